@@ -1,0 +1,54 @@
+# Everything runs from here: each target sets up what it needs in a virtual environment of its own.
+SHELL := /bin/sh
+PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo recordings test fast check style types docs bench soak clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed and was not found; set PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## record a real client with a real agent, then show the recording
+	@$(BIN)/python -m tests.agents.demo $(BIN)/acp-proxy
+
+recordings: $(READY) ## make the recordings in recordings/ anew
+	@$(BIN)/python -m tests.agents.make_recordings $(BIN)/acp-proxy recordings
+
+test: $(READY) ## every test
+	@$(BIN)/python -m pytest
+
+fast: $(READY) ## the tests that take no time
+	@$(BIN)/python -m pytest -m 'not slow' -x -q
+
+check: style types test docs ## style, types, tests and docs: what has to be green
+
+style: $(READY) ## ruff: lint and format
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy, strict
+	@$(BIN)/mypy
+
+docs: $(READY) ## the manual agrees with the code
+	@$(BIN)/python -m pytest -q tests/unit/test_docs.py
+
+bench: $(READY) ## figures, as ratios to a direct pipe and to a C copier
+	@$(BIN)/python -m bench
+
+soak: $(READY) ## the long runs: hundreds of kills, a million frames
+	@$(BIN)/python -m pytest -q --soak tests/soak
+
+clean: ## remove what make made
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

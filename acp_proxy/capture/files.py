@@ -1,0 +1,53 @@
+"""Where recordings live and what a new one is called."""
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+LOG_SUFFIX = ".log"
+"""A capture log stands beside its database: ``NAME.db.log`` beside ``NAME.db``."""
+
+
+def recordings_directory(environ: "Mapping[str, str]") -> str:
+    """Returns ``$ACP_PROXY_RECORDINGS``, else the user's data directory for acp-proxy.
+
+    The same as ``platformdirs.user_data_dir("acp-proxy", appauthor=False)`` (a test says so),
+    whose import would cost more than everything else that stands before the agent.
+    """
+    if chosen := environ.get("ACP_PROXY_RECORDINGS"):
+        return os.path.abspath(os.path.expanduser(chosen))
+    if sys.platform == "darwin":
+        return os.path.expanduser("~/Library/Application Support/acp-proxy")
+    data = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
+    return os.path.join(data, "acp-proxy")
+
+
+def make_private(directory: str) -> None:
+    """Makes a directory and its missing parents, for the owner alone.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    if not os.path.isdir(directory):
+        make_private(os.path.dirname(directory))
+        os.mkdir(directory, 0o700)
+
+
+def fresh_name(command: str, recording_id: str, wall_ns: int) -> str:
+    """Names a recording so that names sort by time and say which agent it was."""
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(wall_ns // 10**9))
+    agent = os.path.basename(command).rsplit(".", 1)[0]
+    plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in agent).strip("-")[:40]
+    return f"{stamp}-{plain or 'agent'}-{recording_id[:4]}"
+
+
+def candidates(path: str) -> "Iterator[str]":
+    """Yields ``path``, then ``NAME-2.db``, ``NAME-3.db``, ... for when it is taken."""
+    stem, suffix = os.path.splitext(path)
+    yield path
+    for n in range(2, 1_000_000):
+        yield f"{stem}-{n}{suffix}"

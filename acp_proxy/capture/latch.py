@@ -1,0 +1,40 @@
+"""A thing that happens once, in one thread, and is awaited in another; `threading.Event` is dear."""
+
+from _thread import allocate_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Latch:
+    """Set once; whoever asked is called, in the thread that sets it or at once if it is set."""
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._lock = allocate_lock()
+        self._calls: list[Callable[[], object]] = []
+
+    def set(self) -> None:
+        """Sets the latch; a second time is nothing."""
+        with self._lock:
+            if self.is_set:
+                return
+            self.is_set = True
+        for call in self._calls:
+            call()
+
+    def then(self, call: "Callable[[], object]") -> None:
+        """Calls ``call`` as soon as the latch is set."""
+        with self._lock:
+            if not self.is_set:
+                self._calls.append(call)
+                return
+        call()
+
+    def wait(self) -> None:
+        """Blocks this thread until the latch is set."""
+        gate = allocate_lock()
+        gate.acquire()
+        self.then(gate.release)
+        gate.acquire()

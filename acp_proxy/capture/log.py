@@ -1,0 +1,261 @@
+"""The capture log: an append-only file of what was read, written before it is written on.
+
+A log is a run of records. Each begins with a header of 20 bytes (magic, kind, stream, length of the
+payload, monotonic nanoseconds), and each is appended by one ``writev`` under one lock, so what the
+kernel took survives our own SIGKILL, and the order of the records is *the* order of the recording.
+
+Offsets are *logical*: they count from the start of the recording and never go back. The first record
+of a file is always ``BASE`` and says which logical offset follows it. That is how the indexer gives
+space back (`CaptureLog.trim`) once everything has become rows: the file shrinks, offsets do not.
+
+The module knows neither frames nor JSON. It never raises for a full disk: what cannot be kept is
+counted, told once, and becomes a ``GAP`` record as soon as writing works again.
+"""
+
+import errno
+import fcntl
+import os
+import struct
+import sys
+import time
+from _thread import allocate_lock
+
+MAGIC = b"\xf5acp"
+HEADER = struct.Struct("<4sBBxxIQ")
+HEADER_SIZE = HEADER.size
+MAX_PAYLOAD = 1 << 24
+"""No record is larger, so a length beyond it is a torn record and never a reason to allocate."""
+
+# Streams.
+NO_STREAM, TO_AGENT, TO_CLIENT, STDERR = 0, 1, 2, 3
+STREAM_NAMES = ("", "to-agent", "to-client", "stderr")
+
+# Kinds of record.
+DATA = 1  # payload: the chunk as it was read
+END = 2  # a stream ended; fields: reason
+UNDELIVERED = 3  # the last `bytes` bytes of the stream were read and could not be written on
+START = 4  # fields: everything known at the start
+SIGNAL = 5  # we received a signal, or sent one; fields: signal, action, reason
+EXIT = 6  # the agent process ended; fields: code or signal
+GAP = 7  # bytes that passed while nothing could be written; fields: reason, since, a count per stream
+CLOSE = 8  # the recording is whole; fields: reason
+BASE = 9  # payload: the logical offset of the next record, 8 bytes
+LAST_KIND = BASE
+
+BASE_SIZE = HEADER_SIZE + 8
+GROWTH = 1.25
+"""How much larger than its log a database is at the most, by measurement; bounds the disk's peak."""
+
+
+def pack_fields(fields: "dict[str, str | int | list[str]]") -> bytes:
+    """Encodes an event's fields as ``key=value`` joined by NUL; a list repeats its key."""
+    parts = []
+    for key, value in fields.items():
+        for item in value if isinstance(value, list) else [value]:
+            parts.append(os.fsencode(f"{key}={item}"))
+    return b"\0".join(parts)
+
+
+def unpack_fields(payload: bytes) -> "dict[str, list[str]]":
+    """Decodes what `pack_fields` made; every value is a list, in the order written."""
+    fields: dict[str, list[str]] = {}
+    for part in payload.split(b"\0") if payload else []:
+        key, _, value = os.fsdecode(part).partition("=")
+        fields.setdefault(key, []).append(value)
+    return fields
+
+
+def tell(text: str) -> None:
+    """Says one line on stderr; never blocks and never raises, since a conversation hangs on it."""
+    try:
+        import select
+
+        poller = select.poll()
+        poller.register(2, select.POLLOUT)
+        if poller.poll(0):
+            os.write(2, f"acp-proxy: {text}\n".encode(errors="replace"))
+    except OSError:
+        pass
+
+
+class Gap:
+    """What has passed unrecorded since writing failed."""
+
+    def __init__(self, reason: str, since_ns: int) -> None:
+        self.reason = reason
+        self.since_ns = since_ns
+        self.lost = [0, 0, 0, 0]
+
+    def payload(self) -> bytes:
+        """Returns the fields of the ``GAP`` record."""
+        counts = {STREAM_NAMES[s]: n for s, n in enumerate(self.lost) if n}
+        return pack_fields({"reason": self.reason, "since": self.since_ns, **counts})
+
+
+class Unrecorded:
+    """Stands in for a log that could not be created: the conversation goes on without one."""
+
+    path = ""
+    size = 0
+
+    def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
+        """Keeps nothing."""
+
+    def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> None:
+        """Keeps nothing."""
+
+
+class CaptureLog(Unrecorded):
+    """The one writer of a capture log, for all threads of a recorder.
+
+    Create it with `create`. `append` and `event` never raise and never lose silently. The exclusive
+    lock on the file tells readers that the writer lives.
+    """
+
+    def __init__(self, path: str, fd: int, *, max_size: "int | None", fsync: bool) -> None:
+        self.path = path
+        self.fd = fd
+        self.size = 0  # logical end of the log
+        self._base = 0  # logical offset of the first record after BASE
+        self._max_size = max_size
+        self._limit = sys.maxsize
+        self._lock = allocate_lock()
+        self._gap: Gap | None = None
+        self._told = False
+        self._sync = getattr(os, "fdatasync", os.fsync) if fsync else None
+        self.allow(database_size=0)
+        os.write(fd, self._base_record(0))
+
+    @classmethod
+    def create(
+        cls, path: str, *, max_size: "int | None" = None, fsync: bool = False
+    ) -> "CaptureLog":
+        """Creates the file ``path``, which must not exist, for its owner alone, and locks it.
+
+        Raises:
+            OSError: the file exists or cannot be made.
+        """
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        fd = os.open(path, flags, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return cls(path, fd, max_size=max_size, fsync=fsync)
+        except OSError:
+            os.close(fd)
+            os.unlink(path)
+            raise
+
+    def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
+        """Logs a chunk that was read from ``stream`` at ``t_ns``; the path of every byte."""
+        size = HEADER_SIZE + len(chunk)
+        with self._lock:
+            if self._gap is None and self.size + size <= self._limit:
+                try:
+                    header = HEADER.pack(MAGIC, DATA, stream, len(chunk), t_ns)
+                    written = os.writev(self.fd, (header, chunk))
+                    if written == size:
+                        self.size += size
+                        if self._sync:
+                            self._sync(self.fd)
+                        return
+                    problem = "short write"
+                except OSError as e:
+                    problem = os.strerror(e.errno or errno.EIO)
+            elif self._gap is None:
+                problem = "the recording has reached --max-size"
+            else:
+                problem = self._gap.reason
+            self._append_after_gap(stream, t_ns, chunk, problem)
+
+    def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> None:
+        """Logs something that is not a chunk, now; events are small and not held to --max-size."""
+        payload = pack_fields(fields)[:MAX_PAYLOAD]
+        with self._lock:
+            t_ns = time.monotonic_ns()
+            record = HEADER.pack(MAGIC, kind, stream, len(payload), t_ns) + payload
+            if self._gap is not None:
+                record = self._gap_record(t_ns) + record
+            problem = self._write(record)
+            if problem is None:
+                self._gap = None
+            elif self._gap is None:
+                self._open_gap(problem, t_ns)
+
+    def trim(self, upto: int) -> bool:
+        """Empties the file if nothing was logged beyond ``upto``; returns whether it did.
+
+        The caller has committed everything before ``upto`` and holds no unfinished line there.
+        """
+        with self._lock:
+            if self.size != upto or self._gap is not None:
+                return False
+            try:
+                os.ftruncate(self.fd, 0)
+                self._base = upto
+                os.write(self.fd, self._base_record(upto))
+            except OSError as e:  # without its first record the file can say nothing more
+                self._limit = -1
+                self._open_gap(os.strerror(e.errno or errno.EIO), time.monotonic_ns())
+            return True
+
+    def allow(self, database_size: int) -> None:
+        """Tells the log how large the database is, so that both together stay below --max-size."""
+        if self._max_size is not None:
+            room = max(0, self._max_size - database_size)
+            self._limit = self._base + int(room / (1 + GROWTH))
+
+    @property
+    def physical_size(self) -> int:
+        """Bytes the file takes."""
+        return self.size - self._base + BASE_SIZE
+
+    def remove(self) -> None:
+        """Deletes the file; the lock goes with the descriptor, at exit."""
+        os.unlink(self.path)
+
+    def _append_after_gap(self, stream: int, t_ns: int, chunk: bytes, problem: str) -> None:
+        """Closes the gap with this chunk if writing works again, else adds the chunk to it."""
+        if self._gap is None:
+            os.ftruncate(self.fd, self.physical_size)
+            self._open_gap(problem, t_ns)
+        if self.size + HEADER_SIZE + len(chunk) <= self._limit:
+            header = HEADER.pack(MAGIC, DATA, stream, len(chunk), t_ns)
+            if self._write(self._gap_record(t_ns) + header + chunk) is None:
+                self._gap = None
+                return
+        assert self._gap is not None
+        self._gap.lost[stream] += len(chunk)
+
+    def _write(self, record: bytes) -> "str | None":
+        """Appends whole or not at all; returns what went wrong."""
+        try:
+            written = os.write(self.fd, record)
+            if written == len(record):
+                self.size += written
+                if self._sync:
+                    self._sync(self.fd)
+                return None
+            problem = os.strerror(errno.ENOSPC)
+        except OSError as e:
+            problem = os.strerror(e.errno or errno.EIO)
+        try:
+            os.ftruncate(self.fd, self.physical_size)
+        except OSError:
+            pass
+        return problem
+
+    def _gap_record(self, t_ns: int) -> bytes:
+        payload = self._gap.payload() if self._gap and any(self._gap.lost) else b""
+        if not payload:
+            return b""
+        return HEADER.pack(MAGIC, GAP, NO_STREAM, len(payload), t_ns) + payload
+
+    def _open_gap(self, problem: str, t_ns: int) -> None:
+        self._gap = Gap(problem, t_ns)
+        if not self._told:
+            self._told = True
+            tell(f"cannot record into {self.path}: {problem}; the conversation goes on unrecorded")
+
+    @staticmethod
+    def _base_record(offset: int) -> bytes:
+        return HEADER.pack(MAGIC, BASE, NO_STREAM, 8, 0) + offset.to_bytes(8, "little")

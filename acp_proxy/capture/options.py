@@ -1,0 +1,221 @@
+"""The options of ``record``, as one table that the starter reads at once and click presents.
+
+`parse` is quick and knows only right use. Anything it does not understand, ``--help`` included, it
+leaves to the command line proper, which builds its options from the same table, so the two cannot
+drift apart.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+DIALECTS = ("auto", "v1", "v2", "draft-1.0")
+_UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_TRUE = ("1", "true", "t", "yes", "y", "on")
+_FALSE = ("0", "false", "f", "no", "n", "off", "")
+
+
+def size(text: str) -> int:
+    """Reads a number of bytes: ``500``, ``64k``, ``1.5MB``, ``2GiB``.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    number = text.strip().lower()
+    unit = number.lstrip("0123456789.")
+    number = number[: len(number) - len(unit)]
+    binary = unit.endswith("ib")
+    prefix = unit.strip().removesuffix("ib").removesuffix("b")
+    if prefix not in _UNITS or not number:
+        raise ValueError(f"{text!r} is not a size: expected bytes, such as 500, 64k, 1.5MB or 2GiB")
+    try:
+        factor = 1024 ** "bkmgt".index(prefix) if binary and prefix else _UNITS[prefix]
+        return int(float(number) * factor)
+    except ValueError:
+        raise ValueError(f"{text!r} is not a size: {number!r} is no number") from None
+
+
+def seconds(text: str) -> float:
+    """Reads a number of seconds that is not negative.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError(f"{text!r} is not a time: expected seconds, such as 5 or 0.5")
+    return value
+
+
+def keep(text: str) -> "tuple[str, float]":
+    """Reads what to keep: an age (``7d``, ``12h``) or a total size (``2GB``, ``500MiB``).
+
+    Returns:
+        ``("age", seconds)`` or ``("size", bytes)``. A bare ``m`` is minutes, ``MB`` megabytes.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    word = text.strip().lower()
+    if word[-1:] in _SECONDS and word[:-1].replace(".", "", 1).isdigit():
+        return ("age", float(word[:-1]) * _SECONDS[word[-1]])
+    try:
+        return ("size", float(size(text)))
+    except ValueError:
+        raise ValueError(f"{text!r} is neither an age such as 7d nor a size such as 2GB") from None
+
+
+def redaction(text: str) -> str:
+    """Accepts the one redaction level that is built.
+
+    Raises:
+        ValueError: any other level.
+    """
+    if text == "none":
+        return text
+    if text in ("secrets", "private"):
+        raise ValueError(f"masking is not built yet: expected none, got {text}; leave --redact out")
+    raise ValueError(f"{text!r} is no redaction level: expected none")
+
+
+def dialect(text: str) -> str:
+    """Accepts a dialect.
+
+    Raises:
+        ValueError: it is none of `DIALECTS`.
+    """
+    if text not in DIALECTS:
+        raise ValueError(f"{text!r} is no dialect: expected one of {', '.join(DIALECTS)}")
+    return text
+
+
+def output(text: str) -> str:
+    """Accepts a path for the database.
+
+    Raises:
+        ValueError: it names the text form, which is exported and never recorded.
+    """
+    if text.endswith(".jsonl"):
+        raise ValueError(f"record writes a database: expected a name such as NAME.db, got {text!r}")
+    if not text or text.endswith("/"):
+        raise ValueError(f"expected the path of a file, got {text!r}")
+    return text
+
+
+def name(text: str) -> str:
+    """Accepts a name that can be a file's.
+
+    Raises:
+        ValueError: it is empty, hidden or has a slash.
+    """
+    if not text or text[0] in ".-" or "/" in text or "\0" in text:
+        raise ValueError(f"{text!r} cannot be a name: it is empty, has a slash or begins with . or -")
+    return text
+
+
+class Option:
+    """One option: its attribute, how it is written, how its value is read, and what it is for."""
+
+    def __init__(
+        self,
+        attribute: str,
+        read: "Callable[[str], object] | None",
+        metavar: str,
+        default: object,
+        text: str,
+        short: str = "",
+    ) -> None:
+        self.attribute = attribute
+        self.read = read
+        self.metavar = metavar
+        self.default = default
+        self.text = text
+        self.flag = "--" + attribute.replace("_", "-")
+        self.short = short
+        self.variable = "ACP_PROXY_" + attribute.upper()
+
+
+RECORD = (
+    Option("output", output, "FILE", None, "Where to record; an existing file is never touched: "
+           "the recording is then FILE-2. Without it, a fresh file in the recordings directory.",
+           "-o"),
+    Option("name", name, "NAME", None, "A name to find the recording by."),
+    Option("redact", redaction, "[secrets|private|none]", "none", "What to mask. Only none, the "
+           "default, is built: a recording holds everything that was said, secrets included."),
+    Option("dialect", dialect, "[auto|v1|v2|draft-1.0]", "auto", "The ACP dialect that is spoken; "
+           "auto decides from the initialize exchange. It changes labels, never bytes."),
+    Option("max_size", size, "BYTES", None, "Stop recording (never the conversation) when log and "
+           "database together reach this size, such as 500MB."),
+    Option("grace", seconds, "S", 5.0, "Seconds an agent that was told to stop, or overstays, has "
+           "before it is killed. Default: 5."),
+    Option("keep", keep, "AGE|SIZE", None, "Delete old recordings of the recordings directory at "
+           "the start: those older than AGE (7d, 12h), or the oldest beyond SIZE in all (2GB)."),
+    Option("fsync", None, "", False, "Flush every chunk to the disk, for what must survive a power "
+           "cut. Slow."),
+    Option("require_recording", None, "", False, "Do not start the agent if nothing can be "
+           "recorded."),
+)  # fmt: skip
+
+
+class RecordOptions:
+    """What ``record`` was asked to do; one attribute per row of `RECORD`, and the command."""
+
+    output: "str | None"
+    name: "str | None"
+    redact: str
+    dialect: str
+    max_size: "int | None"
+    grace: float
+    keep: "tuple[str, float] | None"
+    fsync: bool
+    require_recording: bool
+
+    def __init__(self, command: "Sequence[str]", values: "Mapping[str, object]") -> None:
+        self.command = list(command)
+        for option in RECORD:
+            value = values.get(option.attribute)
+            setattr(self, option.attribute, option.default if value is None else value)
+
+
+def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions | None":
+    """Reads the arguments after ``record``; None if they need the command line proper."""
+    by_flag = {flag: o for o in RECORD for flag in (o.flag, o.short) if flag}
+    values: dict[str, object] = {}
+    rest = list(args)
+    try:
+        while rest and rest[0].startswith("-"):
+            flag, equals, value = rest.pop(0).partition("=")
+            if flag == "--":
+                break
+            option = by_flag[flag]
+            if option.read is None:
+                if equals:
+                    return None
+                values[option.attribute] = True
+            else:
+                values[option.attribute] = option.read(value if equals else rest.pop(0))
+        for option in RECORD:
+            text = environ.get(option.variable)
+            if text and option.attribute not in values:
+                values[option.attribute] = option.read(text) if option.read else truth(text)
+    except (KeyError, IndexError, ValueError):
+        return None
+    return RecordOptions(rest, values) if rest and rest[0] else None
+
+
+def truth(text: str) -> bool:
+    """Reads a yes or no as click does.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    word = text.strip().lower()
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise ValueError(f"{text!r} is neither yes nor no")

@@ -1,0 +1,104 @@
+"""The innermost loop: read what is there, log it, write it on; a blocking thread per stream."""
+
+import os
+import time
+
+from acp_proxy.capture.latch import Latch
+from acp_proxy.capture.log import END, STREAM_NAMES, UNDELIVERED, Unrecorded
+
+CHUNK = 65536
+
+
+class Pump:
+    """Moves one stream from ``source`` to ``sink`` until either end is gone.
+
+    Attributes:
+        in_read: whether the thread waits for its source (and not for a slow reader).
+        last_ns: when the last byte was read, or the pump began (monotonic nanoseconds).
+        ended: set once both ends are closed and logged.
+    """
+
+    def __init__(
+        self, stream: int, source: int, sink: int, log: Unrecorded, *, keep_sink: bool = False
+    ) -> None:
+        self.stream = stream
+        self.in_read = True
+        self.last_ns = time.monotonic_ns()
+        self.ended = Latch()
+        self._source = source
+        self._sink = sink
+        self._log = log
+        self._keep_sink = keep_sink
+
+    @property
+    def name(self) -> str:
+        """The stream's name."""
+        return STREAM_NAMES[self.stream]
+
+    def run(self) -> None:
+        """Relays until the source ends or the sink breaks, closes both, and logs why.
+
+        A sink that breaks closes the source as well, so the other peer meets the broken pipe that
+        it would have met without us. Back-pressure needs no code: a full sink blocks the write,
+        and what is not read stays with the peer.
+        """
+        reason = "end of file"
+        try:
+            self._relay()
+        except BrokenPipeError:
+            reason = "the reader is gone"
+        except OSError as e:
+            reason = os.strerror(e.errno) if e.errno else str(e)
+        self.in_read = False
+        if not self._keep_sink:
+            os.close(self._sink)
+        os.close(self._source)
+        self._log.event(END, {"reason": reason}, self.stream)
+        self.ended.set()
+
+    def _relay(self) -> None:
+        read, write, now, append = os.read, os.write, time.monotonic_ns, self._log.append
+        stream, source, sink = self.stream, self._source, self._sink
+        while True:
+            try:
+                chunk = read(source, CHUNK)
+            except BlockingIOError:
+                _wait(source, writing=False)
+                continue
+            self.last_ns = t_ns = now()
+            if not chunk:
+                return
+            self.in_read = False
+            append(stream, t_ns, chunk)
+            try:
+                written = write(sink, chunk)
+            except OSError as e:
+                written = 0
+                if not isinstance(e, BlockingIOError):
+                    self._undelivered(len(chunk))
+                    raise
+            if written != len(chunk):
+                self._write_rest(memoryview(chunk)[written:])
+            self.in_read = True
+
+    def _write_rest(self, rest: memoryview) -> None:
+        while rest:
+            try:
+                rest = rest[os.write(self._sink, rest) :]
+            except BlockingIOError:
+                _wait(self._sink, writing=True)
+            except OSError:
+                self._undelivered(len(rest))
+                raise
+
+    def _undelivered(self, size: int) -> None:
+        self._log.event(UNDELIVERED, {"bytes": size}, self.stream)
+
+
+def _wait(fd: int, *, writing: bool) -> None:
+    """Waits for a descriptor that somebody else, who shares it, has made non-blocking."""
+    import select
+
+    poller = select.poll()
+    poller.register(fd, select.POLLOUT if writing else select.POLLIN)
+    poller.poll()

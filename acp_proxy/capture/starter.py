@@ -1,0 +1,230 @@
+"""The program's entry: for ``record``, the agent runs and bytes flow before anything is imported.
+
+The order is the point. Arguments are read, signals blocked, the log opened, the agent spawned and
+the pumps started with a handful of built-in modules; only then are trio, click and the database
+imported, while the agent boots. Whatever goes wrong in that second half is said on stderr, and the
+conversation goes on.
+"""
+
+import os
+import sys
+import time
+from _signal import SIG_BLOCK, SIG_IGN, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2
+from _signal import getsignal, pthread_sigmask
+
+from acp_proxy import __version__
+from acp_proxy.capture.agent_process import AgentProcess
+from acp_proxy.capture.files import (
+    LOG_SUFFIX,
+    candidates,
+    fresh_name,
+    make_private,
+    recordings_directory,
+)
+from acp_proxy.capture.latch import Latch
+from acp_proxy.capture.log import CLOSE, EXIT, START, CaptureLog, Unrecorded, tell
+from acp_proxy.capture.options import RecordOptions, parse, truth
+from acp_proxy.capture.relay import Relay
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+PARENT = "ACP_PROXY_PARENT"
+"""Tells an acp-proxy inside the agent's command which recording and connection it is within."""
+
+SWITCH_INTERVAL = 0.0005
+"""Seconds a thread of ours may hold the interpreter while a pump has bytes to move."""
+
+
+def main() -> None:
+    """Runs ``acp-proxy``."""
+    if sys.argv[1:2] == ["record"]:
+        options = parse(sys.argv[2:], os.environ)
+        if options is not None:
+            record(options)
+    from acp_proxy.cli.main import cli
+
+    cli(prog_name="acp-proxy")
+
+
+def record(options: RecordOptions) -> "NoReturn":
+    """Runs the agent behind a relay; returns to the shell only through its exit status."""
+    if _switched_off():
+        _become(options.command)
+    client_in, client_out = _take_stdio()
+    signals = {
+        s
+        for s in (SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)
+        if getsignal(s) is not SIG_IGN
+    }
+    mask = pthread_sigmask(SIG_BLOCK, signals)
+    identity = _Identity(options)
+    log = _open_log(options, identity)
+    try:
+        agent = AgentProcess.spawn(options.command, identity.agent_environment(), mask)
+    except OSError as e:
+        _leave_without_agent(options.command[0], e, log)
+    relay = Relay(log, agent, client_in=client_in, client_out=client_out, signals=signals)
+    relay.start()
+    sys.setswitchinterval(SWITCH_INTERVAL)
+    try:
+        from acp_proxy.runtime.supervisor import supervise
+
+        supervise(relay, options)
+    except BaseException as e:
+        tell(f"internal error, recording goes on without its indexer: {type(e).__name__}: {e}")
+    relay.release()
+    Latch().wait()
+    raise AssertionError("unreachable: a thread of the relay ends the process")
+
+
+class _Identity:
+    """Who this recording is: ids, clocks and the recording it happens within."""
+
+    def __init__(self, options: RecordOptions) -> None:
+        self.id = os.urandom(6).hex()
+        self.wall_ns = time.time_ns()
+        self.origin_ns = time.monotonic_ns()
+        self.parent, _, outer = os.environ.get(PARENT, "").partition("/")
+        self.connection_id = outer or self.id
+        self._options = options
+
+    def path(self) -> str:
+        """Where to record, before anything is known to be taken."""
+        options = self._options
+        if options.output:
+            return os.path.abspath(options.output)
+        stem = options.name or fresh_name(options.command[0], self.id, self.wall_ns)
+        return os.path.join(recordings_directory(os.environ), stem + ".db")
+
+    def fields(self, path: str) -> "dict[str, str | int | list[str]]":
+        """What the first record of the log says."""
+        uname = os.uname()
+        return {
+            "id": self.id,
+            "name": self._options.name or os.path.splitext(os.path.basename(path))[0],
+            "tool_version": __version__,
+            "wall": self.wall_ns,
+            "origin": self.origin_ns,
+            "arg": self._options.command,
+            "cwd": _working_directory(),
+            "platform": f"{uname.sysname} {uname.release} {uname.machine}",
+            "dialect": self._options.dialect,
+            "redaction": self._options.redact,
+            "connection_id": self.connection_id,
+            "parent": self.parent,
+            "pid": os.getpid(),
+        }
+
+    def agent_environment(self) -> "dict[str, str]":
+        """The agent's environment: ours, and who we are."""
+        return {**os.environ, PARENT: f"{self.id}/{self.connection_id}"}
+
+
+def _open_log(options: RecordOptions, identity: _Identity) -> Unrecorded:
+    wanted = identity.path()
+    try:
+        make_private(os.path.dirname(wanted))
+        path, log = _first_free(wanted, options)
+    except OSError as e:
+        where = wanted + LOG_SUFFIX
+        problem = f"cannot record into {where}: {e.strerror}"
+        if options.require_recording:
+            tell(f"{problem}; the agent was not started, as --require-recording asks")
+            os._exit(1)
+        tell(f"{problem}; the conversation goes on unrecorded")
+        return Unrecorded()
+    if path != wanted:
+        tell(f"{wanted} exists; recording into {path}")
+    log.event(START, identity.fields(path))
+    return log
+
+
+def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]":
+    for path in candidates(wanted):
+        try:
+            log = CaptureLog.create(
+                path + LOG_SUFFIX, max_size=options.max_size, fsync=options.fsync
+            )
+        except FileExistsError:
+            continue
+        if not os.path.lexists(path):
+            return path, log
+        log.remove()
+        os.close(log.fd)
+    raise FileExistsError(17, "no free name is left")
+
+
+def _take_stdio() -> "tuple[int, int]":
+    """Moves the client's pipes out of reach, so that no stray read or print can touch them.
+
+    Descriptors 0 and 1 become /dev/null and stderr: whatever a library prints, the client sees ACP.
+    """
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:  # closed by whoever started us: never leave it to the next open
+            os.open(os.devnull, os.O_RDWR)
+    client_in, client_out = _high_dup(0), _high_dup(1)
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    return client_in, client_out
+
+
+def _high_dup(fd: int) -> int:
+    import fcntl
+
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+
+
+def _switched_off() -> bool:
+    try:
+        return truth(os.environ.get("ACP_PROXY_OFF", ""))
+    except ValueError:
+        return True
+
+
+def _become(command: "list[str]") -> "NoReturn":
+    """Executes the agent in our place, untouched."""
+    import signal
+
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    try:
+        os.execvp(command[0], command)
+    except OSError as e:
+        tell(_cannot_start(command[0], e))
+        os._exit(_start_status(e))
+
+
+def _leave_without_agent(program: str, error: OSError, log: Unrecorded) -> "NoReturn":
+    reason = _cannot_start(program, error)
+    tell(reason)
+    log.event(EXIT, {"code": _start_status(error), "reason": reason})
+    log.event(CLOSE, {"reason": reason})
+    os._exit(_start_status(error))
+
+
+def _cannot_start(program: str, error: OSError) -> str:
+    hint = ""
+    if isinstance(error, FileNotFoundError):
+        hint = "; give its absolute path" if "/" not in program else "; check the path"
+        if os.path.exists(program):
+            hint = "; the interpreter of its first line was not found"
+    elif isinstance(error, PermissionError):
+        hint = "; is it executable?"
+    return f"cannot start the agent {program!r}: {error.strerror}{hint}"
+
+
+def _start_status(error: OSError) -> int:
+    return 127 if isinstance(error, FileNotFoundError) else 126
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

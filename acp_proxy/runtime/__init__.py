@@ -1,0 +1,1 @@
+"""Everything with a life: the only trio of the package."""
