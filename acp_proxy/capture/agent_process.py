@@ -10,7 +10,7 @@ kills the group. The signals that we pass on to the group are blocked in the gua
 import os
 
 # The C half of `signal`: the module itself costs 3 ms, for the enums around these numbers.
-from _signal import SIGKILL, SIGPIPE, SIGXFSZ  # type: ignore[import-not-found]
+from _signal import SIGKILL, SIGPIPE, SIGXFSZ
 
 from acp_proxy.capture.latch import Latch
 

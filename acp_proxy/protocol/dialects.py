@@ -1,0 +1,115 @@
+"""Tells the dialects of ACP apart: official v1, its next version v2, and the 1.0 draft.
+
+The version integer alone does not tell: v1 and the draft both send 1. The initialize exchange is
+scored, the result outweighs the params (a v2 client answered with version 1 speaks v1 afterwards),
+and where no initialize was seen, the first frame that only one dialect could have written decides.
+"""
+
+import json
+from typing import Any
+
+from attrs import define
+
+from acp_proxy.protocol.jsonrpc import Message
+
+V1, V2, DRAFT = "v1", "v2", "draft-1.0"
+
+_V2_UPDATES = {
+    "state_update", "user_message", "agent_message", "agent_thought",
+    "tool_call_content_chunk", "terminal_update", "terminal_output_chunk",
+}  # fmt: skip
+_V1_UPDATES = {"tool_call", "plan", "current_mode_update"}
+
+
+@define
+class Verdict:
+    """A dialect, and why."""
+
+    dialect: str
+    reason: str
+
+
+def judge_initialize(params: dict[str, Any], result: dict[str, Any] | None) -> Verdict | None:
+    """Judges an initialize exchange, or its request alone; None if it says nothing."""
+    if result is not None and (verdict := _judge_result(result)):
+        return verdict
+    version = params.get("protocolVersion")
+    if result is not None and isinstance(answered := result.get("protocolVersion"), int):
+        version = answered
+    if version == 2:
+        return Verdict(V2, "protocolVersion 2 in initialize")
+    if version != 1:
+        return None
+    if "clientCapabilities" in params:
+        return Verdict(V1, "clientCapabilities in the initialize request")
+    if _speaks_draft(params):
+        return Verdict(DRAFT, "capabilities and clientInfo in the initialize request")
+    return Verdict(V1, "protocolVersion 1 in initialize and nothing else that tells")
+
+
+def judge_frame(message: Message) -> Verdict | None:
+    """Judges a later frame, for a connection whose initialize was not seen or did not tell."""
+    if message.method == "session/update" and message.update is not None:
+        if message.update in _V2_UPDATES:
+            return Verdict(V2, f"a session update of kind {message.update}")
+        params = _params(message)
+        if "update" not in params and "data" in params:
+            return Verdict(DRAFT, "session/update with type and data")
+        if message.update in _V1_UPDATES:
+            return Verdict(V1, f"a session update of kind {message.update}")
+    elif message.method == "session/new":
+        if "workingDirectory" in _params(message):
+            return Verdict(DRAFT, "session/new with workingDirectory")
+    elif message.method == "session/prompt":
+        params = _params(message)
+        if "content" in params and "prompt" not in params:
+            return Verdict(DRAFT, "session/prompt with content")
+    elif message.method in ("auth/login", "auth/logout"):
+        return Verdict(V2, f"method {message.method}")
+    elif message.method in ("session/load", "session/set_mode", "authenticate"):
+        params = _params(message)
+        if "cwd" in params or "modeId" in params or "methodId" in params:
+            return Verdict(V1, f"{message.method} as v1 writes it")
+    return None
+
+
+def body(message: Message, member: str) -> dict[str, Any]:
+    """Decodes one object member of a message; empty if it is none or the line was too large."""
+    if message.raw is None:
+        return {}
+    try:
+        value = json.loads(message.raw)
+    except (ValueError, RecursionError):
+        return {}
+    found = value.get(member) if isinstance(value, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _params(message: Message) -> dict[str, Any]:
+    return body(message, "params")
+
+
+def _judge_result(result: dict[str, Any]) -> Verdict | None:
+    version = result.get("protocolVersion")
+    if version == 2:
+        return Verdict(V2, "protocolVersion 2 in the initialize result")
+    for name in ("agentCapabilities", "authMethods"):
+        if name in result:
+            return Verdict(V1, f"{name} in the initialize result")
+    capabilities = result.get("capabilities")
+    if isinstance(capabilities, dict) and version == 1:
+        return Verdict(DRAFT, "capabilities in the initialize result")
+    return None
+
+
+def _speaks_draft(params: dict[str, Any]) -> bool:
+    capabilities = params.get("capabilities")
+    if not isinstance(capabilities, dict):
+        return False
+    fs = capabilities.get("fs")
+    return (
+        "clientInfo" in params
+        or "ui" in capabilities
+        or isinstance(capabilities.get("terminal"), dict)
+        or (isinstance(fs, dict) and bool(fs.keys() & {"read", "write", "watch"}))
+    )

@@ -1,0 +1,65 @@
+"""Splits streams of bytes into lines, by where they stand and never by holding them.
+
+Chunks arrive with their position in the capture log, and an unfinished line is remembered as the
+*segments* of the log it covers. So a line of 64 MB costs no more than a thousand pairs of numbers,
+and the state of the framer is small enough to be stored with every batch of rows.
+"""
+
+from collections.abc import Iterator
+
+from attrs import define, field, frozen
+
+Segment = tuple[int, int]
+"""A logical offset in the capture log, and a length."""
+
+
+@frozen
+class Line:
+    """One line's place: what stands between two newline bytes of one stream."""
+
+    segments: tuple[Segment, ...]
+    size: int
+    """Bytes, its newline byte included."""
+    t_first_ns: int
+    t_ns: int
+    terminated: bool
+    """Whether a newline ends it; only the last line of a stream may lack one."""
+
+
+@define
+class LineFramer:
+    """The unfinished line of one stream."""
+
+    segments: list[Segment] = field(factory=list)
+    size: int = 0
+    t_first_ns: int = 0
+
+    def feed(self, chunk: bytes, offset: int, t_ns: int) -> Iterator[Line]:
+        """Yields the lines that end in ``chunk``, which stands at ``offset`` in the log."""
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            end += 1
+            if self.segments:
+                self._extend(offset + start, end - start, t_ns)
+                yield self._take(t_ns, terminated=True)
+            else:
+                segment = (offset + start, end - start)
+                yield Line((segment,), end - start, t_ns, t_ns, True)
+            start = end
+        if start < len(chunk):
+            self._extend(offset + start, len(chunk) - start, t_ns)
+
+    def finish(self, t_ns: int) -> Line | None:
+        """Returns the line that the end of the stream leaves without a newline, if there is one."""
+        return self._take(t_ns, terminated=False) if self.segments else None
+
+    def _extend(self, offset: int, size: int, t_ns: int) -> None:
+        if not self.segments:
+            self.t_first_ns = t_ns
+        self.segments.append((offset, size))
+        self.size += size
+
+    def _take(self, t_ns: int, *, terminated: bool) -> Line:
+        line = Line(tuple(self.segments), self.size, self.t_first_ns, t_ns, terminated)
+        self.segments, self.size = [], 0
+        return line

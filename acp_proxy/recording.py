@@ -1,0 +1,91 @@
+"""What a recording holds, as values: the recording itself, exchanges, turns and events."""
+
+from typing import Any
+
+from attrs import define, field, frozen
+
+
+@frozen
+class Recording:
+    """One connection, from spawn to exit: the one row of table ``recording``."""
+
+    id: str
+    name: str
+    tool_version: str
+    started_at: str
+    """ISO 8601, UTC."""
+    ended_at: str | None = None
+    state: str = "recording"
+    """recording, complete, unindexed (a log is left) or incomplete (the writer died)."""
+    command: str = "[]"
+    """The agent's argv, a JSON list."""
+    cwd: str = ""
+    platform: str = ""
+    dialect: str | None = None
+    dialect_reason: str | None = None
+    client_name: str | None = None
+    client_version: str | None = None
+    agent_name: str | None = None
+    agent_version: str | None = None
+    protocol_version: str | None = None
+    exit_code: int | None = None
+    exit_signal: int | None = None
+    end_reason: str | None = None
+    fault_plan: str | None = None
+    seed: int | None = None
+    redaction: str | None = None
+    connection_id: str | None = None
+    parent: str | None = None
+    """The id of the recording of an outer acp-proxy."""
+
+
+@define
+class Exchange:
+    """A request and its response; ``outcome`` is final once the recording has ended."""
+
+    id: int
+    direction: str
+    """Of the request."""
+    method: str | None
+    rpc_id: str | None
+    session: str | None
+    request_seq: int
+    request_ns: int = field(metadata={"internal": True})
+    response_seq: int | None = None
+    latency_ns: int | None = None
+    outcome: str = "unanswered"
+    """result, error, unanswered or cancelled."""
+    turn: int | None = None
+    tool_call: str | None = None
+    terminal: str | None = None
+    cancelled: bool = False
+    """Whether ``$/cancel_request`` named it."""
+
+
+@define
+class Turn:
+    """A prompt and what followed until its end; history streamed by session/load is none."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    prompt_ns: int
+    end_seq: int | None = None
+    stop_reason: str | None = None
+    updates: int = 0
+    tool_calls: int = 0
+    """Distinct ones."""
+    duration_ns: int | None = None
+    seen: set[str] = field(factory=set)
+    """The tool calls counted so far."""
+
+
+@frozen
+class Event:
+    """Something that happened and is no frame."""
+
+    seq: int
+    t_ns: int
+    kind: str
+    """start, eof, signal, exit, fault, undelivered, gap or note."""
+    data: dict[str, Any]

@@ -1,0 +1,1 @@
+"""Keeps frames and hands them out again: the only SQL of the package."""

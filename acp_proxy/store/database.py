@@ -1,0 +1,102 @@
+"""Opens recordings: for the one who writes, and safely for everyone who reads."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from acp_proxy.errors import DamagedRecording, NewerRecording, NotARecording
+from acp_proxy.store.schema import APPLICATION_ID, VERSION, migrations
+
+_LARGEST_VALUE = 2_000_000_000
+_MAGIC = b"SQLite format 3\0"
+
+
+def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
+    """Opens the database at ``path`` for writing, making and migrating it as needed.
+
+    A power cut is only feared with ``fsync``: what was handed to the system survives everything
+    else, and the log is there until the database is whole.
+
+    Raises:
+        sqlite3.Error: it cannot be made, is locked, or the disk is full.
+    """
+    if not path.exists():
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    connection = sqlite3.connect(path, timeout=0.1, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA secure_delete=OFF")
+        connection.execute(f"PRAGMA synchronous={'FULL' if fsync else 'OFF'}")
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA cache_size=-1024")
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def migrate(connection: sqlite3.Connection) -> None:
+    """Brings a database up to this version of the program."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+        return
+    database = Database(connection, execute_plugins=False)
+    migrations.apply(database)
+    connection.execute(f"PRAGMA user_version={VERSION}")
+
+
+def close(connection: sqlite3.Connection) -> None:
+    """Closes a database that is whole: one plain file, without write-ahead log."""
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute("PRAGMA journal_mode=DELETE")
+    connection.close()
+
+
+def open_readonly(path: Path) -> sqlite3.Connection:
+    """Opens a recording's database to read it, whoever made it.
+
+    Nothing in the file can write, load or call anything: the file is opened read-only, its schema
+    is not trusted, and what is decoded has a limit.
+
+    Raises:
+        NotARecording: it is no SQLite file, or not one of ours.
+        NewerRecording: a newer acp-proxy made it.
+        DamagedRecording: it is one of ours and cannot be read.
+    """
+    _check_header(path)
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    connection = sqlite3.connect(uri, uri=True, timeout=2.0, check_same_thread=False)
+    try:
+        for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
+        ours = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except sqlite3.Error as e:
+        connection.close()
+        raise DamagedRecording(path, str(e)) from None
+    if version == 0 and ours in (0, APPLICATION_ID) and _is_empty(connection):
+        return connection
+    if ours != APPLICATION_ID:
+        connection.close()
+        raise NotARecording(path, "it is a SQLite database of something else")
+    if version > VERSION:
+        connection.close()
+        raise NewerRecording(path, version, VERSION)
+    return connection
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether its recorder died before it had made the first table."""
+    return not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+
+
+def _check_header(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            start = file.read(len(_MAGIC))
+    except OSError as e:
+        raise NotARecording(path, (e.strerror or str(e)).lower()) from None
+    if start and start != _MAGIC:
+        raise NotARecording(path, "it is not a SQLite database")

@@ -1,0 +1,505 @@
+"""Turns a capture log into rows, in batches that neither lose nor double a frame.
+
+The indexer is a machine over log records: it splits lines, numbers frames and events by where they
+end in the log, reads their headers, correlates them, and collects rows. Each batch is one
+transaction that also stores the log offset and all that the machine remembers (`Memory`), so
+whoever comes next, the same process, another one after a crash, or a reader that may not write,
+goes on from exactly there with the same code.
+
+What it refuses to know: when to run (`runtime.indexing`), and who may finish a dead recording
+(`store.reader`).
+"""
+
+import json
+import os
+import signal
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from attrs import asdict, define, evolve, field
+
+from acp_proxy.capture import log as capture_log
+from acp_proxy.capture.log import unpack_fields
+from acp_proxy.forms import converter
+from acp_proxy.protocol.correlation import Correlator, Labels, State
+from acp_proxy.protocol.framing import Line, LineFramer, Segment
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.outline import EDGE, read_outline
+from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.recording import Event, Exchange, Recording, Turn
+from acp_proxy.store.log_reader import LogReader, Record
+from acp_proxy.store.schema import (
+    DELIVERED_CODES,
+    KIND_CODES,
+    NEWLINE_CODES,
+    STREAM_CODES,
+)
+
+LARGE = 2 << 20
+"""Bytes from which on a line is never held whole: its header is outlined, its BLOB copied."""
+
+BATCH = 1 << 18
+"""Bytes of log to index in one transaction; a few milliseconds."""
+
+_COPY = 1 << 20
+_STREAMS = {
+    capture_log.TO_AGENT: Stream.TO_AGENT,
+    capture_log.TO_CLIENT: Stream.TO_CLIENT,
+    capture_log.STDERR: Stream.STDERR,
+}
+_EVENT_KINDS = {
+    capture_log.END: "eof",
+    capture_log.UNDELIVERED: "undelivered",
+    capture_log.START: "start",
+    capture_log.SIGNAL: "signal",
+    capture_log.EXIT: "exit",
+    capture_log.GAP: "gap",
+}
+_NUMBERS = ("pid", "signal", "code", "bytes", "since", "wall", "origin", *Stream)
+_KEPT = {"id", "name", "started_at"}
+"""Columns of `recording` that are written once; the rest follows the conversation."""
+
+_FRAME_COLUMNS = 15
+_RAW = 12  # the column of the BLOB
+
+
+@define
+class Memory:
+    """All that the indexer remembers between two batches; stored with each of them."""
+
+    offset: int = 0
+    """Logical: everything before it is in rows or in `framers`."""
+    next_seq: int = 1
+    origin_ns: int = 0
+    last_ns: int = 0
+    wall_ns: int = 0
+    closed: bool = False
+    """Whether the log's last record was seen."""
+    framers: dict[Stream, LineFramer] = field(
+        factory=lambda: {stream: LineFramer() for stream in Stream}
+    )
+    undelivered: dict[Stream, int] = field(factory=dict)
+    """Bytes of an unfinished line that were read and not written on."""
+    correlation: State = field(factory=State)
+    recording: Recording | None = None
+
+
+class Indexer:
+    """Indexes one log into one connection.
+
+    Args:
+        connection: a database with our tables, writable at least in ``schema``.
+        log: the log, read from where the database's ``indexing`` row says.
+        schema: ``main``, or ``temp`` for a reader that adds what is not indexed yet.
+    """
+
+    def __init__(
+        self, connection: sqlite3.Connection, log: LogReader, *, schema: str = "main"
+    ) -> None:
+        self.connection = connection
+        self.log = log
+        self.memory = load_memory(connection)
+        self._schema = schema
+        self._labels: dict[str, int] = dict(connection.execute("SELECT text, id FROM labels"))
+        self._correlator = Correlator(self.memory.correlation)
+        self._frames: list[tuple[Any, ...]] = []
+        self._large: list[tuple[tuple[Any, ...], tuple[Segment, ...], int]] = []
+        self._events: list[Event] = []
+        self._new_labels: list[tuple[int, str]] = []
+        self._written: Recording | None = self.memory.recording
+        self._marks: list[tuple[Stream, int, int]] = []
+        self._exchanges: dict[int, Exchange] = {}
+        self._turns: dict[int, Turn] = {}
+        self._pending = False
+
+    @property
+    def behind(self) -> int:
+        """Bytes of log that are not indexed yet."""
+        return self.log.end - self.memory.offset
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left in the log that rows do not have, unfinished lines included."""
+        unfinished = any(framer.segments for framer in self.memory.framers.values())
+        return not unfinished and not self._pending
+
+    def open_requests(self, direction: Direction) -> list[Exchange]:
+        """Returns the requests that wait for their answer, as far as the log is indexed."""
+        return self._correlator.open_requests(direction)
+
+    def step(self, limit: int = BATCH) -> int:
+        """Indexes one batch; returns the bytes of log it covered, 0 at the end of the log.
+
+        Raises:
+            sqlite3.Error: the batch could not be committed. It is kept, and the next step tries
+                again before it reads on.
+        """
+        if self._pending:
+            self._commit()
+        start = self.memory.offset
+        for record in self.log.records(start, limit):
+            self._take(record)
+            self.memory.offset = record.end
+            self._pending = True
+        if self._pending:
+            self._commit()
+        return self.memory.offset - start
+
+    def settle(self) -> None:
+        """Ends the recording of a writer that died: unfinished lines become frames.
+
+        Raises:
+            sqlite3.Error: as `step`.
+        """
+        memory = self.memory
+        for stream in Stream:
+            self._finish_line(stream, memory.last_ns)
+        if memory.recording is not None and not memory.closed:
+            memory.recording = evolve(
+                memory.recording,
+                state="incomplete",
+                ended_at=self._iso(memory.last_ns),
+                end_reason=memory.recording.end_reason or "the recorder was killed",
+            )
+        self._commit()
+
+    def _take(self, record: Record) -> None:
+        memory = self.memory
+        memory.last_ns = record.t_ns
+        if record.kind == capture_log.DATA:
+            self._take_chunk(record)
+            return
+        if record.kind == capture_log.BASE:
+            return
+        data = _event_data(record)
+        stream = _STREAMS.get(record.stream)
+        match record.kind:
+            case capture_log.START:
+                self._begin(record, data)
+            case capture_log.END if stream is not None:
+                self._finish_line(stream, record.t_ns)
+            case capture_log.UNDELIVERED if stream is not None:
+                self._mark_undelivered(stream, int(data.get("bytes", 0)))
+            case capture_log.GAP:
+                for cut in Stream:
+                    if cut in data:
+                        self._finish_line(cut, record.t_ns)
+            case capture_log.EXIT:
+                self._update(
+                    exit_code=data.get("code"),
+                    exit_signal=data.get("signal"),
+                    end_reason=data.get("reason"),
+                )
+            case capture_log.CLOSE:
+                memory.closed = True
+                self._update(
+                    state="complete",
+                    ended_at=self._iso(record.t_ns),
+                    end_reason=data.get("reason"),
+                )
+                return
+        self._add_event(_EVENT_KINDS.get(record.kind, "note"), record.t_ns, data)
+
+    def _take_chunk(self, record: Record) -> None:
+        stream = _STREAMS.get(record.stream)
+        if stream is None:
+            return
+        begin, payload = record.offset, record.payload
+        for line in self.memory.framers[stream].feed(payload, begin, record.t_ns):
+            if len(line.segments) == 1 and line.segments[0][0] >= begin:
+                place = line.segments[0][0] - begin
+                self._add_line(stream, line, payload[place : place + line.size])
+            elif line.size <= LARGE:
+                self._add_line(stream, line, self.log.read_segments(line.segments))
+            else:
+                self._add_large(stream, line)
+            self.memory.undelivered.pop(stream, None)
+
+    def _finish_line(self, stream: Stream, t_ns: int) -> None:
+        """Makes a frame of what stands after the last newline of a stream that has ended."""
+        memory = self.memory
+        lost = memory.undelivered.pop(stream, 0)
+        line = memory.framers[stream].finish(t_ns)
+        if line is None:
+            return
+        delivered = "full" if not lost else "none" if lost >= line.size else "partial"
+        if line.size <= LARGE:
+            self._add_line(stream, line, self.log.read_segments(line.segments), delivered)
+        else:
+            self._add_large(stream, line, delivered)
+
+    def _add_line(
+        self, stream: Stream, line: Line, raw: bytes, delivered: str = "full"
+    ) -> None:
+        newline = b""
+        if line.terminated:
+            newline = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
+            raw = raw[: -len(newline)]
+        message = Message(Kind.STDERR) if stream is Stream.STDERR else read(raw)
+        self._frames.append(self._row(stream, line, message, newline, delivered, raw))
+
+    def _add_large(self, stream: Stream, line: Line, delivered: str = "full") -> None:
+        """Adds a line that is too large to hold, by its edges; its BLOB is copied at the commit."""
+        head = self._read_part(line, 0, EDGE)
+        tail = self._read_part(line, line.size - EDGE, EDGE)
+        newline = b""
+        if line.terminated:
+            newline = b"\r\n" if tail.endswith(b"\r\n") else b"\n"
+        size = line.size - len(newline)
+        if stream is Stream.STDERR:
+            message = Message(Kind.STDERR)
+        else:
+            message = read_outline(head, tail[: len(tail) - len(newline)])
+        row = self._row(stream, line, message, newline, delivered, None)
+        self._large.append((row, line.segments, size))
+
+    def _row(
+        self,
+        stream: Stream,
+        line: Line,
+        message: Message,
+        newline: bytes,
+        delivered: str,
+        raw: bytes | None,
+    ) -> tuple[Any, ...]:
+        memory = self.memory
+        seq = memory.next_seq
+        memory.next_seq = seq + 1
+        t_ns = line.t_ns - memory.origin_ns
+        if stream is Stream.STDERR:
+            labels = Labels()
+        else:
+            labels = self._correlator.feed(seq, t_ns, Direction(stream), message)
+        label = self._label
+        return (
+            seq,
+            STREAM_CODES[stream] | NEWLINE_CODES[newline] << 2 | DELIVERED_CODES[delivered] << 4,
+            KIND_CODES[message.kind],
+            t_ns,
+            line.t_ns - line.t_first_ns,
+            label(labels.method),
+            message.rpc_id,
+            labels.exchange,
+            label(labels.session),
+            labels.turn,
+            label(labels.tool_call),
+            label(labels.terminal),
+            raw,
+            message.parse_error,
+            None,
+        )
+
+    def _label(self, text: str | None) -> int | None:
+        if text is None:
+            return None
+        found = self._labels.get(text)
+        if found is None:
+            found = self._labels[text] = len(self._labels) + 1
+            self._new_labels.append((found, text))
+        return found
+
+    def _begin(self, record: Record, data: dict[str, Any]) -> None:
+        memory = self.memory
+        memory.origin_ns = int(data.get("origin", record.t_ns))
+        memory.wall_ns = int(data.get("wall", 0))
+        dialect = str(data.get("dialect", "auto"))
+        self._correlator = Correlator(memory.correlation, dialect)
+        command = data.get("command", [])
+        memory.recording = Recording(
+            id=str(data.get("id", "")),
+            name=str(data.get("name", "")),
+            tool_version=str(data.get("tool_version", "")),
+            started_at=self._iso(memory.origin_ns),
+            command=json.dumps(command, ensure_ascii=False),
+            cwd=str(data.get("cwd", "")),
+            platform=str(data.get("platform", "")),
+            redaction=data.get("redaction"),
+            connection_id=data.get("connection_id"),
+            parent=data.get("parent"),
+        )
+
+    def _update(self, **changes: Any) -> None:
+        known = {name: value for name, value in changes.items() if value is not None}
+        if self.memory.recording is not None:
+            self.memory.recording = evolve(self.memory.recording, **known)
+
+    def _add_event(self, kind: str, t_ns: int, data: dict[str, Any]) -> None:
+        seq = self.memory.next_seq
+        self.memory.next_seq = seq + 1
+        self._events.append(Event(seq, max(0, t_ns - self.memory.origin_ns), kind, data))
+
+    def _mark_undelivered(self, stream: Stream, lost: int) -> None:
+        """Marks the frames that the last ``lost`` bytes of a stream belong to."""
+        framer = self.memory.framers[stream]
+        if framer.size:
+            self.memory.undelivered[stream] = lost
+            lost -= framer.size
+        if lost <= 0:
+            return
+        self._marks.append((stream, lost, self.memory.next_seq))
+
+    def _commit(self) -> None:
+        """Writes all that was collected in one transaction; keeps it all if that fails."""
+        for exchange in (drained := self._correlator.drain())[0]:
+            self._exchanges[exchange.id] = exchange
+        for turn in drained[1]:
+            self._turns[turn.id] = turn
+        try:
+            self._write()
+            self.connection.commit()
+        except sqlite3.Error:
+            self._pending = True
+            self.connection.rollback()
+            raise
+        self._written = self.memory.recording
+        for collected in (self._frames, self._large, self._events, self._new_labels, self._marks):
+            collected.clear()
+        self._exchanges.clear()
+        self._turns.clear()
+        self._pending = False
+
+    def _write(self) -> None:
+        execute, many, schema = self.connection.execute, self.connection.executemany, self._schema
+        many(f"INSERT INTO {schema}.labels VALUES (?, ?)", self._new_labels)
+        insert = f"INSERT INTO {schema}.frame_rows VALUES ({','.join('?' * _FRAME_COLUMNS)})"
+        many(insert, self._frames)
+        for row, segments, size in self._large:
+            self._write_large(row, segments, size)
+        for mark in self._marks:
+            self._write_mark(*mark)
+        many(
+            f"INSERT INTO {schema}.events VALUES (?, ?, ?, ?)",
+            [(e.seq, e.t_ns, e.kind, json.dumps(e.data)) for e in self._events],
+        )
+        many(
+            f"INSERT OR REPLACE INTO {schema}.exchanges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (e.id, e.direction, e.method, e.rpc_id, e.session)
+                + (e.request_seq, e.response_seq, e.latency_ns, e.outcome)
+                for e in self._exchanges.values()
+            ],
+        )
+        many(
+            f"INSERT OR REPLACE INTO {schema}.turns VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (t.id, t.session, t.prompt_seq, t.end_seq)
+                + (t.stop_reason, t.updates, t.tool_calls, t.duration_ns)
+                for t in self._turns.values()
+            ],
+        )
+        self._write_recording()
+        execute(
+            f"INSERT OR REPLACE INTO {schema}.indexing VALUES (1, ?, ?)",
+            (self.memory.offset, converter.dumps(self.memory)),
+        )
+
+    def _write_recording(self) -> None:
+        """Writes what the machine knows of the recording, and leaves what a person may edit."""
+        recording = self.memory.recording
+        if recording is None:
+            return
+        handshake = asdict(self.memory.correlation.handshake)
+        recording = self.memory.recording = evolve(recording, **handshake)
+        if recording == self._written:
+            return
+        row = asdict(recording)
+        columns, names = ", ".join(row), ", ".join(f":{name}" for name in row)
+        follow = ", ".join(f"{name} = excluded.{name}" for name in row if name not in _KEPT)
+        self.connection.execute(
+            f"INSERT INTO {self._schema}.recording ({columns}) VALUES ({names})"
+            f" ON CONFLICT (id) DO UPDATE SET {follow}",
+            row,
+        )
+
+    def _write_large(self, row: tuple[Any, ...], segments: tuple[Segment, ...], size: int) -> None:
+        marks = ",".join("zeroblob(?)" if n == _RAW else "?" for n in range(_FRAME_COLUMNS))
+        values = [size if n == _RAW else value for n, value in enumerate(row)]
+        self.connection.execute(f"INSERT INTO {self._schema}.frame_rows VALUES ({marks})", values)
+        with self.connection.blobopen("frame_rows", "raw", row[0], name=self._schema) as blob:
+            for offset, length in segments:
+                if part := self.log.read(offset, length)[: size - blob.tell()]:
+                    blob.write(part)
+
+    def _write_mark(self, stream: Stream, lost: int, before: int) -> None:
+        """Marks the frames that the last ``lost`` bytes of a stream before a number belong to."""
+        marks = []
+        latest = self.connection.execute(
+            f"SELECT seq, flags, length(raw) FROM {self._schema}.frame_rows"
+            " WHERE seq < ? AND flags & 3 = ? ORDER BY seq DESC",
+            (before, STREAM_CODES[stream]),
+        )
+        for seq, flags, size in latest:
+            size += (flags >> 2) & 3  # the code of a newline is its length
+            marks.append((DELIVERED_CODES["none" if lost >= size else "partial"] << 4, seq))
+            lost -= size
+            if lost <= 0:
+                break
+        latest.close()
+        self.connection.executemany(
+            f"UPDATE {self._schema}.frame_rows SET flags = flags & ~48 | ? WHERE seq = ?", marks
+        )
+
+    def _read_part(self, line: Line, start: int, size: int) -> bytes:
+        """Reads part of a line from the log, without reading the rest."""
+        parts = []
+        for offset, length in line.segments:
+            if start < length and size > 0:
+                part = self.log.read(offset + start, min(length - start, size))
+                parts.append(part)
+                size -= len(part)
+                start = 0
+            else:
+                start -= min(start, length)
+        return b"".join(parts)
+
+    def _iso(self, t_ns: int) -> str:
+        """The wall clock's time at a moment of the monotonic clock."""
+        moment = datetime.fromtimestamp(0, UTC) + timedelta(
+            microseconds=(self.memory.wall_ns + t_ns - self.memory.origin_ns) // 1000
+        )
+        return moment.isoformat(timespec="microseconds")
+
+
+def load_memory(connection: sqlite3.Connection) -> Memory:
+    """Reads what the last indexer of a database remembered; a fresh memory if there was none.
+
+    Raises:
+        ValueError: the database holds something else there.
+    """
+    row = connection.execute("SELECT state FROM main.indexing WHERE id = 1").fetchone()
+    if row is None:
+        return Memory()
+    try:
+        return converter.loads(row[0], Memory)
+    except Exception as e:  # whatever a foreign or damaged value makes the converter raise
+        raise ValueError(f"its indexing state cannot be read: {e}") from None
+
+
+def _event_data(record: Record) -> dict[str, Any]:
+    """Decodes an event's fields: numbers as numbers, the agent's arguments as a list."""
+    data: dict[str, Any] = {}
+    if name := capture_log.STREAM_NAMES[record.stream]:
+        data["stream"] = name
+    for key, values in unpack_fields(record.payload).items():
+        if key == "arg":
+            data["command"] = [_storable(value) for value in values]
+        elif key in _NUMBERS and values[0].isdigit():
+            data[key] = int(values[0])
+        else:
+            data[key] = _storable(values[0])
+    if isinstance(number := data.get("signal"), int):
+        data["name"] = _signal_name(number)
+    return data
+
+
+def _storable(text: str) -> str:
+    """Text that a database can hold: bytes that are not UTF-8 are written as escapes."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,128 @@
+"""Reads a capture log, also while it is written, and also when its end is torn."""
+
+import os
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from acp_proxy.capture.log import (
+    BASE,
+    BASE_SIZE,
+    HEADER,
+    HEADER_SIZE,
+    LAST_KIND,
+    MAGIC,
+    MAX_PAYLOAD,
+)
+from acp_proxy.protocol.framing import Segment
+
+_BLOCK = 1 << 18
+
+
+@frozen
+class Record:
+    """One record of the log."""
+
+    kind: int
+    stream: int
+    t_ns: int
+    """Monotonic, as the recorder's clock told."""
+    offset: int
+    """Logical, of the payload."""
+    payload: bytes
+
+    @property
+    def end(self) -> int:
+        """The logical offset after it."""
+        return self.offset + len(self.payload)
+
+
+class LogMoved(Exception):
+    """The recorder emptied the file under a reader, who has to look at the database again."""
+
+
+class LogReader:
+    """Random access to one log by logical offsets."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self.base = self._read_base()
+        self.skipped = 0
+        """Bytes that belong to no whole record, in the middle of the file."""
+
+    @property
+    def end(self) -> int:
+        """The logical offset of the end of the file, a torn record included."""
+        return self.base + max(0, os.fstat(self.fd).st_size - BASE_SIZE)
+
+    def check(self) -> None:
+        """Makes sure that what was read since the start is what it seemed to be.
+
+        Raises:
+            LogMoved: the file was emptied meanwhile.
+        """
+        if self._read_base() != self.base:
+            raise LogMoved
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Reads ``size`` bytes at a logical offset; fewer at the end of the file."""
+        return os.pread(self.fd, size, offset - self.base + BASE_SIZE)
+
+    def read_segments(self, segments: tuple[Segment, ...]) -> bytes:
+        """Reads and joins what stands at ``segments``."""
+        return b"".join(self.read(offset, size) for offset, size in segments)
+
+    def records(self, offset: int, limit: int) -> Iterator[Record]:
+        """Yields whole records from a logical offset on, until about ``limit`` bytes are read.
+
+        A record that is not whole at the end of the file is not yielded: it may still be written,
+        or never. One that is broken in the middle is skipped, up to the next that is not.
+        """
+        stop = offset + limit
+        block, place = b"", 0  # what was read at `offset`, and how far it has been used
+        while offset + place < stop:
+            need = HEADER_SIZE
+            if len(block) - place >= HEADER_SIZE:
+                magic, kind, stream, length, t_ns = HEADER.unpack_from(block, place)
+                if not _plausible(magic, kind, stream, length):
+                    found = self._next_header(offset + place + 1)
+                    if found is None:
+                        return
+                    self.skipped += found - offset - place
+                    offset, block, place = found, b"", 0
+                    continue
+                need += length
+            if len(block) - place < need or not block:
+                offset += place
+                block, place = self.read(offset, max(need, _BLOCK)), 0
+                if len(block) < need:
+                    return
+                continue
+            start = place + HEADER_SIZE
+            place += need
+            yield Record(kind, stream, t_ns, offset + start, block[start:place])
+
+    def _next_header(self, offset: int) -> int | None:
+        while block := self.read(offset, _BLOCK):
+            place = block.find(MAGIC)
+            while 0 <= place <= len(block) - HEADER_SIZE:
+                if _plausible(*HEADER.unpack_from(block, place)[:4]):
+                    return offset + place
+                place = block.find(MAGIC, place + 1)
+            if len(block) < _BLOCK:
+                return None
+            offset += len(block) - HEADER_SIZE
+        return None
+
+    def _read_base(self) -> int:
+        first = os.pread(self.fd, BASE_SIZE, 0)
+        if len(first) < BASE_SIZE:
+            return 0
+        magic, kind, _stream, length, _t_ns = HEADER.unpack_from(first)
+        if magic != MAGIC or kind != BASE or length != 8:
+            raise ValueError("it does not begin as a capture log does")
+        return int.from_bytes(first[HEADER_SIZE:], "little")
+
+
+def _plausible(magic: bytes, kind: int, stream: int, length: int) -> bool:
+    return magic == MAGIC and 1 <= kind <= LAST_KIND and stream <= 3 and length <= MAX_PAYLOAD

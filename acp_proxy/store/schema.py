@@ -1,0 +1,153 @@
+"""The database: its migrations, an append-only list, and the views that are its contract.
+
+People query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_fired`. Of these,
+`frames` is a view. A frame of 300 bytes would carry 100 more if its row held the words
+``to-client``, ``notification``, ``session/update`` and the session's id over and over, and twice
+that with indexes; so ``frame_rows`` holds numbers, and the texts stand once in ``labels``. With its
+index a row costs about 50 bytes beyond the frame itself.
+"""
+
+from sqlite_utils import Database, Migrations
+
+from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.peers import Stream
+
+APPLICATION_ID = 0x61637031  # "acp1", at a fixed place in the file's header
+VERSION = 1
+"""``PRAGMA user_version``; equals the number of migrations (a test says so)."""
+
+STREAM_CODES = {Stream.TO_AGENT: 1, Stream.TO_CLIENT: 2, Stream.STDERR: 3}
+KIND_CODES = {
+    Kind.NOTIFICATION: 1,
+    Kind.REQUEST: 2,
+    Kind.RESPONSE: 3,
+    Kind.ERROR: 4,
+    Kind.BATCH: 5,
+    Kind.INVALID: 6,
+    Kind.BLANK: 7,
+    Kind.STDERR: 8,
+}
+NEWLINE_CODES = {b"": 0, b"\n": 1, b"\r\n": 2}
+DELIVERED_CODES = {"full": 0, "partial": 1, "none": 2}
+# Bits of `flags`: stream 0-1, newline 2-3, delivered 4-5, masked 6.
+
+migrations = Migrations("acp_proxy")
+
+
+@migrations(name="0001_recordings")
+def create_tables(db: Database) -> None:
+    """Everything that version 1 has."""
+    db.table("recording").create(
+        {
+            **dict.fromkeys(("id", "name", "tool_version", "started_at", "ended_at", "state"), str),
+            **dict.fromkeys(("command", "cwd", "platform", "dialect", "dialect_reason"), str),
+            **dict.fromkeys(("client_name", "client_version", "agent_name"), str),
+            **dict.fromkeys(("agent_version", "protocol_version"), str),
+            **dict.fromkeys(("exit_code", "exit_signal"), int),
+            **dict.fromkeys(("end_reason", "fault_plan"), str),
+            "seed": int,
+            **dict.fromkeys(("redaction", "connection_id", "parent"), str),
+        },
+        pk="id",
+    )
+    db.table("labels").create({"id": int, "text": str}, pk="id")
+    db.table("labels").create_index(["text"], unique=True)
+    db.table("frame_rows").create(
+        {
+            "seq": int,
+            **dict.fromkeys(("flags", "kind", "t_ns", "lag_ns", "method"), int),
+            "rpc_id": str,
+            **dict.fromkeys(("exchange", "session", "turn", "tool_call", "terminal"), int),
+            "raw": bytes,
+            "parse_error": str,
+            "fault": str,
+        },
+        pk="seq",
+    )
+    db.table("frame_rows").create_index(["session", "method"])
+    db.execute("CREATE INDEX frame_rows_odd ON frame_rows (kind) WHERE kind > 1")
+    db.execute("CREATE INDEX frame_rows_call ON frame_rows (tool_call) WHERE tool_call > 0")
+    db.execute("CREATE INDEX frame_rows_terminal ON frame_rows (terminal) WHERE terminal > 0")
+    db.table("exchanges").create(
+        {
+            "id": int,
+            **dict.fromkeys(("direction", "method", "rpc_id", "session"), str),
+            **dict.fromkeys(("request_seq", "response_seq", "latency_ns"), int),
+            "outcome": str,
+        },
+        pk="id",
+    )
+    db.table("exchanges").create_index(["method"])
+    db.table("exchanges").create_index(["request_seq"])
+    db.table("exchanges").create_index(["response_seq"])
+    db.table("turns").create(
+        {
+            "id": int,
+            "session": str,
+            **dict.fromkeys(("prompt_seq", "end_seq"), int),
+            "stop_reason": str,
+            **dict.fromkeys(("updates", "tool_calls", "duration_ns"), int),
+        },
+        pk="id",
+    )
+    db.table("events").create({"seq": int, "t_ns": int, "kind": str, "data": str}, pk="seq")
+    db.table("faults_fired").create(
+        {"seq": int, "rule": str, "action": str, "received": bytes, "delivered": bytes}
+    )
+    # How far the log has been indexed, and what the indexer remembered there.
+    db.table("indexing").create({"id": int, "log_offset": int, "state": str}, pk="id")
+    for name, select in VIEWS.items():
+        db.create_view(name, select)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _case(column: str, codes: dict[str, int]) -> str:
+    whens = " ".join(f"WHEN {code} THEN '{text}'" for text, code in codes.items())
+    return f"CASE {column} {whens} END"
+
+
+_NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10) ELSE '' END"
+
+
+def frames_select(rows: str = "frame_rows", labels: str = "labels") -> str:
+    """The contract's ``frames`` over tables of rows and labels."""
+    return f"""
+SELECT f.seq, 'acp' AS channel,
+  {_case("f.flags & 3", {s.value: c for s, c in STREAM_CODES.items()})} AS stream,
+  f.t_ns, f.t_ns - f.lag_ns AS t_first_ns,
+  {_case("f.kind", {k.value: c for k, c in KIND_CODES.items()})} AS kind,
+  m.text AS method, f.rpc_id, f.exchange, s.text AS session, f.turn, c.text AS tool_call,
+  t.text AS terminal, length(f.raw) AS size, f.raw, {_NEWLINE} AS newline, f.parse_error,
+  {_case("(f.flags >> 4) & 3", DELIVERED_CODES)} AS delivered, f.fault,
+  (f.flags >> 6) & 1 AS masked
+FROM {rows} AS f
+  LEFT JOIN {labels} AS m ON m.id = f.method
+  LEFT JOIN {labels} AS s ON s.id = f.session
+  LEFT JOIN {labels} AS c ON c.id = f.tool_call
+  LEFT JOIN {labels} AS t ON t.id = f.terminal
+""".strip()
+
+
+VIEWS = {
+    "frames": frames_select(),
+    "timeline": """
+SELECT seq, round(t_ns / 1e9, 6) AS seconds, stream, kind, method, rpc_id, session, turn, size,
+  CAST(substr(raw, 1, 200) AS TEXT) AS preview FROM frames
+UNION ALL
+SELECT seq, round(t_ns / 1e9, 6), NULL, kind, NULL, NULL, NULL, NULL, NULL, data FROM events
+ORDER BY seq
+""".strip(),
+    "unanswered": """
+SELECT e.id, e.direction, e.method, e.rpc_id, e.session, e.request_seq,
+  round(((SELECT max(t_ns) FROM (SELECT max(t_ns) AS t_ns FROM frame_rows
+    UNION ALL SELECT max(t_ns) FROM events)) - f.t_ns) / 1e9, 3) AS waited_seconds
+FROM exchanges AS e JOIN frame_rows AS f ON f.seq = e.request_seq
+WHERE e.response_seq IS NULL ORDER BY e.id
+""".strip(),
+    "latency": """
+SELECT method, direction, count(*) AS exchanges, count(latency_ns) AS answered,
+  sum(outcome = 'error') AS errors, round(min(latency_ns) / 1e6, 3) AS min_ms,
+  round(avg(latency_ns) / 1e6, 3) AS mean_ms, round(max(latency_ns) / 1e6, 3) AS max_ms
+FROM exchanges GROUP BY method, direction ORDER BY max_ms DESC
+""".strip(),
+}
