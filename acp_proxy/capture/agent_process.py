@@ -41,9 +41,7 @@ class AgentProcess:
         self.exited = Latch()
 
     @classmethod
-    def spawn(
-        cls, command: "list[str]", env: "dict[str, str]", mask: "set[int]"
-    ) -> "AgentProcess":
+    def spawn(cls, command: "list[str]", env: "dict[str, str]", mask: "set[int]") -> "AgentProcess":
         """Starts guardian and agent; ``mask`` is the signal mask that the agent is to have.
 
         Raises:

@@ -113,7 +113,9 @@ def name(text: str) -> str:
         ValueError: it is empty, hidden or has a slash.
     """
     if not text or text[0] in ".-" or "/" in text or "\0" in text:
-        raise ValueError(f"{text!r} cannot be a name: it is empty, has a slash or begins with . or -")
+        raise ValueError(
+            f"{text!r} cannot be a name: it is empty, has a slash or begins with . or -"
+        )
     return text
 
 

@@ -15,7 +15,8 @@ class Pump:
     Attributes:
         in_read: whether the thread waits for its source (and not for a slow reader).
         last_ns: when the last byte was read, or the pump began (monotonic nanoseconds).
-        ended: set once both ends are closed and logged.
+        source_ended: whether the source ended by itself, and was not closed for a broken sink.
+        ended: set once both ends are closed and logged, or nobody waits for them any longer.
     """
 
     def __init__(
@@ -24,6 +25,7 @@ class Pump:
         self.stream = stream
         self.in_read = True
         self.last_ns = time.monotonic_ns()
+        self.source_ended = False
         self.ended = Latch()
         self._source = source
         self._sink = sink
@@ -56,6 +58,11 @@ class Pump:
         self._log.event(END, {"reason": reason}, self.stream)
         self.ended.set()
 
+    def abandon(self, reason: str) -> None:
+        """Stops waiting for a source that never ends; the thread stays in its read."""
+        self._log.event(END, {"reason": reason}, self.stream)
+        self.ended.set()
+
     def _relay(self) -> None:
         read, write, now, append = os.read, os.write, time.monotonic_ns, self._log.append
         stream, source, sink = self.stream, self._source, self._sink
@@ -67,6 +74,7 @@ class Pump:
                 continue
             self.last_ns = t_ns = now()
             if not chunk:
+                self.source_ended = True
                 return
             self.in_read = False
             append(stream, t_ns, chunk)

@@ -1,3 +1,137 @@
-def supervise(relay, options):
-    import time
-    time.sleep(1e9)
+"""Owns a running relay: its deadlines, its indexer and its end.
+
+Each thing that may take too long has a task with a clock: an agent that was told to stop, one that
+overstays its client, one whose descendants hold its pipes. The bytes need none of this; they flow in
+the pumps' threads, before this module is even imported.
+"""
+
+import contextlib
+import gc
+import time
+from signal import SIGCONT, SIGKILL, SIGTERM
+
+import trio
+
+from acp_proxy.capture.latch import Latch
+from acp_proxy.capture.log import CaptureLog
+from acp_proxy.capture.options import RecordOptions
+from acp_proxy.capture.pumps import Pump
+from acp_proxy.capture.relay import Relay
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.runtime.indexing import Indexing
+
+LINGER = 5.0
+"""Idle seconds that a descendant has, after the agent's exit, in which to end its output."""
+_POLL = 0.25
+
+
+def supervise(relay: Relay, options: RecordOptions) -> None:
+    """Adopts a relay and ends the process with it; returns only if there is nothing to adopt."""
+    if not relay.adopt():
+        return
+    gc.collect()
+    gc.freeze()
+    trio.run(_supervise, relay, options)
+
+
+async def _supervise(relay: Relay, options: RecordOptions) -> None:
+    indexing = None
+    if isinstance(relay.log, CaptureLog):
+        indexing = Indexing(relay.log, fsync=options.fsync)
+    async with trio.open_nursery() as nursery:
+        if indexing is not None:
+            nursery.start_soon(indexing.run)
+        nursery.start_soon(stop_when_told, relay, options.grace)
+        nursery.start_soon(end_overstay, relay, indexing, options.grace)
+        nursery.start_soon(end_lingering, relay)
+        await until(relay.drained)
+        nursery.cancel_scope.cancel()
+    relay.close()
+    if indexing is not None:
+        indexing.finish()
+    relay.leave()
+
+
+async def until(latch: Latch) -> None:
+    """Waits for a latch that a thread sets."""
+    event = trio.Event()
+    token = trio.lowlevel.current_trio_token()
+
+    def report() -> None:
+        with contextlib.suppress(trio.RunFinishedError):
+            token.run_sync_soon(event.set)
+
+    latch.then(report)
+    await event.wait()
+
+
+async def stop_when_told(relay: Relay, grace: float) -> None:
+    """Kills an agent that still runs when its grace is over.
+
+    The signal itself was passed on already, by the thread that received it.
+    """
+    await until(relay.stopping)
+    await _kill_after(relay, grace, f"still there {grace:g} s after it was told to stop")
+
+
+async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) -> None:
+    """Ends an agent that stays when its client has left and nothing is open any more.
+
+    One that is in the middle of a prompt is left to finish, as is one of which that cannot be told.
+    """
+    await until(relay.to_agent.ended)
+    if not relay.to_agent.source_ended or indexing is None:
+        return
+    while True:
+        idle = _idle_seconds(relay.pumps)
+        if idle < grace:
+            await trio.sleep(grace - idle)
+        elif (
+            await trio.to_thread.run_sync(indexing.is_open_request, Direction.TO_AGENT) is not False
+        ):
+            await trio.sleep(_POLL)
+        else:
+            break
+    if not relay.agent.exited.is_set:
+        relay.end_reason = "the agent overstayed its client"
+        relay.send_signal(SIGTERM, f"its client left {grace:g} s ago and no request is open")
+        relay.agent.send_signal(SIGCONT)
+        await _kill_after(relay, grace, "it did not end on SIGTERM")
+
+
+async def end_lingering(relay: Relay) -> None:
+    """Ends the wait for output that a descendant holds open after the agent has exited.
+
+    Only time in *read* counts. A slow client gets everything, however long it takes.
+    """
+    await until(relay.agent.exited)
+    exited = time.monotonic_ns()
+    outputs = (relay.to_client, relay.stderr)
+    while (idle := _idle_seconds(outputs, since=exited)) < LINGER:
+        await trio.sleep(max(_POLL, LINGER - idle))
+    relay.send_signal(SIGKILL, f"a descendant held the agent's output open for {LINGER:g} s")
+    with trio.move_on_after(1):
+        await until(relay.drained)
+    for pump in outputs:
+        if not pump.ended.is_set:
+            pump.abandon("held open by a process that has left the agent's group")
+
+
+def _idle_seconds(pumps: tuple[Pump, ...], since: int = 0) -> float:
+    """Seconds since the last byte was read, 0 while a pump waits for a slow reader."""
+    running = [pump for pump in pumps if not pump.ended.is_set]
+    if not all(pump.in_read for pump in running):
+        return 0.0
+    last = max([since, *(pump.last_ns for pump in pumps)])
+    return (time.monotonic_ns() - last) / 1e9
+
+
+async def _kill_after(relay: Relay, grace: float, reason: str) -> None:
+    with trio.move_on_after(grace):
+        await until(relay.drained)
+    if not relay.drained.is_set:
+        relay.send_signal(SIGKILL, reason)
+        await trio.sleep(1)
+        for pump in (relay.to_client, relay.stderr):
+            if not pump.ended.is_set and pump.in_read:
+                pump.abandon("held open by a process that has left the agent's group")

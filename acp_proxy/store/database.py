@@ -1,5 +1,6 @@
 """Opens recordings: for the one who writes, and safely for everyone who reads."""
 
+import contextlib
 import os
 import sqlite3
 from pathlib import Path
@@ -47,9 +48,13 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def close(connection: sqlite3.Connection) -> None:
-    """Closes a database that is whole: one plain file, without write-ahead log."""
-    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.execute("PRAGMA journal_mode=DELETE")
+    """Closes a database that is whole: one plain file, without write-ahead log.
+
+    A reader that has it open at this moment keeps the write-ahead log; the next writer removes it.
+    """
+    with contextlib.suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA journal_mode=DELETE")
     connection.close()
 
 

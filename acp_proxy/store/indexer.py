@@ -101,7 +101,7 @@ class Indexer:
         self.log = log
         self.memory = load_memory(connection)
         self._schema = schema
-        self._labels: dict[str, int] = dict(connection.execute("SELECT text, id FROM labels"))
+        self._labels: dict[str, int] = dict(connection.execute("SELECT text, id FROM main.labels"))
         self._correlator = Correlator(self.memory.correlation)
         self._frames: list[tuple[Any, ...]] = []
         self._large: list[tuple[tuple[Any, ...], tuple[Segment, ...], int]] = []
@@ -229,9 +229,7 @@ class Indexer:
         else:
             self._add_large(stream, line, delivered)
 
-    def _add_line(
-        self, stream: Stream, line: Line, raw: bytes, delivered: str = "full"
-    ) -> None:
+    def _add_line(self, stream: Stream, line: Line, raw: bytes, delivered: str = "full") -> None:
         newline = b""
         if line.terminated:
             newline = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
@@ -316,7 +314,7 @@ class Indexer:
             platform=str(data.get("platform", "")),
             redaction=data.get("redaction"),
             connection_id=data.get("connection_id"),
-            parent=data.get("parent"),
+            parent=data.get("parent") or None,
         )
 
     def _update(self, **changes: Any) -> None:

@@ -64,6 +64,10 @@ class LogReader:
         if self._read_base() != self.base:
             raise LogMoved
 
+    def rebase(self) -> None:
+        """Learns where the file begins, after its own recorder has emptied it."""
+        self.base = self._read_base()
+
     def read(self, offset: int, size: int) -> bytes:
         """Reads ``size`` bytes at a logical offset; fewer at the end of the file."""
         return os.pread(self.fd, size, offset - self.base + BASE_SIZE)

@@ -1,0 +1,155 @@
+"""When to index: behind the pumps' back, when it is quiet or too much has gathered.
+
+An eager indexer would multiply the relay's p99 by ten, for it shares the interpreter with the pumps.
+So it waits for a quarter of a second without a byte, works in batches of a few milliseconds, and
+stops as soon as bytes flow again. Only a backlog of 16 MB makes it work in the midst of a stream.
+"""
+
+import contextlib
+import os
+import sqlite3
+import time
+from pathlib import Path
+
+import trio
+
+from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.capture.log import CaptureLog, tell
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.store import database
+from acp_proxy.store.indexer import Indexer
+from acp_proxy.store.log_reader import LogReader
+
+QUIET = 0.25
+"""Seconds without a byte that count as quiet."""
+BACKLOG = 16 << 20
+"""Bytes of log that are indexed even while it grows."""
+TRIM = 1 << 20
+"""Bytes of indexed log that are worth giving back to the disk."""
+LAST = 2.0
+"""Seconds that the indexer has at the end."""
+_RETRY = 2.0
+
+
+class Indexing:
+    """Keeps the database of a running recording up with its log."""
+
+    def __init__(self, log: CaptureLog, *, fsync: bool) -> None:
+        self.path = Path(log.path.removesuffix(LOG_SUFFIX))
+        self._log = log
+        self._fsync = fsync
+        self._indexer: Indexer | None = None
+        self._told = False
+        self._retry_at = 0.0
+
+    async def run(self) -> None:
+        """Indexes whenever it is time to, until cancelled."""
+        seen = -1
+        while True:
+            await trio.sleep(QUIET)
+            size = self._log.size
+            if (size == seen and self._behind()) or self._behind() >= BACKLOG:
+                await trio.to_thread.run_sync(self._work)
+            seen = size
+
+    def is_open_request(self, direction: Direction) -> bool | None:
+        """Whether a request of a direction waits for its answer; None if that cannot be told."""
+        if self._indexer is not None and self._behind():
+            return None
+        if self._indexer is not None:
+            return bool(self._indexer.open_requests(direction))
+        return self._look_through_log(direction)
+
+    def finish(self) -> None:
+        """Indexes what is left, as far as the time allows, and closes the recording.
+
+        What does not get done stays in the log, which the next reader finishes.
+        """
+        deadline = time.monotonic() + LAST
+        while True:
+            try:
+                indexer = self._open()
+                while self._behind() and time.monotonic() < deadline:
+                    indexer.step()
+                if self._behind():
+                    self._leave_log(indexer)
+                else:
+                    database.close(indexer.connection)
+                    if indexer.memory.closed:
+                        self._log.remove()
+                return
+            except (sqlite3.Error, OSError) as e:
+                if time.monotonic() > deadline or not _may_pass(e):
+                    self._complain(e)
+                    return
+                time.sleep(0.05)
+
+    def _work(self) -> None:
+        """Indexes batch by batch until the log is done or grows again."""
+        if time.monotonic() < self._retry_at:
+            return
+        try:
+            indexer = self._open()
+            while True:
+                size = self._log.size
+                if not indexer.step():
+                    self._trim(indexer)
+                    return
+                self._log.allow(self._database_size())
+                if self._log.size != size and self._behind() < BACKLOG:
+                    return
+        except (sqlite3.Error, OSError) as e:
+            self._retry_at = time.monotonic() + _RETRY
+            self._complain(e)
+
+    def _open(self) -> Indexer:
+        if self._indexer is None:
+            connection = database.create(self.path, fsync=self._fsync)
+            self._indexer = Indexer(connection, LogReader(self._log.fd))
+        return self._indexer
+
+    def _behind(self) -> int:
+        return self._log.size - (self._indexer.memory.offset if self._indexer else 0)
+
+    def _trim(self, indexer: Indexer) -> None:
+        if self._log.physical_size >= TRIM and indexer.is_whole:
+            if self._log.trim(indexer.memory.offset):
+                indexer.log.rebase()
+            self._log.allow(self._database_size())
+
+    def _database_size(self) -> int:
+        total = 0
+        for name in (self.path, f"{self.path}-wal"):
+            with contextlib.suppress(OSError):
+                total += os.stat(name).st_size
+        return total
+
+    def _leave_log(self, indexer: Indexer) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            indexer.connection.execute("UPDATE recording SET state = 'unindexed'")
+            indexer.connection.commit()
+        indexer.connection.close()
+
+    def _look_through_log(self, direction: Direction) -> bool | None:
+        """Asks the log itself, for when there is no database to index into."""
+        try:
+            with contextlib.closing(sqlite3.connect("")) as connection:
+                database.migrate(connection)
+                indexer = Indexer(connection, LogReader(self._log.fd))
+                while indexer.step():
+                    pass
+                return bool(indexer.open_requests(direction))
+        except (sqlite3.Error, OSError, ValueError):
+            return None
+
+    def _complain(self, error: Exception) -> None:
+        if not self._told:
+            self._told = True
+            tell(
+                f"cannot index into {self.path}: {error}; "
+                f"the recording is kept in {self._log.path}, and inspect indexes it later"
+            )
+
+
+def _may_pass(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and "locked" in str(error)

@@ -1,0 +1,290 @@
+"""Opens a recording to look at it: finished, left behind by a crash, or still being written.
+
+A reader never waits for the indexer and never needs to write. Where a log is left, it asks the log's
+lock whether the recorder lives. If not, and if it may write, it finishes the recording; otherwise it
+frames what is beyond the stored offset itself, with the indexer's own code, into temporary tables.
+Either way `frames`, `exchanges`, `turns`, `events` and `recording` name everything there is.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sqlite_utils import Database
+
+from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.errors import DamagedRecording, NotARecording
+from acp_proxy.recording import Recording
+from acp_proxy.store import database
+from acp_proxy.store.indexer import Indexer
+from acp_proxy.store.log_reader import LogMoved, LogReader
+from acp_proxy.store.schema import VIEWS, frames_select
+
+_TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "indexing")
+_TRIES = 20
+
+
+class RecordingReader:
+    """One recording, open for reading; a context manager.
+
+    Attributes:
+        path: the database's path, whether or not it exists yet.
+        live: whether its recorder is still running.
+        warning: something that the user should know about the file, or None.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Opens the recording whose database is at ``path``.
+
+        Raises:
+            UnreadableRecording: see `errors`.
+        """
+        self.path = path
+        self.live = False
+        self.warning: str | None = None
+        self._log: LogReader | None = None
+        self._tail: Indexer | None = None
+        self._tail_start = 0
+        self._open()
+
+    def __enter__(self) -> "RecordingReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the files."""
+        self.connection.close()
+        self._close_log()
+
+    @property
+    def recording(self) -> Recording:
+        """The recording's one row.
+
+        Raises:
+            DamagedRecording: there is none.
+        """
+        for row in self.query("SELECT * FROM recording LIMIT 1"):
+            return Recording(**row)
+        raise DamagedRecording(self.path, "it does not say what was recorded")
+
+    def query(self, sql: str, parameters: Any = ()) -> Iterator[dict[str, Any]]:
+        """Runs a SELECT over the contract's names and streams its rows.
+
+        Raises:
+            DamagedRecording: SQLite finds the file broken.
+        """
+        try:
+            yield from Database(
+                self.connection, execute_plugins=False, recursive_triggers=False
+            ).query(sql, parameters)
+        except sqlite3.DatabaseError as e:
+            raise DamagedRecording(self.path, str(e)) from None
+
+    def frames(
+        self, after: int = 0, where: str = "1", parameters: Any = ()
+    ) -> Iterator[dict[str, Any]]:
+        """Streams frames beyond number ``after`` in order, without holding them.
+
+        Rows first and then the tail: the tail is later, and SQLite would sort the two together.
+        """
+        names = ("indexed_frames", "tail_frames") if self._tail else ("indexed_frames",)
+        for name in names:
+            yield from self.query(
+                f"SELECT * FROM {name} AS frames WHERE seq > ? AND ({where}) ORDER BY seq",
+                (after, *parameters),
+            )
+
+    def refresh(self) -> None:
+        """Brings a live recording up to date; cheap while nothing new came.
+
+        Raises:
+            UnreadableRecording: see `errors`.
+        """
+        if self._tail is None or self._log is None:
+            return
+        try:
+            self._read_tail()
+            if not _is_free(self._log.fd):
+                return
+        except LogMoved:
+            pass
+        self.close()
+        self._open()
+
+    def _open(self) -> None:
+        for _ in range(_TRIES):
+            try:
+                self._open_once()
+                return
+            except LogMoved:
+                self.close()
+        raise DamagedRecording(self.path, "its log keeps moving")
+
+    def _open_once(self) -> None:
+        log_path = Path(f"{self.path}{LOG_SUFFIX}")
+        self._log, self._tail, self.live = None, None, False
+        try:
+            fd = _open_log(log_path)
+        except FileNotFoundError:
+            self._open_plain()
+            return
+        except OSError as e:
+            raise NotARecording(log_path, (e.strerror or str(e)).lower()) from None
+        try:
+            self._log = LogReader(fd)
+        except ValueError as e:
+            os.close(fd)
+            raise DamagedRecording(log_path, str(e)) from None
+        if _is_free(fd) and self._finish(fd, log_path):
+            self._close_log()
+            self._open_plain()
+            return
+        self.live = not _is_free(fd)
+        self._open_with_tail()
+
+    def _open_plain(self) -> None:
+        if not self.path.exists():
+            raise NotARecording(self.path, "no such file")
+        self.connection = database.open_readonly(self.path)
+        self._make_views(tail=False)
+        if self.recording.state in ("recording", "unindexed"):
+            self.warning = f"{self.path}{LOG_SUFFIX} is missing: what was not indexed yet is lost"
+
+    def _finish(self, fd: int, log_path: Path) -> bool:
+        """Indexes what a dead recorder left and removes its log; False if we may not."""
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        try:
+            if not log_path.exists():  # somebody else finished it since we opened it
+                return True
+            if self.path.exists():
+                database.open_readonly(self.path).close()
+            finish(self.path, LogReader(fd))
+            log_path.unlink()
+        except (OSError, sqlite3.Error):
+            fcntl.flock(fd, fcntl.LOCK_UN)
+            return False
+        return True
+
+    def _open_with_tail(self) -> None:
+        assert self._log is not None
+        if self.path.exists() and self.path.stat().st_size:
+            self.connection = database.open_readonly(self.path)
+        else:
+            self.connection = sqlite3.connect(":memory:", check_same_thread=False)
+        if not self.connection.execute("SELECT 1 FROM main.sqlite_master").fetchone():
+            self.connection.close()
+            self.connection = sqlite3.connect(":memory:", check_same_thread=False)
+            database.migrate(self.connection)
+        self.connection.execute("ATTACH '' AS tail")  # a temporary file, in memory while small
+        for table in _TABLES:
+            self._make_tail_table(table)
+        self.connection.commit()
+        self._tail = Indexer(self.connection, self._log, schema="tail")
+        self._tail_start = self._tail.memory.offset
+        self._make_views(tail=True)
+        self._read_tail()
+        if not self.live:
+            self.connection.commit()
+            self._tail.settle()
+
+    def _read_tail(self) -> None:
+        """Frames what is new in the log, then holds on to the rows that go with it.
+
+        Raises:
+            LogMoved: the recorder has indexed meanwhile, so rows and tail overlap or gape.
+        """
+        assert self._log is not None
+        assert self._tail is not None
+        self.connection.commit()
+        self._log.check()
+        while self._tail.step(1 << 20):
+            pass
+        self._log.check()
+        self.connection.execute("BEGIN")
+        row = self.connection.execute("SELECT log_offset FROM main.indexing").fetchone()
+        if (row[0] if row else 0) != self._tail_start:
+            raise LogMoved
+
+    def _make_tail_table(self, table: str) -> None:
+        sql = self.connection.execute(
+            "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?", (table,)
+        ).fetchone()
+        if sql is None:
+            raise DamagedRecording(self.path, f"it has no table {table}")
+        body = sql[0][sql[0].index("(") :]
+        self.connection.execute(f"CREATE TABLE tail.{table} {body}")
+
+    def _make_views(self, *, tail: bool) -> None:
+        """Makes the contract's names here: views found in a file are somebody else's code."""
+        views = {"indexed_frames": frames_select("main.frame_rows", "main.labels")}
+        if tail:
+            labels = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
+            rows = "(SELECT * FROM main.frame_rows UNION ALL SELECT * FROM tail.frame_rows)"
+            views["tail_frames"] = frames_select("tail.frame_rows", labels)
+            views["frame_rows"] = rows[1:-1]
+            views["frames"] = frames_select(rows, labels)
+            views["events"] = "SELECT * FROM main.events UNION ALL SELECT * FROM tail.events"
+            for table in ("exchanges", "turns", "recording"):
+                views[table] = (
+                    f"SELECT * FROM tail.{table} UNION ALL SELECT * FROM main.{table}"
+                    f" WHERE id NOT IN (SELECT id FROM tail.{table})"
+                )
+        else:
+            views["frames"] = views["indexed_frames"]
+        for name in ("timeline", "unanswered", "latency"):
+            views[name] = VIEWS[name]
+        for name, select in views.items():
+            self.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
+        self.connection.commit()
+
+    def _close_log(self) -> None:
+        if self._log is not None:
+            os.close(self._log.fd)
+            self._log = None
+
+
+def finish(path: Path, log: LogReader) -> None:
+    """Indexes all of a log whose recorder is gone, and closes the database.
+
+    Raises:
+        OSError: the database cannot be made.
+        sqlite3.Error: it cannot be written.
+    """
+    connection = database.create(path)
+    try:
+        indexer = Indexer(connection, log)
+        while indexer.step(1 << 20):
+            pass
+        indexer.settle()
+        database.close(connection)
+    finally:
+        connection.close()
+
+
+def _open_log(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except PermissionError:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as e:
+        if isinstance(e, FileNotFoundError):
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def _is_free(fd: int) -> bool:
+    """Whether the recorder that held the log's lock is gone."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return True
