@@ -5,6 +5,7 @@ PYTHON ?= $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
+COMPILED := $(VENV)/compiled
 
 .DEFAULT_GOAL := help
 .PHONY: help demo recordings test fast check style types docs bench soak clean
@@ -19,16 +20,21 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: $(READY) ## record a real client with a real agent, then show the recording
+# Python may be told not to write bytecode, and then compiles everything at every start.
+$(COMPILED): $(READY) $(shell find acp_proxy -name '*.py')
+	@$(BIN)/python -m compileall -q acp_proxy
+	@touch $@
+
+demo: $(COMPILED) ## record a real client with a real agent, then show the recording
 	@$(BIN)/python -m tests.agents.demo $(BIN)/acp-proxy
 
-recordings: $(READY) ## make the recordings in recordings/ anew
+recordings: $(COMPILED) ## make the recordings in recordings/ anew
 	@$(BIN)/python -m tests.agents.make_recordings $(BIN)/acp-proxy recordings
 
-test: $(READY) ## every test
+test: $(COMPILED) ## every test
 	@$(BIN)/python -m pytest
 
-fast: $(READY) ## the tests that take no time
+fast: $(COMPILED) ## the tests that take no time
 	@$(BIN)/python -m pytest -m 'not slow' -x -q
 
 check: style types test docs ## style, types, tests and docs: what has to be green
@@ -43,11 +49,11 @@ types: $(READY) ## mypy, strict
 docs: $(READY) ## the manual agrees with the code
 	@$(BIN)/python -m pytest -q tests/unit/test_docs.py
 
-bench: $(READY) ## figures, as ratios to a direct pipe and to a C copier
+bench: $(COMPILED) ## figures, as ratios to a direct pipe and to a C copier
 	@$(BIN)/python -m bench
 
-soak: $(READY) ## the long runs: hundreds of kills, a million frames
-	@$(BIN)/python -m pytest -q --soak tests/soak
+soak: $(COMPILED) ## the long runs: hundreds of kills, a million frames
+	@$(BIN)/python -m pytest -q tests/soak --override-ini testpaths=tests/soak
 
 clean: ## remove what make made
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

@@ -1,10 +1,10 @@
 """The agent process and the group it lives in, which ends with us however we end.
 
 A parent-death signal follows the thread that spawned and reaches only the direct child, while real
-agents are launchers with native children. So a guardian, a tiny ``/bin/sh``, is started first as the
-leader of a new process group, and the agent joins that group. The guardian's standard input is a
-pipe whose other end only we hold: when we are gone, even by SIGKILL, its ``read`` returns, and it
-kills the group. The signals that we pass on to the group are blocked in the guardian.
+agents are launchers with native children. So a guardian, a tiny ``/bin/sh``, is started first as
+the leader of a new process group, and the agent joins that group. The guardian's standard input is
+a pipe whose other end only we hold: when we are gone, even by SIGKILL, its ``read`` returns, and
+it kills the group. The signals that we pass on to the group are blocked in the guardian.
 """
 
 import os

@@ -1,4 +1,7 @@
-"""A thing that happens once, in one thread, and is awaited in another; `threading.Event` is dear."""
+"""A thing that happens once, in one thread, and is awaited in another.
+
+`threading.Event` would do, and its import costs more than all of the relay.
+"""
 
 from _thread import allocate_lock
 

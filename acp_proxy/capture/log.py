@@ -4,9 +4,10 @@ A log is a run of records. Each begins with a header of 20 bytes (magic, kind, s
 payload, monotonic nanoseconds), and each is appended by one ``writev`` under one lock, so what the
 kernel took survives our own SIGKILL, and the order of the records is *the* order of the recording.
 
-Offsets are *logical*: they count from the start of the recording and never go back. The first record
-of a file is always ``BASE`` and says which logical offset follows it. That is how the indexer gives
-space back (`CaptureLog.trim`) once everything has become rows: the file shrinks, offsets do not.
+Offsets are *logical*: they count from the start of the recording and never go back. The first
+record of a file is always ``BASE`` and says which logical offset follows it. That is how the
+indexer gives space back (`CaptureLog.trim`) once everything has become rows: the file shrinks,
+offsets do not.
 
 The module knows neither frames nor JSON. It never raises for a full disk: what cannot be kept is
 counted, told once, and becomes a ``GAP`` record as soon as writing works again.
@@ -46,7 +47,7 @@ LAST_KIND = BASE
 
 BASE_SIZE = HEADER_SIZE + 8
 GROWTH = 1.25
-"""How much larger than its log a database is at the most, by measurement; bounds the disk's peak."""
+"""How much larger than its log a database is at the most, by measurement; bounds the disk."""
 
 
 def pack_fields(fields: "dict[str, str | int | list[str]]") -> bytes:

@@ -9,8 +9,18 @@ conversation goes on.
 import os
 import sys
 import time
-from _signal import SIG_BLOCK, SIG_IGN, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2
-from _signal import getsignal, pthread_sigmask
+from _signal import (
+    SIG_BLOCK,
+    SIG_IGN,
+    SIGHUP,
+    SIGINT,
+    SIGQUIT,
+    SIGTERM,
+    SIGUSR1,
+    SIGUSR2,
+    getsignal,
+    pthread_sigmask,
+)
 
 from acp_proxy import __version__
 from acp_proxy.capture.agent_process import AgentProcess
@@ -101,7 +111,7 @@ class _Identity:
     def fields(self, path: str) -> "dict[str, str | int | list[str]]":
         """What the first record of the log says."""
         uname = os.uname()
-        return {
+        fields: dict[str, str | int | list[str]] = {
             "id": self.id,
             "name": self._options.name or os.path.splitext(os.path.basename(path))[0],
             "tool_version": __version__,
@@ -109,13 +119,15 @@ class _Identity:
             "origin": self.origin_ns,
             "arg": self._options.command,
             "cwd": _working_directory(),
-            "platform": f"{uname.sysname} {uname.release} {uname.machine}",
+            "platform": f"{uname.sysname} {uname.machine}",
             "dialect": self._options.dialect,
             "redaction": self._options.redact,
             "connection_id": self.connection_id,
-            "parent": self.parent,
             "pid": os.getpid(),
         }
+        if self.parent:
+            fields["parent"] = self.parent
+        return fields
 
     def agent_environment(self) -> "dict[str, str]":
         """The agent's environment: ours, and who we are."""

@@ -120,10 +120,7 @@ class Correlator:
         if message.method == "session/update":
             self._count(seq, t_ns, labels, message)
         elif message.method == "$/cancel_request" and message.target is not None:
-            if target := self._oldest(direction, message.target):
-                target.cancelled = True
-                labels.exchange, labels.session = target.id, target.session
-                labels.turn, labels.tool_call = target.turn, target.tool_call
+            self._cancel(labels, self._oldest(direction, message.target))
         if not self.state.settled:
             self._judge(message)
         return labels
@@ -240,6 +237,13 @@ class Correlator:
             for turn in list(open_turns):
                 self._end_turn(labels.session, turn.id, seq, t_ns, message.stop_reason)
 
+    def _cancel(self, labels: Labels, target: Exchange | None) -> None:
+        """Labels a ``$/cancel_request`` as part of the exchange that it cancels."""
+        if target is not None:
+            target.cancelled = True
+            labels.exchange, labels.session = target.id, target.session
+            labels.turn, labels.tool_call = target.turn, target.tool_call
+
     def _oldest(self, direction: Direction, token: str | None) -> Exchange | None:
         same_id = self.state.open[direction].get(token or "null")
         return same_id[0] if same_id else None
@@ -265,9 +269,10 @@ class Correlator:
 
     def _judge(self, message: Message) -> None:
         handshake = self.state.handshake
-        if not self.state.forced and handshake.dialect is None and message.method != "initialize":
-            if verdict := judge_frame(message):
-                handshake.dialect, handshake.dialect_reason = verdict.dialect, verdict.reason
+        if self.state.forced or handshake.dialect is not None or message.method == "initialize":
+            return
+        if verdict := judge_frame(message):
+            handshake.dialect, handshake.dialect_reason = verdict.dialect, verdict.reason
 
     def _meet(self, params: dict[str, Any], result: dict[str, Any] | None) -> None:
         """Learns names, version and dialect from an initialize request or exchange."""

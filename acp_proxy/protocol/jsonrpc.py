@@ -104,8 +104,8 @@ class _Envelope(Struct, gc=False):
     method: str | UnsetType = UNSET
     id: Raw | UnsetType = UNSET
     params: _Params | None = None
-    result: _Result | None | UnsetType = UNSET
-    error: _Error | None | UnsetType = UNSET
+    result: _Result | UnsetType | None = UNSET
+    error: _Error | UnsetType | None = UNSET
 
 
 class _Id(Struct, gc=False):

@@ -6,6 +6,7 @@ large one, except that some peers write the id last. That one is found at the ve
 where only the closing brace may follow. Whether the middle is JSON, nobody looked.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ EDGE = 65536
 _TOKEN = re.compile(rb'\s*(?:"((?:[^"\\]|\\.)*)"|([{}\[\],:])|([^\s"{}\[\],:]+))', re.DOTALL)
 _ID_AT_END = re.compile(rb',\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|null)\s*\}\s*$')
 
+_CONTAINERS = {("params",), ("result",), ("error",)}
 _WANTED = {
     ("method",),
     ("id",),
@@ -74,13 +76,10 @@ def _put(envelope: dict[str, object], path: tuple[str, ...], text: bytes) -> Non
             return
         place = inner
     if path in _WANTED and text:
-        try:
+        with contextlib.suppress(ValueError):
             place[last] = json.loads(text)
-        except ValueError:
-            pass
-    elif len(path) == 1 and last in ("result", "error", "params"):
-        if text == b"{" or last not in place:
-            place[last] = {} if text == b"{" else None
+    elif path in _CONTAINERS and (text == b"{" or last not in place):
+        place[last] = {} if text == b"{" else None
 
 
 def _scalars(head: bytes) -> Iterator[tuple[tuple[str, ...], bytes]]:

@@ -1,12 +1,12 @@
 """When to index: behind the pumps' back, when it is quiet or too much has gathered.
 
-An eager indexer would multiply the relay's p99 by ten, for it shares the interpreter with the pumps.
-So it waits for a quarter of a second without a byte, works in batches of a few milliseconds, and
-stops as soon as bytes flow again. Only a backlog of 16 MB makes it work in the midst of a stream.
+An eager indexer would multiply the relay's p99 by ten, for it shares the interpreter with the
+pumps. So it waits for a quarter of a second without a byte, works in batches of a few milliseconds,
+and stops as soon as bytes flow again. Only a backlog of 16 MB makes it work in the midst of a
+stream.
 """
 
 import contextlib
-import os
 import sqlite3
 import time
 from pathlib import Path
@@ -119,9 +119,9 @@ class Indexing:
 
     def _database_size(self) -> int:
         total = 0
-        for name in (self.path, f"{self.path}-wal"):
+        for name in (self.path, Path(f"{self.path}-wal")):
             with contextlib.suppress(OSError):
-                total += os.stat(name).st_size
+                total += name.stat().st_size
         return total
 
     def _leave_log(self, indexer: Indexer) -> None:

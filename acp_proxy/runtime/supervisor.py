@@ -1,13 +1,14 @@
 """Owns a running relay: its deadlines, its indexer and its end.
 
 Each thing that may take too long has a task with a clock: an agent that was told to stop, one that
-overstays its client, one whose descendants hold its pipes. The bytes need none of this; they flow in
-the pumps' threads, before this module is even imported.
+overstays its client, one whose descendants hold its pipes. The bytes need none of this; they flow
+in the pumps' threads, before this module is even imported.
 """
 
 import contextlib
 import gc
 import time
+from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGTERM
 
 import trio
@@ -41,6 +42,8 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
     async with trio.open_nursery() as nursery:
         if indexing is not None:
             nursery.start_soon(indexing.run)
+            if options.keep is not None:
+                nursery.start_soon(make_room, indexing.path, options.keep)
         nursery.start_soon(stop_when_told, relay, options.grace)
         nursery.start_soon(end_overstay, relay, indexing, options.grace)
         nursery.start_soon(end_lingering, relay)
@@ -50,6 +53,15 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
     if indexing is not None:
         indexing.finish()
     relay.leave()
+
+
+async def make_room(path: Path, keep: tuple[str, float]) -> None:
+    """Deletes the old recordings of the directory that this one is in, as --keep asks."""
+    from acp_proxy.store.library import prune
+
+    what, amount = keep
+    with contextlib.suppress(OSError):
+        await trio.to_thread.run_sync(lambda: prune(path.parent, what, amount, spare=path))
 
 
 async def until(latch: Latch) -> None:

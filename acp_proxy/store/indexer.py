@@ -14,6 +14,7 @@ import json
 import os
 import signal
 import sqlite3
+from collections.abc import Sized
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -61,6 +62,13 @@ _KEPT = {"id", "name", "started_at"}
 """Columns of `recording` that are written once; the rest follows the conversation."""
 
 _FRAME_COLUMNS = 15
+_EXCHANGE_COLUMNS = (
+    "id", "direction", "method", "rpc_id", "session",
+    "request_seq", "response_seq", "latency_ns", "outcome",
+)  # fmt: skip
+_TURN_COLUMNS = (
+    "id", "session", "prompt_seq", "end_seq", "stop_reason", "updates", "tool_calls", "duration_ns"
+)  # fmt: skip
 _RAW = 12  # the column of the BLOB
 
 
@@ -371,20 +379,15 @@ class Indexer:
             [(e.seq, e.t_ns, e.kind, json.dumps(e.data)) for e in self._events],
         )
         many(
-            f"INSERT OR REPLACE INTO {schema}.exchanges VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT OR REPLACE INTO {schema}.exchanges VALUES ({_marks(_EXCHANGE_COLUMNS)})",
             [
-                (e.id, e.direction, e.method, e.rpc_id, e.session)
-                + (e.request_seq, e.response_seq, e.latency_ns, e.outcome)
+                tuple(getattr(e, name) for name in _EXCHANGE_COLUMNS)
                 for e in self._exchanges.values()
             ],
         )
         many(
-            f"INSERT OR REPLACE INTO {schema}.turns VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (t.id, t.session, t.prompt_seq, t.end_seq)
-                + (t.stop_reason, t.updates, t.tool_calls, t.duration_ns)
-                for t in self._turns.values()
-            ],
+            f"INSERT OR REPLACE INTO {schema}.turns VALUES ({_marks(_TURN_COLUMNS)})",
+            [tuple(getattr(t, name) for name in _TURN_COLUMNS) for t in self._turns.values()],
         )
         self._write_recording()
         execute(
@@ -457,6 +460,10 @@ class Indexer:
             microseconds=(self.memory.wall_ns + t_ns - self.memory.origin_ns) // 1000
         )
         return moment.isoformat(timespec="microseconds")
+
+
+def _marks(columns: Sized) -> str:
+    return ",".join("?" * len(columns))
 
 
 def load_memory(connection: sqlite3.Connection) -> Memory:

@@ -1,9 +1,10 @@
 """Opens a recording to look at it: finished, left behind by a crash, or still being written.
 
-A reader never waits for the indexer and never needs to write. Where a log is left, it asks the log's
-lock whether the recorder lives. If not, and if it may write, it finishes the recording; otherwise it
-frames what is beyond the stored offset itself, with the indexer's own code, into temporary tables.
-Either way `frames`, `exchanges`, `turns`, `events` and `recording` name everything there is.
+A reader never waits for the indexer and never needs to write. Where a log is left, it asks the
+log's lock whether the recorder lives. If not, and if it may write, it finishes the recording;
+otherwise it frames what is beyond the stored offset itself, with the indexer's own code, into
+temporary tables. Either way `frames`, `exchanges`, `turns`, `events` and `recording` name all there
+is.
 """
 
 import fcntl

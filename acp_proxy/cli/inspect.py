@@ -1,0 +1,201 @@
+"""``acp-proxy inspect``: look at recordings."""
+
+import heapq
+import operator
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from acp_proxy.cli.main import CONTEXT, Refusal, recordings
+from acp_proxy.cli.output import fit, pad, say, say_json, use_color, warn, width
+from acp_proxy.cli.overview import overview, table
+from acp_proxy.cli.screen import show_summary
+from acp_proxy.inspection.frames import EventView, FrameView
+from acp_proxy.inspection.summary import summarize
+from acp_proxy.inspection.timeline import Line, event_line, frame_line, size
+from acp_proxy.store.library import entries, resolve
+from acp_proxy.store.reader import RecordingReader
+
+_POLL = 0.1
+Row = dict[str, Any]
+
+
+@click.group(invoke_without_command=True, context_settings=CONTEXT)
+@click.pass_context
+def inspect(ctx: click.Context) -> None:
+    """Look at recordings.
+
+    REC is a recording's path, its name, the start of its id, or `latest`: the newest one, of the
+    current directory where there is one.
+    """
+    if ctx.invoked_subcommand is None:
+        overview(recordings())
+
+
+@inspect.command("list")
+@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per recording.")
+def list_(directory: Path | None, as_json: bool) -> None:
+    """List recordings, newest first.
+
+    DIR is the directory to look in; without it, the recordings directory.
+    """
+    where = directory or recordings()
+    if directory is not None and not directory.is_dir():
+        raise Refusal(f"{directory} is no directory; expected one that holds recordings")
+    found = entries(where)
+    if as_json:
+        for entry in found:
+            say_json(
+                {
+                    "path": str(entry.path),
+                    "recording": entry.recording,
+                    "live": entry.live,
+                    "problem": entry.problem,
+                    "frames": entry.frames,
+                    "turns": entry.turns,
+                    "size": entry.size,
+                }
+            )
+        return
+    if not found:
+        warn(f"no recordings in {where}")
+        return
+    table(found)
+    say(f"{len(found)} recordings, {size(sum(entry.size for entry in found))} in {where}", dim=True)
+
+
+@inspect.command()
+@click.argument("rec")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def show(rec: str, as_json: bool) -> None:
+    """Summarize a recording: who talked, how it went, what is open, how it ended."""
+    with _open(rec) as reader:
+        summary = summarize(reader)
+    if as_json:
+        say_json(summary)
+    else:
+        show_summary(summary)
+
+
+@inspect.command()
+@click.argument("rec")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per frame or event.")
+@click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")
+@click.option("--seq", type=int, metavar="N", help="Only frame or event number N, in full.")
+@click.option("--follow", "-f", is_flag=True, help="Wait for more while the recorder runs.")
+def log(rec: str, as_json: bool, raw: bool, seq: int | None, follow: bool) -> None:
+    """Show a recording's timeline, a line per frame.
+
+    Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
+    ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
+    id, the number of the frame it is paired with and the latency, the size, and what it says.
+    """
+    if as_json and raw:
+        raise Refusal("expected --json or --raw, got both")
+    with _open(rec) as reader:
+        if seq is not None:
+            _print_one(reader, seq, as_json=as_json, raw=raw)
+            return
+        printer = _Printer(reader, as_json=as_json, raw=raw)
+        try:
+            printer.print_new()
+            while follow and reader.live:
+                sys.stdout.flush()
+                time.sleep(_POLL)
+                reader.refresh()
+                printer.print_new()
+        except KeyboardInterrupt:
+            sys.exit(130)
+
+
+class _Printer:
+    """Prints the frames and events of a recording that it has not printed yet."""
+
+    def __init__(self, reader: RecordingReader, *, as_json: bool, raw: bool) -> None:
+        self._reader = reader
+        self._as_json = as_json
+        self._raw = raw
+        self._last = 0
+        self._width = width()
+
+    def print_new(self) -> None:
+        """Prints what has come."""
+        for row in _rows(self._reader, self._last):
+            self._last = row["seq"]
+            if self._raw:
+                if "raw" in row:
+                    _write_raw(row)
+            elif self._as_json:
+                _write_json(row)
+            else:
+                _write_line(self._line(row), self._width)
+
+    def _line(self, row: Row) -> Line:
+        if "raw" not in row:
+            return event_line(row)
+        return frame_line(row, _exchange(self._reader, row))
+
+
+def _open(rec: str) -> RecordingReader:
+    reader = RecordingReader(resolve(rec, recordings(), Path.cwd()))
+    if reader.warning is not None:
+        warn(reader.warning)
+    return reader
+
+
+def _rows(reader: RecordingReader, after: int = 0) -> Iterator[Row]:
+    """Streams frames and events beyond a number, in order."""
+    events = reader.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
+    return heapq.merge(reader.frames(after), events, key=operator.itemgetter("seq"))
+
+
+def _exchange(reader: RecordingReader, frame: Row) -> Row | None:
+    if frame["exchange"] is None or frame["kind"] not in ("request", "response", "error"):
+        return None
+    found = reader.query("SELECT * FROM exchanges WHERE id = ?", (frame["exchange"],))
+    return next(found, None)
+
+
+def _print_one(reader: RecordingReader, seq: int, *, as_json: bool, raw: bool) -> None:
+    row = next((row for row in _rows(reader, seq - 1) if row["seq"] == seq), None)
+    if row is None:
+        raise Refusal(f"no frame or event {seq} in {reader.path}")
+    if as_json:
+        _write_json(row)
+    elif raw:
+        if "raw" in row:
+            _write_raw(row)
+    elif "raw" not in row:
+        _write_line(event_line(row), None)
+    else:
+        exchange = _exchange(reader, row)
+        _write_line(frame_line(row, exchange), width())
+        for name in ("stream", "kind", "session", "turn", "tool_call", "terminal", "delivered"):
+            if row[name] is not None:
+                say(f"  {name}: {row[name]}", dim=True)
+        say(FrameView.of(row).pretty())
+
+
+def _write_raw(row: Row) -> None:
+    sys.stdout.flush()
+    sys.stdout.buffer.write(bytes(row["raw"]) + row["newline"].encode())
+
+
+def _write_json(row: Row) -> None:
+    view = FrameView.of(row) if "raw" in row else EventView.of(row)
+    sys.stdout.write(view.json() + "\n")
+
+
+_WIDTHS = (6, 9, 1, 28, 5, 14, 8)
+
+
+def _write_line(line: Line, columns: int | None) -> None:
+    cells = [pad(cell, w) for cell, w in zip(line.cells, _WIDTHS, strict=True)]
+    text = fit(f"{' '.join(cells)} {line.text}".rstrip(), columns)
+    color = use_color()
+    click.echo(click.style(text, fg=line.color) if color else text, color=color)

@@ -1,0 +1,76 @@
+"""The command ``acp-proxy`` and what it says when it is called alone."""
+
+import importlib
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from acp_proxy import __version__
+from acp_proxy.capture.files import recordings_directory
+from acp_proxy.errors import AcpProxyError
+
+_COMMANDS = {"record": "acp_proxy.cli.record", "inspect": "acp_proxy.cli.inspect"}
+CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ACP_PROXY"}
+
+
+class Refusal(click.ClickException):
+    """An expected failure: one line on stderr, exit code 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """Prints the line."""
+        click.echo(f"acp-proxy: {self.format_message()}", file=file, err=file is None)
+
+
+class LazyGroup(click.Group):
+    """Imports a command only when it is called, and turns expected errors into one line."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """Names the commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports the module that holds a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(_COMMANDS[cmd_name])
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs a command."""
+        try:
+            return super().invoke(ctx)
+        except AcpProxyError as e:
+            raise Refusal(str(e)) from None
+        except click.UsageError as e:
+            command = e.ctx.command_path if e.ctx else "acp-proxy"
+            text = e.format_message().rstrip(".")
+            raise Refusal(f"{text[:1].lower()}{text[1:]}; see `{command} --help`") from None
+        except BrokenPipeError:  # `| head` has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.exit(0)
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings=CONTEXT)
+@click.version_option(__version__, prog_name="acp-proxy")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Record, replay and debug the Agent Client Protocol.
+
+    Put `acp-proxy record --` before the agent's command in your editor's settings, work as
+    before, and look at what was said with `acp-proxy inspect`.
+    """
+    if ctx.invoked_subcommand is None:
+        from acp_proxy.cli.overview import overview
+
+        overview(recordings())
+
+
+def recordings() -> Path:
+    """The recordings directory."""
+    return Path(recordings_directory(os.environ))

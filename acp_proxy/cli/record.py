@@ -1,0 +1,76 @@
+"""``acp-proxy record``: the same table as the starter's, presented by click.
+
+The starter has run already when the arguments were plain. Click comes here to say what was wrong
+with them, to print the help, and for the rare spelling that only click understands.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from acp_proxy.capture.options import RECORD, Option, RecordOptions
+
+
+def _reading(read: Callable[[str], object]) -> Callable[..., object]:
+    """Makes a click callback of a reader of values."""
+
+    def convert(_ctx: click.Context, _param: click.Parameter, value: object) -> object:
+        try:
+            return read(value) if isinstance(value, str) else value
+        except ValueError as e:
+            raise click.BadParameter(str(e)) from None
+
+    return convert
+
+
+def _parameter(option: Option) -> click.Option:
+    names = [name for name in (option.short, option.flag) if name]
+    if option.read is None:
+        return click.Option(
+            names, is_flag=True, default=False, help=option.text, envvar=option.variable
+        )
+    return click.Option(
+        names,
+        type=click.UNPROCESSED,
+        callback=_reading(option.read),
+        default=option.default,
+        metavar=option.metavar,
+        help=option.text,
+        envvar=option.variable,
+    )
+
+
+def _run(command: tuple[str, ...], **values: Any) -> None:
+    from acp_proxy.capture.starter import record as start
+
+    start(RecordOptions(command, values))
+
+
+record = click.Command(
+    "record",
+    callback=_run,
+    params=[
+        *map(_parameter, RECORD),
+        click.Argument(
+            ["command"],
+            nargs=-1,
+            required=True,
+            type=click.UNPROCESSED,
+            metavar="-- AGENT [ARGS]...",
+        ),
+    ],
+    context_settings={"allow_interspersed_args": False, "show_default": False},
+    short_help="Run an agent and record all that passes.",
+    help="""Run an agent and record all that passes between it and its client.
+
+    Use it as the agent's command: every byte goes through unchanged in both directions, stderr
+    too, and the exit code is the agent's own. The recording is one SQLite file; `acp-proxy
+    inspect list` finds it.
+
+    Every option can be given in the environment as well (ACP_PROXY_GRACE for --grace, and so on).
+    ACP_PROXY_OFF=1 runs the agent untouched, without recording.
+    """,
+    epilog="Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not "
+    "start; 2 for wrong use.",
+)

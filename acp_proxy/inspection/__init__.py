@@ -1,0 +1,1 @@
+"""Looks at recorded frames and says what they mean: pure code."""

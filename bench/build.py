@@ -1,0 +1,76 @@
+"""Compiles the bench's C programs, once for each state of their sources."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from attrs import frozen
+
+from bench.errors import BenchError
+
+SOURCES = Path(__file__).parent / "c"
+CACHE = Path(__file__).parents[1] / ".cache" / "bench"
+FLAGS = ("-O2", "-Wall", "-pthread")
+
+
+@frozen
+class Programs:
+    """Where the compiled programs are."""
+
+    folder: Path
+
+    @property
+    def driver(self) -> Path:
+        """The client: it starts a command, talks to the agent in it, and prints figures."""
+        return self.folder / "driver"
+
+    @property
+    def agent(self) -> Path:
+        """The agent; the driver knows it by this name."""
+        return self.folder / "bench-agent"
+
+    @property
+    def copier(self) -> Path:
+        """The floor: a man in the middle that copies bytes and does nothing else."""
+        return self.folder / "copier"
+
+
+def build() -> Programs:
+    """Compile what has changed and return where the programs are.
+
+    Raises:
+        BenchError: there is no C compiler, or it did not accept the sources.
+    """
+    sources = sorted(SOURCES.iterdir())
+    state = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
+    programs = Programs(CACHE / state)
+    if programs.folder.exists():
+        return programs
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    if shutil.which(compiler[0]) is None:
+        raise BenchError(
+            f"the bench needs a C compiler and {compiler[0]} was not found: "
+            "install one, such as gcc, or set CC"
+        )
+    CACHE.mkdir(parents=True, exist_ok=True)
+    # Compiled aside, so that a folder that exists is always complete.
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        aside = Programs(Path(folder) / "programs")
+        aside.folder.mkdir()
+        for program in aside.driver, aside.agent, aside.copier:
+            source = SOURCES / f"{program.name.removeprefix('bench-')}.c"
+            _compile([*compiler, *FLAGS, "-o", str(program), str(source)])
+        aside.folder.rename(programs.folder)
+    return programs
+
+
+def _compile(command: list[str]) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchError(f"{shlex.join(command)} failed:\n{done.stderr.strip()}")

@@ -1,0 +1,199 @@
+"""What is measured: each case, its figures, and what is asked of them."""
+
+from __future__ import annotations
+
+from attrs import evolve, frozen
+
+SETTLE_MS = 1000
+LINE = 64 * 1024 * 1024
+
+
+@frozen
+class Goal:
+    """What a figure must hold and what it aims at; shown beside it, never asserted."""
+
+    must: float
+    aim: float
+    floor: str = ""
+    """The subject that the goal is a multiple of; without one it is absolute."""
+
+
+@frozen
+class Metric:
+    """One figure of a case."""
+
+    key: str
+    """Its name among what the driver, or the measuring of a subject, reports."""
+    label: str
+    unit: str
+    scale: float = 1.0
+    """What the reported number is multiplied by to be in the unit."""
+    goal: Goal | None = None
+    more_is_better: bool = False
+    less_direct: bool = False
+    """Whether the figure of the direct pipe in the same round is taken off."""
+
+    @property
+    def name(self) -> str:
+        """What the table calls it."""
+        return f"{self.label} - direct" if self.less_direct else self.label
+
+
+@frozen
+class Case:
+    """One run of the driver with one run of the agent."""
+
+    name: str
+    title: str
+    verb: str
+    """The driver's case: session, roundtrip, stream or upload."""
+    metrics: tuple[Metric, ...]
+    count: int = 1
+    size: int = 300
+    gap_us: int = 0
+    hold_ms: int = 0
+    settle_ms: int = SETTLE_MS
+    repeats: int = 1
+    """How many runs make one round; their median counts."""
+    keeps: bool = False
+    """Whether what is kept on disk is looked at, for which the recording has to be finished."""
+    python_floor: bool = False
+    """Whether the copier in Python is measured too."""
+
+    @property
+    def driver_arguments(self) -> list[str]:
+        """The words after the driver's name."""
+        numbers = (self.count, self.size, self.hold_ms, self.settle_ms)
+        return [self.verb, *map(str, numbers)]
+
+    @property
+    def agent_arguments(self) -> list[str]:
+        """The words after the agent's name."""
+        match self.verb:
+            case "stream":
+                return ["stream", str(self.count), str(self.size), str(self.gap_us)]
+            case "upload":
+                return ["sink", str(self.count), str(self.size)]
+        return ["echo"]
+
+    def quick(self) -> Case:
+        """The same with a tenth of everything, to try the bench itself."""
+        return evolve(
+            self,
+            count=max(1, self.count // 10),
+            size=self.size if self.size <= 1 << 20 else self.size // 10,
+            hold_ms=self.hold_ms // 10,
+            settle_ms=self.settle_ms // 2,
+            repeats=1,
+        )
+
+
+def times(*goals: tuple[str, str, Goal]) -> tuple[Metric, ...]:
+    """Return the figures of a case that is about latency."""
+    return tuple(Metric(key, label, "us", goal=goal) for key, label, goal in goals)
+
+
+def frames(must: float, aim: float) -> Metric:
+    """Return the figure of a case that is about many small frames."""
+    goal = Goal(must, aim, "copier")
+    return Metric("frames_per_s", "throughput", "k/s", 1e-3, goal, more_is_better=True)
+
+
+def volume(must: float, aim: float) -> Metric:
+    """Return the figure of a case that is about large frames."""
+    goal = Goal(must, aim, "copier")
+    return Metric("bytes_per_s", "throughput", "MB/s", 1e-6, goal, more_is_better=True)
+
+
+def peak(must: float, aim: float) -> Metric:
+    """Return the figure of the most memory that the processes between had, kB as MB."""
+    return Metric("peak_kb", "peak memory", "MB", 1.024e-3, Goal(must, aim))
+
+
+CASES = (
+    Case(
+        "start",
+        "a short session",
+        "session",
+        (
+            Metric("start_us", "start to first answer", "ms", 1e-3, Goal(1.75, 1.3, "python")),
+            Metric("exit_us", "end of input to exit", "ms", 1e-3, Goal(50, 10)),
+            Metric("peak_kb", "peak memory", "MB", 1.024e-3),
+        ),
+        settle_ms=0,
+        repeats=5,
+        python_floor=True,
+    ),
+    Case(
+        "roundtrip",
+        "round trips of 300 B",
+        "roundtrip",
+        times(
+            ("p50_us", "p50", Goal(2.0, 1.5, "copier")),
+            ("p99_us", "p99", Goal(2.5, 1.8, "copier")),
+            ("p999_us", "p99.9", Goal(4.0, 2.0, "copier")),
+        ),
+        count=5000,
+    ),
+    Case(
+        "cold",
+        "round trips of 300 B from the first one on",
+        "roundtrip",
+        (
+            Metric("p50_us", "p50", "us"),
+            Metric("p99_us", "p99", "ms", 1e-3, Goal(5, 0.5)),
+            Metric("max_us", "longest", "ms", 1e-3),
+        ),
+        count=3000,
+        settle_ms=0,
+    ),
+    Case(
+        "oneway",
+        "one way at 5,000 frames/s of 300 B",
+        "stream",
+        times(
+            ("p50_us", "p50", Goal(1.5, 1.2, "copier")),
+            ("p99_us", "p99", Goal(2.5, 1.5, "copier")),
+        ),
+        count=10_000,
+        gap_us=200,
+    ),
+    Case(
+        "down-300",
+        "agent to client, 300 B",
+        "stream",
+        (
+            frames(0.7, 0.9),
+            Metric("cpu_per_100k_s", "CPU per 100k frames", "s", 1, Goal(2.0, 1.0), False, True),
+            Metric("kept_per_frame", "kept per frame", "B", 1, Goal(364, 352)),
+            peak(48, 35),
+        ),
+        count=100_000,
+        keeps=True,
+    ),
+    Case(
+        "down-4k", "agent to client, 4 KB", "stream", (volume(0.4, 0.7),), count=20_000, size=4096
+    ),
+    Case(
+        "down-1m", "agent to client, 1 MB", "stream", (volume(0.4, 0.8),), count=100, size=1 << 20
+    ),
+    Case("up-300", "client to agent, 300 B", "upload", (frames(0.6, 0.8),), count=100_000),
+    Case(
+        "stall",
+        "a client that reads nothing for 10 s",
+        "stream",
+        (peak(48, 35), Metric("taken_bytes", "taken meanwhile", "KB", 1e-3, Goal(512, 256))),
+        count=200_000,
+        hold_ms=10_000,
+    ),
+    Case(
+        "line-64m",
+        "one line of 64 MB",
+        "stream",
+        (
+            peak(96, 40),
+            Metric("bytes_per_s", "throughput", "MB/s", 1e-6, more_is_better=True),
+        ),
+        size=LINE,
+    ),
+)

@@ -1,0 +1,5 @@
+"""The one exception of the bench."""
+
+
+class BenchError(Exception):
+    """Something could not be measured; the text says what and why."""

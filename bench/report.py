@@ -1,0 +1,109 @@
+"""Turns the figures of all rounds into a table for a person."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from attrs import asdict, frozen
+
+if TYPE_CHECKING:
+    from bench.cases import Case, Metric
+
+Rounds: TypeAlias = "dict[str, list[dict[str, float]]]"
+"""The figures of each subject, round by round; all subjects have the same rounds."""
+
+FLOORS = ("direct", "copier", "python")
+HEADER = (
+    f"{'':32}{'':10}{'median':>12}{'min .. max':>20}"
+    f"{'x direct':>10}{'x copier':>10}{'x python':>10}  {'must hold':20}{'aim'}"
+)
+
+
+@frozen
+class Row:
+    """One figure of one subject over all rounds."""
+
+    metric: Metric
+    subject: str
+    values: tuple[float, ...]
+    ratios: dict[str, float]
+    """The median of the ratios to each floor within one round."""
+
+
+def rows(case: Case, rounds: Rounds) -> list[Row]:
+    """Return the figures of one case, metric by metric."""
+    found = []
+    for metric in case.metrics:
+        series = {subject: _series(metric, runs) for subject, runs in rounds.items() if runs}
+        if metric.less_direct:
+            direct = series.pop("direct", ())
+            series = {
+                subject: tuple(a - b for a, b in zip(values, direct, strict=True))
+                for subject, values in series.items()
+                if direct
+            }
+        for subject, values in series.items():
+            below = FLOORS[: FLOORS.index(subject)] if subject in FLOORS else FLOORS
+            ratios = {
+                floor: median(a / b for a, b in zip(values, series[floor], strict=True))
+                for floor in below
+                if min(series.get(floor, (0.0,))) > 0
+            }
+            if max(values) > 0 or subject not in FLOORS:
+                found.append(Row(metric, subject, values, ratios))
+    return found
+
+
+def _series(metric: Metric, runs: list[dict[str, float]]) -> tuple[float, ...]:
+    return tuple(run[metric.key] * metric.scale for run in runs)
+
+
+def table(case: Case, found: list[Row]) -> str:
+    """Return the lines of one case."""
+    lines = [f"{case.title} ({case.name})"]
+    last = None
+    for row in found:
+        label = "" if row.metric is last else row.metric.name
+        last = row.metric
+        value = f"{number(median(row.values))} {row.metric.unit}"
+        spread = f"{number(min(row.values))} .. {number(max(row.values))}"
+        ratios = "".join(_ratio(row.ratios.get(floor)) for floor in FLOORS)
+        goals = "" if row.subject in FLOORS else _goals(row.metric)
+        lines.append(f"  {label:30}{row.subject:10}{value:>12}{spread:>20}{ratios}{goals}".rstrip())
+    return "\n".join(lines)
+
+
+def as_json(row: Row) -> dict[str, Any]:
+    """Return a row as plain JSON values."""
+    return {
+        "figure": row.metric.name,
+        "unit": row.metric.unit,
+        "subject": row.subject,
+        "median": median(row.values),
+        "min": min(row.values),
+        "max": max(row.values),
+        "ratios": row.ratios,
+        "goal": asdict(row.metric.goal) if row.metric.goal else None,
+    }
+
+
+def number(value: float) -> str:
+    """Return a number with three digits that matter."""
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def _ratio(value: float | None) -> str:
+    return f"{'' if value is None else number(value):>10}"
+
+
+def _goals(metric: Metric) -> str:
+    goal = metric.goal
+    if goal is None:
+        return ""
+    sign = ">=" if metric.more_is_better else "<="
+    of = f"x {goal.floor}" if goal.floor else metric.unit
+    must = f"{sign} {goal.must:g} {of}"
+    return f"  {must:20}{sign} {goal.aim:g} {of}"

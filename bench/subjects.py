@@ -1,0 +1,150 @@
+"""What is measured against what, and how one of them is run once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from bench.errors import BenchError
+
+if TYPE_CHECKING:
+    from bench.build import Programs
+    from bench.cases import Case
+
+TIMEOUT_S = 120
+PROXY = Path(sys.executable).with_name("acp-proxy")
+RECORDING = "rec.db"
+
+
+@frozen
+class Subject:
+    """Something that may stand between client and agent."""
+
+    name: str
+    prefix: tuple[str, ...] = ()
+    """What comes before the agent's command; `{tmp}` is the folder of the run."""
+    records: bool = False
+    in_python: bool = False
+    """Whether it is only a floor for what is written in Python."""
+
+    def command(self, folder: Path, agent: list[str]) -> list[str]:
+        """Return the whole command for one run."""
+        return [*(word.replace("{tmp}", str(folder)) for word in self.prefix), *agent]
+
+
+def subjects(programs: Programs) -> tuple[Subject, ...]:
+    """Return everything that can be measured here; acp-proxy only where it is installed."""
+    python_copier = Path(__file__).with_name("copier.py")
+    floors = (
+        Subject("direct"),
+        Subject("copier", (str(programs.copier),)),
+        Subject("python", (sys.executable, str(python_copier)), in_python=True),
+    )
+    return (*floors, proxy()) if PROXY.exists() else floors
+
+
+def proxy() -> Subject:
+    """Return acp-proxy, as it is installed beside this interpreter."""
+    command = (str(PROXY), "record", "-o", f"{{tmp}}/{RECORDING}", "--")
+    return Subject("acp-proxy", command, records=True)
+
+
+def measure(case: Case, subject: Subject, programs: Programs) -> dict[str, float]:
+    """Run one case with one subject, as often as one round asks, and return the figures.
+
+    Raises:
+        BenchError: bytes were lost, the exit code was wrong, or it took too long.
+    """
+    runs = [_run(case, subject, programs) for _ in range(case.repeats)]
+    return {key: median(run[key] for run in runs) for key in runs[0]}
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Return an environment in which no setting of the user's changes what is measured."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("ACP_PROXY_")}
+    return {**kept, "ACP_PROXY_RECORDINGS": str(folder), "XDG_DATA_HOME": str(folder)}
+
+
+def finish_recording(folder: Path) -> str:
+    """Have what is left of the log indexed; return what was said on standard error."""
+    command = [str(PROXY), "inspect", "show", str(folder / RECORDING)]
+    try:
+        done = subprocess.run(
+            command,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment(folder),
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError(f"inspect show was not done after {TIMEOUT_S} s") from None
+    return done.stderr.decode(errors="replace").strip()[-400:]
+
+
+def _run(case: Case, subject: Subject, programs: Programs) -> dict[str, float]:
+    with tempfile.TemporaryDirectory(prefix="acp-proxy-bench-") as name:
+        folder = Path(name)
+        agent = [str(programs.agent), *case.agent_arguments]
+        command = subject.command(folder, agent)
+        figures = _drive([str(programs.driver), *case.driver_arguments, "--", *command], folder)
+        # What only waits for the agent is no memory of the subject's.
+        figures["peak_kb"] = max(figures["tree_kb"], figures["process_kb"]) if subject.prefix else 0
+        if case.keeps:
+            if subject.records:
+                figures["cpu_s"] += _finishing_cpu_s(folder)
+            kept = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+            figures["kept_per_frame"] = kept / case.count
+        figures["cpu_per_100k_s"] = figures["cpu_s"] / case.count * 100_000
+        return figures
+
+
+def _drive(command: list[str], folder: Path) -> dict[str, float]:
+    with tempfile.TemporaryFile() as said:
+        driver = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env=environment(folder),
+            start_new_session=True,
+        )
+        try:
+            output, _ = driver.communicate(timeout=TIMEOUT_S)
+            reason = f"exit code {driver.returncode}" if driver.returncode else ""
+        except subprocess.TimeoutExpired:
+            reason = f"not done after {TIMEOUT_S} s"
+        finally:
+            if driver.poll() is None:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(driver.pid, signal.SIGKILL)
+                driver.communicate()
+        if reason:
+            said.seek(0)
+            text = said.read()[-400:].decode(errors="replace").strip()
+            raise BenchError(f"{reason}: {text}" if text else reason)
+    figures: dict[str, float] = json.loads(output)
+    return figures
+
+
+def _finishing_cpu_s(folder: Path) -> float:
+    """Finish the recording; return what that cost if the recorder had left it undone."""
+    undone = (folder / f"{RECORDING}.log").exists()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    said = finish_recording(folder)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if not (folder / RECORDING).exists():
+        raise BenchError(f"no recording was made of the log: {said}")
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return spent if undone else 0.0

@@ -1,0 +1,1 @@
+"""The tests, their peers and their data."""

@@ -1,0 +1,1 @@
+"""Tiny peers that the tests start: agents, clients and players of captures."""

@@ -1,0 +1,85 @@
+"""Makes the recordings that the documentation and the tests use, with a client and an agent.
+
+Run it with ``python -m tests.agents.make_recordings PATH_TO_ACP_PROXY DIR``. The proxy runs in a
+directory with an invented name and the agent's command is relative, so that a recording tells
+nothing about the machine it was made on.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.agents.demo import AGENT, CLIENT, ROOT, environment_for
+from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
+
+PROJECT = Path("/tmp/acp-proxy-demo")
+"""The session's directory; a recording holds its path."""
+
+RECORDINGS = {
+    "hello": ["--scenario", "hello"],
+    "edit-allowed": ["--scenario", "edit"],
+    "edit-rejected": ["--scenario", "edit", "--permission", "reject"],
+    "terminal": ["--scenario", "run"],
+    "cancelled": ["--scenario", "slow"],
+    "tour": [f"--scenario={name}" for name in ("tour", "mode", "load", "extension")],
+}
+"""What the client is told to do, by the name of the recording."""
+
+
+def main() -> None:
+    """Makes every recording anew; exits with 1 if one cannot be made."""
+    proxy, directory = (Path(argument).absolute() for argument in sys.argv[1:])
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, options in RECORDINGS.items():
+        recording = directory / f"{name}.db"
+        make(recording, proxy, options)
+        refuse_paths_of_this_machine(recording)
+        print(f"made {recording.name}")
+
+
+def make(recording: Path, proxy: Path, options: list[str]) -> None:
+    """Records one conversation in a fresh project; the recording replaces an older one."""
+    for old in recording.parent.glob(f"{recording.name}*"):
+        old.unlink()
+    shutil.rmtree(PROJECT, ignore_errors=True)
+    PROJECT.mkdir(mode=0o700)
+    try:
+        (PROJECT / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
+        record = [proxy.name, "record", "-o", str(recording), "--", *AGENT]
+        run([*CLIENT, *options, "--", *record], proxy)
+        if Path(f"{recording}.log").exists():  # the conversation was over before the indexer was up
+            run([proxy.name, "inspect", "show", str(recording)], proxy)
+    finally:
+        shutil.rmtree(PROJECT)
+
+
+def run(command: list[str], proxy: Path) -> None:
+    """Runs a command in the project.
+
+    Raises:
+        SystemExit: it fails.
+    """
+    done = subprocess.run(
+        command, cwd=PROJECT, env=environment_for(proxy), stdout=subprocess.PIPE, encoding="utf-8"
+    )
+    if done.returncode:
+        sys.exit(f"expected exit code 0, got {done.returncode} from: {command}\n{done.stdout}")
+
+
+def refuse_paths_of_this_machine(recording: Path) -> None:
+    """Makes sure that a recording can be published.
+
+    Raises:
+        SystemExit: it holds the path of this checkout or of the home directory.
+    """
+    content = recording.read_bytes()
+    for private in (ROOT, Path.home()):
+        if private != Path("/") and f"{private}/".encode() in content:
+            sys.exit(f"expected no path of this machine in {recording.name}, got {private}")
+
+
+if __name__ == "__main__":
+    main()

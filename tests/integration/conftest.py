@@ -1,0 +1,71 @@
+"""What tests with real processes share: the installed program and packages from npm."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+INSTALL_TIMEOUT_S = 300
+
+NPM_PACKAGES = {"@agentclientprotocol/sdk": "2.4.0", "acpx": "0.1.15"}
+"""Pinned, so that a test fails because of a change here and not of one there."""
+
+
+@pytest.fixture(scope="session")
+def acp_proxy() -> Path:
+    """The console script, next to the interpreter that runs the tests."""
+    script = Path(sys.executable).with_name("acp-proxy")
+    assert script.exists(), f"expected {script}: install the package first"
+    return script
+
+
+@pytest.fixture(scope="session")
+def npm_packages() -> Path:
+    """The ``node_modules`` with `NPM_PACKAGES`, installed once and kept in the cache."""
+    pinned = json.dumps(NPM_PACKAGES, sort_keys=True)
+    target = ROOT / ".cache" / f"npm-{hashlib.sha256(pinned.encode()).hexdigest()[:12]}"
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        _do_without("expected node and npm on the PATH")
+    if not target.exists():
+        _install(target)
+    return target / "node_modules"
+
+
+def _install(target: Path) -> None:
+    """Installs beside `target` and moves the result there, so that it is never half there."""
+    target.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="npm-", dir=target.parent) as directory:
+        fresh = Path(directory, "fresh")
+        fresh.mkdir()
+        manifest = {"private": True, "dependencies": NPM_PACKAGES}
+        (fresh / "package.json").write_text(json.dumps(manifest))
+        command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund"]
+        try:
+            subprocess.run(
+                command, cwd=fresh, check=True, capture_output=True, timeout=INSTALL_TIMEOUT_S
+            )
+        except subprocess.CalledProcessError as e:
+            _do_without(f"npm install failed: {e.stderr.decode(errors='replace')[:300]}")
+        except subprocess.TimeoutExpired:
+            _do_without(f"npm install took longer than {INSTALL_TIMEOUT_S} seconds")
+        try:
+            fresh.rename(target)
+        except OSError:
+            if not target.exists():  # otherwise another run was quicker, which is as good
+                raise
+
+
+def _do_without(reason: str) -> NoReturn:
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)

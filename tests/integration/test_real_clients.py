@@ -1,0 +1,232 @@
+"""Real clients on real pipes: none of them can tell the proxy from the agent behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
+
+ROOT = Path(__file__).parents[2]
+AGENT = ROOT / "tests" / "agents" / "sdk_agent.py"
+TS_CLIENT = ROOT / "tests" / "agents" / "ts_client.mjs"
+SCENARIOS = ["--scenario", "hello", "--scenario", "tour", "--scenario", "slow"]
+TIMEOUT_S = 120
+
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""What acpx calls its terminals, and all that varies in what it says."""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """The messages that one peer received and sent, in order, as the peer itself noted them."""
+
+    received: list[Any]
+    sent: list[Any]
+
+    @classmethod
+    def load(cls, path: Path) -> Wire:
+        """Reads what ``--wire`` wrote."""
+        notes = [json.loads(UUID.sub("UUID", line)) for line in path.read_text().splitlines()]
+        received = [note["message"] for note in notes if note["received"]]
+        return cls(received, [note["message"] for note in notes if not note["received"]])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a client printed, and what went through the agent's hands meanwhile."""
+
+    printed: str
+    agent: Wire
+
+
+@dataclass(frozen=True)
+class Client:
+    """A client, how it is told which agent to start, and where it works."""
+
+    name: str
+    directory: Path
+    npm: Path | None
+
+    def talk(self, *proxy: str) -> Seen:
+        """Lets the client talk to the agent, through `proxy` if one is given."""
+        project, wire = self.directory / "project", self.directory / "agent.wire"
+        project.mkdir(exist_ok=True)
+        (project / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
+        agent = [*proxy, sys.executable, str(AGENT), "--wire", str(wire)]
+        done = subprocess.run(
+            self._command(str(project), agent),
+            cwd=ROOT,
+            env=self._environment(),
+            capture_output=True,
+            timeout=TIMEOUT_S,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return Seen(UUID.sub("UUID", done.stdout.decode()), Wire.load(wire))
+
+    def _command(self, cwd: str, agent: list[str]) -> list[str]:
+        match self.name:
+            case "python":
+                module = [sys.executable, "-m", "tests.agents.sdk_client", "--wire"]
+                wire = str(self.directory / "client.wire")
+                return [*module, wire, "--cwd", cwd, *SCENARIOS, "--", *agent]
+            case "typescript":
+                return ["node", str(TS_CLIENT), "--cwd", cwd, *SCENARIOS, "--", *agent]
+            case _:
+                acpx = [f"{self.npm}/.bin/acpx", "--approve-all", "--format", "json", "--cwd", cwd]
+                return [*acpx, "--agent", shlex.join(agent), "exec", "tour"]
+
+    def _environment(self) -> dict[str, str]:
+        ours = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
+        sdk = f"{self.npm}/@agentclientprotocol/sdk"
+        return {**ours, "HOME": str(self.directory), "ACP_SDK_DIR": sdk}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recording, read with nothing but SQLite."""
+
+    path: Path
+    acp_proxy: Path
+
+    def rows(self, sql: str) -> list[Any]:
+        """Returns the rows of a query."""
+        if Path(f"{self.path}.log").exists():  # the talk was over before the indexer was up
+            show = [str(self.acp_proxy), "inspect", "show", str(self.path)]
+            subprocess.run(show, check=True, capture_output=True, timeout=TIMEOUT_S)
+        with closing(sqlite3.connect(self.path)) as database:
+            return database.execute(sql).fetchall()
+
+    def lines(self, stream: str) -> list[bytes]:
+        """Returns the frames of one stream as they were, without the end of the line."""
+        found = self.rows(f"select raw, newline from frames where stream = '{stream}' order by seq")
+        assert {newline for _, newline in found} <= {"\n"}
+        return [bytes(raw).removesuffix(b"\n") for raw, _ in found]
+
+    def wire(self) -> Wire:
+        """Returns the messages, from the agent's point of view."""
+        sides = [self.lines("to-agent"), self.lines("to-client")]
+        return Wire(*([json.loads(UUID.sub("UUID", f.decode())) for f in side] for side in sides))
+
+
+@dataclass(frozen=True)
+class Talks:
+    """The same talk twice: directly and through the proxy, which recorded it."""
+
+    client: Client
+    direct: Seen
+    proxied: Seen
+    recording: Recording
+
+
+def talk_twice(client: Client, acp_proxy: Path) -> Talks:
+    """Lets a client talk directly, then through the proxy."""
+    direct = client.talk()
+    path = client.directory / "talk.db"
+    proxied = client.talk(str(acp_proxy), "record", "-o", str(path), "--")
+    return Talks(client, direct, proxied, Recording(path, acp_proxy))
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory, acp_proxy: Path) -> Talks:
+    """The talks of the client on the Python SDK."""
+    return talk_twice(Client("python", tmp_path_factory.mktemp("python"), None), acp_proxy)
+
+
+@pytest.fixture(scope="module")
+def typescript(
+    tmp_path_factory: pytest.TempPathFactory, acp_proxy: Path, npm_packages: Path
+) -> Talks:
+    """The talks of the client on the TypeScript SDK."""
+    directory = tmp_path_factory.mktemp("typescript")
+    return talk_twice(Client("typescript", directory, npm_packages), acp_proxy)
+
+
+@pytest.fixture(scope="module")
+def acpx(tmp_path_factory: pytest.TempPathFactory, acp_proxy: Path, npm_packages: Path) -> Talks:
+    """The talks of acpx."""
+    return talk_twice(Client("acpx", tmp_path_factory.mktemp("acpx"), npm_packages), acp_proxy)
+
+
+@pytest.fixture(
+    params=[
+        "python",
+        pytest.param("typescript", marks=pytest.mark.slow),
+        pytest.param("acpx", marks=pytest.mark.slow),
+    ]
+)
+def talks(request: pytest.FixtureRequest) -> Talks:
+    """The talks of each client in turn."""
+    found: Talks = request.getfixturevalue(request.param)
+    return found
+
+
+def test_a_client_sees_the_same_through_the_proxy(talks: Talks) -> None:
+    """What a client prints about its talk is the same, byte for byte, with the proxy in between."""
+    assert '"end_turn"' in talks.direct.printed
+    assert talks.proxied.printed == talks.direct.printed
+
+
+def test_the_agent_sees_the_same_through_the_proxy(talks: Talks) -> None:
+    """The agent receives and sends the same messages, with the proxy in between."""
+    assert talks.proxied.agent == talks.direct.agent
+
+
+def test_the_recording_has_every_frame_the_agent_saw(talks: Talks) -> None:
+    """Each message the agent noted is in the recording, in its order, and there is no other."""
+    assert talks.recording.wire() == talks.proxied.agent
+
+
+def test_the_recording_is_complete(talks: Talks) -> None:
+    """A talk that ended well leaves a recording that says so."""
+    assert talks.recording.rows("select state from recording") == [("complete",)]
+
+
+def test_a_recording_has_one_numbering(talks: Talks) -> None:
+    """No two frames share a number, and the first is the client's ``initialize``."""
+    frames = talks.recording.rows("select seq, stream, kind, method from frames order by seq")
+    assert len({seq for seq, *_ in frames}) == len(frames)
+    assert frames[0][1:] == ("to-agent", "request", "initialize")
+
+
+def test_the_recording_has_every_frame_the_client_saw(python: Talks) -> None:
+    """Each message the client noted is in the recording: what it sent, the agent received."""
+    client = Wire.load(python.client.directory / "client.wire")
+    assert python.recording.wire() == Wire(received=client.sent, sent=client.received)
+
+
+def test_frames_are_the_very_bytes(python: Talks) -> None:
+    """A recorded frame is what the SDK wrote, down to the way it escapes what is not ASCII."""
+    sent = [json.dumps(m, separators=(",", ":")).encode() for m in python.proxied.agent.sent]
+    assert python.recording.lines("to-client") == sent
+
+
+def test_the_exit_code_is_recorded(python: Talks) -> None:
+    """An agent that left when its input ended is recorded with the exit code 0."""
+    assert python.recording.rows("select exit_code, exit_signal from recording") == [(0, None)]
+
+
+@pytest.mark.slow
+def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
+    """The Python and the TypeScript client tell the same story of the same talk."""
+    assert json.loads(typescript.proxied.printed) == json.loads(python.proxied.printed)
+
+
+@pytest.mark.slow
+def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
+    """Each message that acpx printed, in either direction, is in the recording once."""
+    wire = acpx.recording.wire()
+    printed = [json.loads(line) for line in acpx.proxied.printed.splitlines()]
+    assert Counter(map(repr, printed)) == Counter(map(repr, [*wire.received, *wire.sent]))

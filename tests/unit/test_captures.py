@@ -1,0 +1,205 @@
+"""The captures are read byte for byte, and the player acts both of their sides."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.agents import player
+from tests.captures import ROOT, Exit, Read, Signal, StreamEnd, all_captures, load
+
+HANDSHAKE = ROOT / "pysdk-echo-0.12.1" / "handshake.jsonl"
+TEXT = ROOT / "pysdk-echo-0.12.1" / "text.jsonl"
+PLAYER = [sys.executable, str(Path(player.__file__))]
+
+
+def name(path: Path) -> str:
+    """Return the agent and the scenario of a capture."""
+    return str(path.relative_to(ROOT)).partition(".jsonl")[0]
+
+
+every_capture = pytest.mark.parametrize("path", all_captures(), ids=name)
+
+
+def act(side: str, *arguments: str | Path, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run one side of the player to its end."""
+    command = [*PLAYER, side, *map(str, arguments)]
+    return subprocess.run(command, input=said, capture_output=True, timeout=90, check=False)
+
+
+def write_capture(path: Path, *lines: dict[str, object]) -> Path:
+    """Write a capture of invented lines between a start and an exit."""
+    start = {"t": 0, "event": "start", "argv": ["agent"], "wall": 1.5}
+    stop = {"t": 2.5, "event": "exit", "returncode": 7}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (start, *lines, stop)))
+    return path
+
+
+def test_all_are_found() -> None:
+    """There are 17 scenarios of two agents and five of the third."""
+    assert len(all_captures()) == 39
+    assert {path.parent.name.partition("-")[0] for path in all_captures()} == {
+        "claude",
+        "gemini",
+        "pysdk",
+    }
+
+
+@every_capture
+def test_streams_are_whole_lines(path: Path) -> None:
+    """Both directions of every capture are JSON objects, each ended by its newline."""
+    capture = load(path)
+    for joined in capture.stream_bytes("to-agent"), capture.stream_bytes("to-client"):
+        assert joined.endswith(b"\n")
+        assert all(isinstance(json.loads(line), dict) for line in joined.splitlines())
+
+
+@every_capture
+def test_records_are_in_order(path: Path) -> None:
+    """Time never runs backwards and the exit is the last record."""
+    records = load(path).records
+    times = [record.t_ns for record in records]
+    assert times == sorted(times)
+    assert [isinstance(record, Exit) for record in records].index(True) == len(records) - 1
+
+
+def test_every_kind_of_line_is_read(tmp_path: Path) -> None:
+    """A read, one that is not UTF-8, an end, a signal and an exit become their values."""
+    path = write_capture(
+        tmp_path / "x.jsonl",
+        {"t": 0.5, "dir": "c2a", "n": 3, "text": "é\n"},
+        {"t": 1, "dir": "a2c", "n": 2, "raw_b64": "w6k="},
+        {"t": 1.25, "dir": "stderr", "event": "eof"},
+        {"t": 2, "event": "signal", "signum": 15},
+    )
+    capture = load(path)
+    assert (capture.argv, capture.started_at) == (("agent",), 1.5)
+    assert capture.records == (
+        Read(500_000_000, "to-agent", b"\xc3\xa9\n"),
+        Read(1_000_000_000, "to-client", b"\xc3\xa9"),
+        StreamEnd(1_250_000_000, "stderr"),
+        Signal(2_000_000_000, 15),
+        Exit(2_500_000_000, 7),
+    )
+    assert capture.exit.returncode == 7
+
+
+def test_gzip_makes_no_difference(tmp_path: Path) -> None:
+    """A gzipped capture is the same capture."""
+    packed = tmp_path / "text.jsonl.gz"
+    packed.write_bytes(gzip.compress(TEXT.read_bytes()))
+    assert load(packed) == load(TEXT)
+
+
+def test_a_wrong_length_is_an_error(tmp_path: Path) -> None:
+    """A read that does not have the length it names is refused with its line."""
+    path = write_capture(tmp_path / "x.jsonl", {"t": 1, "dir": "c2a", "n": 4, "text": "abc"})
+    with pytest.raises(ValueError, match=r"x\.jsonl:2: expected 4 bytes, got 3"):
+        load(path)
+
+
+def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
+    """What is not one of the five kinds of line is refused."""
+    path = write_capture(tmp_path / "x.jsonl", {"t": 1, "event": "lunch"})
+    with pytest.raises(ValueError, match="lunch"):
+        load(path)
+
+
+@every_capture
+def test_the_two_players_understand_each_other(path: Path) -> None:
+    """The played agent says what was recorded, stderr included, to the played client."""
+    result = act("client", path, "--", *PLAYER, "agent", path)
+    assert result.stdout == b""
+    assert result.stderr == load(path).stream_bytes("stderr")
+    assert result.returncode == 0
+
+
+@pytest.mark.parametrize("path", [p for p in all_captures() if "killed" not in p.name], ids=name)
+def test_the_agent_ends_as_recorded(path: Path) -> None:
+    """The played agent answers a client that says all at once, and ends as the real one did."""
+    capture = load(path)
+    result = act("agent", path, said=capture.stream_bytes("to-agent"))
+    assert result.stdout == capture.stream_bytes("to-client")
+    assert result.returncode == capture.exit.returncode
+
+
+@pytest.mark.parametrize("agent", ["gemini-0.61.0", "claude-code-acp-0.16.2"])
+def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
+    """An agent that was killed in the middle of a turn dies while its input is still open."""
+    path = ROOT / agent / "killed.jsonl"
+    capture = load(path)
+    process = subprocess.Popen(
+        [*PLAYER, "agent", str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(capture.stream_bytes("to-agent"))
+        said = b"".join(iter(lambda: process.stdout.read(65536), b""))  # type: ignore[union-attr]
+        assert process.wait() == -9
+    assert said == capture.stream_bytes("to-client")
+
+
+def test_the_agent_says_nothing_before_its_turn() -> None:
+    """An agent whose client closes at once has said nothing, and says why it ended."""
+    result = act("agent", HANDSHAKE)
+    assert result.returncode == player.TOLD_SOMETHING_ELSE
+    assert result.stdout == b""
+    assert result.stderr == b"player: agent: expected 246 bytes before the end, got 0\n"
+
+
+def test_the_agent_notices_one_wrong_byte() -> None:
+    """One changed byte of the client ends the agent, unless it only counts."""
+    said = load(HANDSHAKE).stream_bytes("to-agent").replace(b'"id":1', b'"id":2')
+    result = act("agent", HANDSHAKE, said=said)
+    assert result.returncode == player.TOLD_SOMETHING_ELSE
+    assert b"at byte 268 expected b'1," in result.stderr
+    assert act("agent", "--lenient", HANDSHAKE, said=said).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("program", "deadline", "reason"),
+    [
+        ("pass", "60", "expected 56 bytes before the end, got 0"),
+        ("print('no')", "60", "at byte 0 expected b'{\""),
+        ("import time; time.sleep(60)", "0.2", "expected the conversation to end in time"),
+    ],
+)
+def test_the_client_says_what_was_wrong(program: str, deadline: str, reason: str) -> None:
+    """An agent that ends, says something else or nothing makes the client fail in one line."""
+    command = [sys.executable, "-c", program]
+    result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
+    assert result.returncode == 1
+    assert reason in result.stderr.decode()
+    assert result.stderr.count(b"\n") == 1
+
+
+def test_the_client_fails_when_more_came() -> None:
+    """A client whose agent says more than was recorded fails."""
+    result = speak(load(HANDSHAKE).stream_bytes("to-client") + b"{}\n", exit_code=0)
+    assert result.returncode == 1
+    assert b"got more: b'{}\\n'" in result.stderr
+
+
+def test_the_client_fails_when_the_agent_was_misled() -> None:
+    """A client whose agent was told other bytes fails, though it heard what was recorded."""
+    said = load(HANDSHAKE).stream_bytes("to-client")
+    assert speak(said, exit_code=0).returncode == 0
+    result = speak(said, exit_code=player.TOLD_SOMETHING_ELSE)
+    assert result.returncode == 1
+    assert result.stderr == b"player: client: the agent was told something else than was recorded\n"
+
+
+def speak(said: bytes, exit_code: int) -> subprocess.CompletedProcess[bytes]:
+    """Play the client of the handshake to an agent that says all at once, then listens."""
+    program = (
+        "import sys; sys.stdout.buffer.write(bytes.fromhex(sys.argv[1])); sys.stdout.flush();"
+        "sys.stdin.read(); sys.exit(int(sys.argv[2]))"
+    )
+    command = [sys.executable, "-c", program, said.hex(), str(exit_code)]
+    return act("client", HANDSHAKE, "--", *command)
