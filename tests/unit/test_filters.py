@@ -1,0 +1,176 @@
+"""The filter grammar: what it means, and what it says to a mistake."""
+
+import sqlite3
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.errors import BadFilter
+from acp_proxy.filters import TERMS, parse
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "seq": seq,
+        "stream": stream,
+        "kind": kind,
+        "method": method,
+        "rpc_id": rpc_id,
+        "session": session,
+        "turn": turn,
+        "tool_call": None,
+        "terminal": None,
+        "size": size,
+        "latency_ns": latency,
+        "fault": None,
+        "raw": raw,
+    }
+    for seq, stream, kind, method, rpc_id, session, turn, size, latency, raw in [
+        (1, "to-agent", "request", "initialize", "0", None, None, 90, None, b'{"id":0}'),
+        (2, "to-client", "response", "initialize", "0", None, None, 200, 3 * 10**9, b"{}"),
+        (3, "to-agent", "request", "session/prompt", '"7"', "s1", 1, 12000, None, b"not json"),
+        (4, "to-client", "notification", "session/update", None, "s1", 1, 300, None,
+         b'{"params":{"update":{"sessionUpdate":"tool_call","n":5,"c":[{"t":"x"}]}}}'),
+        (5, "to-client", "error", "session/prompt", '"7"', "s1", 1, 50, 10**7, b'{"error":{}}'),
+        (6, "stderr", "stderr", None, None, None, None, 5, None, "Grüße FOO".encode()),
+    ]
+]  # fmt: skip
+EVENT = {"seq": 7, "kind": "exit", "data": '{"code": 0, "foo": 1}'}
+
+
+def chosen(text: str) -> list[int]:
+    """Returns the numbers of the rows and the event that a filter means."""
+    found = parse(text)
+    return [row["seq"] for row in [*ROWS, EVENT] if found.matches(row)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [1, 2, 3, 4, 5, 6, 7]),
+        ("dir:to-agent", [1, 3]),
+        ("dir:to-agent|to-client kind:request|error", [1, 3, 5]),
+        ("kind:event", [7]),
+        ("not kind:event not dir:to-client", [1, 3, 6]),
+        ("method:session/*", [3, 4, 5]),
+        ("method:initialize or kind:stderr", [1, 2, 6]),
+        ("session:s1 (kind:error or size:>10k)", [3, 5]),
+        ("id:0", [1, 2]),
+        ("id:7", [3, 5]),
+        ('id:"7"', [3, 5]),
+        ("seq:2..4", [2, 3, 4]),
+        ("seq:5..", [5, 6, 7]),
+        ("seq:..2", [1, 2]),
+        ("seq:3", [3]),
+        ("size:<=90", [1, 5, 6]),
+        ("size:1k..20KB", [3]),
+        ("latency:>2s", [2]),
+        ("latency:10ms", [5]),
+        ("turn:1 not kind:notification", [3, 5]),
+        ('text:"foo"', [6, 7]),
+        ('text:"Grüße f"', [6]),
+        ("fault:any", []),
+        ("params.update.sessionUpdate=tool_call", [4]),
+        ("params.update.n=5", [4]),
+        ("params.update.c.t=x", [4]),
+        ("params.update.c.0.t=x", [4]),
+        ("not params.update.sessionUpdate=tool_call and seq:3..4", [3]),
+    ],
+)
+def test_meaning(text: str, expected: list[int]) -> None:
+    """A filter means these rows."""
+    assert chosen(text) == expected
+
+
+def selected(text: str) -> list[int]:
+    """Returns the numbers of the rows that a filter's SQL lets through."""
+    with sqlite3.connect(":memory:") as connection:
+        columns = list(ROWS[0])
+        connection.execute(f"CREATE TABLE frames ({', '.join(columns)})")
+        connection.executemany(
+            f"INSERT INTO frames VALUES ({','.join('?' * len(columns))})",
+            [tuple(row.values()) for row in ROWS],
+        )
+        sql, parameters, _ = parse(text).where
+        rows = connection.execute(f"SELECT seq FROM frames WHERE {sql} ORDER BY seq", parameters)
+        return [row[0] for row in rows]
+
+
+_terms = st.sampled_from(
+    [
+        "dir:to-client",
+        "kind:request|event",
+        "method:session/*",
+        "session:s1",
+        "id:7",
+        "seq:2..4",
+        "size:>100",
+        "latency:>1s",
+        "turn:1",
+        "text:foo",
+        "params.update.n=5",
+        "fault:any",
+    ]
+)
+_filters = st.recursive(
+    _terms,
+    lambda inner: st.one_of(
+        st.builds("not ({})".format, inner),
+        st.builds("({} {})".format, inner, inner),
+        st.builds("({} or {})".format, inner, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@given(_filters)
+def test_sql_agrees(text: str) -> None:
+    """The SQL of a filter lets every match through, and nothing else where it says it is exact."""
+    exact = parse(text).where[2]
+    matching = [seq for seq in chosen(text) if seq != EVENT["seq"]]
+    let_through = selected(text)
+    assert set(matching) <= set(let_through)
+    if exact:
+        assert matching == let_through
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dir:to-clinet", "column 5: 'to-clinet' is no direction.*did you mean to-client?"),
+        ("kind:request methd:x", "column 14: unknown key 'methd'; did you mean method?"),
+        ("session", "column 1: expected key:value"),
+        ("size:big", "column 6: 'big' is no size"),
+        ("latency:>2parsec", "column 9: .* is no time"),
+        ("(dir:to-agent", "column 1: a parenthesis that is never closed"),
+        ("dir:to-agent)", "column 13: a parenthesis that was never opened"),
+        ("dir:to-agent or", "column 16: expected a term here"),
+        ("or dir:to-agent", "column 1: expected a term, got 'or'"),
+        ("method:", "column 8: expected a value after method:"),
+        ('text:"never closed', "column 6: a quote that is never closed"),
+    ],
+)
+def test_mistakes(text: str, message: str) -> None:
+    """A mistake is answered with its column, what was expected, and the nearest word."""
+    with pytest.raises(BadFilter, match=message):
+        parse(text)
+
+
+@given(st.text(max_size=60))
+def test_any_text(text: str) -> None:
+    """Any text is a filter or is refused as one, and nothing else happens."""
+    try:
+        found = parse(text)
+    except BadFilter:
+        return
+    for row in [*ROWS, EVENT]:
+        found.matches(row)
+
+
+def test_every_key_is_in_the_manual() -> None:
+    """The manual of the grammar names every key."""
+    from pathlib import Path
+
+    manual = (Path(__file__).parents[2] / "docs" / "filters.md").read_text()
+    assert [key for key in TERMS if f"`{key}:" not in manual] == []
