@@ -97,11 +97,18 @@ class AgentProcess:
         return 128 + self.signal if self.signal is not None else self.code or 0
 
     def send_signal(self, signum: int) -> None:
-        """Sends a signal to the whole group."""
+        """Sends a signal to the whole group, and to the agent's own if it has made one."""
+        groups = [self.group]
         try:
-            os.killpg(self.group, signum)
-        except (ProcessLookupError, PermissionError):
+            if not self.exited.is_set and os.getpgid(self.pid) == self.pid:
+                groups.append(self.pid)  # as setsid(1) does: we would wait for it for ever
+        except OSError:
             pass
+        for group in groups:
+            try:
+                os.killpg(group, signum)
+            except (ProcessLookupError, PermissionError):
+                pass
 
     def kill_group(self) -> None:
         """Kills whatever is left of the group, the guardian included, and reaps the guardian."""

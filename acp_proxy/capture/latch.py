@@ -35,9 +35,9 @@ class Latch:
                 return
         call()
 
-    def wait(self) -> None:
-        """Blocks this thread until the latch is set."""
+    def wait(self, seconds: float = -1) -> bool:
+        """Blocks this thread until the latch is set, for some seconds at the most; is it set?"""
         gate = allocate_lock()
         gate.acquire()
         self.then(gate.release)
-        gate.acquire()
+        return gate.acquire(timeout=seconds)

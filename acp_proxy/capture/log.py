@@ -125,9 +125,10 @@ class CaptureLog(Unrecorded):
         self._lock = allocate_lock()
         self._gap: Gap | None = None
         self._told = False
+        self._torn = False  # a failed write has left bytes that could not be cut off
         self._sync = getattr(os, "fdatasync", os.fsync) if fsync else None
         self.allow(database_size=0)
-        os.write(fd, self._base_record(0))
+        self._write_base()
 
     @classmethod
     def create(
@@ -157,9 +158,9 @@ class CaptureLog(Unrecorded):
                     header = HEADER.pack(MAGIC, DATA, stream, len(chunk), t_ns)
                     written = os.writev(self.fd, (header, chunk))
                     if written == size:
-                        self.size += size
                         if self._sync:
                             self._sync(self.fd)
+                        self.size += size
                         return
                     problem = "short write"
                 except OSError as e:
@@ -195,7 +196,7 @@ class CaptureLog(Unrecorded):
             try:
                 os.ftruncate(self.fd, 0)
                 self._base = upto
-                os.write(self.fd, self._base_record(upto))
+                self._write_base()
             except OSError as e:  # without its first record the file can say nothing more
                 self._limit = -1
                 self._open_gap(os.strerror(e.errno or errno.EIO), time.monotonic_ns())
@@ -203,7 +204,7 @@ class CaptureLog(Unrecorded):
 
     def allow(self, database_size: int) -> None:
         """Tells the log how large the database is, so that both together stay below --max-size."""
-        if self._max_size is not None:
+        if self._max_size is not None and self._limit >= 0:
             room = max(0, self._max_size - database_size)
             self._limit = self._base + int(room / (1 + GROWTH))
 
@@ -219,7 +220,7 @@ class CaptureLog(Unrecorded):
     def _append_after_gap(self, stream: int, t_ns: int, chunk: bytes, problem: str) -> None:
         """Closes the gap with this chunk if writing works again, else adds the chunk to it."""
         if self._gap is None:
-            os.ftruncate(self.fd, self.physical_size)
+            self._cut_back()
             self._open_gap(problem, t_ns)
         if self.size + HEADER_SIZE + len(chunk) <= self._limit:
             header = HEADER.pack(MAGIC, DATA, stream, len(chunk), t_ns)
@@ -231,21 +232,29 @@ class CaptureLog(Unrecorded):
 
     def _write(self, record: bytes) -> "str | None":
         """Appends whole or not at all; returns what went wrong."""
+        if self._limit < 0 or (self._torn and not self._cut_back()):
+            return os.strerror(errno.EIO)
         try:
             written = os.write(self.fd, record)
             if written == len(record):
-                self.size += written
                 if self._sync:
                     self._sync(self.fd)
+                self.size += written
                 return None
             problem = os.strerror(errno.ENOSPC)
         except OSError as e:
             problem = os.strerror(e.errno or errno.EIO)
+        self._cut_back()
+        return problem
+
+    def _cut_back(self) -> bool:
+        """Cuts off what a failed write left; returns whether the file ends with a whole record."""
         try:
             os.ftruncate(self.fd, self.physical_size)
+            self._torn = False
         except OSError:
-            pass
-        return problem
+            self._torn = True
+        return not self._torn
 
     def _gap_record(self, t_ns: int) -> bytes:
         payload = self._gap.payload() if self._gap and any(self._gap.lost) else b""
@@ -259,6 +268,7 @@ class CaptureLog(Unrecorded):
             self._told = True
             tell(f"cannot record into {self.path}: {problem}; the conversation goes on unrecorded")
 
-    @staticmethod
-    def _base_record(offset: int) -> bytes:
-        return HEADER.pack(MAGIC, BASE, NO_STREAM, 8, 0) + offset.to_bytes(8, "little")
+    def _write_base(self) -> None:
+        record = HEADER.pack(MAGIC, BASE, NO_STREAM, 8, 0) + self._base.to_bytes(8, "little")
+        if os.write(self.fd, record) != BASE_SIZE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

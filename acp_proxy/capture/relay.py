@@ -52,6 +52,7 @@ class Relay:
         self.end_reason = ""
         self._signals = signals
         self._adopted = False
+        self._leaving = False
         self._lock = allocate_lock()
 
     def start(self) -> None:
@@ -97,9 +98,9 @@ class Relay:
 
     def _leave_unless_adopted(self) -> None:
         with self._lock:
-            if self._adopted:
+            if self._adopted or self._leaving:
                 return
-            self._adopted = True
+            self._leaving = True
         self.close()
         self.leave()
 

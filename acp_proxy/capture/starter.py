@@ -43,8 +43,11 @@ if TYPE_CHECKING:
 PARENT = "ACP_PROXY_PARENT"
 """Tells an acp-proxy inside the agent's command which recording and connection it is within."""
 
-SWITCH_INTERVAL = 0.0005
+SWITCH_INTERVAL = 0.0001
 """Seconds a thread of ours may hold the interpreter while a pump has bytes to move."""
+HEAD_START = 0.02
+"""Seconds that the pumps have to themselves before we import the rest; agents take longer to boot,
+and one that does not gets its first answer through undisturbed."""
 
 
 def main() -> None:
@@ -77,6 +80,7 @@ def record(options: RecordOptions) -> "NoReturn":
         _leave_without_agent(options.command[0], e, log)
     relay = Relay(log, agent, client_in=client_in, client_out=client_out, signals=signals)
     relay.start()
+    relay.drained.wait(HEAD_START)
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
         from acp_proxy.runtime.supervisor import supervise

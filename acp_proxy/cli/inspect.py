@@ -11,16 +11,18 @@ from typing import Any
 import click
 
 from acp_proxy.cli.main import CONTEXT, Refusal, recordings
-from acp_proxy.cli.output import fit, pad, say, say_json, use_color, warn, width
+from acp_proxy.cli.output import fit, pad, say, say_json, warn, width, write_line
 from acp_proxy.cli.overview import overview, table
 from acp_proxy.cli.screen import show_summary
 from acp_proxy.inspection.frames import EventView, FrameView
+from acp_proxy.inspection.preview import visible
 from acp_proxy.inspection.summary import summarize
 from acp_proxy.inspection.timeline import Line, event_line, frame_line, size
 from acp_proxy.store.library import entries, resolve
 from acp_proxy.store.reader import RecordingReader
 
 _POLL = 0.1
+_LARGEST = 2**63 - 1  # that SQLite can compare with
 Row = dict[str, Any]
 
 
@@ -38,8 +40,8 @@ def inspect(ctx: click.Context) -> None:
 
 @inspect.command("list")
 @click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per recording.")
-def list_(directory: Path | None, as_json: bool) -> None:
+@click.option("--json", is_flag=True, help="One JSON object per recording.")
+def list_(directory: Path | None, json: bool) -> None:
     """List recordings, newest first.
 
     DIR is the directory to look in; without it, the recordings directory.
@@ -48,7 +50,7 @@ def list_(directory: Path | None, as_json: bool) -> None:
     if directory is not None and not directory.is_dir():
         raise Refusal(f"{directory} is no directory; expected one that holds recordings")
     found = entries(where)
-    if as_json:
+    if json:
         for entry in found:
             say_json(
                 {
@@ -66,17 +68,18 @@ def list_(directory: Path | None, as_json: bool) -> None:
         warn(f"no recordings in {where}")
         return
     table(found)
-    say(f"{len(found)} recordings, {size(sum(entry.size for entry in found))} in {where}", dim=True)
+    total = size(sum(entry.size for entry in found))
+    say(f"{len(found)} recording{'s' * (len(found) > 1)}, {total} in {where}", dim=True)
 
 
 @inspect.command()
 @click.argument("rec")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def show(rec: str, as_json: bool) -> None:
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def show(rec: str, json: bool) -> None:
     """Summarize a recording: who talked, how it went, what is open, how it ended."""
     with _open(rec) as reader:
         summary = summarize(reader)
-    if as_json:
+    if json:
         say_json(summary)
     else:
         show_summary(summary)
@@ -84,24 +87,26 @@ def show(rec: str, as_json: bool) -> None:
 
 @inspect.command()
 @click.argument("rec")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per frame or event.")
+@click.option("--json", is_flag=True, help="One JSON object per frame or event.")
 @click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")
-@click.option("--seq", type=int, metavar="N", help="Only frame or event number N, in full.")
+@click.option(
+    "--seq", type=click.IntRange(min=1), metavar="N", help="Only frame or event number N, in full."
+)
 @click.option("--follow", "-f", is_flag=True, help="Wait for more while the recorder runs.")
-def log(rec: str, as_json: bool, raw: bool, seq: int | None, follow: bool) -> None:
+def log(rec: str, json: bool, raw: bool, seq: int | None, follow: bool) -> None:
     """Show a recording's timeline, a line per frame.
 
     Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
     ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
     id, the number of the frame it is paired with and the latency, the size, and what it says.
     """
-    if as_json and raw:
+    if json and raw:
         raise Refusal("expected --json or --raw, got both")
     with _open(rec) as reader:
         if seq is not None:
-            _print_one(reader, seq, as_json=as_json, raw=raw)
+            _print_one(reader, seq, as_json=json, raw=raw)
             return
-        printer = _Printer(reader, as_json=as_json, raw=raw)
+        printer = _Printer(reader, as_json=json, raw=raw)
         try:
             printer.print_new()
             while follow and reader.live:
@@ -162,7 +167,8 @@ def _exchange(reader: RecordingReader, frame: Row) -> Row | None:
 
 
 def _print_one(reader: RecordingReader, seq: int, *, as_json: bool, raw: bool) -> None:
-    row = next((row for row in _rows(reader, seq - 1) if row["seq"] == seq), None)
+    rows = _rows(reader, min(seq - 1, _LARGEST))
+    row = next((row for row in rows if row["seq"] == seq), None)
     if row is None:
         raise Refusal(f"no frame or event {seq} in {reader.path}")
     if as_json:
@@ -188,14 +194,13 @@ def _write_raw(row: Row) -> None:
 
 def _write_json(row: Row) -> None:
     view = FrameView.of(row) if "raw" in row else EventView.of(row)
-    sys.stdout.write(view.json() + "\n")
+    write_line(view.json().encode())
 
 
 _WIDTHS = (6, 9, 1, 28, 5, 14, 8)
 
 
 def _write_line(line: Line, columns: int | None) -> None:
-    cells = [pad(cell, w) for cell, w in zip(line.cells, _WIDTHS, strict=True)]
-    text = fit(f"{' '.join(cells)} {line.text}".rstrip(), columns)
-    color = use_color()
-    click.echo(click.style(text, fg=line.color) if color else text, color=color)
+    cells = [pad(visible(cell), w) for cell, w in zip(line.cells, _WIDTHS, strict=True)]
+    text = visible(f"{' '.join(cells)} {line.text}".rstrip())
+    say(fit(text, columns), fg=line.color)

@@ -1,6 +1,7 @@
 """The command ``acp-proxy`` and what it says when it is called alone."""
 
 import importlib
+import io
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 from acp_proxy import __version__
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.errors import AcpProxyError
+from acp_proxy.inspection.preview import visible
 
 _COMMANDS = {"record": "acp_proxy.cli.record", "inspect": "acp_proxy.cli.inspect"}
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ACP_PROXY"}
@@ -23,11 +25,19 @@ class Refusal(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         """Prints the line."""
-        click.echo(f"acp-proxy: {self.format_message()}", file=file, err=file is None)
+        text = visible(self.format_message())
+        click.echo(f"acp-proxy: {text}", file=file, err=file is None)
 
 
 class LazyGroup(click.Group):
     """Imports a command only when it is called, and turns expected errors into one line."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """Reads the group's own options."""
+        try:
+            return super().make_context(*args, **kwargs)
+        except click.UsageError as e:
+            raise _refusal(e) from None
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Names the commands."""
@@ -44,20 +54,26 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
         except AcpProxyError as e:
             raise Refusal(str(e)) from None
         except click.UsageError as e:
-            command = e.ctx.command_path if e.ctx else "acp-proxy"
-            text = e.format_message().rstrip(".")
-            raise Refusal(f"{text[:1].lower()}{text[1:]}; see `{command} --help`") from None
+            raise _refusal(e) from None
         except BrokenPipeError:  # `| head` has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(0)
 
 
+def _refusal(error: click.UsageError) -> Refusal:
+    command = error.ctx.command_path if error.ctx else "acp-proxy"
+    text = error.format_message().rstrip(".")
+    return Refusal(f"{text[:1].lower()}{text[1:]}; see `{command} --help`")
+
+
 @click.group(cls=LazyGroup, invoke_without_command=True, context_settings=CONTEXT)
-@click.version_option(__version__, prog_name="acp-proxy")
+@click.version_option(__version__, prog_name="acp-proxy", allow_from_autoenv=False)
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Record, replay and debug the Agent Client Protocol.
@@ -65,6 +81,8 @@ def cli(ctx: click.Context) -> None:
     Put `acp-proxy record --` before the agent's command in your editor's settings, work as
     before, and look at what was said with `acp-proxy inspect`.
     """
+    if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale, nothing is unprintable
+        sys.stdout.reconfigure(errors="backslashreplace")
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.overview import overview
 

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from acp_proxy.forms import converter
+from acp_proxy.inspection.preview import visible
 
 
 def use_color() -> bool:
@@ -27,42 +28,48 @@ def width() -> int | None:
 
 
 def say(text: str = "", **style: Any) -> None:
-    """Prints one line of data on stdout."""
+    """Prints data for a person on stdout."""
     color = use_color()
+    text = "\n".join(map(visible, text.split("\n")))
     click.echo(click.style(text, **style) if style and color else text, color=color)
 
 
 def warn(text: str) -> None:
     """Prints one line for a person on stderr."""
-    click.echo(f"acp-proxy: {text}", err=True)
+    click.echo(f"acp-proxy: {visible(text)}", err=True)
 
 
 def say_json(value: Any) -> None:
     """Prints one of our own values as a line of JSON."""
-    plain = converter.unstructure(value)
-    sys.stdout.write(msgspec.json.encode(plain).decode() + "\n")
+    write_line(msgspec.json.encode(converter.unstructure(value)))
+
+
+def write_line(line: bytes) -> None:
+    """Writes a line for a program: the same bytes in every locale."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(line + b"\n")
 
 
 def fit(text: str, columns: int | None) -> str:
     """Cuts text to a number of columns, in which CJK and emoji take two."""
-    if columns is None:
+    if columns is None or columns_of(text) <= columns:
         return text
-    taken = 0
+    taken = 1  # the ellipsis
     for place, character in enumerate(text):
         taken += columns_of(character)
-        if taken > columns - 1:
-            rest = text[place:]
-            return text if taken <= columns and len(rest) == 1 else text[:place] + "…"
+        if taken > columns:
+            return text[:place] + "…"
     return text
 
 
-def columns_of(character: str) -> int:
-    """Columns that a character takes on a terminal."""
-    if unicodedata.combining(character) or character in "\u200d\ufe0f":
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+def columns_of(text: str) -> int:
+    """Columns that text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    marks = sum(c in "\u200d\ufe0f" or unicodedata.combining(c) > 0 for c in text)
+    return len(text) - marks + sum(unicodedata.east_asian_width(c) in "WF" for c in text)
 
 
 def pad(text: str, columns: int) -> str:
     """Fills text up to a number of columns."""
-    return text + " " * max(0, columns - sum(map(columns_of, text)))
+    return text + " " * max(0, columns - columns_of(text))

@@ -1,9 +1,11 @@
 """Did it work? The running and the newest recordings, and what to type next."""
 
+import shlex
 from datetime import datetime
 from pathlib import Path
 
-from acp_proxy.cli.output import fit, pad, say, warn, width
+from acp_proxy.cli.output import columns_of, fit, pad, say, warn, width
+from acp_proxy.inspection.preview import visible
 from acp_proxy.inspection.summary import first_prompt
 from acp_proxy.inspection.timeline import duration, size
 from acp_proxy.store.library import Entry, entries
@@ -29,18 +31,19 @@ def overview(directory: Path) -> None:
     say()
     newest = next((e for e in found if e.recording is not None), None)
     if newest is not None and newest.recording is not None:
-        name = newest.recording.name
+        name = shlex.quote(newest.path.stem)  # two recordings may have one name, never one path
         follow = " --follow" if newest.live else ""
         say(f"Next: acp-proxy inspect show {name}    or    acp-proxy inspect log {name}{follow}")
 
 
 def table(found: list[Entry]) -> None:
     """Prints recordings as a table, newest first."""
-    rows = [_HEAD] + [_cells(entry) for entry in found if entry.recording is not None]
-    widths = [max(len(row[n]) for row in rows) for n in range(len(_HEAD))]
+    cells = [_cells(entry) for entry in found if entry.recording is not None]
+    rows = [_HEAD, *(tuple(map(visible, row)) for row in cells)]
+    widths = [max(columns_of(row[n]) for row in rows) for n in range(len(_HEAD))]
     columns = width()
-    for number, cells in enumerate(rows):
-        text = "  ".join(pad(cell, w) for cell, w in zip(cells, widths, strict=True)).rstrip()
+    for number, row in enumerate(rows):
+        text = "  ".join(pad(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
         say(fit(text, columns), bold=number == 0)
     for entry in found:
         if entry.problem is not None:

@@ -28,7 +28,12 @@ def _parameter(option: Option) -> click.Option:
     names = [name for name in (option.short, option.flag) if name]
     if option.read is None:
         return click.Option(
-            names, is_flag=True, default=False, help=option.text, envvar=option.variable
+            names,
+            is_flag=True,
+            default=False,
+            help=option.text,
+            envvar=option.variable,
+            allow_from_autoenv=False,
         )
     return click.Option(
         names,
@@ -38,6 +43,7 @@ def _parameter(option: Option) -> click.Option:
         metavar=option.metavar,
         help=option.text,
         envvar=option.variable,
+        allow_from_autoenv=False,
     )
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from acp_proxy.cli.output import fit, say, width
 from acp_proxy.cli.overview import exit_text
-from acp_proxy.inspection.preview import plain
+from acp_proxy.inspection.preview import visible
 from acp_proxy.inspection.summary import OpenRequest, Summary, TurnSummary
 from acp_proxy.inspection.timeline import duration
 
@@ -16,9 +16,9 @@ def show_summary(summary: Summary) -> None:
     """Prints the first screen."""
     recording = summary.recording
     state = "running" if summary.live else recording.state
-    say(f"{recording.name}  ({recording.id})  {state}", bold=True)
+    say(visible(f"{recording.name}  ({recording.id})  {state}"), bold=True)
     _row("file", summary.path)
-    _row("command", plain(" ".join(json.loads(recording.command))))
+    _row("command", " ".join(json.loads(recording.command)))
     _row("directory", recording.cwd)
     started = datetime.fromisoformat(recording.started_at).astimezone()
     _row("started", f"{started:%Y-%m-%d %H:%M:%S %z}, {duration(summary.duration_ns)}")
@@ -54,7 +54,7 @@ def _ending(summary: Summary) -> str:
 
 
 def _peer(name: str | None, version: str | None) -> str:
-    return plain(" ".join(filter(None, (name, version)))) or "(did not say its name)"
+    return " ".join(filter(None, (name, version))) or "(did not say its name)"
 
 
 def _turn(turn: TurnSummary) -> str:
@@ -74,7 +74,7 @@ def _open(request: OpenRequest) -> str:
 
 def _row(label: str, text: str, fg: str | None = None) -> None:
     if text:
-        line = f"{label:<{_LABEL}}{text}"
+        line = visible(f"{label:<{_LABEL}}{text}")
         say(line, **({"fg": fg} if fg else {}))
 
 
@@ -84,4 +84,4 @@ def _section(title: str, lines: list[str], fg: str | None = None) -> None:
     say()
     say(title, bold=True)
     for line in lines:
-        say(fit(f"  {line}", width()), **({"fg": fg} if fg else {}))
+        say(fit(visible(f"  {line}"), width()), **({"fg": fg} if fg else {}))

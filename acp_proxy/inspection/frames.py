@@ -18,7 +18,7 @@ class FrameView:
     """A frame as ``--json`` prints it.
 
     One of three members follows these: ``message``, the message as it was sent; ``text``, a line
-    that is no message; or ``base64``, a line that is not even text.
+    that is no message, or one that strict parsers refuse; or ``base64``, a line that is no text.
     """
 
     seq: int
@@ -50,13 +50,13 @@ class FrameView:
         value = converter.unstructure(self)
         raw = bytes(self.raw)
         del value["raw"]
-        if self.kind in _PARSED and _is_json(raw):
-            value["message"] = msgspec.Raw(raw)
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError:
+            value["base64"] = base64.b64encode(raw).decode()
         else:
-            try:
-                value["text"] = raw.decode()
-            except UnicodeDecodeError:
-                value["base64"] = base64.b64encode(raw).decode()
+            is_message = self.kind in _PARSED and _is_json(raw)
+            value["message" if is_message else "text"] = msgspec.Raw(raw) if is_message else text
         return msgspec.json.encode(value).decode()
 
     def pretty(self) -> str:
@@ -84,7 +84,7 @@ class EventView:
 
     def json(self) -> str:
         """One line of JSON."""
-        return msgspec.json.encode(converter.unstructure(self)).decode()
+        return json.dumps(converter.unstructure(self), separators=(",", ":"))
 
 
 _check = msgspec.json.Decoder(msgspec.Raw)

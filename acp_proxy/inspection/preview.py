@@ -47,8 +47,14 @@ def preview(raw: bytes, kind: str, method: str | None, parse_error: str | None =
 
 def plain(text: str) -> str:
     """Makes text safe to print on one line: control characters become visible escapes."""
-    text = text.replace("\r\n", "\n").replace("\n", "\\n").replace("\t", " ")
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:2000])
+    return visible(text.replace("\r\n", "\n").replace("\t", " ")[:2000])
+
+
+def visible(text: str) -> str:
+    """Writes control characters as escapes, so that nothing recorded can command a terminal."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def prompt_text(params: Value) -> str:

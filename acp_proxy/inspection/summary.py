@@ -12,6 +12,10 @@ from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 
 STDERR_LINES = 5
+_TURNS = (
+    "SELECT id, session, prompt_seq, end_seq, stop_reason, duration_ns, updates, tool_calls"
+    " FROM turns ORDER BY id"
+)
 
 
 @frozen
@@ -83,7 +87,7 @@ def summarize(reader: RecordingReader) -> Summary:
     summary = Summary(recording, str(reader.path), reader.live, end)
     frames: Counter[str] = Counter()
     for row in reader.query("SELECT stream, kind, count(*) AS n FROM frames GROUP BY stream, kind"):
-        frames[row["stream"]] += row["n"]
+        frames[row["stream"] or "damaged"] += row["n"]
         if row["kind"] != "stderr":
             summary.kinds[row["kind"]] = summary.kinds.get(row["kind"], 0) + row["n"]
     summary.frames = dict(frames)
@@ -94,7 +98,7 @@ def summarize(reader: RecordingReader) -> Summary:
             " GROUP BY session ORDER BY min(request_seq)"
         )
     ]
-    summary.turns = [_turn(reader, row) for row in reader.query("SELECT * FROM turns ORDER BY id")]
+    summary.turns = [_turn(reader, row) for row in reader.query(_TURNS)]
     summary.unanswered = _unanswered(reader, end)
     summary.errors = next(
         reader.query("SELECT count(*) AS n FROM exchanges WHERE outcome = 'error'")

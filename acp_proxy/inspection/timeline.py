@@ -67,7 +67,10 @@ def describe_event(kind: str, data: Row) -> str:
     stream = data.get("stream", "")
     match kind:
         case "start":
-            return plain(f"agent: {' '.join(map(str, data.get('command', [])))}")
+            command = data.get("command")
+            return plain(
+                f"agent: {' '.join(map(str, command if isinstance(command, list) else []))}"
+            )
         case "eof":
             return f"{stream} ended: {data.get('reason', '')}"
         case "signal":

@@ -17,7 +17,14 @@ from typing import Any
 
 from attrs import define, field
 
-from acp_proxy.protocol.dialects import DRAFT, V2, body, judge_frame, judge_initialize
+from acp_proxy.protocol.dialects import (
+    DRAFT,
+    INITIALIZE,
+    V2,
+    body,
+    judge_frame,
+    judge_initialize,
+)
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Exchange, Turn
@@ -136,8 +143,8 @@ class Correlator:
             labels.turn = self._open_turn(seq, t_ns, message.session)
         else:
             self._place(labels)
-        if message.method == "initialize" and direction is Direction.TO_AGENT:
-            state.params = body(message, "params")
+        if message.method in INITIALIZE and direction is Direction.TO_AGENT:
+            state.params = _shallow(body(message, "params"))
             self._meet(state.params, None)
         exchange = Exchange(
             id=labels.exchange or 0,
@@ -175,11 +182,13 @@ class Correlator:
             exchange.tool_call,
             message.terminal or exchange.terminal,
         )
+        if not self.state.settled:
+            self._judge(message, exchange.method)
         if exchange.method == "session/prompt" and exchange.turn is not None:
             accepted_only = self.dialect == V2 and message.stop_reason is None
             if message.kind is Kind.ERROR or not accepted_only:
                 self._end_turn(exchange.session, exchange.turn, seq, t_ns, message.stop_reason)
-        elif exchange.method == "initialize" and message.kind is Kind.RESPONSE:
+        elif exchange.method in INITIALIZE and message.kind is Kind.RESPONSE:
             self._meet(self.state.params, body(message, "result"))
         return labels
 
@@ -267,11 +276,11 @@ class Correlator:
             return "cancelled"
         return "error"
 
-    def _judge(self, message: Message) -> None:
+    def _judge(self, message: Message, answered: str | None = None) -> None:
         handshake = self.state.handshake
-        if self.state.forced or handshake.dialect is not None or message.method == "initialize":
+        if self.state.forced or handshake.dialect is not None:
             return
-        if verdict := judge_frame(message):
+        if verdict := judge_frame(message, answered):
             handshake.dialect, handshake.dialect_reason = verdict.dialect, verdict.reason
 
     def _meet(self, params: dict[str, Any], result: dict[str, Any] | None) -> None:
@@ -284,8 +293,10 @@ class Correlator:
             agent = _either(result, "agentInfo", "info")
             handshake.agent_name = _text(agent, "name")
             handshake.agent_version = _text(agent, "version")
-            if (version := result.get("protocolVersion")) is not None:
+            if isinstance(version := result.get("protocolVersion"), int | float):
                 handshake.protocol_version = str(version)
+            else:
+                handshake.protocol_version = _text(result, "protocolVersion")
             self.state.settled = True
         if not self.state.forced and (verdict := judge_initialize(params, result)):
             handshake.dialect, handshake.dialect_reason = verdict.dialect, verdict.reason
@@ -299,5 +310,17 @@ def _either(value: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def _text(value: dict[str, Any], name: str) -> str | None:
+    """A string that can be stored: a lone surrogate is written as its escape."""
     found = value.get(name)
-    return found if isinstance(found, str) else None
+    return found.encode("utf-8", "backslashreplace").decode() if isinstance(found, str) else None
+
+
+def _shallow(value: dict[str, Any], levels: int = 3) -> dict[str, Any]:
+    """What can tell a dialect, without the depths that no converter could follow."""
+    kept: dict[str, Any] = {}
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            kept[name] = _shallow(inner, levels - 1) if levels > 1 else {}
+        elif not isinstance(inner, list):
+            kept[name] = inner
+    return kept

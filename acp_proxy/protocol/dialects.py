@@ -10,9 +10,12 @@ from typing import Any
 
 from attrs import define
 
-from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.jsonrpc import Kind, Message
 
 V1, V2, DRAFT = "v1", "v2", "draft-1.0"
+
+INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
+"""The last two are for a proxy in a chain, in the implementation's spelling and the proposal's."""
 
 _V2_UPDATES = {
     "state_update", "user_message", "agent_message", "agent_thought",
@@ -47,15 +50,25 @@ def judge_initialize(params: dict[str, Any], result: dict[str, Any] | None) -> V
     return Verdict(V1, "protocolVersion 1 in initialize and nothing else that tells")
 
 
-def judge_frame(message: Message) -> Verdict | None:
-    """Judges a later frame, for a connection whose initialize was not seen or did not tell."""
-    if message.method == "session/update" and message.update is not None:
+def judge_frame(message: Message, answered: str | None = None) -> Verdict | None:
+    """Judges a later frame, for a connection whose initialize was not seen or did not tell.
+
+    Args:
+        message: the frame.
+        answered: the method of the request that it answers, if it is an answer.
+    """
+    if answered is not None:
+        if answered == "session/prompt" and message.kind is Kind.RESPONSE:
+            result = _member(message, "result")
+            if isinstance(result, dict) and "stopReason" not in result:
+                return Verdict(V2, "session/prompt answered without a stopReason")
+    elif message.method == "session/update" and message.update is not None:
         if message.update in _V2_UPDATES:
             return Verdict(V2, f"a session update of kind {message.update}")
         params = _params(message)
         if "update" not in params and "data" in params:
             return Verdict(DRAFT, "session/update with type and data")
-        if message.update in _V1_UPDATES:
+        if message.update in _V1_UPDATES and "update" in params:
             return Verdict(V1, f"a session update of kind {message.update}")
     elif message.method == "session/new":
         if "workingDirectory" in _params(message):
@@ -70,19 +83,25 @@ def judge_frame(message: Message) -> Verdict | None:
         params = _params(message)
         if "cwd" in params or "modeId" in params or "methodId" in params:
             return Verdict(V1, f"{message.method} as v1 writes it")
+    elif message.session is not None and (message.method or "").startswith(("fs/", "terminal/")):
+        return Verdict(V1, f"{message.method} with sessionId")  # the draft names none there
     return None
 
 
 def body(message: Message, member: str) -> dict[str, Any]:
     """Decodes one object member of a message; empty if it is none or the line was too large."""
+    found = _member(message, member)
+    return found if isinstance(found, dict) else {}
+
+
+def _member(message: Message, member: str) -> Any:
     if message.raw is None:
-        return {}
+        return None
     try:
         value = json.loads(message.raw)
     except (ValueError, RecursionError):
-        return {}
-    found = value.get(member) if isinstance(value, dict) else None
-    return found if isinstance(found, dict) else {}
+        return None
+    return value.get(member) if isinstance(value, dict) else None
 
 
 def _params(message: Message) -> dict[str, Any]:

@@ -10,6 +10,7 @@ numbers beyond 2**53 keep every digit.
 """
 
 import json
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
@@ -115,6 +116,7 @@ class _Id(Struct, gc=False):
 _decode = msgspec.json.Decoder(_Envelope).decode
 _decode_id = msgspec.json.Decoder(_Id).decode
 _decode_members = msgspec.json.Decoder(list[Raw]).decode
+_scan = json.JSONDecoder(parse_int=str).raw_decode
 
 _UPDATE = "session/update"
 _TOOL_CALL_UPDATES = ("tool_call", "tool_call_update")
@@ -180,42 +182,47 @@ def _read_tolerantly(raw: bytes) -> Message:
     """Reads a line that does not fit the usual types, or finds out why it is not JSON."""
     try:
         value = json.loads(raw.decode(), parse_constant=_refuse_constant, parse_int=_Number)
+        if isinstance(value, list):
+            return _read_batch(raw, value)
+        if isinstance(value, dict):
+            return _read_object(raw, value)
     except RecursionError:
         return _invalid(raw, "nested too deeply")
     except ValueError as e:
         return _invalid(raw, _reason(raw, e))
-    if isinstance(value, list):
-        return _read_batch(raw, value)
-    if not isinstance(value, dict):
-        return _invalid(raw, "a JSON value that is no object")
-    return _read_object(raw, value)
+    return _invalid(raw, "a JSON value that is no object")
 
 
 def _read_batch(raw: bytes, values: list[Any]) -> Message:
     if not values:
         return Message(Kind.BATCH, parse_error="an empty batch", raw=raw)
     try:
-        members = tuple(read(bytes(member).strip()) for member in _decode_members(raw))
+        parts = [bytes(member).strip() for member in _decode_members(raw)]
     except (msgspec.MsgspecError, RecursionError):
-        members = tuple(read(json.dumps(value).encode()) for value in values)
-    return Message(Kind.BATCH, members=members, raw=raw)
+        parts = [text.encode() for _, text in _parts(raw.decode())]
+    return Message(Kind.BATCH, members=tuple(map(_read_member, parts)), raw=raw)
+
+
+def _read_member(raw: bytes) -> Message:
+    """Reads a member of a batch; arrays are not looked into, however deep they are."""
+    return _invalid(raw, "a batch within a batch") if raw.startswith(b"[") else read(raw)
 
 
 def _read_object(raw: bytes, value: dict[str, Any]) -> Message:
     rpc_id = _token(raw, value)
-    method = value.get("method")
-    if isinstance(method, str):
+    if (method := _string(value, "method")) is not None:
         kind = Kind.NOTIFICATION if rpc_id is None else Kind.REQUEST
-        message = Message(kind, _text(method), rpc_id, raw=raw)
+        message = Message(kind, method, rpc_id, raw=raw)
         params = value.get("params")
         if isinstance(params, dict):
             _label(message, _picked(params))
+            if "requestId" in params:
+                message.target = dict(_parts(dict(_parts(raw.decode()))["params"]))["requestId"]
         return message
     if "method" in value:
         return _invalid(raw, "a method that is no string", rpc_id)
-    if isinstance(error := value.get("error"), dict) or error is not None:
-        code = error.get("code") if isinstance(error, dict) else None
-        code = int(code) if isinstance(code, _Number) and len(code) < 20 else None
+    if (error := value.get("error")) is not None:
+        code = _integer(error.get("code")) if isinstance(error, dict) else None
         return Message(Kind.ERROR, None, rpc_id, error_code=code, raw=raw)
     if "result" not in value:
         return _invalid(raw, "neither method, result nor error", rpc_id)
@@ -236,8 +243,8 @@ class _Number(str):
 def _picked(params: dict[str, Any]) -> _Params:
     """The same fields as the quick reader picks, each only if it has the type it should have."""
 
-    def inner(key: str) -> dict[str, Any]:
-        return v if isinstance(v := params.get(key), dict) else {}
+    def inner(key: str) -> dict[str, Any] | None:
+        return v if isinstance(v := params.get(key), dict) else None
 
     picked = _Params(
         sessionId=_string(params, "sessionId"),
@@ -245,24 +252,29 @@ def _picked(params: dict[str, Any]) -> _Params:
         toolCallId=_string(params, "toolCallId"),
         terminalId=_string(params, "terminalId"),
     )
-    if update := inner("update"):
+    if (update := inner("update")) is not None:
         picked.update = _Update(**{key: _string(update, key) for key in _Update.__struct_fields__})
-    if data := inner("data"):
+    if (data := inner("data")) is not None:
         picked.data = _Data(_string(data, "id"))
-    if call := inner("toolCall"):
+    if (call := inner("toolCall")) is not None:
         picked.toolCall = _ToolCall(_string(call, "toolCallId"))
-    if subject := inner("subject"):
+    if (subject := inner("subject")) is not None:
         inmost = subject.get("toolCall")
         tool_call = _ToolCall(_string(inmost, "toolCallId")) if isinstance(inmost, dict) else None
         picked.subject = _Subject(tool_call, _string(subject, "toolCallId"))
-    if "requestId" in params:
-        picked.requestId = Raw(_dumped(params["requestId"]).encode())
     return picked
 
 
 def _string(value: dict[str, Any], key: str) -> str | None:
     found = value.get(key)
     return _text(found) if isinstance(found, str) and not isinstance(found, _Number) else None
+
+
+def _integer(value: Any) -> int | None:
+    try:
+        return int(value) if isinstance(value, _Number) else None
+    except ValueError:  # more digits than Python computes
+        return None
 
 
 def _text(value: str) -> str:
@@ -279,11 +291,29 @@ def _token(raw: bytes, value: dict[str, Any]) -> str | None:
             return bytes(found).strip().decode()
     except (msgspec.MsgspecError, RecursionError):
         pass
-    return _dumped(value["id"])
+    return dict(_parts(raw.decode()))["id"]
 
 
-def _dumped(value: Any) -> str:
-    return str(value) if isinstance(value, _Number) else json.dumps(value)
+def _parts(text: str) -> Iterator[tuple[str, str]]:
+    """Yields the members of a JSON object, or the elements of an array, as they are written."""
+    text = text.strip()
+    place = _after_space(text, 1)
+    while text[place] not in "]}":
+        name = ""
+        if text[0] == "{":
+            name, place = _scan(text, place)
+            place = _after_space(text, _after_space(text, place) + 1)
+        _, end = _scan(text, place)
+        yield name, text[place:end]
+        place = _after_space(text, end)
+        if text[place] == ",":
+            place = _after_space(text, place + 1)
+
+
+def _after_space(text: str, place: int) -> int:
+    while text[place] in " \t\n\r":
+        place += 1
+    return place
 
 
 def _invalid(raw: bytes, reason: str, rpc_id: str | None = None) -> Message:

@@ -1,28 +1,42 @@
 """Reads the header of a line that is too large to hold, from its first and its last bytes.
 
 A frame of 64 MB is one enormous string in a small envelope. The head is scanned token by token, and
-the path of every scalar is known while its brackets are; the values that matter stand before the
-large one, except that some peers write the id last. That one is found at the very end of the line,
-where only the closing brace may follow. Whether the middle is JSON, nobody looked.
+the path of every scalar is known while its brackets are. Where the head ends within that string,
+the scan goes on after its end, in the tail; that is believed if the brackets close where the line
+does. If they do not, because there was more than one string between, what stood before it counts,
+and the id, which some peers write last: at the very end of the line, where only the closing brace
+may follow, it needs no path. Whether the middle is JSON, nobody looked.
 """
 
-import contextlib
 import json
 import re
 from collections.abc import Iterator
+
+from attrs import define, evolve, field
 
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 EDGE = 65536
 """Bytes to look at, at either end."""
 
-_TOKEN = re.compile(rb'\s*(?:"((?:[^"\\]|\\.)*)"|([{}\[\],:])|([^\s"{}\[\],:]+))', re.DOTALL)
+_TOKEN = re.compile(
+    rb'\s*(?:"((?:[^"\\]|\\.)*)"|([{}\[\],:])|(-?[0-9][0-9.eE+-]*|true|false|null))', re.DOTALL
+)
+_REST_OF_STRING = re.compile(rb'(?:[^"\\]|\\.)*"(?=\s*[,\]}])', re.DOTALL)
 _ID_AT_END = re.compile(rb',\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|null)\s*\}\s*$')
 
-_CONTAINERS = {("params",), ("result",), ("error",)}
+_CONTAINERS = {
+    ("params",),
+    ("result",),
+    ("error",),
+    ("params", "data"),
+    ("params", "update"),
+    ("params", "toolCall"),
+    ("params", "subject"),
+    ("params", "subject", "toolCall"),
+}
 _WANTED = {
     ("method",),
-    ("id",),
     ("error", "code"),
     ("params", "sessionId"),
     ("params", "type"),
@@ -32,6 +46,8 @@ _WANTED = {
     ("params", "update", "sessionUpdate"),
     ("params", "update", "toolCallId"),
     ("params", "update", "terminalId"),
+    ("params", "update", "state"),
+    ("params", "update", "stopReason"),
     ("params", "toolCall", "toolCallId"),
     ("params", "subject", "toolCallId"),
     ("params", "subject", "toolCall", "toolCallId"),
@@ -39,6 +55,13 @@ _WANTED = {
     ("result", "terminalId"),
     ("result", "stopReason"),
 }
+_ID, _TARGET = ("id",), ("params", "requestId")
+"""These are wanted as they are written."""
+_DEEPEST = 4
+"""Parts of the longest path of interest."""
+
+Scalar = tuple[tuple[str, ...], bytes]
+"""The path and the text of a scalar; the bracket where a container opens; nothing for a key."""
 
 
 def read_outline(head: bytes, tail: bytes) -> Message:
@@ -49,25 +72,28 @@ def read_outline(head: bytes, tail: bytes) -> Message:
     if head.lstrip()[:1] == b"[":
         return Message(Kind.BATCH, parse_error="a batch too large to look into")
     envelope: dict[str, object] = {}
-    token: str | None = None
-    for path, text in _scalars(head):
-        if path == ("id",) and text:
-            token = text.decode(errors="replace")
+    tokens: dict[tuple[str, ...], str] = {}
+    for path, text in _scalars(head, tail):
+        if path in (_ID, _TARGET) and text:
+            tokens[path] = text.decode(errors="replace")
         _put(envelope, path, text)
-    if token is None and (match := _ID_AT_END.search(tail)):
-        token = match[1].decode(errors="replace")
+    if _ID not in tokens and (match := _ID_AT_END.search(tail)):
+        tokens[_ID] = match[1].decode(errors="replace")
+    token = tokens.get(_ID)
     if not envelope.keys() & {"method", "result", "error"}:
         return Message(Kind.INVALID, rpc_id=token, parse_error="no envelope in its first bytes")
-    envelope.pop("id", None)
     message = read(json.dumps(envelope).encode())
     message.raw = None
     message.rpc_id = token
     if message.kind in (Kind.NOTIFICATION, Kind.REQUEST):
         message.kind = Kind.REQUEST if token is not None else Kind.NOTIFICATION
+        message.target = tokens.get(_TARGET)
     return message
 
 
 def _put(envelope: dict[str, object], path: tuple[str, ...], text: bytes) -> None:
+    if path not in _WANTED and path not in _CONTAINERS:
+        return
     *outer, last = path
     place = envelope
     for key in outer:
@@ -75,41 +101,74 @@ def _put(envelope: dict[str, object], path: tuple[str, ...], text: bytes) -> Non
         if not isinstance(inner, dict):
             return
         place = inner
-    if path in _WANTED and text:
-        with contextlib.suppress(ValueError):
-            place[last] = json.loads(text)
-    elif path in _CONTAINERS and (text == b"{" or last not in place):
-        place[last] = {} if text == b"{" else None
+    if path in _CONTAINERS:
+        if text == b"{" or len(path) == 1:
+            place[last] = None if text == b"null" else {}
+    elif text:
+        try:
+            value = json.loads(text.decode())
+        except ValueError:
+            return
+        if not isinstance(value, float):  # no label is one, and JSON cannot write each of them
+            place[last] = value
 
 
-def _scalars(head: bytes) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """Yields the path and the text of each whole scalar, and of each container that opens."""
-    path: list[str | None] = []  # None inside an array
-    key: str | None = None
-    expect_key = False
-    for match in _TOKEN.finditer(head):
-        string, mark, word = match[1], match[2], match[3]
-        if mark in (b"{", b"["):
-            if path and key is not None and None not in path:
-                yield (*[k for k in path if k], key), mark
-            path.append(key if mark == b"{" and path else (None if mark == b"[" else ""))
-            key, expect_key = None, mark == b"{"
-        elif mark in (b"}", b"]"):
-            if not path:
+def _scalars(head: bytes, tail: bytes) -> Iterator[Scalar]:
+    """Yields what stands before the large string, and what stands after it if that is certain."""
+    scanner = _Scanner()
+    yield from scanner.feed(head)
+    if head[scanner.place :].lstrip()[:1] != b'"':
+        return
+    for start in (0, 1):  # a quote at the very beginning may have a backslash before it
+        if match := _REST_OF_STRING.match(tail, start):
+            rest = evolve(scanner, path=scanner.path.copy(), key=None, place=match.end())
+            found = list(rest.feed(tail))
+            if not rest.path and not tail[rest.place :].strip():
+                yield from found
                 return
-            path.pop()
-            key, expect_key = None, False
-        elif mark == b",":
-            key, expect_key = None, True
-        elif mark == b":":
-            expect_key = False
-        elif string is not None and expect_key and path and path[-1] is not None:
-            key, expect_key = string.decode(errors="replace"), False
-            if len(path) == 1:
-                yield (key,), b""  # its value may be what is too large to see
-        elif key is not None and None not in path:
-            if word is not None and match.end() == len(head):
-                return  # a word that the edge may have cut
-            text = b'"' + string + b'"' if string is not None else word
-            yield (*[k for k in path if k], key), text
-            key = None
+
+
+@define
+class _Scanner:
+    """Follows the brackets from token to token, as far as they are whole."""
+
+    path: list[str | None] = field(factory=list)
+    """The keys of the open containers; None in an array, and the outermost has an empty one."""
+    key: str | None = None
+    expect_key: bool = False
+    place: int = 0
+    """Where the scan has come to."""
+
+    def feed(self, text: bytes) -> Iterator[Scalar]:
+        while match := _TOKEN.match(text, self.place):
+            string, mark, word = match[1], match[2], match[3]
+            if word is not None and match.end() == len(text):
+                return  # the edge may have cut it
+            self.place = match.end()
+            if mark in (b"{", b"["):
+                if self.key is not None:
+                    yield from self._found(self.key, mark)
+                inner = self.key if self.path else ""
+                self.path.append(inner if mark == b"{" else None)
+                self.key, self.expect_key = None, mark == b"{"
+            elif mark in (b"}", b"]"):
+                if self.path:
+                    self.path.pop()
+                self.key, self.expect_key = None, False
+                if not self.path:
+                    return
+            elif mark == b",":
+                self.key, self.expect_key = None, True
+            elif mark == b":":
+                self.expect_key = False
+            elif string is not None and self.expect_key and self.path and self.path[-1] is not None:
+                self.key, self.expect_key = string.decode(errors="replace"), False
+                if len(self.path) == 1:
+                    yield (self.key,), b""  # its value may be what is too large to see
+            elif self.key is not None:
+                yield from self._found(self.key, word or b'"' + string + b'"')
+                self.key = None
+
+    def _found(self, key: str, text: bytes) -> Iterator[Scalar]:
+        if len(self.path) <= _DEEPEST and None not in self.path:
+            yield (*(part for part in self.path[1:] if part is not None), key), text

@@ -73,10 +73,12 @@ class Indexing:
                     indexer.step()
                 if self._behind():
                     self._leave_log(indexer)
+                elif indexer.memory.closed:
+                    indexer.settle()  # a client that keeps its end open may have left half a line
+                    database.close(indexer.connection)
+                    self._log.remove()
                 else:
                     database.close(indexer.connection)
-                    if indexer.memory.closed:
-                        self._log.remove()
                 return
             except (sqlite3.Error, OSError) as e:
                 if time.monotonic() > deadline or not _may_pass(e):
@@ -91,6 +93,7 @@ class Indexing:
         try:
             indexer = self._open()
             while True:
+                trio.from_thread.check_cancelled()  # the conversation is over: `finish` is next
                 size = self._log.size
                 if not indexer.step():
                     self._trim(indexer)
@@ -137,7 +140,7 @@ class Indexing:
                 database.migrate(connection)
                 indexer = Indexer(connection, LogReader(self._log.fd))
                 while indexer.step():
-                    pass
+                    trio.from_thread.check_cancelled()
                 return bool(indexer.open_requests(direction))
         except (sqlite3.Error, OSError, ValueError):
             return None

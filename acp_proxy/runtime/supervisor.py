@@ -61,7 +61,9 @@ async def make_room(path: Path, keep: tuple[str, float]) -> None:
 
     what, amount = keep
     with contextlib.suppress(OSError):
-        await trio.to_thread.run_sync(lambda: prune(path.parent, what, amount, spare=path))
+        await trio.to_thread.run_sync(
+            lambda: prune(path.parent, what, amount, spare=path), abandon_on_cancel=True
+        )
 
 
 async def until(latch: Latch) -> None:
@@ -95,15 +97,10 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
     if not relay.to_agent.source_ended or indexing is None:
         return
     while True:
-        idle = _idle_seconds(relay.pumps)
-        if idle < grace:
-            await trio.sleep(grace - idle)
-        elif (
-            await trio.to_thread.run_sync(indexing.is_open_request, Direction.TO_AGENT) is not False
-        ):
-            await trio.sleep(_POLL)
-        else:
+        await _until_idle(relay.pumps, grace)
+        if await trio.to_thread.run_sync(indexing.is_open_request, Direction.TO_AGENT) is False:
             break
+        await trio.sleep(_POLL)
     if not relay.agent.exited.is_set:
         relay.end_reason = "the agent overstayed its client"
         relay.send_signal(SIGTERM, f"its client left {grace:g} s ago and no request is open")
@@ -117,10 +114,8 @@ async def end_lingering(relay: Relay) -> None:
     Only time in *read* counts. A slow client gets everything, however long it takes.
     """
     await until(relay.agent.exited)
-    exited = time.monotonic_ns()
     outputs = (relay.to_client, relay.stderr)
-    while (idle := _idle_seconds(outputs, since=exited)) < LINGER:
-        await trio.sleep(max(_POLL, LINGER - idle))
+    await _until_idle(outputs, LINGER, since=time.monotonic_ns())
     relay.send_signal(SIGKILL, f"a descendant held the agent's output open for {LINGER:g} s")
     with trio.move_on_after(1):
         await until(relay.drained)
@@ -129,13 +124,21 @@ async def end_lingering(relay: Relay) -> None:
             pump.abandon("held open by a process that has left the agent's group")
 
 
-def _idle_seconds(pumps: tuple[Pump, ...], since: int = 0) -> float:
-    """Seconds since the last byte was read, 0 while a pump waits for a slow reader."""
-    running = [pump for pump in pumps if not pump.ended.is_set]
-    if not all(pump.in_read for pump in running):
-        return 0.0
-    last = max([since, *(pump.last_ns for pump in pumps)])
-    return (time.monotonic_ns() - last) / 1e9
+async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:
+    """Waits until no byte was read for some seconds in which no pump waited for a slow reader.
+
+    A pump does not tell how long it waited, for that would cost time; so we look often.
+    """
+    while True:
+        now, wait = time.monotonic_ns(), _POLL
+        if all(pump.in_read for pump in pumps if not pump.ended.is_set):
+            idle = (now - max(since, *(pump.last_ns for pump in pumps))) / 1e9
+            if idle >= seconds:
+                return
+            wait = min(_POLL, seconds - idle)
+        else:
+            since = now
+        await trio.sleep(wait)
 
 
 async def _kill_after(relay: Relay, grace: float, reason: str) -> None:

@@ -7,7 +7,12 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from acp_proxy.errors import DamagedRecording, NewerRecording, NotARecording
+from acp_proxy.errors import (
+    DamagedRecording,
+    NewerRecording,
+    NotARecording,
+    UnreadableRecording,
+)
 from acp_proxy.store.schema import APPLICATION_ID, VERSION, migrations
 
 _LARGEST_VALUE = 2_000_000_000
@@ -31,6 +36,8 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
         connection.execute(f"PRAGMA synchronous={'FULL' if fsync else 'OFF'}")
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA cache_size=-1024")
+        # The write-ahead log counts towards --max-size; a small one costs no time.
+        connection.execute("PRAGMA wal_autocheckpoint=64")
         migrate(connection)
     except BaseException:
         connection.close()
@@ -39,9 +46,18 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Brings a database up to this version of the program."""
+    """Brings a database up to this version of the program.
+
+    Raises:
+        sqlite3.Error: it is not ours, or cannot be written.
+    """
     if connection.execute("PRAGMA user_version").fetchone()[0] == VERSION:
         return
+    ours = connection.execute("PRAGMA application_id").fetchone()[0]
+    if ours != APPLICATION_ID and not is_empty(connection):
+        raise sqlite3.DatabaseError("it is a SQLite database of something else")
+    # First of all, since a reader, or a crash, may come between: the file is ours and still empty.
+    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     database = Database(connection, execute_plugins=False)
     migrations.apply(database)
     connection.execute(f"PRAGMA user_version={VERSION}")
@@ -50,12 +66,18 @@ def migrate(connection: sqlite3.Connection) -> None:
 def close(connection: sqlite3.Connection) -> None:
     """Closes a database that is whole: one plain file, without write-ahead log.
 
-    A reader that has it open at this moment keeps the write-ahead log; the next writer removes it.
+    A reader that has it open at this moment keeps the write-ahead log; the next one folds it in.
     """
     with contextlib.suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.execute("PRAGMA journal_mode=DELETE")
     connection.close()
+
+
+def fold(path: Path) -> None:
+    """Makes one plain file of a whole recording whose write-ahead log stayed, if that can be."""
+    with contextlib.suppress(sqlite3.Error):
+        close(sqlite3.connect(path, timeout=0.1))
 
 
 def open_readonly(path: Path) -> sqlite3.Connection:
@@ -67,7 +89,7 @@ def open_readonly(path: Path) -> sqlite3.Connection:
     Raises:
         NotARecording: it is no SQLite file, or not one of ours.
         NewerRecording: a newer acp-proxy made it.
-        DamagedRecording: it is one of ours and cannot be read.
+        UnreadableRecording: it is one of ours and damaged, or locked.
     """
     _check_header(path)
     uri = f"{path.absolute().as_uri()}?mode=ro"
@@ -78,10 +100,11 @@ def open_readonly(path: Path) -> sqlite3.Connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
         ours = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-    except sqlite3.Error as e:
+        empty = version == 0 and ours in (0, APPLICATION_ID) and is_empty(connection)
+    except (sqlite3.Error, UnicodeDecodeError) as e:
         connection.close()
-        raise DamagedRecording(path, str(e)) from None
-    if version == 0 and ours in (0, APPLICATION_ID) and _is_empty(connection):
+        raise unreadable(path, e) from None
+    if empty:
         return connection
     if ours != APPLICATION_ID:
         connection.close()
@@ -92,9 +115,20 @@ def open_readonly(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _is_empty(connection: sqlite3.Connection) -> bool:
-    """Whether its recorder died before it had made the first table."""
-    return not connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+def is_empty(connection: sqlite3.Connection) -> bool:
+    """Whether its recorder died before it had made the tables, which appear all at once."""
+    return not connection.execute(
+        "SELECT 1 FROM main.sqlite_master WHERE tbl_name != '_sqlite_migrations'"
+    ).fetchone()
+
+
+def unreadable(path: Path, error: Exception) -> UnreadableRecording:
+    """What an error that SQLite raised in reading means for the recording."""
+    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+        return UnreadableRecording(path, "another program has locked it; try again")
+    if isinstance(error, OSError):
+        return UnreadableRecording(path, (error.strerror or str(error)).lower())
+    return DamagedRecording(path, str(error))
 
 
 def _check_header(path: Path) -> None:

@@ -43,7 +43,7 @@ LARGE = 2 << 20
 BATCH = 1 << 18
 """Bytes of log to index in one transaction; a few milliseconds."""
 
-_COPY = 1 << 20
+_LARGEST = (1 << 63) - 1  # what a column can hold
 _STREAMS = {
     capture_log.TO_AGENT: Stream.TO_AGENT,
     capture_log.TO_CLIENT: Stream.TO_CLIENT,
@@ -120,10 +120,11 @@ class Indexer:
         self._exchanges: dict[int, Exchange] = {}
         self._turns: dict[int, Turn] = {}
         self._pending = False
+        self._taken = self.memory.offset  # beyond the memory's while a batch is not committed
 
     @property
     def behind(self) -> int:
-        """Bytes of log that are not indexed yet."""
+        """Bytes of log that are not in committed rows yet."""
         return self.log.end - self.memory.offset
 
     @property
@@ -137,18 +138,18 @@ class Indexer:
         return self._correlator.open_requests(direction)
 
     def step(self, limit: int = BATCH) -> int:
-        """Indexes one batch; returns the bytes of log it covered, 0 at the end of the log.
+        """Indexes a batch; returns the bytes of log it committed, 0 at the end of the log.
 
         Raises:
             sqlite3.Error: the batch could not be committed. It is kept, and the next step tries
                 again before it reads on.
         """
+        start = self.memory.offset
         if self._pending:
             self._commit()
-        start = self.memory.offset
-        for record in self.log.records(start, limit):
+        for record in self.log.records(self._taken, limit):
             self._take(record)
-            self.memory.offset = record.end
+            self._taken = record.end
             self._pending = True
         if self._pending:
             self._commit()
@@ -188,7 +189,7 @@ class Indexer:
             case capture_log.END if stream is not None:
                 self._finish_line(stream, record.t_ns)
             case capture_log.UNDELIVERED if stream is not None:
-                self._mark_undelivered(stream, int(data.get("bytes", 0)))
+                self._mark_undelivered(stream, _number(data, "bytes", 0))
             case capture_log.GAP:
                 for cut in Stream:
                     if cut in data:
@@ -307,8 +308,8 @@ class Indexer:
 
     def _begin(self, record: Record, data: dict[str, Any]) -> None:
         memory = self.memory
-        memory.origin_ns = int(data.get("origin", record.t_ns))
-        memory.wall_ns = int(data.get("wall", 0))
+        memory.origin_ns = _number(data, "origin", record.t_ns)
+        memory.wall_ns = _number(data, "wall", 0)
         dialect = str(data.get("dialect", "auto"))
         self._correlator = Correlator(memory.correlation, dialect)
         command = data.get("command", [])
@@ -351,10 +352,12 @@ class Indexer:
             self._exchanges[exchange.id] = exchange
         for turn in drained[1]:
             self._turns[turn.id] = turn
+        committed, self.memory.offset = self.memory.offset, self._taken
         try:
             self._write()
             self.connection.commit()
         except sqlite3.Error:
+            self.memory.offset = committed
             self._pending = True
             self.connection.rollback()
             raise
@@ -489,13 +492,18 @@ def _event_data(record: Record) -> dict[str, Any]:
     for key, values in unpack_fields(record.payload).items():
         if key == "arg":
             data["command"] = [_storable(value) for value in values]
-        elif key in _NUMBERS and values[0].isdigit():
-            data[key] = int(values[0])
+        elif key in _NUMBERS and values[0].isdecimal() and len(values[0]) < 20:
+            data[key] = min(int(values[0]), _LARGEST)
         else:
             data[key] = _storable(values[0])
     if isinstance(number := data.get("signal"), int):
         data["name"] = _signal_name(number)
     return data
+
+
+def _number(data: dict[str, Any], key: str, default: int) -> int:
+    found = data.get(key, default)
+    return found if isinstance(found, int) else default
 
 
 def _storable(text: str) -> str:

@@ -2,9 +2,7 @@
 
 import contextlib
 import os
-import sqlite3
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from attrs import frozen
@@ -46,14 +44,13 @@ def paths(directory: Path) -> list[Path]:
     with contextlib.suppress(OSError):
         for entry in os.scandir(directory):
             name = entry.name.removesuffix(LOG_SUFFIX)
-            if name.endswith(".db"):
+            if name.endswith(".db") and entry.is_file():
                 found.add(directory / name)
     return sorted(found)
 
 
 def read_entry(path: Path) -> Entry:
     """Reads what a list shows of one recording; a broken one is an entry with a problem."""
-    size = disk_size(path)
     try:
         with RecordingReader(path) as reader:
             recording = reader.recording
@@ -67,11 +64,10 @@ def read_entry(path: Path) -> Entry:
                 " (SELECT min(prompt_seq) FROM turns)"
             )
             prompt = next((bytes(row["raw"]) for row in prompts), None)
-            return Entry(
-                path, recording, reader.live, reader.warning, frames, turns["n"], prompt, size
-            )
+            live, warning = reader.live, reader.warning
     except UnreadableRecording as e:
-        return Entry(path, None, problem=str(e), size=size)
+        return Entry(path, None, problem=str(e), size=disk_size(path))
+    return Entry(path, recording, live, warning, frames, turns["n"], prompt, disk_size(path))
 
 
 def entries(directory: Path) -> list[Entry]:
@@ -148,31 +144,31 @@ def prune(directory: Path, what: str, amount: float, *, spare: Path) -> list[Pat
         spare: the recording that is being made.
     """
     aged = sorted((_last_written(path), path) for path in paths(directory) if path != spare)
-    doomed: list[Path] = []
     if what == "age":
-        doomed = [path for written, path in aged if written < time.time() - amount]
-    else:
-        total = sum(disk_size(path) for _, path in aged) + disk_size(spare)
-        for _, path in aged:
-            if total <= amount:
-                break
-            total -= disk_size(path)
-            doomed.append(path)
-    return list(_delete(doomed))
+        limit = time.time() - amount
+        return [path for written, path in aged if written < limit and _delete(path)]
+    total = sum(disk_size(path) for _, path in aged) + disk_size(spare)
+    deleted = []
+    for _, path in aged:
+        size = disk_size(path)
+        if total > amount and _delete(path):
+            total -= size
+            deleted.append(path)
+    return deleted
 
 
-def _delete(doomed: Iterable[Path]) -> Iterator[Path]:
-    for path in doomed:
-        try:
-            with RecordingReader(path) as reader:
-                if reader.live:
-                    continue
-        except (AcpProxyError, sqlite3.Error, OSError):
-            continue  # what cannot be read is not ours to delete
-        for suffix in _SIDE_FILES:
-            with contextlib.suppress(OSError):
-                Path(f"{path}{suffix}").unlink()
-        yield path
+def _delete(path: Path) -> bool:
+    """Deletes a recording, unless it is running; what cannot be read is not ours to delete."""
+    try:
+        with RecordingReader(path) as reader:
+            if reader.live:
+                return False
+    except AcpProxyError:
+        return False
+    for suffix in _SIDE_FILES:
+        with contextlib.suppress(OSError):
+            Path(f"{path}{suffix}").unlink()
+    return True
 
 
 def _last_written(path: Path) -> float:

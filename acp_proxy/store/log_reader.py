@@ -83,17 +83,19 @@ class LogReader:
         or never. One that is broken in the middle is skipped, up to the next that is not.
         """
         stop = offset + limit
+        skipped = 0
         block, place = b"", 0  # what was read at `offset`, and how far it has been used
         while offset + place < stop:
             need = HEADER_SIZE
             if len(block) - place >= HEADER_SIZE:
                 magic, kind, stream, length, t_ns = HEADER.unpack_from(block, place)
-                if not _plausible(magic, kind, stream, length):
+                if not _plausible(magic, kind, stream, length, t_ns):
                     found = self._next_header(offset + place + 1)
                     if found is None:
                         return
-                    self.skipped += found - offset - place
+                    skipped += found - offset - place
                     offset, block, place = found, b"", 0
+                    stop = max(stop, found + 1)  # or the next call would begin here once more
                     continue
                 need += length
             if len(block) - place < need or not block:
@@ -104,13 +106,16 @@ class LogReader:
                 continue
             start = place + HEADER_SIZE
             place += need
+            if skipped:
+                self.skipped += skipped
+                skipped = 0
             yield Record(kind, stream, t_ns, offset + start, block[start:place])
 
     def _next_header(self, offset: int) -> int | None:
         while block := self.read(offset, _BLOCK):
             place = block.find(MAGIC)
             while 0 <= place <= len(block) - HEADER_SIZE:
-                if _plausible(*HEADER.unpack_from(block, place)[:4]):
+                if _plausible(*HEADER.unpack_from(block, place)):
                     return offset + place
                 place = block.find(MAGIC, place + 1)
             if len(block) < _BLOCK:
@@ -128,5 +133,11 @@ class LogReader:
         return int.from_bytes(first[HEADER_SIZE:], "little")
 
 
-def _plausible(magic: bytes, kind: int, stream: int, length: int) -> bool:
-    return magic == MAGIC and 1 <= kind <= LAST_KIND and stream <= 3 and length <= MAX_PAYLOAD
+def _plausible(magic: bytes, kind: int, stream: int, length: int, t_ns: int) -> bool:
+    return (
+        magic == MAGIC
+        and 1 <= kind <= LAST_KIND
+        and stream <= 3
+        and length <= MAX_PAYLOAD
+        and t_ns < 1 << 63
+    )

@@ -7,17 +7,23 @@ temporary tables. Either way `frames`, `exchanges`, `turns`, `events` and `recor
 is.
 """
 
+import contextlib
 import fcntl
+import json
 import os
 import sqlite3
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from sqlite_utils import Database
 
 from acp_proxy.capture.files import LOG_SUFFIX
-from acp_proxy.errors import DamagedRecording, NotARecording
+from acp_proxy.capture.log import HEADER_SIZE, START
+from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
+from acp_proxy.forms import converter
 from acp_proxy.recording import Recording
 from acp_proxy.store import database
 from acp_proxy.store.indexer import Indexer
@@ -26,6 +32,22 @@ from acp_proxy.store.schema import VIEWS, frames_select
 
 _TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "indexing")
 _TRIES = 20
+
+_TEXT, _NUMBER = (str, NoneType), (int, NoneType)
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("seq", "t_ns", "t_first_ns", "prompt_seq", "request_seq", "updates"), (int,)),
+    **dict.fromkeys(("exchange", "turn", "end_seq", "response_seq", "latency_ns"), _NUMBER),
+    **dict.fromkeys(("size", "duration_ns"), _NUMBER),
+    **dict.fromkeys(("kind", "data"), (str,)),
+    **dict.fromkeys(("stream", "method", "rpc_id", "session", "terminal", "parse_error"), _TEXT),
+    **dict.fromkeys(("newline", "fault", "direction", "outcome", "stop_reason"), _TEXT),
+    "raw": (bytes,),
+}
+"""What columns hold wherever they stand; SQLite itself keeps to no type, and a damaged file to
+none."""
+
+_BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
+"""What reading files raises that somebody, or a bad disk, has written."""
 
 
 class RecordingReader:
@@ -49,6 +71,7 @@ class RecordingReader:
         self._log: LogReader | None = None
         self._tail: Indexer | None = None
         self._tail_start = 0
+        self._files = contextlib.ExitStack()
         self._open()
 
     def __enter__(self) -> "RecordingReader":
@@ -59,8 +82,7 @@ class RecordingReader:
 
     def close(self) -> None:
         """Closes the files."""
-        self.connection.close()
-        self._close_log()
+        self._files.close()
 
     @property
     def recording(self) -> Recording:
@@ -70,21 +92,29 @@ class RecordingReader:
             DamagedRecording: there is none.
         """
         for row in self.query("SELECT * FROM recording LIMIT 1"):
-            return Recording(**row)
+            try:
+                recording = converter.structure(row, Recording)
+                datetime.fromisoformat(recording.started_at)
+                datetime.fromisoformat(recording.ended_at or recording.started_at)
+                " ".join(json.loads(recording.command))
+            except Exception:  # whatever a foreign or damaged value makes them raise
+                break
+            return recording
         raise DamagedRecording(self.path, "it does not say what was recorded")
 
     def query(self, sql: str, parameters: Any = ()) -> Iterator[dict[str, Any]]:
         """Runs a SELECT over the contract's names and streams its rows.
 
         Raises:
-            DamagedRecording: SQLite finds the file broken.
+            UnreadableRecording: the file is damaged, or locked.
         """
+        database_ = Database(self.connection, execute_plugins=False, recursive_triggers=False)
         try:
-            yield from Database(
-                self.connection, execute_plugins=False, recursive_triggers=False
-            ).query(sql, parameters)
-        except sqlite3.DatabaseError as e:
-            raise DamagedRecording(self.path, str(e)) from None
+            for row in database_.query(sql, parameters):
+                _check_types(row)
+                yield row
+        except (sqlite3.DatabaseError, UnicodeDecodeError, _Mistyped) as e:
+            raise database.unreadable(self.path, e) from None
 
     def frames(
         self, after: int = 0, where: str = "1", parameters: Any = ()
@@ -95,10 +125,13 @@ class RecordingReader:
         """
         names = ("indexed_frames", "tail_frames") if self._tail else ("indexed_frames",)
         for name in names:
-            yield from self.query(
+            for row in self.query(
                 f"SELECT * FROM {name} AS frames WHERE seq > ? AND ({where}) ORDER BY seq",
                 (after, *parameters),
-            )
+            ):
+                if row["stream"] is None:
+                    raise DamagedRecording(self.path, f"frame {row['seq']} is of no stream")
+                yield row
 
     def refresh(self) -> None:
         """Brings a live recording up to date; cheap while nothing new came.
@@ -108,23 +141,39 @@ class RecordingReader:
         """
         if self._tail is None or self._log is None:
             return
-        try:
-            self._read_tail()
-            if not _is_free(self._log.fd):
-                return
-        except LogMoved:
-            pass
+        with self._told_apart():
+            try:
+                self._read_tail()
+                if not _is_free(self._log.fd):
+                    return
+            except LogMoved:
+                pass
         self.close()
         self._open()
 
     def _open(self) -> None:
         for _ in range(_TRIES):
             try:
-                self._open_once()
+                with self._told_apart():
+                    self._open_once()
                 return
             except LogMoved:
                 self.close()
-        raise DamagedRecording(self.path, "its log keeps moving")
+        raise UnreadableRecording(self.path, "its log is empty, or keeps moving")
+
+    @contextlib.contextmanager
+    def _told_apart(self) -> Iterator[None]:
+        """Closes everything on any failure; says of a broken file that it is broken."""
+        try:
+            yield
+        except LogMoved:
+            raise
+        except _BROKEN as e:
+            self.close()
+            raise database.unreadable(self.path, e) from None
+        except BaseException:
+            self.close()
+            raise
 
     def _open_once(self) -> None:
         log_path = Path(f"{self.path}{LOG_SUFFIX}")
@@ -136,25 +185,53 @@ class RecordingReader:
             return
         except OSError as e:
             raise NotARecording(log_path, (e.strerror or str(e)).lower()) from None
-        try:
-            self._log = LogReader(fd)
-        except ValueError as e:
-            os.close(fd)
-            raise DamagedRecording(log_path, str(e)) from None
+        self._files.callback(os.close, fd)
+        self._log = self._read_log(fd, log_path)
         if _is_free(fd) and self._finish(fd, log_path):
-            self._close_log()
+            self.close()
+            self._log = None
             self._open_plain()
             return
         self.live = not _is_free(fd)
         self._open_with_tail()
 
+    def _read_log(self, fd: int, log_path: Path) -> LogReader:
+        """Makes sure that the log is one and can become a recording, before anybody touches it.
+
+        Raises:
+            LogMoved: it is empty; its recorder may be about to write its first record.
+        """
+        try:
+            log = LogReader(fd)
+        except (ValueError, OSError) as e:
+            raise NotARecording(log_path, str(e)) from None
+        if self.path.exists() and self.path.stat().st_size:
+            return log
+        if log.end < log.base + HEADER_SIZE:
+            raise LogMoved
+        if log.base:
+            raise UnreadableRecording(log_path, f"it is only an end, and {self.path} is missing")
+        if not any(record.kind == START for record in log.records(0, HEADER_SIZE)):
+            raise UnreadableRecording(log_path, "it does not say what was recorded")
+        return log
+
     def _open_plain(self) -> None:
         if not self.path.exists():
             raise NotARecording(self.path, "no such file")
-        self.connection = database.open_readonly(self.path)
+        connection = database.open_readonly(self.path)
+        if Path(f"{self.path}-wal").exists():
+            connection.close()
+            database.fold(self.path)
+            connection = database.open_readonly(self.path)
+        self._own(connection)
+        if database.is_empty(connection):
+            raise NotARecording(self.path, "it is empty")
         self._make_views(tail=False)
         if self.recording.state in ("recording", "unindexed"):
             self.warning = f"{self.path}{LOG_SUFFIX} is missing: what was not indexed yet is lost"
+
+    def _own(self, connection: sqlite3.Connection) -> None:
+        self.connection = self._files.enter_context(contextlib.closing(connection))
 
     def _finish(self, fd: int, log_path: Path) -> bool:
         """Indexes what a dead recorder left and removes its log; False if we may not."""
@@ -165,11 +242,11 @@ class RecordingReader:
         try:
             if not log_path.exists():  # somebody else finished it since we opened it
                 return True
-            if self.path.exists():
+            if self.path.exists() and self.path.stat().st_size:
                 database.open_readonly(self.path).close()
             finish(self.path, LogReader(fd))
             log_path.unlink()
-        except (OSError, sqlite3.Error):
+        except _BROKEN:
             fcntl.flock(fd, fcntl.LOCK_UN)
             return False
         return True
@@ -177,12 +254,11 @@ class RecordingReader:
     def _open_with_tail(self) -> None:
         assert self._log is not None
         if self.path.exists() and self.path.stat().st_size:
-            self.connection = database.open_readonly(self.path)
+            self._own(database.open_readonly(self.path))
         else:
-            self.connection = sqlite3.connect(":memory:", check_same_thread=False)
-        if not self.connection.execute("SELECT 1 FROM main.sqlite_master").fetchone():
-            self.connection.close()
-            self.connection = sqlite3.connect(":memory:", check_same_thread=False)
+            self._own(sqlite3.connect(":memory:", check_same_thread=False))
+        if database.is_empty(self.connection):
+            self._own(sqlite3.connect(":memory:", check_same_thread=False))
             database.migrate(self.connection)
         self.connection.execute("ATTACH '' AS tail")  # a temporary file, in memory while small
         for table in _TABLES:
@@ -190,6 +266,7 @@ class RecordingReader:
         self.connection.commit()
         self._tail = Indexer(self.connection, self._log, schema="tail")
         self._tail_start = self._tail.memory.offset
+        _check_order(self._tail)
         self._make_views(tail=True)
         self._read_tail()
         if not self.live:
@@ -246,11 +323,6 @@ class RecordingReader:
             self.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
         self.connection.commit()
 
-    def _close_log(self) -> None:
-        if self._log is not None:
-            os.close(self._log.fd)
-            self._log = None
-
 
 def finish(path: Path, log: LogReader) -> None:
     """Indexes all of a log whose recorder is gone, and closes the database.
@@ -258,16 +330,52 @@ def finish(path: Path, log: LogReader) -> None:
     Raises:
         OSError: the database cannot be made.
         sqlite3.Error: it cannot be written.
+        ValueError: it cannot be understood, or is not the log's.
     """
     connection = database.create(path)
     try:
         indexer = Indexer(connection, log)
+        _check_order(indexer)
         while indexer.step(1 << 20):
             pass
         indexer.settle()
         database.close(connection)
     finally:
         connection.close()
+
+
+def _check_order(indexer: Indexer) -> None:
+    """Makes sure that the log goes on where the rows end.
+
+    Raises:
+        ValueError: it begins later.
+    """
+    if indexer.memory.offset < indexer.log.base:
+        raise ValueError(
+            f"its log begins at byte {indexer.log.base}, its rows end at {indexer.memory.offset}"
+        )
+
+
+class _Mistyped(Exception):
+    """A value that no recorder has written."""
+
+
+def _check_types(row: dict[str, Any]) -> None:
+    """Makes sure that a row's values are of the types that its columns promise.
+
+    Raises:
+        _Mistyped: one is not.
+    """
+    for name, value in row.items():
+        if name in _TYPES and not isinstance(value, _TYPES[name]):
+            raise _Mistyped(f"{name} is {type(value).__name__}")
+    if "data" in row:
+        try:
+            data = json.loads(row["data"])
+        except ValueError:
+            data = None
+        if not isinstance(data, dict):
+            raise _Mistyped("an event is no JSON object")
 
 
 def _open_log(path: Path) -> int:

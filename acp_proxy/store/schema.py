@@ -4,7 +4,7 @@ People query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_f
 `frames` is a view. A frame of 300 bytes would carry 100 more if its row held the words
 ``to-client``, ``notification``, ``session/update`` and the session's id over and over, and twice
 that with indexes; so ``frame_rows`` holds numbers, and the texts stand once in ``labels``. With its
-index a row costs about 50 bytes beyond the frame itself.
+indexes a row costs about 60 bytes beyond the frame itself.
 """
 
 from sqlite_utils import Database, Migrations
@@ -64,10 +64,14 @@ def create_tables(db: Database) -> None:
         },
         pk="seq",
     )
-    db.table("frame_rows").create_index(["session", "method"])
+    db.table("frame_rows").create_index(["session"])
+    db.table("frame_rows").create_index(["method"])
     db.execute("CREATE INDEX frame_rows_odd ON frame_rows (kind) WHERE kind > 1")
-    db.execute("CREATE INDEX frame_rows_call ON frame_rows (tool_call) WHERE tool_call > 0")
-    db.execute("CREATE INDEX frame_rows_terminal ON frame_rows (terminal) WHERE terminal > 0")
+    # "IS NOT NULL" is the one condition that SQLite sees to follow from a join on the column.
+    for name in ("tool_call", "terminal"):
+        db.execute(
+            f"CREATE INDEX frame_rows_{name} ON frame_rows ({name}) WHERE {name} IS NOT NULL"
+        )
     db.table("exchanges").create(
         {
             "id": int,
@@ -128,11 +132,22 @@ FROM {rows} AS f
 """.strip()
 
 
+# 200 characters take 800 bytes at the most. What may be no UTF-8 is put together anew from code
+# points, since text that is none makes Python's sqlite3 raise.
+_START = "CAST(substr(raw, 1, 800) AS TEXT)"
+_PREVIEW = f"""
+CASE WHEN kind IN ('stderr', 'invalid') AND {_START} GLOB '*[^ -~]*' THEN (
+    WITH RECURSIVE place(n) AS (
+      SELECT 1 UNION ALL SELECT n + 1 FROM place WHERE n < min(200, length({_START})))
+    SELECT group_concat(char(unicode(substr({_START}, n, 1))), '') FROM place)
+  ELSE substr({_START}, 1, 200) END
+""".strip()
+
 VIEWS = {
     "frames": frames_select(),
-    "timeline": """
+    "timeline": f"""
 SELECT seq, round(t_ns / 1e9, 6) AS seconds, stream, kind, method, rpc_id, session, turn, size,
-  CAST(substr(raw, 1, 200) AS TEXT) AS preview FROM frames
+  {_PREVIEW} AS preview FROM frames
 UNION ALL
 SELECT seq, round(t_ns / 1e9, 6), NULL, kind, NULL, NULL, NULL, NULL, NULL, data FROM events
 ORDER BY seq

@@ -10,9 +10,14 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
+
+from tests.integration.processes import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 INSTALL_TIMEOUT_S = 300
@@ -27,6 +32,13 @@ def acp_proxy() -> Path:
     script = Path(sys.executable).with_name("acp-proxy")
     assert script.exists(), f"expected {script}: install the package first"
     return script
+
+
+@pytest.fixture
+def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Recorder]:
+    """Starts proxies whose client is the test; fails if one leaves a process behind."""
+    with Recorder(acp_proxy, tmp_path) as recorder:
+        yield recorder
 
 
 @pytest.fixture(scope="session")

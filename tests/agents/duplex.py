@@ -1,0 +1,36 @@
+"""Says one file and writes down what it hears in another, both at once; ends after both.
+
+Usage: ``duplex.py SAY HEARD [SIZE...]``. It says the file in writes of the sizes that are given,
+over and over, or in one. What it has heard is in ``HEARD`` before it reads on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import threading
+
+
+def hear(path: str) -> None:
+    """Writes down what arrives on stdin, until it ends."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    while data := os.read(0, 1 << 16):
+        os.write(fd, data)
+
+
+def say(path: str, sizes: list[int]) -> None:
+    """Writes a file to stdout in chunks."""
+    with open(path, "rb") as file:
+        rest = memoryview(file.read())
+    for size in itertools.cycle(sizes or [len(rest)]):
+        if not rest:
+            return
+        rest = rest[os.write(1, rest[:size]) :]
+
+
+if __name__ == "__main__":
+    hearing = threading.Thread(target=hear, args=[sys.argv[2]])
+    hearing.start()
+    say(sys.argv[1], [int(size) for size in sys.argv[3:]])
+    hearing.join()

@@ -1,0 +1,425 @@
+"""What tests with real processes share: a proxy whose client is the test, its recording, and /proc.
+
+Nothing here sleeps in order to be later than something else. What has to happen is waited for, and
+the wait has a deadline that only a broken proxy meets.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+T = TypeVar("T")
+
+DEADLINE_S = 60.0
+"""After which a wait has failed; no test takes it for a measure of anything."""
+AGENTS = Path(__file__).parents[1] / "agents"
+MARK = "TALK_OF_A_TEST"
+"""In the environment of every agent and its descendants, so that they can be found."""
+CHUNK = 1 << 16
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="expected /proc, to look at processes"
+)
+
+
+def wait_until(holds: Callable[[], T | None], what: str) -> T:
+    """Polls until something holds, and returns it."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not (found := holds()):
+        assert time.monotonic() < deadline, f"expected {what}"
+        time.sleep(0.005)
+    return found
+
+
+def wait_until_still(measure: Callable[[], int], what: str) -> int:
+    """Polls until a number is positive and has stopped changing, and returns it."""
+    seen: list[int] = []
+
+    def is_still() -> bool:
+        time.sleep(0.02)
+        seen.append(measure())
+        return seen[-1] > 0 and len(seen) > 15 and len(set(seen[-15:])) == 1
+
+    wait_until(is_still, what)
+    return seen[-1]
+
+
+def agent(name: str, *arguments: str | Path | int) -> list[str]:
+    """Returns the command of a scripted agent, with an interpreter that starts quickly."""
+    return [sys.executable, "-IS", str(AGENTS / f"{name}.py"), *map(str, arguments)]
+
+
+def shell(script: str, *arguments: str | Path) -> list[str]:
+    """Returns the command of an agent that is a few words of shell; arguments are $1, $2, ..."""
+    return ["/bin/sh", "-c", script, "sh", *map(str, arguments)]
+
+
+class Gate:
+    """A FIFO at which an agent waits (``read go <FIFO``) until the test opens it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        os.mkfifo(path)
+
+    def open(self) -> None:
+        """Lets the agent go on, once it has come here."""
+        fd = wait_until(self._enter, f"somebody to wait at {self.path.name}")
+        os.write(fd, b"go\n")
+        os.close(fd)
+
+    def _enter(self) -> int | None:
+        try:
+            return os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as e:
+            if e.errno != errno.ENXIO:
+                raise
+            return None
+
+
+@dataclass(frozen=True)
+class Process:
+    """One line of /proc."""
+
+    pid: int
+    state: str
+    parent: int
+    group: int
+
+    @property
+    def lives(self) -> bool:
+        """Whether it is more than an entry that nobody has reaped."""
+        return self.state not in "ZX"
+
+
+def processes() -> Iterator[Process]:
+    """Yields every process of the machine."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                state, parent, group = (entry / "stat").read_text().rpartition(")")[2].split()[:3]
+                yield Process(int(entry.name), state, int(parent), int(group))
+
+
+def living(group: int) -> list[int]:
+    """Returns the processes of a group that are alive."""
+    return [p.pid for p in processes() if p.group == group and p.lives]
+
+
+def exists(pid: int) -> bool:
+    """Whether a process is there, as a zombie at least."""
+    return Path(f"/proc/{pid}").exists()
+
+
+def peak_memory(pid: int) -> int:
+    """Returns the most memory that a process has had, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024
+
+
+class Recording:
+    """A recording, read with nothing but SQLite."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def rows(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Returns the rows of a query, after what a short or killed session left is indexed."""
+        if Path(f"{self.path}.log").exists():
+            RecordingReader(self.path).close()
+        return self.rows_so_far(sql, *parameters)
+
+    def rows_so_far(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """Returns the rows of a query while the recorder runs; none where there is no table yet."""
+        if not self.path.exists():
+            return []
+        with closing(sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)) as database:
+            try:
+                return database.execute(sql, parameters).fetchall()
+            except sqlite3.OperationalError as e:
+                if not str(e).startswith("no such table"):
+                    raise
+                return []
+
+    def stream(self, name: str) -> bytes:
+        """Returns everything that one stream carried."""
+        found = self.rows("select raw, newline from frames where stream = ? order by seq", name)
+        return b"".join(bytes(raw) + newline.encode() for raw, newline in found)
+
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        """Returns what was noted with the events of one kind, in order."""
+        found = self.rows("select data from events where kind = ? order by seq", kind)
+        return [json.loads(data) for (data,) in found]
+
+    def sent_signals(self) -> list[int]:
+        """Returns the signals that the proxy sent of its own accord."""
+        return [e["signal"] for e in self.events("signal") if e["action"] == "sent"]
+
+    def say(self, column: str) -> Any:
+        """Returns one column of the recording's only row."""
+        ((value,),) = self.rows(f"select {column} from recording")
+        return value
+
+
+class Talk:
+    """One running ``acp-proxy record`` and the client's ends of its pipes.
+
+    Attributes:
+        process: the proxy.
+        recording: what it records.
+        heard: all that the client has read so far.
+        said: how many bytes the client has written so far.
+        ended: whether the client has met the end of the agent's output.
+    """
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], recording: Recording, complaints: Path, mark: str
+    ) -> None:
+        self.process = process
+        self.recording = recording
+        self.heard = bytearray()
+        self.said = 0
+        self.ended = False
+        self._complaints = complaints
+        self._mark = mark
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                os.set_blocking(pipe.fileno(), False)
+
+    @property
+    def stderr(self) -> bytes:
+        """All that the proxy and the agent have written to their stderr so far."""
+        return self._complaints.read_bytes()
+
+    def run(self, chunks: Iterable[bytes] = (), *, until: Callable[[], object]) -> None:
+        """Says chunks, a write each, and hears meanwhile, until something holds."""
+        rest, pending = memoryview(b""), filter(None, chunks)
+        while not until():
+            rest = rest or memoryview(next(pending, b""))
+            read_from = [self._stdout] if not self.ended else []
+            write_to = [self._stdin] if rest else []
+            readable, writable, _ = select.select(read_from, write_to, [], DEADLINE_S)
+            assert readable or writable, f"expected bytes to move, {len(self.heard)} were heard"
+            if writable:
+                rest = rest[self._say_some(rest) :]
+            if readable:
+                self._hear_some()
+
+    def say(self, *chunks: bytes) -> None:
+        """Says chunks, a write each."""
+        target = self.said + sum(map(len, chunks))
+        self.run(chunks, until=lambda: self.said == target)
+
+    def expect(self, wanted: bytes) -> None:
+        """Hears exactly some bytes, at least, which are next."""
+        start = len(self.heard)
+        self.run(until=lambda: self.ended or len(self.heard) >= start + len(wanted))
+        assert bytes(self.heard[start:]) == wanted
+
+    def close_output(self) -> None:
+        """Hears nothing more, as a client that has died."""
+        self._stdout.close()
+
+    def close_input(self) -> None:
+        """Says that nothing will follow."""
+        self._stdin.close()
+
+    def hear_all(self) -> bytes:
+        """Hears until the agent's output ends, and returns everything heard."""
+        self.run(until=lambda: self.ended)
+        return bytes(self.heard)
+
+    def converse(self, *chunks: bytes) -> bytes:
+        """Says chunks, closes, hears meanwhile and until the end, and returns everything heard."""
+        target = self.said + sum(map(len, chunks))
+        self.run(chunks, until=lambda: self.said == target)
+        self.close_input()
+        return self.hear_all()
+
+    def write_until_full(self) -> None:
+        """Writes as much as the proxy takes now."""
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self._say_some(memoryview(b"0123456789abcde\n" * 4096))
+
+    def wait(self) -> int:
+        """Waits for the proxy's end and returns its exit code."""
+        return self.process.wait(DEADLINE_S)
+
+    def catch_up(self) -> None:
+        """Waits until the indexer has come to all that the client has said and heard."""
+        sql = "select sum(size + length(newline)) from frames where stream != 'stderr'"
+        total = len(self.heard) + self.said
+        wait_until(
+            lambda: self.recording.rows_so_far(sql) == [(total,)], "everything to be indexed"
+        )
+
+    def wait_for_rows(self, sql: str) -> None:
+        """Waits until the indexer has come far enough for a query to find something."""
+        wait_until(lambda: self.recording.rows_so_far(sql), f"the indexer to make {sql!r} true")
+
+    def agent_group(self) -> int:
+        """Returns the process group that the proxy has made for the agent, once there is one."""
+        own = os.getpgid(self.process.pid)
+
+        def find() -> int | None:
+            children = (p for p in processes() if p.parent == self.process.pid)
+            return next((p.group for p in children if p.group not in (0, own)), None)
+
+        return wait_until(find, "the agent's process group")
+
+    def descendants(self) -> list[int]:
+        """Returns all living processes that come from the agent, whatever group they are in."""
+        found = []
+        for process in processes():
+            with contextlib.suppress(OSError):
+                environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+                if f"{MARK}={self._mark}".encode() in environment.split(b"\0") and process.lives:
+                    found.append(process.pid)
+        return [pid for pid in found if pid != self.process.pid]
+
+    def abandon(self) -> list[int]:
+        """Ends the proxy if it runs, and returns the processes that it leaves behind."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.kill()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            if pipe is not None:
+                pipe.close()
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: not self.descendants(), "nothing to be left")
+        left = self.descendants()
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        return left
+
+    @property
+    def _stdin(self) -> IO[bytes]:
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+    @property
+    def _stdout(self) -> IO[bytes]:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def _say_some(self, data: memoryview) -> int:
+        written = os.write(self._stdin.fileno(), data)
+        self.said += written
+        return written
+
+    def _hear_some(self) -> None:
+        data = os.read(self._stdout.fileno(), CHUNK)
+        self.heard += data
+        self.ended = not data
+
+
+class Recorder:
+    """Starts proxies for one test, and sees that none of them leaves a process behind."""
+
+    def __init__(self, acp_proxy: Path, directory: Path) -> None:
+        self.acp_proxy = acp_proxy
+        self.directory = directory
+        self.recordings = directory / "recordings"
+        self._talks: list[Talk] = []
+
+    def __enter__(self) -> Recorder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, _: object, __: TracebackType | None
+    ) -> None:
+        left = [pid for talk in self._talks for pid in talk.abandon()]
+        if kind is None:
+            assert not left, "expected no process to be left behind"
+
+    def __call__(
+        self,
+        command: Sequence[str],
+        *options: str,
+        env: Mapping[str, str] | None = None,
+        stdin: int | None = subprocess.PIPE,
+        stdout: int | None = subprocess.PIPE,
+        stderr: int | None = None,
+        wrapper: Sequence[str] = (),
+    ) -> Talk:
+        """Starts a proxy.
+
+        Args:
+            command: the agent's.
+            *options: of ``record``.
+            env: added to the environment.
+            stdin: as `subprocess` has it.
+            stdout: as `subprocess` has it.
+            stderr: as `subprocess` has it; without it, `Talk.stderr` has what came.
+            wrapper: a command that starts the proxy, which it gets as its arguments.
+        """
+        number = len(self._talks) + 1
+        path = self.directory / f"talk-{number}.db"
+        complaints = self.directory / f"stderr-{number}"
+        mark = uuid.uuid4().hex
+        with complaints.open("wb") as file, _plain_signals():
+            process = subprocess.Popen(
+                [*wrapper, self.acp_proxy, "record", "-o", path, *options, "--", *command],
+                stdin=stdin,
+                stdout=stdout,
+                stderr=file if stderr is None else stderr,
+                bufsize=0,
+                env={**self._environment(), MARK: mark, **(env or {})},
+                cwd=self.directory,
+            )
+        talk = Talk(process, Recording(path), complaints, mark)
+        self._talks.append(talk)
+        return talk
+
+    def inspect(self, *arguments: str | Path) -> str:
+        """Runs ``acp-proxy inspect`` and returns what it prints."""
+        done = subprocess.run(
+            [self.acp_proxy, "inspect", *arguments],
+            env=self._environment(),
+            capture_output=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
+    def _environment(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("ACP_PROXY_", "PYTHON"))}
+        return {**kept, "ACP_PROXY_RECORDINGS": str(self.recordings)}
+
+
+@contextlib.contextmanager
+def _plain_signals() -> Iterator[None]:
+    """Lets a child heed the signals that we were told to ignore, as under nohup."""
+    stopping = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+    ignored = [s for s in stopping if signal.getsignal(s) is signal.SIG_IGN]
+    for signum in ignored:
+        signal.signal(signum, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        for signum in ignored:
+            signal.signal(signum, signal.SIG_IGN)

@@ -1,0 +1,173 @@
+"""A talk that a test conducts: the test is the client, the puppet the agent, the proxy between."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from tests.agents import puppet
+from tests.integration.processes import DEADLINE_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+EXIT_CODE = 7
+"""The puppet's; one that nobody else returns."""
+
+PUPPET = [sys.executable, "-S", "-E", str(Path(puppet.__file__)), str(EXIT_CODE)]
+
+
+@frozen
+class Outcome:
+    """How a talk ended, and what was heard beside what should have been."""
+
+    code: int
+    stderr: str
+    heard: bytes
+    expected: bytes
+
+    @property
+    def is_unharmed(self) -> bool:
+        """Whether the client heard the agent byte for byte, and got its exit code."""
+        return self.heard == self.expected and self.code == EXIT_CODE
+
+    @property
+    def complaints(self) -> list[str]:
+        """The lines that the proxy itself wrote on stderr."""
+        marked = [line for line in self.stderr.splitlines() if line.startswith("acp-proxy: ")]
+        return [line.removeprefix("acp-proxy: ") for line in marked]
+
+
+class PuppetTalk:
+    """One running talk, recorded by ``acp-proxy record`` with the given options.
+
+    Leave the ``with`` block without `end`, and the proxy is killed.
+    """
+
+    def __init__(
+        self,
+        acp_proxy: Path,
+        *options: str | Path,
+        home: Path,
+        command: list[str] = PUPPET,
+        variables: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        self.process = subprocess.Popen(
+            [acp_proxy, "record", *options, "--", *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=home,
+            env=environment_in(home, **dict(variables)),
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self._stdin = self.process.stdin
+        self._stdout = self.process.stdout
+        self._stderr = self.process.stderr
+        self._watchdog = watch(self.process)
+        self._said = 0
+        self._heard: list[bytes] = []
+        self._expected: list[bytes] = []
+        self._complained = b""
+
+    def __enter__(self) -> PuppetTalk:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watchdog.cancel()
+        self.process.kill()
+        self.process.wait()
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    @property
+    def heard(self) -> bytes:
+        """All that the client has read so far."""
+        return b"".join(self._heard)
+
+    def ask(self, text: str, times: int = 1, stderr: str = "") -> bytes:
+        """Prompts the agent; returns what was sent, once all of the answer has arrived."""
+        self._said += 1
+        return self._send(puppet.ask(self._said, text, times, stderr))
+
+    def tell(self, text: str, times: int = 1, stderr: str = "") -> bytes:
+        """Makes the agent stream chunks; returns what was sent, once they have arrived."""
+        return self._send(puppet.tell(text, times, stderr))
+
+    def complaint(self) -> str:
+        """Waits for the next line on stderr and returns it."""
+        line = self._stderr.readline()
+        self._complained += line
+        return line.decode()
+
+    def end(self) -> Outcome:
+        """Closes the client's end and waits for the proxy."""
+        with contextlib.suppress(BrokenPipeError):
+            self._stdin.close()
+        self._heard.append(self._stdout.read())
+        stderr = (self._complained + self._stderr.read()).decode()
+        code = self.process.wait(DEADLINE_S)
+        return Outcome(code, stderr, self.heard, b"".join(self._expected))
+
+    def _send(self, line: bytes) -> bytes:
+        said, _ = puppet.reply(line)
+        self._stdin.write(line)
+        self._stdin.flush()
+        self._expected.append(said)
+        self._heard.append(self._stdout.read(len(said)))
+        return line
+
+
+def environment_in(home: Path, **more: str) -> dict[str, str]:
+    """The environment of somebody who lives in ``home`` and has set nothing of ours."""
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ACP_PROXY_", "XDG_")) and not name.endswith("_COLOR")
+    }
+    return {**ours, "HOME": str(home), "ACP_PROXY_RECORDINGS": str(home / "recordings"), **more}
+
+
+def inspect(
+    acp_proxy: Path, *arguments: str | Path, home: Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs ``acp-proxy inspect`` to its end."""
+    return subprocess.run(
+        [acp_proxy, "inspect", *arguments],
+        cwd=home,
+        env=environment_in(home, **environment),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=DEADLINE_S,
+        check=False,
+    )
+
+
+def watch(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> threading.Timer:
+    """Kills a process that takes too long, so that whoever waits for it goes on."""
+    timer = threading.Timer(DEADLINE_S, process.kill)
+    timer.daemon = True
+    timer.start()
+    return timer
+
+
+@contextlib.contextmanager
+def file_size_limit(size: int) -> Iterator[None]:
+    """What is started within can make no file larger than ``size``: to it, the disk is full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

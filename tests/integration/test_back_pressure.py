@@ -1,0 +1,72 @@
+"""A peer that does not read stops the other one, at little cost to us."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.agents import flood
+from tests.integration.processes import (
+    Gate,
+    agent,
+    needs_proc,
+    peak_memory,
+    shell,
+    wait_until_still,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.integration.processes import Recorder
+
+pytestmark = needs_proc
+
+HELD = 512 << 10
+"""Bytes that may be under way between two peers."""
+MEMORY = 48 << 20
+
+
+def taken(count: Path) -> int:
+    """Returns how much of a flood was taken from the agent so far."""
+    return int.from_bytes(count.read_bytes(), "little") if count.exists() else 0
+
+
+def test_a_client_that_does_not_read_stops_its_agent(record: Recorder, tmp_path: Path) -> None:
+    """An agent is held back by a client that does not read, and is heard whole when it does."""
+    said = b"".join(map(flood.block, range((24 << 20) // flood.BLOCK)))
+    count = tmp_path / "count"
+    talk = record(agent("flood", count, len(said)))
+    held = wait_until_still(lambda: taken(count), "the agent to be held back")
+    assert held < HELD
+    assert peak_memory(talk.process.pid) < MEMORY
+
+    talk.run(until=lambda: len(talk.heard) > 5 << 20)
+    held = wait_until_still(lambda: taken(count), "the agent to be held back again")
+    assert held - len(talk.heard) < HELD
+
+    talk.run(until=lambda: len(talk.heard) == len(said))
+    talk.catch_up()
+    assert peak_memory(talk.process.pid) < MEMORY
+    talk.close_input()
+    assert talk.hear_all() == said
+    assert talk.wait() == 0
+    assert talk.recording.stream("to-client") == said
+
+
+def test_an_agent_that_does_not_read_stops_its_client(record: Recorder, tmp_path: Path) -> None:
+    """A client is held back by an agent that does not read, and is heard whole when it does."""
+    gate = Gate(tmp_path / "gate")
+    talk = record(shell('read go <"$1"; exec cat >"$2"', gate.path, tmp_path / "heard"))
+
+    def said() -> int:
+        talk.write_until_full()
+        return talk.said
+
+    assert wait_until_still(said, "the client to be held back") < HELD
+    assert peak_memory(talk.process.pid) < MEMORY
+    gate.open()
+    talk.close_input()
+    assert talk.wait() == 0
+    heard = (tmp_path / "heard").read_bytes()
+    assert len(heard) == talk.said
+    assert talk.recording.stream("to-agent") == heard

@@ -1,0 +1,42 @@
+"""What real agents and clients said passes through unchanged and is recorded as it was."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.agents import player
+from tests.captures import ROOT, Stream, all_captures, load
+from tests.integration.processes import DEADLINE_S, Recording
+
+PLAYER = [sys.executable, "-IS", str(Path(player.__file__))]
+STREAMS: tuple[Stream, ...] = ("to-agent", "to-client", "stderr")
+
+
+@pytest.mark.parametrize(
+    "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
+)
+def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
+    """Both players hear what was captured, byte for byte, and the recording has the same."""
+    recording = Recording(tmp_path / "talk.db")
+    record = [str(acp_proxy), "record", "-o", str(recording.path), "--"]
+    agent = [*PLAYER, "agent", str(path)]
+    done = subprocess.run(
+        [*PLAYER, "client", "--deadline", str(DEADLINE_S), str(path), "--", *record, *agent],
+        capture_output=True,
+        check=False,
+    )
+    capture = load(path)
+    assert done.stdout == b""
+    assert done.stderr == capture.stream_bytes("stderr")
+    assert done.returncode == 0
+    for stream in STREAMS:
+        assert recording.stream(stream) == capture.stream_bytes(stream)
+    code = capture.exit.returncode
+    assert recording.say("exit_code") == (code if code >= 0 else None)
+    assert recording.say("exit_signal") == (-code if code < 0 else None)
+    assert recording.say("state") == "complete"
+    assert recording.rows("select count(*) from frames where delivered != 'full'") == [(0,)]

@@ -1,0 +1,248 @@
+"""A chat can be looked at while it runs: at once, without loss, from other processes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sqlite3
+import subprocess
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.runtime import indexing
+from tests.integration.processes import DEADLINE_S, wait_until
+from tests.integration.puppet_talk import PuppetTalk, environment_in, inspect, watch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Follower:
+    """One ``inspect log --follow``, whose lines are read as they come."""
+
+    def __init__(self, acp_proxy: Path, *arguments: str | Path, home: Path) -> None:
+        self.process = subprocess.Popen(
+            [acp_proxy, "inspect", "log", "--follow", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment_in(home),
+            cwd=home,
+        )
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self._stdout = self.process.stdout
+        self._stderr = self.process.stderr
+        self._watchdog = watch(self.process)
+        self.lines: list[bytes] = []
+
+    def __enter__(self) -> Follower:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watchdog.cancel()
+        self.process.kill()
+        self.process.wait()
+        self._stdout.close()
+        self._stderr.close()
+
+    def wait_for(self, words: str) -> None:
+        """Reads lines until one has these words."""
+        while True:
+            line = self._stdout.readline()
+            assert line, f"expected {words!r}, got the end: {self._stderr.read().decode()}"
+            self.lines.append(line)
+            if words in line.decode():
+                return
+
+    def end(self) -> int:
+        """Reads to the end, which has to come by itself, and returns the exit code."""
+        self.lines += self._stdout.readlines()
+        assert self._stderr.read() == b""
+        return self.process.wait(DEADLINE_S)
+
+
+def numbers(lines: list[bytes]) -> list[int]:
+    """Returns the numbers of lines of JSON."""
+    return [json.loads(line)["seq"] for line in lines]
+
+
+def test_each_chunk_is_seen_in_the_middle_of_the_stream(acp_proxy: Path, tmp_path: Path) -> None:
+    """Every chunk reaches a follower while the agent waits in the middle of its answer."""
+    path = tmp_path / "x.db"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        talk.tell("hello")
+        with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
+            for number in range(25):
+                talk.tell(f"chunk-{number}-")
+                follower.wait_for(f"chunk-{number}- 0")
+            outcome = talk.end()
+            assert follower.end() == 0
+    assert outcome.is_unharmed
+    assert numbers(follower.lines) == list(range(1, len(follower.lines) + 1))
+    everything = inspect(acp_proxy, "log", "--json", path, home=tmp_path).stdout
+    assert b"".join(follower.lines).decode() == everything
+
+
+def test_a_follower_crosses_from_the_log_to_the_rows(acp_proxy: Path, tmp_path: Path) -> None:
+    """What was indexed while somebody followed is neither printed twice nor left out."""
+    path = tmp_path / "x.db"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        talk.tell("first")
+        with (
+            Follower(acp_proxy, "--json", path, home=tmp_path) as early,
+            Follower(acp_proxy, "--raw", path, home=tmp_path) as raw,
+        ):
+            early.wait_for("first 0")
+            raw.wait_for("first 0")
+            wait_until(lambda: indexed(path) > 0, "rows")
+            talk.tell("second", times=50)
+            early.wait_for("second 49")
+            wait_until(lambda: indexed(path) > 50, "rows")
+            with Follower(acp_proxy, "--json", path, home=tmp_path) as late:
+                late.wait_for("second 49")
+                talk.tell("third")
+                for follower in (early, late, raw):
+                    follower.wait_for("third 0")
+                outcome = talk.end()
+                assert [early.end(), late.end(), raw.end()] == [0, 0, 0]
+    assert outcome.is_unharmed
+    assert early.lines == late.lines
+    assert numbers(early.lines) == list(range(1, len(early.lines) + 1))
+    said = [line for line in raw.lines if b'"session/update"' in line]
+    assert b"".join(said) == outcome.heard
+
+
+@pytest.mark.slow
+def test_a_follower_crosses_the_emptying_of_the_log(acp_proxy: Path, tmp_path: Path) -> None:
+    """When all is indexed the log is emptied, and who follows goes on as if nothing had been."""
+    path, log = tmp_path / "x.db", tmp_path / "x.db.log"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        talk.tell("first")
+        with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
+            for number in range(3):
+                talk.tell(f"round-{number}-" + "x" * 1000, times=indexing.TRIM // 1000)
+                follower.wait_for("x" * 1000 + f" {indexing.TRIM // 1000 - 1}")
+                wait_until(lambda: log.stat().st_size < 1000, "the log to be emptied")
+                talk.tell(f"between-{number}-")
+                follower.wait_for(f"between-{number}- 0")
+            outcome = talk.end()
+            assert follower.end() == 0
+    assert outcome.is_unharmed
+    assert numbers(follower.lines) == list(range(1, len(follower.lines) + 1))
+    messages = [json.loads(line).get("message", {}) for line in follower.lines]
+    updates = [m for m in messages if m.get("method") == "session/update"]
+    assert updates == [json.loads(line) for line in outcome.heard.splitlines()]
+
+
+def test_the_summary_is_that_of_this_moment(acp_proxy: Path, tmp_path: Path) -> None:
+    """`inspect show` and `list` know the newest frame of a chat that waits for its next chunk."""
+    path = tmp_path / "x.db"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        for number in range(1, 5):
+            talk.tell("chunk", stderr=f"line {number}\n")
+            summary = wait_until(partial(shown_with, acp_proxy, path, number), "the last line")
+            assert summary["live"] is True
+            assert summary["recording"]["state"] == "recording"
+            assert summary["frames"] == {"stderr": number, "to-agent": number, "to-client": number}
+            assert summary["stderr_tail"][-1] == f"line {number}"
+        listed = inspect(acp_proxy, "list", tmp_path, home=tmp_path).stdout
+        assert " running " in listed
+        assert " 12 " in listed
+        assert inspect(acp_proxy, "show", path, home=tmp_path).stderr == ""
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    assert shown(acp_proxy, path)["live"] is False
+
+
+def test_a_hung_prompt_is_open(acp_proxy: Path, tmp_path: Path) -> None:
+    """While the agent is in the middle of a prompt, the summary says who waits for whom."""
+    hang = ["/bin/sh", "-c", "read line; echo '{\"half\": '; read line; exit 7"]
+    with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path, command=hang) as talk:
+        assert talk.process.stdin is not None
+        talk.process.stdin.write(
+            b'{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{"sessionId":"s"}}\n'
+        )
+        talk.process.stdin.flush()
+        path = tmp_path / "x.db"
+        wait_until((tmp_path / "x.db.log").exists, "a log")
+        wait_until(lambda: shown(acp_proxy, path)["frames"].get("to-client"), "half an answer")
+        (waiting,) = shown(acp_proxy, path)["unanswered"]
+        assert (waiting["direction"], waiting["method"]) == ("to-agent", "session/prompt")
+        talk.end()
+
+
+def test_following_ends_when_the_recorder_is_killed(acp_proxy: Path, tmp_path: Path) -> None:
+    """A follower prints what a killed recorder had read, and ends like at any other end."""
+    path = tmp_path / "x.db"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        talk.tell("first")
+        with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
+            follower.wait_for("first 0")
+            talk.tell("last")
+            talk.process.kill()
+            assert follower.end() == 0
+    assert (
+        "last 0" in json.loads(follower.lines[-1])["message"]["params"]["update"]["content"]["text"]
+    )
+    assert numbers(follower.lines) == list(range(1, len(follower.lines) + 1))
+    assert shown(acp_proxy, path)["recording"]["state"] == "incomplete"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
+
+
+def test_who_followed_leaves_one_plain_file(acp_proxy: Path, tmp_path: Path) -> None:
+    """However many look on while a recording ends, one file is left, and everything is in it."""
+    path = tmp_path / "x.db"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk, contextlib.ExitStack() as stack:
+        talk.tell("first")
+        wait_until(lambda: indexed(path) > 0, "rows")
+        followers = [
+            stack.enter_context(Follower(acp_proxy, path, home=tmp_path)) for _ in range(3)
+        ]
+        for follower in followers:
+            follower.wait_for("first 0")
+        talk.tell("last")
+        talk.end()
+        for follower in followers:
+            assert follower.end() == 0
+        assert len({b"".join(follower.lines) for follower in followers}) == 1
+    inspect(acp_proxy, "show", path, home=tmp_path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
+
+
+def test_following_can_be_stopped(acp_proxy: Path, tmp_path: Path) -> None:
+    """Ctrl-C ends a follower with code 130 and not a word, and does the recording no harm."""
+    with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path) as talk:
+        talk.tell("first")
+        with Follower(acp_proxy, "latest.db", home=tmp_path) as nobody:
+            assert nobody.process.wait(DEADLINE_S) == 2
+        with Follower(acp_proxy, tmp_path / "x.db", home=tmp_path) as follower:
+            follower.wait_for("first 0")
+            follower.process.send_signal(signal.SIGINT)
+            assert follower.end() == 130
+        assert talk.end().is_unharmed
+
+
+def indexed(path: Path) -> int:
+    """Returns how many frames have become rows."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as found:
+            return int(found.execute("SELECT count(*) FROM frames").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+def shown_with(acp_proxy: Path, path: Path, lines: int) -> dict[str, Any] | None:
+    """Returns what ``inspect show --json`` says if it knows of so many lines of stderr."""
+    summary = shown(acp_proxy, path)
+    return summary if summary["frames"].get("stderr") == lines else None
+
+
+def shown(acp_proxy: Path, path: Path) -> dict[str, Any]:
+    """Returns what ``inspect show --json`` says."""
+    found = inspect(acp_proxy, "show", "--json", path, home=path.parent)
+    assert found.returncode == 0, found.stderr
+    summary: dict[str, Any] = json.loads(found.stdout)
+    return summary

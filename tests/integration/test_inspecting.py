@@ -1,0 +1,214 @@
+"""``inspect`` in a shell: pipes that close, terminals, locales, and readers that may not write."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.cli.output import columns_of
+from tests.integration.processes import DEADLINE_S
+from tests.integration.puppet_talk import environment_in, file_size_limit, inspect, watch
+from tests.scribe import Scribe, record_story, tell_story, text, update
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVERY_COMMAND = [
+    [],
+    ["inspect"],
+    ["inspect", "list"],
+    ["inspect", "list", "--json"],
+    ["inspect", "show", "x"],
+    ["inspect", "show", "--json", "x"],
+    ["inspect", "log", "x"],
+    ["inspect", "log", "--json", "x"],
+    ["inspect", "log", "--raw", "x"],
+    ["inspect", "log", "--seq", "6", "x"],
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Somebody's home, with one recording."""
+    (tmp_path / "recordings").mkdir()
+    record_story(tmp_path / "recordings" / "x.db")
+    return tmp_path
+
+
+def test_head_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
+    """When `| head` has seen enough, that is the end: code 0, and nothing on stderr."""
+    with Scribe(home / "recordings" / "long.db") as scribe:
+        for number in range(3000):
+            scribe.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))
+    for form in ([], ["--json"], ["--raw"]):
+        process = subprocess.Popen(
+            [acp_proxy, "inspect", "log", *form, "long"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment_in(home),
+            cwd=home,
+        )
+        watchdog = watch(process)
+        with process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.readline()
+            process.stdout.close()
+            assert process.stderr.read() == b""
+            assert process.wait(DEADLINE_S) == 0
+        watchdog.cancel()
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
+def test_a_pipe_that_is_closed_already(acp_proxy: Path, home: Path, command: list[str]) -> None:
+    """However little there is to print, a reader that has left is no error."""
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [acp_proxy, *command],
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        env=environment_in(home),
+        cwd=home,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"PYTHONIOENCODING": "ascii"},
+        {"PYTHONIOENCODING": "latin-1"},
+        {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+    ],
+    ids=["ascii", "latin-1", "C"],
+)
+def test_every_locale_will_do(
+    acp_proxy: Path, home: Path, command: list[str], variables: dict[str, str]
+) -> None:
+    """What stdout cannot take becomes an escape for a person; for a program it is UTF-8."""
+    environment = {**environment_in(home), **variables}
+    done = subprocess.run(
+        [acp_proxy, *command],
+        capture_output=True,
+        env=environment,
+        cwd=home,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    if "--json" in command or "--raw" in command:
+        assert ("你好".encode() in done.stdout) == ("list" not in command)
+    elif "x" in command:
+        assert b"\\u4f60\\u597d" in done.stdout or "你好".encode() in done.stdout
+
+
+def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> list[str]:
+    """Runs a command on a terminal of so many columns, and returns the lines it shows."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    environment = {k: v for k, v in environment_in(home).items() if k not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(
+        [acp_proxy, *command],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env={**environment, "LC_ALL": "C.UTF-8", "TERM": "xterm"},
+        cwd=home,
+    )
+    watchdog = watch(process)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # how a terminal's end reads on Linux
+        while data := os.read(ours, 65536):
+            shown += data
+    os.close(ours)
+    watchdog.cancel()
+    assert process.wait(DEADLINE_S) == 0
+    return shown.decode().splitlines()
+
+
+@pytest.mark.parametrize("columns", [40, 61, 200])
+def test_on_a_terminal_lines_fit_and_are_coloured(
+    acp_proxy: Path, home: Path, columns: int
+) -> None:
+    """A terminal has colours, and no line of a table is wider than it, in wide characters too."""
+    for command in (["inspect", "log", "x"], ["inspect", "list"], []):
+        lines = on_terminal(acp_proxy, *command, columns=columns, home=home)
+        assert any("\x1b[" in line for line in lines)
+        table = [line for line in map(without_colour, lines) if "→" in line or "c0ffee" in line]
+        assert table
+        assert max(map(columns_of, table)) <= columns
+    wide = "".join(on_terminal(acp_proxy, "inspect", "log", "x", columns=200, home=home))
+    assert "hello 你好" in without_colour(wide)
+
+
+def without_colour(line: str) -> str:
+    """Returns a line as it looks."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", line)
+
+
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_reader_that_cannot_write_reads_the_same(
+    acp_proxy: Path, tmp_path: Path, closed: bool
+) -> None:
+    """On a full disk what a recorder left is read from its log, as it is once there is room."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+        scribe.index()
+        tell_story(scribe)
+        if closed:
+            scribe.close()
+    log = scribe.log_path.read_bytes()
+    found = []
+    for limit in (33_000, 40_000, 10**9):  # 32 kB is SQLite's index of a write-ahead log
+        with file_size_limit(limit):
+            shown = inspect(acp_proxy, "show", scribe.path, home=tmp_path)
+            listed = inspect(acp_proxy, "log", "--json", scribe.path, home=tmp_path)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert (listed.returncode, listed.stderr) == (0, "")
+        found.append((shown.stdout, listed.stdout))
+        if limit < 10**9:
+            assert scribe.log_path.read_bytes() == log
+    assert len(set(found)) == 1
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
+
+
+def test_many_may_finish_what_was_left(acp_proxy: Path, tmp_path: Path) -> None:
+    """Readers that find a dead recorder's log at the same time all read the same."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        for _ in range(200):
+            tell_story(scribe)
+        scribe.close()
+    processes = [
+        subprocess.Popen(
+            [acp_proxy, "inspect", "show", scribe.path],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment_in(tmp_path),
+            cwd=tmp_path,
+        )
+        for _ in range(6)
+    ]
+    watchdogs = [watch(process) for process in processes]
+    outputs = {process.communicate() for process in processes}
+    for watchdog in watchdogs:
+        watchdog.cancel()
+    assert [process.returncode for process in processes] == [0] * 6
+    ((out, err),) = outputs
+    assert err == b""
+    assert b"complete" in out
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]

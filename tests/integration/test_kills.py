@@ -1,0 +1,88 @@
+"""The proxy is killed under load: nothing that passed is lost, and nobody is left behind."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.processes import agent, living, needs_proc, shell, wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.integration.processes import Recorder
+
+pytestmark = needs_proc
+
+SAID = 24 << 20
+"""Bytes each side has to say; no kill waits for the end of them."""
+
+
+def lines(chance: random.Random) -> bytes:
+    """Returns bytes that are nowhere like themselves, in lines of all lengths."""
+    blocks = []
+    size = 0
+    while size < SAID:
+        blocks.append(chance.randbytes(chance.randrange(1, 20_000)).replace(b"\n", b"\r") + b"\n")
+        size += len(blocks[-1])
+    return b"".join(blocks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> None:
+    """All that either side has received is in the recording of a proxy that was killed."""
+    chance = random.Random(seed)
+    to_agent, to_client = lines(chance), lines(chance)
+    (tmp_path / "said").write_bytes(to_client)
+    talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard", 3, 60_000, 100_000))
+    group = talk.agent_group()
+    moment = chance.randrange(1, SAID // 2)
+    chunks = (to_agent[n : n + 50_000] for n in range(0, len(to_agent), 50_000))
+    talk.run(chunks, until=lambda: len(talk.heard) >= moment)
+    talk.process.kill()
+    talk.hear_all()
+    assert talk.wait() == -9
+    wait_until(lambda: not living(group), "the agent and its guardian to be gone")
+
+    shown = record.inspect("show", talk.recording.path)
+    assert f"{talk.recording.say('id')})  incomplete" in shown
+    recorded = talk.recording.stream("to-client")
+    assert recorded.startswith(talk.heard)
+    assert to_client.startswith(recorded)
+    recorded = talk.recording.stream("to-agent")
+    heard = (tmp_path / "heard").read_bytes()
+    assert heard
+    assert recorded.startswith(heard)
+    assert to_agent.startswith(recorded)
+
+
+def test_a_kill_shows_who_waited(record: Recorder) -> None:
+    """The recording of a proxy that was killed in mid-prompt says so, and what was open."""
+    talk = record(shell("read line; echo heard; exec cat"))
+    talk.say(b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}\n')
+    talk.expect(b"heard\n")
+    talk.process.kill()
+    talk.wait()
+    assert "incomplete: the recorder was killed" in record.inspect("show", talk.recording.path)
+    assert talk.recording.rows("select method, outcome from exchanges") == [
+        ("session/prompt", "unanswered")
+    ]
+
+
+def test_a_kill_takes_the_whole_group(record: Recorder) -> None:
+    """No process of the agent's group outlives a proxy that was killed, whatever it ignores."""
+    script = """
+        trap '' TERM HUP INT
+        (trap '' TERM HUP INT; echo ready; exec sleep 1000) & echo ready; wait
+    """
+    talk = record(shell(script))
+    group = talk.agent_group()
+    talk.expect(b"ready\nready\n")
+    assert len(living(group)) == 3
+    talk.process.kill()
+    talk.wait()
+    wait_until(lambda: not living(group), "the group to be gone")
+    talk.hear_all()

@@ -1,0 +1,69 @@
+"""A client that leaves lets its agent finish what it was asked, and no longer than that."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.processes import living, needs_proc, shell, wait_until
+
+if TYPE_CHECKING:
+    from tests.integration.processes import Recorder
+
+PROMPT = b'{"jsonrpc":"2.0","id":0,"method":"session/prompt","params":{"sessionId":"s"}}\n'
+ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"stopReason":"end_turn"}}\n'
+ANSWERS = f"read line; echo '{ANSWER[:-1].decode()}'; "
+
+
+def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
+    """A prompt that was piped in is answered, however much longer than the grace that takes."""
+    script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
+    talk = record(shell(script), "--grace", "0.3")
+    assert talk.converse(PROMPT) == ANSWER
+    assert talk.wait() == 0
+    assert talk.recording.sent_signals() == []
+    assert talk.recording.rows("select outcome from exchanges") == [("result",)]
+    assert talk.recording.rows("select stop_reason from turns") == [("end_turn",)]
+    assert talk.recording.say("end_reason") == "the client closed its end"
+
+
+@needs_proc
+@pytest.mark.parametrize("obeys", [True, False])
+def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None:
+    """An agent that stays after its client left, owing nothing, gets SIGTERM, then SIGKILL."""
+    ignore = "" if obeys else "trap '' TERM; "
+    talk = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
+    group = talk.agent_group()
+    assert talk.converse(PROMPT) == ANSWER
+    sent = [signal.SIGTERM] if obeys else [signal.SIGTERM, signal.SIGKILL]
+    assert talk.wait() == 128 + sent[-1]
+    events = talk.recording.events("signal")
+    assert [(e["signal"], e["action"]) for e in events] == [(s, "sent") for s in sent]
+    assert events[0]["reason"] == "its client left 0.3 s ago and no request is open"
+    assert talk.recording.say("end_reason") == "the agent overstayed its client"
+    assert talk.recording.say("exit_signal") == sent[-1]
+    assert talk.recording.say("state") == "complete"
+    wait_until(lambda: not living(group), "the group to be gone")
+
+
+def test_an_agent_that_was_asked_nothing_is_ended(record: Recorder) -> None:
+    """A client that opens and closes, as an editor does that checks a command, leaves nobody."""
+    talk = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
+    assert talk.hear_all() == b""
+    assert talk.wait() == 128 + signal.SIGTERM
+    assert talk.recording.say("end_reason") == "the agent overstayed its client"
+
+
+def test_a_question_of_the_agent_does_not_keep_it(record: Recorder) -> None:
+    """An agent that waits for a client that has left owes nothing, and is ended."""
+    question = '{"jsonrpc":"2.0","id":0,"method":"session/request_permission"}'
+    talk = record(shell(f"{ANSWERS} echo '{question}'; exec sleep 1000"), "--grace", "0.3")
+    assert talk.converse(PROMPT) == ANSWER + question.encode() + b"\n"
+    assert talk.wait() == 128 + signal.SIGTERM
+    assert talk.recording.rows("select outcome from exchanges order by id") == [
+        ("result",),
+        ("unanswered",),
+    ]

@@ -1,0 +1,336 @@
+"""Whatever happens to the recording, the conversation goes on, and what can be kept is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import resource
+import sqlite3
+import stat
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+from tests.integration.processes import wait_until
+from tests.integration.puppet_talk import EXIT_CODE, PuppetTalk, file_size_limit, inspect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+needs_prlimit = pytest.mark.skipif(
+    not hasattr(resource, "prlimit"), reason="expected prlimit, to make room on a full disk"
+)
+needs_permissions = pytest.mark.skipif(
+    os.geteuid() == 0, reason="expected a user who is held by permissions"
+)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Another program holds an exclusive lock on a database."""
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None, timeout=10)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def stream(path: Path, name: str) -> bytes:
+    """Returns all that was recorded of a stream."""
+    with RecordingReader(path) as reader:
+        frames = [row for row in reader.frames() if row["stream"] == name]
+        return b"".join(bytes(row["raw"]) + row["newline"].encode() for row in frames)
+
+
+def events(path: Path, kind: str) -> list[dict[str, Any]]:
+    """Returns the data of the events of a kind."""
+    with RecordingReader(path) as reader:
+        found = reader.query("SELECT data FROM events WHERE kind = ? ORDER BY seq", (kind,))
+        return [json.loads(row["data"]) for row in found]
+
+
+def state(path: Path) -> str:
+    """Returns a recording's state."""
+    with RecordingReader(path) as reader:
+        return reader.recording.state
+
+
+def has_rows(path: Path) -> bool:
+    """Whether the recorder has indexed something."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as found:
+            return bool(found.execute("SELECT count(*) FROM frames").fetchone()[0])
+    except sqlite3.Error:
+        return False
+
+
+def cannot_index(path: Path, why: str) -> str:
+    """The line that says that the log is kept."""
+    return (
+        f"cannot index into {path}: {why}; the recording is kept in {path}.log, "
+        "and inspect indexes it later"
+    )
+
+
+# The database
+
+
+@pytest.mark.slow
+def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path) -> None:
+    """Where another program holds the database until after the end, the log is the recording."""
+    path = tmp_path / "x.db"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        talk.ask("one")
+        with locked(path):
+            talk.ask("two", times=20)
+            assert "database is locked" in talk.complaint()
+            talk.ask("three", stderr="the agent's own words\n")
+            outcome = talk.end()
+            assert outcome.is_unharmed
+            assert outcome.complaints == [cannot_index(path, "database is locked")]
+            shown = inspect(acp_proxy, "show", path, home=tmp_path)
+            assert (shown.returncode, shown.stderr) == (0, "")
+            assert "the agent's own words" in shown.stdout
+    assert stream(path, "to-client") == outcome.heard
+    assert state(path) == "complete"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.db"]
+
+
+def test_a_database_that_is_locked_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
+    """Where the lock is gone before the end, one plain file is left, and it has everything."""
+    path = tmp_path / "x.db"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        talk.ask("one")
+        wait_until(lambda: has_rows(path), "rows")
+        with locked(path):
+            talk.ask("two", times=20)
+            assert "database is locked" in talk.complaint()
+        talk.ask("three")
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    assert outcome.complaints == [cannot_index(path, "database is locked")]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.db"]
+    assert stream(path, "to-client") == outcome.heard
+    assert state(path) == "complete"
+
+
+def test_a_database_that_is_something_else(acp_proxy: Path, tmp_path: Path) -> None:
+    """Where another program's file comes to stand in its place, it stays, and so does the log."""
+    path = tmp_path / "x.db"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        wait_until((tmp_path / "x.db.log").exists, "the log")
+        with path.open("x") as file:
+            file.write("somebody's words, and not a database\n" * 100)
+        talk.ask("one")
+        assert "cannot index" in talk.complaint()
+        talk.ask("two")
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    assert outcome.complaints == [cannot_index(path, "file is not a database")]
+    assert path.read_text().startswith("somebody's words")
+    path.unlink()
+    assert stream(path, "to-client") == outcome.heard
+
+
+def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> None:
+    """Where there is room for the log and none for the database, nothing is lost."""
+    path = tmp_path / "x.db"
+    with file_size_limit(60_000):
+        talk = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
+    with talk:
+        talk.ask("one", times=20)
+        complaint = talk.complaint()
+        talk.ask("two", times=20)
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    assert len(outcome.complaints) == 1
+    assert complaint.startswith(f"acp-proxy: cannot index into {path}: ")
+    assert complaint.endswith("x.db.log, and inspect indexes it later\n")
+    assert stream(path, "to-client") == outcome.heard
+    assert state(path) == "complete"
+    assert events(path, "gap") == []
+
+
+# The log
+
+
+def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None:
+    """What was logged before the disk was full is there, in whole records."""
+    path = tmp_path / "x.db"
+    with file_size_limit(3000):
+        talk = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
+    with talk:
+        first = talk.ask("one")
+        heard = talk.heard
+        talk.ask("two", times=500)
+        complaint = talk.complaint()
+        talk.ask("three", times=10)
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    assert complaint.startswith(f"acp-proxy: cannot record into {path}.log: ")
+    assert complaint.endswith("; the conversation goes on unrecorded\n")
+    assert len([line for line in outcome.complaints if "cannot record" in line]) == 1
+    assert len(outcome.complaints) <= 2  # where there was time to find no room for the database
+    assert (tmp_path / "x.db.log").stat().st_size <= 3000
+    assert stream(path, "to-agent").startswith(first)
+    assert stream(path, "to-client").startswith(heard)
+    assert outcome.heard.startswith(heard)
+
+
+@needs_prlimit
+def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
+    """When there is room again recording goes on, and a gap says how many bytes are missing."""
+    path, log = tmp_path / "x.db", tmp_path / "x.db.log"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        sent = [talk.ask("before", times=3)]
+        wait_until(lambda: has_rows(path), "rows")
+        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, -1))
+        sent.append(talk.ask("during", times=10))
+        sent.append(talk.ask("still", times=10))
+        complaint = talk.complaint()
+        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
+        heard = talk.heard
+        sent.append(talk.ask("after", times=3))
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    assert complaint == (
+        f"acp-proxy: cannot record into {log}: File too large; "
+        "the conversation goes on unrecorded\n"
+    )
+    assert [line for line in outcome.complaints if "cannot record" in line] == [
+        complaint.removeprefix("acp-proxy: ").rstrip()
+    ]
+    (gap,) = events(path, "gap")
+    assert gap["reason"] == "File too large"
+    to_agent, to_client = stream(path, "to-agent"), stream(path, "to-client")
+    assert gap["to-agent"] == len(sent[1]) + len(sent[2])
+    assert to_agent == sent[0] + sent[3]
+    assert gap["to-client"] + len(to_client) == len(outcome.heard)
+    assert to_client.endswith(outcome.heard[len(heard) :])
+    assert '"during 0"' not in to_client.decode()
+    assert state(path) == "complete"
+
+
+@needs_prlimit
+def test_room_is_found_again_by_the_events_of_the_end(acp_proxy: Path, tmp_path: Path) -> None:
+    """A gap that is open when the agent exits is closed by the records of the end, if they fit."""
+    path, log = tmp_path / "x.db", tmp_path / "x.db.log"
+    with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
+        talk.ask("before")
+        limit = (log.stat().st_size, -1)
+        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, limit)
+        lost = talk.ask("during")
+        talk.complaint()
+        resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    (gap,) = events(path, "gap")
+    assert gap["to-agent"] == len(lost)
+    assert state(path) == "complete"
+
+
+# The directory
+
+
+def nothing(path: Path) -> Path:
+    """A directory that is not there, nor its parents."""
+    return path / "a" / "b" / "c"
+
+
+def file_for_parent(path: Path) -> Path:
+    """A directory that cannot be made, because its parent is a file."""
+    (path / "file").touch()
+    return path / "file" / "c"
+
+
+def file_for_directory(path: Path) -> Path:
+    """A file where the directory should be."""
+    (path / "file").touch()
+    return path / "file"
+
+
+def under_proc(path: Path) -> Path:
+    """A directory that not even root can make."""
+    if not os.path.isdir("/proc/self"):  # noqa: PTH112
+        pytest.skip("expected /proc")
+    return path.parent.parent.joinpath("/proc/self/acp-proxy")
+
+
+def readonly(path: Path) -> Path:
+    """A directory in which nothing can be made."""
+    (path / "readonly").mkdir(mode=0o500)
+    return path / "readonly"
+
+
+def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
+    """The directory of a recording is made with all its parents, and nobody else may enter."""
+    directory = nothing(tmp_path)
+    with PuppetTalk(acp_proxy, "-o", directory / "x.db", home=tmp_path) as talk:
+        talk.ask("one")
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    assert outcome.stderr == ""
+    assert stream(directory / "x.db", "to-client") == outcome.heard
+    while directory != tmp_path:
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+        directory = directory.parent
+
+
+@pytest.mark.parametrize("how", ["output", "recordings"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        file_for_parent,
+        file_for_directory,
+        under_proc,
+        pytest.param(readonly, marks=needs_permissions),
+    ],
+)
+def test_a_directory_that_cannot_be_written(
+    acp_proxy: Path, tmp_path: Path, make: Any, how: str
+) -> None:
+    """Where not even a log can be made, one line says so, and that is all."""
+    directory = make(tmp_path)
+    options = ["-o", f"{directory}/x.db"] if how == "output" else ["--name", "x"]
+    variables = [] if how == "output" else [("ACP_PROXY_RECORDINGS", str(directory))]
+    with PuppetTalk(acp_proxy, *options, home=tmp_path, variables=variables) as talk:
+        talk.ask("one", times=3, stderr="the agent's own words\n")
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    (complaint,) = outcome.complaints
+    assert complaint.startswith(f"cannot record into {directory}/x.db.log: ")
+    assert complaint.endswith("; the conversation goes on unrecorded")
+    assert outcome.stderr.endswith("the agent's own words\n")
+
+
+@pytest.mark.parametrize("make", [file_for_directory, under_proc])
+def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any) -> None:
+    """With --require-recording the agent is not started where nothing can be recorded."""
+    path = make(tmp_path) / "x.db"
+    trace = tmp_path / "started"
+    agent = [sys.executable, "-c", f"open({str(trace)!r}, 'w')"]
+    with PuppetTalk(
+        acp_proxy, "-o", path, "--require-recording", home=tmp_path, command=agent
+    ) as talk:
+        outcome = talk.end()
+    assert outcome.code == 1
+    assert outcome.heard == b""
+    (line,) = outcome.stderr.splitlines()
+    assert line.startswith(f"acp-proxy: cannot record into {path}.log: ")
+    assert line.endswith("; the agent was not started, as --require-recording asks")
+    assert not trace.exists()
+
+
+def test_a_required_recording_that_can_be_made_changes_nothing(
+    acp_proxy: Path, tmp_path: Path
+) -> None:
+    """Where recording works, --require-recording is silent."""
+    with PuppetTalk(acp_proxy, "-o", "x.db", "--require-recording", home=tmp_path) as talk:
+        talk.ask("one")
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    assert outcome.code == EXIT_CODE
+    assert outcome.stderr == ""
+    assert stream(tmp_path / "x.db", "to-client") == outcome.heard

@@ -1,0 +1,289 @@
+"""Where a recording goes, what it is called, how large it may become, and what it leaves alone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sqlite3
+import stat
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+from tests.integration.processes import wait_until
+from tests.integration.puppet_talk import PuppetTalk, inspect
+from tests.scribe import Scribe, record_story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def names(directory: Path) -> list[str]:
+    """Returns the names of the files of a directory."""
+    return sorted(entry.name for entry in directory.iterdir())
+
+
+def say(acp_proxy: Path, *options: str | Path, home: Path) -> list[str]:
+    """Records a short talk that is not harmed, and returns what the proxy said about it."""
+    with PuppetTalk(acp_proxy, *options, home=home) as talk:
+        talk.ask("one")
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    return outcome.complaints
+
+
+def heard(path: Path) -> bytes:
+    """Returns all that was recorded of what the agent said."""
+    with RecordingReader(path) as reader:
+        frames = [row for row in reader.frames() if row["stream"] == "to-client"]
+    return b"".join(bytes(row["raw"]) + row["newline"].encode() for row in frames)
+
+
+# Names
+
+
+def test_an_existing_recording_is_never_touched(acp_proxy: Path, tmp_path: Path) -> None:
+    """An editor that starts its agent again with the same -o gets NAME-2, then NAME-3."""
+    first = record_story(tmp_path / "x.db")
+    before = (first.read_bytes(), first.stat().st_mtime_ns)
+    assert say(acp_proxy, "-o", first, home=tmp_path) == [
+        f"{first} exists; recording into {tmp_path}/x-2.db"
+    ]
+    assert say(acp_proxy, "-o", first, home=tmp_path) == [
+        f"{first} exists; recording into {tmp_path}/x-3.db"
+    ]
+    assert (first.read_bytes(), first.stat().st_mtime_ns) == before
+    assert heard(tmp_path / "x-2.db") == heard(tmp_path / "x-3.db") != b""
+    assert names(tmp_path) == ["x-2.db", "x-3.db", "x.db"]
+
+
+@pytest.mark.parametrize("what", ["text", "directory", "dangling link", "nothing at all"])
+def test_whatever_stands_there_is_never_touched(acp_proxy: Path, tmp_path: Path, what: str) -> None:
+    """A file that is no recording, a directory and a link to nowhere are left as they are."""
+    path = tmp_path / "x.db"
+    match what:
+        case "text":
+            path.write_text("hello")
+        case "directory":
+            path.mkdir()
+        case "dangling link":
+            path.symlink_to(tmp_path / "nowhere")
+        case _:
+            path.touch()
+    before = path.lstat()
+    assert say(acp_proxy, "-o", path, home=tmp_path) == [
+        f"{path} exists; recording into {tmp_path}/x-2.db"
+    ]
+    assert path.lstat()[:9] == before[:9]
+    assert not (tmp_path / "nowhere").exists()
+    assert not (tmp_path / "x.db.log").exists()
+    assert heard(tmp_path / "x-2.db")
+
+
+def test_a_log_alone_is_a_recording_that_exists(acp_proxy: Path, tmp_path: Path) -> None:
+    """Where only NAME.db.log is, running or left behind, the new recording goes elsewhere."""
+    path = tmp_path / "x.db"
+    with Scribe(path) as scribe:
+        before = scribe.log_path.read_bytes()
+        complaint = f"{path} exists; recording into {tmp_path}/x-2.db"
+        assert say(acp_proxy, "-o", path, home=tmp_path) == [complaint]
+        assert scribe.log_path.read_bytes() == before
+    assert say(acp_proxy, "-o", path, home=tmp_path) == [complaint.replace("-2", "-3")]
+    assert scribe.log_path.read_bytes() == before
+
+
+def test_two_that_run_at_once_do_not_share_a_file(acp_proxy: Path, tmp_path: Path) -> None:
+    """Two recorders with the same -o, side by side, each have a file of their own."""
+    path = tmp_path / "x.db"
+    with (
+        PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as one,
+        PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as two,
+    ):
+        one.ask("first")
+        two.ask("second")
+        outcomes = [one.end(), two.end()]
+    assert all(outcome.is_unharmed for outcome in outcomes)
+    recorded = {heard(tmp_path / "x.db"), heard(tmp_path / "x-2.db")}
+    assert recorded == {outcome.heard for outcome in outcomes}
+
+
+def test_a_name_is_a_name_in_the_recordings_directory(acp_proxy: Path, tmp_path: Path) -> None:
+    """--name names the file and the recording; a second one of that name is NAME-2."""
+    directory = tmp_path / "recordings"
+    assert say(acp_proxy, "--name", "my run", home=tmp_path) == []
+    assert heard(directory / "my run.db")
+    assert say(acp_proxy, "--name", "my run", home=tmp_path) == [
+        f"{directory}/my run.db exists; recording into {directory}/my run-2.db"
+    ]
+    shown = inspect(acp_proxy, "show", "my run", home=tmp_path)
+    assert shown.stdout.startswith("my run  (")
+    with RecordingReader(directory / "my run.db") as reader:
+        assert reader.recording.name == "my run"
+
+
+def test_without_a_name_it_is_the_time_and_the_agent(acp_proxy: Path, tmp_path: Path) -> None:
+    """A fresh name is the time in UTC, the agent's program and four characters of the id."""
+    assert say(acp_proxy, home=tmp_path) == []
+    (path,) = (tmp_path / "recordings").iterdir()
+    name = path.name.removesuffix(".log").removesuffix(".db")
+    found = re.fullmatch(r"(\d{8}-\d{6})-python[\d-]*-([0-9a-f]{4})", name)
+    assert found
+    with RecordingReader(path.with_name(f"{name}.db")) as reader:
+        assert reader.recording.name == name
+        assert reader.recording.id.startswith(found[2])
+        assert reader.recording.cwd == str(tmp_path)
+
+
+def test_everything_is_its_owners_alone(acp_proxy: Path, tmp_path: Path) -> None:
+    """Directories have mode 0700 and files 0600 from their first moment, whatever the umask."""
+    directory = tmp_path / "recordings"
+    modes = set()
+
+    def look() -> bool:
+        for entry in directory.iterdir():
+            with contextlib.suppress(OSError):
+                modes.add((entry.suffix, stat.S_IMODE(entry.stat().st_mode)))
+        return (".db-wal", 0o600) in modes
+
+    before = os.umask(0)
+    try:
+        talk = PuppetTalk(acp_proxy, "--name", "x", home=tmp_path)
+    finally:
+        os.umask(before)
+    with talk:
+        wait_until(directory.exists, "the directory")
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+        talk.ask("one")
+        wait_until(look, "a write-ahead log")
+        talk.end()
+    assert modes == {(".log", 0o600), (".db", 0o600), (".db-wal", 0o600), (".db-shm", 0o600)}
+    assert stat.S_IMODE((directory / "x.db").stat().st_mode) == 0o600
+
+
+# Sizes
+
+
+@contextlib.contextmanager
+def watched(directory: Path) -> Iterator[list[int]]:
+    """Looks again and again how much a directory's recordings take, and keeps each new record."""
+    peaks = [0]
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            used = 0
+            for entry in directory.iterdir():
+                if not entry.name.endswith("-shm"):  # shared memory in all but name
+                    with contextlib.suppress(OSError):
+                        used += entry.stat().st_size
+            if used > peaks[-1]:
+                peaks.append(used)
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield peaks
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path) -> None:
+    """Log, database and write-ahead log stay below --max-size, and the talk goes on beyond it."""
+    limit = 8_000_000
+    directory = tmp_path / "recordings"
+    directory.mkdir()
+    path = directory / "x.db"
+    with (
+        watched(directory) as peaks,
+        PuppetTalk(acp_proxy, "-o", path, "--max-size", "8MB", home=tmp_path) as talk,
+    ):
+        talk.tell("x" * 60_000, times=100)
+        assert talk.complaint() == (
+            f"acp-proxy: cannot record into {path}.log: the recording has reached --max-size; "
+            "the conversation goes on unrecorded\n"
+        )
+        wait_until(lambda: path.exists() and path.stat().st_size > 2_000_000, "an index")
+        talk.tell("y" * 60_000, times=100)
+        talk.ask("the end")
+        outcome = talk.end()
+    assert outcome.is_unharmed
+    assert len(outcome.complaints) == 1
+    assert limit / 3 < peaks[-1] <= limit
+    assert names(directory) == ["x.db"]
+    lost = sum(gap["to-client"] for gap in gaps(path))
+    assert lost
+    assert lost + len(heard(path)) == len(outcome.heard)
+    assert outcome.heard.startswith(heard(path)[:1_000_000])
+
+
+def test_a_recording_below_max_size_has_no_gap(acp_proxy: Path, tmp_path: Path) -> None:
+    """As long as there is room --max-size is silent."""
+    assert say(acp_proxy, "-o", "x.db", "--max-size", "1MB", home=tmp_path) == []
+    assert gaps(tmp_path / "x.db") == []
+
+
+def gaps(path: Path) -> list[dict[str, Any]]:
+    """Returns what each gap says."""
+    with RecordingReader(path) as reader:
+        found = list(reader.query("SELECT data FROM events WHERE kind = 'gap' ORDER BY seq"))
+    return [json.loads(row["data"]) for row in found]
+
+
+# Keeping
+
+
+def age(path: Path, days: float) -> None:
+    """Makes the files of a recording look as old as that."""
+    then = time.time() - days * 86400
+    for entry in path.parent.glob(f"{path.name}*"):
+        os.utime(entry, (then, then))
+
+
+@pytest.mark.parametrize("keep", ["5d", "size"])
+def test_old_recordings_go_when_a_new_one_starts(
+    acp_proxy: Path, tmp_path: Path, keep: str
+) -> None:
+    """--keep deletes what is too old or too much, and nothing that runs or is not a recording."""
+    directory = tmp_path / "recordings"
+    directory.mkdir()
+    old, young = record_story(directory / "old.db"), record_story(directory / "young.db")
+    (directory / "notes.db").write_text("not a recording")
+    age(old, 10)
+    age(directory / "notes.db", 20)
+    with Scribe(directory / "running.db") as running:
+        age(running.path, 30)
+        size = sum(entry.stat().st_size for entry in directory.iterdir())
+        limit = keep if keep == "5d" else str(size - 50_000)
+        options = ["--keep", limit, "--name", "new"]
+        with PuppetTalk(acp_proxy, *options, home=tmp_path) as talk:
+            talk.ask("one")
+            wait_until(lambda: not old.exists(), "the old recording to be deleted")
+            outcome = talk.end()
+    assert outcome.is_unharmed
+    assert outcome.stderr == ""
+    assert {"running.db.log", "young.db", "notes.db"} <= set(names(directory))
+    assert young.exists()
+    assert heard(directory / "new.db") == outcome.heard
+
+
+def test_a_finished_recording_is_one_plain_file(acp_proxy: Path, tmp_path: Path) -> None:
+    """When the recorder has had its time there is no log and no write-ahead log."""
+    with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path) as talk:
+        talk.ask("one")
+        wait_until((tmp_path / "x.db").exists, "the database")
+        outcome = talk.end()
+    assert outcome.stderr == ""
+    assert names(tmp_path) == ["x.db"]
+    with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert connection.execute("SELECT state, exit_code FROM recording").fetchall() == [
+            ("complete", 7)
+        ]

@@ -1,0 +1,83 @@
+"""A session that is over before the rest of the program is imported is recorded all the same."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.integration.processes import Gate, shell, wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.integration.processes import Recorder, Talk
+
+REQUEST = '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}'
+ANSWER = '{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}'
+SAYS = f"read line; echo '{ANSWER}'"
+
+
+def hindered(directory: Path, what: str) -> dict[str, str]:
+    """Returns an environment in which importing trio does something else."""
+    (directory / "modules").mkdir()
+    (directory / "modules" / "trio.py").write_text(what)
+    return {"PYTHONPATH": str(directory / "modules")}
+
+
+def short_talk(record: Recorder, tmp_path: Path) -> Talk:
+    """Has a talk that ends while the proxy is still importing, which therefore never ends."""
+    Gate(tmp_path / "never")
+    env = hindered(tmp_path, f"open({str(tmp_path / 'never')!r}).read()")
+    talk = record(shell(SAYS), env=env)
+    assert talk.converse(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
+    assert talk.wait() == 0
+    assert talk.stderr == b""
+    return talk
+
+
+def test_it_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
+    """A session shorter than our start-up ends with the agent, and leaves its log alone."""
+    talk = short_talk(record, tmp_path)
+    assert not talk.recording.path.exists()
+    assert talk.recording.path.with_name("talk-1.db.log").exists()
+
+
+def test_list_reads_it(record: Recorder, tmp_path: Path) -> None:
+    """`inspect list` has a session that left only its log, complete and with its frames."""
+    short_talk(record, tmp_path)
+    (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
+    assert entry["recording"]["state"] == "complete"
+    assert entry["frames"] == 2
+
+
+def test_show_reads_it(record: Recorder, tmp_path: Path) -> None:
+    """`inspect show` tells of a session that left only its log, and makes it one plain file."""
+    talk = short_talk(record, tmp_path)
+    shown = json.loads(record.inspect("show", talk.recording.path, "--json"))
+    assert shown["frames"] == {"to-agent": 1, "to-client": 1}
+    assert shown["recording"]["exit_code"] == 0
+    assert talk.recording.path.exists()
+    assert not talk.recording.path.with_name("talk-1.db.log").exists()
+
+
+def test_log_reads_it(record: Recorder, tmp_path: Path) -> None:
+    """`inspect log` prints the frames of a session that left only its log."""
+    talk = short_talk(record, tmp_path)
+    printed = record.inspect("log", talk.recording.path, "--raw")
+    assert printed.splitlines() == [REQUEST, ANSWER]
+
+
+def test_a_start_up_that_fails_is_no_reason_to_stop(record: Recorder, tmp_path: Path) -> None:
+    """Where our own start-up fails, we say so, and the talk goes on and is recorded."""
+    env = hindered(tmp_path, "raise RuntimeError('broken')")
+    gate = Gate(tmp_path / "gate")
+    talk = record(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)
+    wait_until(lambda: talk.stderr.endswith(b"\n"), "a complaint")
+    gate.open()
+    assert talk.converse(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
+    assert talk.wait() == 0
+    assert talk.stderr.decode() == (
+        "acp-proxy: internal error, recording goes on without its indexer: RuntimeError: broken\n"
+    )
+    assert talk.recording.stream("to-client") == ANSWER.encode() + b"\n"
+    assert talk.recording.say("state") == "complete"

@@ -1,0 +1,154 @@
+"""Signals reach the agent's whole group once, and after its grace nothing of it is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.processes import agent, living, needs_proc, shell, wait_until
+
+if TYPE_CHECKING:
+    from tests.integration.processes import Recorder
+
+pytestmark = needs_proc
+
+STOPPING = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT]
+IGNORE = "trap '' TERM INT HUP QUIT; "
+LAUNCHERS = {
+    "dies at once": f"({IGNORE} echo ready; exec sleep 1000) & wait",
+    "waits for its child": f"trap : TERM; ({IGNORE} echo ready; exec sleep 1000); exit 9",
+    "ignores it too": f"{IGNORE} sh -c 'echo ready; exec sleep 1000'; exit 9",
+}
+"""Agents that are a shell whose child holds the pipes and ignores what it is told."""
+
+
+@pytest.mark.parametrize("signum", [*STOPPING, signal.SIGUSR2], ids=lambda s: s.name)
+def test_a_signal_reaches_the_whole_group_once(
+    record: Recorder, tmp_path: Path, signum: signal.Signals
+) -> None:
+    """A signal that we receive reaches every process of the agent's group, each once."""
+    notes = [tmp_path / "notes", tmp_path / "notes.child"]
+    talk = record(agent("signal_notes", notes[0]), "--grace", "1000")
+    talk.expect(b"ready\nready\n")
+    talk.process.send_signal(signum)
+    for path in notes:
+        wait_until(lambda path=path: path.read_text(), f"{signum.name} to arrive")  # type: ignore[misc]
+    talk.process.send_signal(signal.SIGUSR1)
+    assert talk.wait() == 0
+    for path in notes:
+        assert path.read_text().split() == [signum.name, "SIGUSR1"]
+    assert [(e["name"], e["action"]) for e in talk.recording.events("signal")] == [
+        (signum.name, "passed on"),
+        ("SIGUSR1", "passed on"),
+    ]
+
+
+@pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)
+def test_who_ignores_a_signal_is_killed(record: Recorder, signum: signal.Signals) -> None:
+    """An agent that ignores the signal is killed when its grace is over, and that is recorded."""
+    talk = record(shell(f"{IGNORE} echo ready; exec sleep 1000"), "--grace", "0.3")
+    group = talk.agent_group()
+    talk.expect(b"ready\n")
+    talk.process.send_signal(signum)
+    assert talk.hear_all() == b"ready\n"
+    assert talk.wait() == 128 + signal.SIGKILL
+    assert [(e["name"], e["action"], e.get("reason")) for e in talk.recording.events("signal")] == [
+        (signum.name, "passed on", None),
+        ("SIGKILL", "sent", "still there 0.3 s after it was told to stop"),
+    ]
+    assert talk.recording.say("end_reason") == "told to stop"
+    assert talk.recording.say("exit_signal") == signal.SIGKILL
+    wait_until(lambda: not living(group), "the group to be gone")
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
+    """A launcher's child that ignores SIGTERM and holds the pipes is gone after the grace."""
+    talk = record(shell(LAUNCHERS[launcher]), "--grace", "0.3")
+    group = talk.agent_group()
+    talk.expect(b"ready\n")
+    talk.process.send_signal(signal.SIGTERM)
+    assert talk.hear_all() == b"ready\n"
+    died_of = signal.SIGTERM if launcher == "dies at once" else signal.SIGKILL
+    assert talk.wait() == 128 + died_of
+    assert talk.recording.sent_signals() == [signal.SIGKILL]
+    wait_until(lambda: not living(group), "the group to be gone")
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> None:
+    """A launcher and its child do not outlive a proxy that was killed."""
+    talk = record(shell(LAUNCHERS[launcher]))
+    group = talk.agent_group()
+    talk.expect(b"ready\n")
+    talk.process.kill()
+    talk.hear_all()
+    talk.wait()
+    wait_until(lambda: not living(group), "the group to be gone")
+
+
+def test_a_stopped_agent_hears_the_signal(record: Recorder) -> None:
+    """An agent that is stopped (SIGSTOP) is woken, so that it can obey."""
+    talk = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
+    talk.run(until=lambda: talk.heard.endswith(b"\n"))
+    pid = int(talk.heard)
+    stat = Path(f"/proc/{pid}/stat")
+    wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "it to stop")
+    talk.process.send_signal(signal.SIGTERM)
+    assert talk.wait() == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize("obeys", [True, False])
+def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool) -> None:
+    """An agent that makes a session of its own, as under setsid(1), is told to stop as well."""
+    script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
+    ignore = "" if obeys else IGNORE
+    python = [sys.executable, "-IS", "-c", script]
+    talk = record(shell(f'{ignore} exec "$@"', *python), "--grace", "0.3")
+    talk.expect(b"ready\n")
+    talk.process.send_signal(signal.SIGTERM)
+    assert talk.wait() == 128 + (signal.SIGTERM if obeys else signal.SIGKILL)
+    assert talk.recording.sent_signals() == ([] if obeys else [signal.SIGKILL])
+
+
+def test_an_agent_that_obeys_keeps_its_exit_code(record: Recorder) -> None:
+    """What an agent says and returns after SIGTERM comes through, as many real agents return 0."""
+    talk = record(shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done"))
+    talk.expect(b"ready\n")
+    talk.process.send_signal(signal.SIGTERM)
+    assert talk.hear_all() == b"ready\nbye\n"
+    assert talk.wait() == 5
+    assert talk.recording.sent_signals() == []
+    assert talk.recording.say("end_reason") == "told to stop"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("told", [False, True], ids=["agent exits", "told to stop"])
+def test_a_daemon_does_not_hang_us(record: Recorder, tmp_path: Path, told: bool) -> None:
+    """A descendant that left the group and holds the outputs is given up after some idle seconds.
+
+    It is not ours to kill. The client gets all that was said, and the agent's exit code.
+    """
+    talk = record(agent("daemon", tmp_path / "pid"), "--grace", "0.3")
+    talk.expect(b"left\n")
+    daemon = int((tmp_path / "pid").read_text())
+    try:
+        started = time.monotonic()
+        wait_until(lambda: talk.descendants() == [daemon], "the agent to be gone")
+        if told:
+            talk.process.send_signal(signal.SIGTERM)
+        assert talk.wait() == 0
+        assert told or time.monotonic() - started > 4.5, "expected it to wait for a last word"
+        assert talk.hear_all() == b"left\n"
+        assert talk.descendants() == [daemon]
+        reasons = [e["reason"] for e in talk.recording.events("eof") if e["stream"] != "to-agent"]
+        assert reasons == ["held open by a process that has left the agent's group"] * 2
+        assert talk.recording.say("state") == "complete"
+    finally:
+        os.kill(daemon, signal.SIGKILL)

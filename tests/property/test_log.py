@@ -1,0 +1,130 @@
+"""What is appended to a log is read from it, up to where it was torn."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.capture.log import (
+    BASE_SIZE,
+    DATA,
+    HEADER_SIZE,
+    MAGIC,
+    SIGNAL,
+    CaptureLog,
+    pack_fields,
+    unpack_fields,
+)
+from acp_proxy.store.log_reader import Record
+from tests.logs import new_log, read_all, reader, records
+
+payloads = st.binary(max_size=40) | st.just(MAGIC + b"\x01\x01" + b"\0" * 14)
+chunks = st.lists(st.tuples(st.integers(1, 3), payloads), min_size=1, max_size=8)
+limits = st.sampled_from([1, 25, 60, 1 << 30])
+values = st.text(
+    st.characters(codec="utf-8", exclude_characters="\0") | st.characters(min_codepoint=0xDC80,
+    max_codepoint=0xDCFF)
+)  # fmt: skip
+"""What the system's bytes become, whatever their encoding."""
+
+
+def write(log: CaptureLog, appended: list[tuple[int, bytes]]) -> None:
+    """Appends chunks, each a nanosecond after the other."""
+    for t_ns, (stream, chunk) in enumerate(appended):
+        log.append(stream, t_ns, chunk)
+
+
+def told(found: list[Record]) -> list[tuple[int, bytes]]:
+    """What records say, as it was given to the log."""
+    assert [record.t_ns for record in found] == sorted(record.t_ns for record in found)
+    return [(record.stream, record.payload) for record in found]
+
+
+@given(chunks, limits)
+def test_what_is_appended_is_read(appended: list[tuple[int, bytes]], limit: int) -> None:
+    """Chunks come back in order and whole, in steps of any size, and fill the file exactly."""
+    with new_log() as log:
+        write(log, appended)
+        found = read_all(log.path, limit)
+        assert told(found) == appended
+        assert found[-1].end == log.size == os.stat(log.path).st_size - BASE_SIZE
+        with reader(log.path) as other:
+            assert [other.read(r.offset, len(r.payload)) for r in found] == [
+                chunk for _, chunk in appended
+            ]
+
+
+@given(chunks, st.data())
+def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.DataObject) -> None:
+    """Wherever the file ends, the records that are whole are there, and no others."""
+    with new_log() as log:
+        write(log, appended)
+        cut = data.draw(st.integers(0, log.physical_size))
+        ends = [record.end + BASE_SIZE for record in read_all(log.path)]
+        os.truncate(log.path, cut)
+        assert told(read_all(log.path)) == appended[: sum(end <= cut for end in ends)]
+
+
+@given(chunks, st.binary(min_size=1, max_size=60), limits, st.data())
+def test_junk_between_records_is_skipped(
+    appended: list[tuple[int, bytes]], junk: bytes, limit: int, data: st.DataObject
+) -> None:
+    """Bytes that nobody wrote, anywhere between two records, cost only themselves."""
+    with new_log() as log:
+        write(log, appended)
+        place = BASE_SIZE + data.draw(
+            st.sampled_from([0, *(record.end for record in read_all(log.path)[:-1])])
+        )
+        whole = Path(log.path).read_bytes()
+        Path(log.path).write_bytes(whole[:place] + junk + whole[place:])
+        with reader(log.path) as other:
+            assert told(records(other, 0, limit)) == appended
+            assert other.skipped == len(junk)
+
+
+@given(st.binary(max_size=200), st.binary(max_size=200))
+def test_any_bytes_are_read(before: bytes, after: bytes) -> None:
+    """What follows the first record may be anything, and reading it ends."""
+    with new_log() as log:
+        os.write(log.fd, before)
+        log.append(1, 1, b"x")
+        os.write(log.fd, after)
+        read_all(log.path, 1)
+
+
+@given(chunks, st.sets(st.integers(0, 8)))
+def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[int]) -> None:
+    """Trimmed or not, each record stands at the same logical offset."""
+    found: list[Record] = []
+    with new_log() as log:
+        for n, (stream, chunk) in enumerate(appended):
+            log.append(stream, n, chunk)
+            if n in trims:
+                found += read_all(log.path)
+                assert log.trim(log.size)
+        found += read_all(log.path)
+        assert told(found) == appended
+        assert found[-1].end == log.size
+    starts = [HEADER_SIZE, *(record.end + HEADER_SIZE for record in found)]
+    assert [record.offset for record in found] == starts[:-1]
+
+
+@given(st.dictionaries(st.text("abcdef_", min_size=1), values | st.lists(values, min_size=1)))
+def test_fields_come_back(packed: dict[str, str | int | list[str]]) -> None:
+    """Fields survive being packed, written and read, whatever bytes the system had in them."""
+    lists = {key: v if isinstance(v, list) else [v] for key, v in packed.items()}
+    assert unpack_fields(pack_fields(packed)) == lists
+    with new_log() as log:
+        log.event(SIGNAL, packed)
+        (record,) = read_all(log.path)
+        assert unpack_fields(record.payload) == lists
+        assert record.kind == SIGNAL != DATA
+
+
+@given(st.binary())
+def test_any_bytes_are_unpacked(payload: bytes) -> None:
+    """Fields of a log that somebody else wrote are read somehow."""
+    assert all(unpack_fields(payload).values())

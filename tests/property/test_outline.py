@@ -1,0 +1,76 @@
+"""The edges of a line say what the whole line says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from attrs import evolve
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.outline import read_outline
+from tests.strategies import messages, shuffled
+
+MARK = "\U0001f4a5"
+"""Stands where the large string will be."""
+
+PIECES = ("a", "\\", '"', "{", "}", "[", ",", ":", "\n", "é", "\U0001f600", "null", ', "id": 7}')
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> tuple[bytes, int]:
+    """A line with one large string somewhere, and a size of edges that the rest fits into."""
+    message = draw(messages)
+    if isinstance(params := message.get("params"), dict):  # an id is a scalar
+        assume(not isinstance(params.get("requestId"), dict | list))
+    places = [message, *_containers(message)]
+    place = draw(st.sampled_from(places))
+    if isinstance(place, list):
+        place.insert(draw(st.integers(0, len(place))), MARK)
+    elif place is message and draw(st.booleans()) and not message.keys() & {"method"}:
+        message["error" if "error" in message else "result"] = MARK
+    else:
+        place[draw(st.sampled_from(["text", "", "z"]))] = MARK
+    text = json.dumps(draw(shuffled(message)), ensure_ascii=False)
+    before, after = (part.encode() for part in text.split(MARK))
+    edge = max(len(before), len(after)) + draw(st.integers(0, 3))
+    filling = json.dumps("".join(draw(st.lists(st.sampled_from(PIECES), min_size=1))))[1:-1]
+    large = filling.encode() * (1 + 3 * edge // len(filling)) + draw(st.sampled_from([b"", b"x"]))
+    return before + large + after, edge
+
+
+def _containers(value: Any) -> list[Any]:
+    if not isinstance(value, dict | list):
+        return []
+    inner = value.values() if isinstance(value, dict) else value
+    below = [container for v in inner for container in _containers(v)]
+    return [*(v for v in inner if isinstance(v, dict | list)), *below]
+
+
+@given(lines())
+def test_edges_say_what_the_line_says(line: tuple[bytes, int]) -> None:
+    """For a message with one large string anywhere, both readers give the same labels."""
+    raw, edge = line
+    assert read_outline(raw[:edge], raw[-edge:]) == evolve(read(raw), raw=None)
+
+
+@given(st.binary(), st.binary())
+def test_any_bytes_are_read(head: bytes, tail: bytes) -> None:
+    """No bytes make it raise."""
+    read_outline(head, tail)
+
+
+TOKENS = (
+    b'"method":', b'"params":', b'"update":', b'"id":', b'"error":', b'"code":', b'"sessionId":',
+    b"{", b"}", b"[", b"]", b",", b":", b'"', b"\\", b'"x"', b"1", b"1e999", b"NaN", b"null",
+    b"\xff", b"\xed\xa0\x80", b"\0", b" ",
+)  # fmt: skip
+pieces = st.lists(st.sampled_from(TOKENS), max_size=30).map(b"".join)
+
+
+@given(pieces.map(b"{".__add__), pieces)
+def test_any_tokens_are_read(head: bytes, tail: bytes) -> None:
+    """Nor do the pieces that messages are made of, in any order."""
+    read_outline(head, tail)

@@ -1,0 +1,119 @@
+"""Any bytes, in any chunks, in both directions at once, pass unchanged and are recorded as such."""
+
+from __future__ import annotations
+
+import base64
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tests.integration.processes import CHUNK, Recorder, agent, needs_proc, peak_memory
+
+ACP_PROXY = Path(sys.executable).with_name("acp-proxy")
+ODD_LINES = [
+    b"",
+    b"\r",
+    b"\0",
+    b"\xff\xfe{}",
+    b"\xef\xbb\xbf" + b'{"jsonrpc":"2.0","method":"m"}',
+    b'{"jsonrpc":"2.0","id":0,"method":"m"}',
+    b'{"jsonrpc":"2.0","id":7,"method":"m","params":[]}',
+    b'{"jsonrpc":"2.0","id":"7","method":"m"}\r',
+    b'{"jsonrpc":"2.0","id":null,"method":"m"}',
+    b'{"jsonrpc":"2.0","id":9007199254740993,"method":"m"}',
+    b'{"jsonrpc":"2.0","id":0,"result":null}',
+    b'{"jsonrpc":"2.0","id":"7","error":{"code":-32700,"message":"\xc3\xa9"}}',
+    b'{"id":1,"id":2,"jsonrpc":"2.0","method":"m","method":"n"}',
+    b'[{"jsonrpc":"2.0","id":3,"method":"m"},{"jsonrpc":"2.0","method":"n"}]',
+    b"[]",
+    b'{"jsonrpc":"2.0","id":1,"method":"' + b"x" * 200_000 + b'"}',
+    b'{"jsonrpc":"2.0","method":"half',
+]
+"""Lines that something on the way might take for better than they are."""
+
+MEMORY = 96 << 20
+
+
+def odd_bytes() -> st.SearchStrategy[bytes]:
+    """Streams of lines, odd and random ones, that may end without a newline."""
+    line = st.sampled_from(ODD_LINES) | st.binary(max_size=200)
+    stream = st.tuples(st.lists(line, max_size=12), st.sampled_from([b"", b"\n"]))
+    return stream.map(lambda s: b"\n".join(s[0]) + s[1])
+
+
+def cut(data: bytes, sizes: list[int]) -> list[bytes]:
+    """Cuts bytes into chunks of some sizes, over and over."""
+    chunks: list[bytes] = []
+    while data:
+        size = sizes[len(chunks) % len(sizes)]
+        chunks.append(data[:size])
+        data = data[size:]
+    return chunks
+
+
+SIZES = st.lists(st.integers(1, 70_000) | st.integers(1000, 1100), min_size=1, max_size=4)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(odd_bytes(), odd_bytes(), SIZES, SIZES)
+@example(b"\n".join(ODD_LINES), b"\n".join(ODD_LINES[::-1]), [1000], [70_000])
+@example(b"", b"", [1], [1])
+def test_any_bytes_pass_in_any_chunks(
+    to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
+) -> None:
+    """Both peers receive what the other wrote, and the recording's lines are the very streams."""
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        (directory / "said").write_bytes(to_client)
+        with Recorder(ACP_PROXY, directory) as record:
+            talk = record(agent("duplex", directory / "said", directory / "heard", *agent_sizes))
+            assert talk.converse(*cut(to_agent, client_sizes)) == to_client
+            assert talk.wait() == 0
+        assert (directory / "heard").read_bytes() == to_agent
+        assert talk.recording.stream("to-agent") == to_agent
+        assert talk.recording.stream("to-client") == to_client
+        assert talk.recording.say("state") == "complete"
+        for raw, newline in talk.recording.rows("select raw, newline from frames"):
+            assert newline in ("", "\n", "\r\n")
+            assert b"\n" not in raw
+
+
+def test_odd_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
+    """What the proxy itself has indexed in the middle of a talk is the very streams, too."""
+    to_agent, to_client = b"\n".join(ODD_LINES[::-1]) + b"\n", b"\n".join(ODD_LINES) + b"\n"
+    (tmp_path / "said").write_bytes(to_client)
+    with Recorder(ACP_PROXY, tmp_path) as record:
+        talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard", 999))
+        talk.run(cut(to_agent, [777]), until=lambda: talk.said == len(talk.heard) == len(to_client))
+        talk.catch_up()
+        assert talk.converse(b"and then") == to_client
+        assert talk.wait() == 0
+        assert not Path(f"{talk.recording.path}.log").exists()
+    assert talk.recording.stream("to-agent") == to_agent + b"and then"
+    assert talk.recording.stream("to-client") == to_client
+
+
+@needs_proc
+@pytest.mark.slow
+def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
+    """A line of 64 MB in each direction at once passes and is recorded within 96 MB of memory."""
+    noise = base64.b64encode(random.Random(64).randbytes(3 << 18)) * 64
+    to_agent = b'{"jsonrpc":"2.0","method":"m","params":["' + noise + b'"]}\n'
+    to_client = b'{"jsonrpc":"2.0","method":"m","params":["' + noise[::-1] + b'"]}\n'
+    (tmp_path / "said").write_bytes(to_client)
+    with Recorder(ACP_PROXY, tmp_path) as record:
+        talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard"))
+        chunks = (to_agent[n : n + CHUNK] for n in range(0, len(to_agent), CHUNK))
+        talk.run(chunks, until=lambda: talk.said == len(talk.heard) == len(to_client))
+        talk.catch_up()
+        assert peak_memory(talk.process.pid) < MEMORY
+        assert talk.converse() == to_client
+        assert talk.wait() == 0
+    assert (tmp_path / "heard").read_bytes() == to_agent
+    assert talk.recording.stream("to-agent") == to_agent
+    assert talk.recording.stream("to-client") == to_client

@@ -1,0 +1,221 @@
+"""Whatever a person gets wrong, and whatever a file is, is answered with one line and code 2."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commands import complaint, run
+from tests.scribe import Scribe, handshake, record_story
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+READERS = [["show"], ["show", "--json"], ["log"], ["log", "--json"], ["log", "--seq", "2"]]
+
+
+def text_file(path: Path) -> None:
+    """A file that is no database."""
+    path.write_text("hello")
+
+
+def empty_file(path: Path) -> None:
+    """A file without a byte."""
+    path.touch()
+
+
+def empty_directory(path: Path) -> None:
+    """A directory where the file should be."""
+    path.mkdir()
+
+
+def other_database(path: Path) -> None:
+    """Another program's SQLite database."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE songs (title)")
+
+
+def newer_version(path: Path) -> None:
+    """A recording in a format of the future."""
+    with contextlib.closing(sqlite3.connect(record_story(path))) as connection:
+        connection.execute("PRAGMA user_version = 1000")
+
+
+def truncated(path: Path) -> None:
+    """A recording whose second half is gone."""
+    os.truncate(record_story(path), path.stat().st_size // 2)
+
+
+def headless(path: Path) -> None:
+    """A recording whose list of tables is overwritten."""
+    content = record_story(path).read_bytes()
+    path.write_bytes(content[:100] + bytes(400) + content[500:])
+
+
+def broken_schema(path: Path) -> None:
+    """A recording whose list of tables holds nonsense, with a line break in it."""
+    content = record_story(path).read_bytes()
+    path.write_bytes(content.replace(b"CREATE TABLE", b"CREATE T\n\x1b[E"))
+
+
+def empty_log(path: Path) -> None:
+    """A log without a byte, and no database."""
+    path.with_name(f"{path.name}.log").touch()
+
+
+def other_log(path: Path) -> None:
+    """A log of something else."""
+    path.with_name(f"{path.name}.log").write_text("GET / 200\n" * 9)
+
+
+def lost_database(path: Path) -> None:
+    """A log whose beginning is in a database that is gone."""
+    with Scribe(path) as scribe:
+        handshake(scribe)
+        scribe.index()
+        scribe.trim()
+        handshake(scribe)
+    path.unlink()
+
+
+@pytest.mark.parametrize("command", READERS, ids=" ".join)
+@pytest.mark.parametrize(
+    ("make", "answer"),
+    [
+        (text_file, "it is not a SQLite database"),
+        (empty_file, "it is empty"),
+        (empty_directory, "no recording at"),
+        (other_database, "it is a SQLite database of something else"),
+        (newer_version, "it has format 1000 and this is format 1; upgrade acp-proxy"),
+        (truncated, "it is damaged (database disk image is malformed)"),
+        (headless, "it is damaged (database disk image is malformed)"),
+        (broken_schema, "it is damaged (malformed database schema"),
+        (empty_log, "its log is empty"),
+        (other_log, "it does not begin as a capture log does"),
+        (lost_database, "it is only an end, and"),
+    ],
+)
+def test_a_file_that_cannot_be_read(
+    tmp_path: Path, command: list[str], make: Callable[[Path], None], answer: str
+) -> None:
+    """Each kind of unreadable file has its own sentence, in every command that reads."""
+    make(tmp_path / "x.db")
+    before = {entry: entry.stat().st_size for entry in tmp_path.iterdir()}
+    found = complaint("inspect", *command, tmp_path / "x.db")
+    assert answer in found
+    assert str(tmp_path / "x.db") in found
+    assert {entry: entry.stat().st_size for entry in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("command", [["show"], ["log"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        (
+            "nope",
+            "no recording named 'nope' in {}: expected a path, a name, the start of an id, or ",
+        ),
+        ("nope.db", "no recording at nope.db; `acp-proxy inspect list` shows them"),
+        ("/nope/x", "no recording at /nope/x; `acp-proxy inspect list` shows them"),
+        ("aa", "'aa' fits 2 recordings: aabb (two.db), aacc (one.db); give more of the id"),
+    ],
+)
+def test_a_recording_that_is_not_found(
+    tmp_path: Path, command: list[str], word: str, answer: str
+) -> None:
+    """An unknown name, a wrong path and a start of several ids are answered differently."""
+    record_story(tmp_path / "one.db", id="aacc", wall=10**18)
+    record_story(tmp_path / "two.db", id="aabb")
+    assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))
+
+
+def test_latest_of_nothing(tmp_path: Path) -> None:
+    """Where nothing was recorded, `latest` says how to begin."""
+    assert complaint("inspect", "show", "latest", home=tmp_path) == (
+        f"no recording in {tmp_path}; put `acp-proxy record --` before an agent's command"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["--bogus"], "no such option '--bogus'; see `acp-proxy --help`"),
+        (["bogus"], "no such command 'bogus'; see `acp-proxy --help`"),
+        (["inspect", "--bogus"], "no such option '--bogus'; see `acp-proxy inspect --help`"),
+        (["inspect", "bogus"], "no such command 'bogus'; see `acp-proxy inspect --help`"),
+        (["inspect", "show"], "missing argument 'REC'; see `acp-proxy inspect show --help`"),
+        (
+            ["inspect", "show", "--bogus", "x"],
+            "no such option '--bogus'; see `acp-proxy inspect show --help`",
+        ),
+        (
+            ["inspect", "log", "--seq", "x", "y"],
+            "invalid value for '--seq': 'x' is not a valid integer range; "
+            "see `acp-proxy inspect log --help`",
+        ),
+        (
+            ["inspect", "log", "--seq", "0", "y"],
+            "invalid value for '--seq': 0 is not in the range x>=1; "
+            "see `acp-proxy inspect log --help`",
+        ),
+        (
+            ["inspect", "list", "a", "b"],
+            "got unexpected extra argument (b); see `acp-proxy inspect list --help`",
+        ),
+        (["record", "--bogus"], "no such option '--bogus'; see `acp-proxy record --help`"),
+        (["record"], "missing argument '-- AGENT [ARGS]...'; see `acp-proxy record --help`"),
+        (
+            ["record", "--max-size", "big", "--", "agent"],
+            "invalid value for '--max-size': 'big' is not a size: expected bytes, such as 500, "
+            "64k, 1.5MB or 2GiB; see `acp-proxy record --help`",
+        ),
+        (
+            ["record", "--keep", "long", "--", "agent"],
+            "invalid value for '--keep': 'long' is neither an age such as 7d nor a size such as "
+            "2GB; see `acp-proxy record --help`",
+        ),
+        (
+            ["record", "--redact", "secrets", "--", "agent"],
+            "invalid value for '--redact': masking is not built yet: expected none, got secrets; "
+            "leave --redact out; see `acp-proxy record --help`",
+        ),
+        (
+            ["record", "--name", "a/b", "--", "agent"],
+            "invalid value for '--name': 'a/b' cannot be a name: it is empty, has a slash or "
+            "begins with . or -; see `acp-proxy record --help`",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_wrong_use(arguments: list[str], answer: str) -> None:
+    """A wrong option, command or value is named in one line, with where to read on."""
+    found = complaint(*arguments)
+    assert found.split(";")[-1] == answer.split(";")[-1]
+    assert found.replace('"', "'") == answer
+
+
+def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
+    """A wrong value in a variable is named by the option it stands for."""
+    path = record_story(tmp_path / "x.db")
+    assert complaint("inspect", "log", path, ACP_PROXY_LOG_SEQ="x").startswith(
+        "invalid value for '--seq'"
+    )
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["inspect", "-h"], ["record", "-h"]])
+def test_help_is_help(arguments: list[str]) -> None:
+    """Every command explains itself on stdout."""
+    result = run(*arguments)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: acp-proxy")
+    assert result.stderr == ""
+
+
+def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
+    """What looks like a variable of the options --version is somebody's own affair."""
+    assert run("inspect", "list", home=tmp_path, ACP_PROXY_VERSION="1.2").exit_code == 0

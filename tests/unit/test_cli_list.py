@@ -1,0 +1,203 @@
+"""``inspect list``, ``inspect`` and ``acp-proxy`` alone: which recordings are there?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.cli.output import columns_of
+from tests.commands import complaint, run
+from tests.scribe import STARTED_AT, Scribe, handshake, record_story, tell_story
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recordings directory, with nothing of ours in the current one."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    directory = tmp_path / "recordings"
+    directory.mkdir()
+    return directory
+
+
+def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
+    """Newest first: id, start, duration, state, exit, counts, size, name, agent, first prompt."""
+    size = record_story(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
+    record_story(home / "new.db", id="bbbbbb1")
+    result = run("inspect", "list", home=home)
+    head, new, old, total = result.stdout.splitlines()
+    assert " ".join(head.split()) == (
+        "ID STARTED TOOK STATE EXIT FRAMES TURNS SIZE NAME AGENT FIRST PROMPT"
+    )
+    assert " ".join(new.split()) == (
+        f"bbbbbb 2025-06-15 15:06:40 23 ms complete 3 18 1 {size / 1000:.1f} kB new ag 3.4 "
+        "hello 你好"
+    )
+    assert old.split()[:2] == ["aaaaaa", "2001-09-09"]
+    assert total == f"2 recordings, {2 * size / 1000:.0f} kB in {home}"
+    assert result.stderr == ""
+    assert result.exit_code == 0
+
+
+def test_columns_are_straight_whatever_stands_in_them(home: Path) -> None:
+    """Names in wide characters take the columns they need, and the next column begins in line."""
+    record_story(home / "你好.db", name="你好你好")
+    record_story(home / "plain.db", name="plain")
+    lines = run("inspect", "list", home=home).stdout.splitlines()[1:3]
+    assert len({columns_of(line[: line.index("ag 3.4")]) for line in lines}) == 1
+
+
+def test_a_running_recording_is_marked(home: Path) -> None:
+    """A recording whose recorder lives is `running`, with what it has so far."""
+    with Scribe(home / "x.db") as scribe:
+        tell_story(scribe)
+        line = run("inspect", "list", home=home).stdout.splitlines()[1]
+    assert line.split()[3:6] == ["running", "3", "18"]
+
+
+def test_a_signal_stands_where_the_exit_code_would(home: Path) -> None:
+    """An agent that was ended by a signal is listed with the signal's number."""
+    with Scribe(home / "x.db") as scribe:
+        scribe.event(6, signal=9)
+    assert " sig 9 " in run("inspect", "list", home=home).stdout
+
+
+def test_a_list_of_another_directory(home: Path, tmp_path: Path) -> None:
+    """DIR is looked into in place of the recordings directory."""
+    (tmp_path / "other").mkdir()
+    record_story(tmp_path / "other" / "x.db")
+    assert " x " in run("inspect", "list", tmp_path / "other", home=home).stdout
+    assert " x " not in run("inspect", "list", home=home).stdout
+
+
+def test_a_list_of_what_is_no_directory(home: Path) -> None:
+    """A DIR that is none is wrong use."""
+    path = record_story(home / "x.db")
+    for word in (path, home / "nowhere"):
+        answer = complaint("inspect", "list", word, home=home)
+        assert answer == f"{word} is no directory; expected one that holds recordings"
+
+
+def test_an_empty_list_is_told_and_no_failure(home: Path) -> None:
+    """Where there is nothing, stdout is empty, one line on stderr says so, and the code is 0."""
+    for arguments in (["list"], ["list", str(home)]):
+        result = run("inspect", *arguments, home=home)
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert result.stderr == f"acp-proxy: no recordings in {home}\n"
+    result = run("inspect", "list", "--json", home=home)
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
+    """What cannot be read is told on stderr, one line each, and the others are listed."""
+    record_story(home / "good.db")
+    (home / "text.db").write_text("hello")
+    (home / "empty.db").touch()
+    result = run("inspect", "list", home=home)
+    assert result.exit_code == 0
+    assert " good " in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("3 recordings, ")
+    assert result.stderr.splitlines() == [
+        f"acp-proxy: cannot read {home}/empty.db as a recording: it is empty",
+        f"acp-proxy: cannot read {home}/text.db as a recording: it is not a SQLite database",
+    ]
+
+
+def test_a_lost_log_is_told_in_the_list(home: Path) -> None:
+    """A recording that lost its log is listed, with the warning on stderr."""
+    with Scribe(home / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+    scribe.log_path.unlink()
+    result = run("inspect", "list", home=home)
+    assert " recording " in result.stdout.splitlines()[1]
+    assert "is missing: what was not indexed yet is lost" in result.stderr
+
+
+def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
+    """JSON Lines, newest first, broken ones included with their problem."""
+    path = record_story(home / "x.db")
+    (home / "bad.db").write_text("hello")
+    result = run("inspect", "list", "--json", home=home)
+    good, bad = (json.loads(line) for line in result.stdout.splitlines())
+    assert good["recording"]["started_at"] == STARTED_AT
+    del good["recording"]
+    assert good == {
+        "path": str(path),
+        "live": False,
+        "problem": None,
+        "frames": 18,
+        "turns": 1,
+        "size": path.stat().st_size,
+    }
+    assert bad["recording"] is None
+    assert bad["problem"].endswith("it is not a SQLite database")
+    assert result.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["inspect"]])
+def test_alone_it_shows_the_newest_and_what_to_type_next(home: Path, arguments: list[str]) -> None:
+    """`acp-proxy` and `inspect` alone answer "did it work?"."""
+    for number in range(7):
+        record_story(home / f"r{number}.db", wall=(number + 1) * 10**18)
+    lines = run(*arguments, home=home).stdout.splitlines()
+    assert [line.split()[-5] for line in lines[1:6]] == ["r6", "r5", "r4", "r3", "r2"]
+    assert lines[6:] == [
+        "... and 2 more: acp-proxy inspect list",
+        "",
+        "Next: acp-proxy inspect show r6    or    acp-proxy inspect log r6",
+    ]
+
+
+@pytest.mark.parametrize("arguments", [[], ["inspect"]])
+def test_alone_without_recordings_it_says_how_to_begin(home: Path, arguments: list[str]) -> None:
+    """Where nothing is recorded yet, the answer is what to put into the editor's settings."""
+    result = run(*arguments, home=home)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"No recordings yet in {home}.\n")
+    assert "    acp-proxy record --\n" in result.stdout
+    assert result.stderr == ""
+
+
+def test_of_a_running_one_the_next_command_follows(home: Path) -> None:
+    """While the newest one runs, the suggestion is to follow it."""
+    with Scribe(home / "x.db"):
+        assert run(home=home).stdout.endswith("acp-proxy inspect log x --follow\n")
+
+
+def test_the_next_command_means_the_newest(home: Path) -> None:
+    """Of two recordings with one name the suggestion finds the newest, and can be pasted."""
+    record_story(home / "my run.db", id="aaaa", wall=10**18, name="my run")
+    record_story(home / "my run-2.db", id="bbbb", name="my run")
+    last = run(home=home).stdout.splitlines()[-1]
+    assert last == (
+        "Next: acp-proxy inspect show 'my run-2'    or    acp-proxy inspect log 'my run-2'"
+    )
+    assert "(bbbb)" in run("inspect", "show", "my run-2", home=home).stdout
+
+
+def test_where_only_broken_ones_are_it_says_so(home: Path) -> None:
+    """A directory of broken files is not an empty one, and nothing is suggested."""
+    (home / "x.db").write_text("hello")
+    result = run(home=home)
+    assert result.exit_code == 0
+    assert "Next:" not in result.stdout
+    assert "it is not a SQLite database" in result.stderr
+
+
+def test_the_directory_is_the_environments(home: Path, tmp_path: Path) -> None:
+    """Without ACP_PROXY_RECORDINGS it is the user's data directory."""
+    record_story(home / "x.db")
+    data = tmp_path / "data"
+    shutil.copytree(home, data / "acp-proxy")
+    result = run("inspect", "list", XDG_DATA_HOME=str(data), ACP_PROXY_RECORDINGS="")
+    assert result.stdout.endswith(f"in {data}/acp-proxy\n")

@@ -1,0 +1,765 @@
+"""What belongs together: playbooks of frames and the labels they get."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.forms import converter
+from acp_proxy.protocol.correlation import Correlator, State
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.peers import Direction
+from tests.documents import draft
+from tests.transcripts import check, describe, frame
+
+V1 = '"protocolVersion": 1'
+
+
+def outcomes(correlator: Correlator) -> list[str]:
+    """How each exchange of a conversation ended, in order."""
+    exchanges, _ = correlator.drain()
+    return [exchange.outcome for exchange in sorted(exchanges, key=lambda e: e.id)]
+
+
+# Pairing
+
+
+def test_both_peers_number_from_zero() -> None:
+    """The same id open both ways are two exchanges, each answered from the other side."""
+    correlator = check("""
+        -> #0 session/prompt {"sessionId": "s", "prompt": []}
+           session/prompt, exchange 1, session s, turn 1
+        <- #0 fs/read_text_file {"sessionId": "s", "path": "/a"}
+           fs/read_text_file, exchange 2, session s, turn 1
+        -> #0 result {"content": ""}
+           fs/read_text_file, exchange 2, session s, turn 1
+        <- #0 result {"stopReason": "end_turn"}
+           session/prompt, exchange 1, session s, turn 1
+    """)
+    exchanges, _ = correlator.drain()
+    assert [(e.id, e.direction, e.request_seq, e.response_seq) for e in exchanges] == [
+        (1, "to-agent", 1, 4),
+        (2, "to-client", 2, 3),
+    ]
+
+
+def test_answers_come_in_any_order() -> None:
+    """Each answer finds its request by the id, whatever was asked or answered between."""
+    correlator = check("""
+        -> #0 a
+           a, exchange 1
+        -> #1 b
+           b, exchange 2
+        -> #2 c
+           c, exchange 3
+        <- #2 result {}
+           c, exchange 3
+        <- #0 error {"code": -32603, "message": "no"}
+           a, exchange 1
+        <- #1 result null
+           b, exchange 2
+    """)
+    assert outcomes(correlator) == ["error", "result", "result"]
+
+
+def test_an_id_that_is_open_twice_means_the_older_request() -> None:
+    """Of several open requests with one id, answers belong to the oldest first."""
+    check("""
+        -> #1 a
+           a, exchange 1
+        -> #1 b
+           b, exchange 2
+        <- #1 result 1
+           a, exchange 1
+        <- #1 result 2
+           b, exchange 2
+        <- #1 result 3
+           nothing
+    """)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered"), [("7", '"7"'), ("1", "1.0"), ("9007199254740993", "9007199254740992")]
+)
+def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None:
+    """A number and a string, or numbers that a float cannot tell apart, are different ids."""
+    correlator = check(f"""
+        -> #{asked} a
+           a, exchange 1
+        <- #{answered} result 1
+           nothing
+        <- #{asked} result 1
+           a, exchange 1
+    """)
+    assert outcomes(correlator) == ["result"]
+
+
+def test_uuids_and_numbers_do_not_meet() -> None:
+    """An agent that numbers by UUID and a client that counts are open at the same time."""
+    check("""
+        -> #3 a
+           a, exchange 1
+        <- #"c0ffee00-0000-4000-8000-000000000000" b
+           b, exchange 2
+        -> #"c0ffee00-0000-4000-8000-000000000000" result {}
+           b, exchange 2
+        <- #3 result {}
+           a, exchange 1
+    """)
+
+
+def test_an_answer_to_nothing_belongs_to_nothing() -> None:
+    """An answer whose id is not open has no exchange; its own direction does not count."""
+    check("""
+        -> #1 a
+           a, exchange 1
+        -> #1 result {}
+           nothing
+        <- #2 result {}
+           nothing
+        <- #2 result {"sessionId": "s", "terminalId": "t"}
+           session s, terminal t
+    """)
+
+
+def test_an_error_without_an_id_answers_nothing() -> None:
+    """Some agents refuse a line that is no JSON with an error of id null, or of none."""
+    correlator = check("""
+        -> #1 a
+           a, exchange 1
+        -> {"id": 2, "method"
+           nothing
+        <- #null error {"code": -32700, "message": "Parse error"}
+           nothing
+        <- error {"code": -32700, "message": "Parse error"}
+           nothing
+    """)
+    assert outcomes(correlator) == ["unanswered"]
+
+
+def test_a_request_of_id_null_is_answered_with_null() -> None:
+    """A null id is bad form and still an id."""
+    check("""
+        -> #null a
+           a, exchange 1
+        <- #null result {}
+           a, exchange 1
+    """)
+
+
+def test_a_request_may_lack_params() -> None:
+    """Nothing but the method and the id is needed for an exchange."""
+    check("""
+        -> #0 _x/ping
+           _x/ping, exchange 1
+        <- #0 result null
+           _x/ping, exchange 1
+    """)
+
+
+def test_latency_is_from_request_to_answer() -> None:
+    """An exchange knows when it was asked and how long that took."""
+    correlator = Correlator()
+    correlator.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
+    correlator.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
+    ((exchange,), _) = correlator.drain()
+    assert (exchange.request_ns, exchange.latency_ns) == (1000, 3500)
+    assert (exchange.request_seq, exchange.response_seq) == (5, 9)
+
+
+def test_open_requests_are_listed_oldest_first() -> None:
+    """What waits for an answer can be asked for by direction."""
+    correlator = check("""
+        -> #9 a
+           a, exchange 1
+        <- #0 b
+           b, exchange 2
+        -> #1 c
+           c, exchange 3
+        -> #9 d
+           d, exchange 4
+        <- #9 result 1
+           a, exchange 1
+    """)
+    assert [e.method for e in correlator.open_requests(Direction.TO_AGENT)] == ["c", "d"]
+    assert [e.method for e in correlator.open_requests(Direction.TO_CLIENT)] == ["b"]
+
+
+@pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
+def test_what_is_no_message_has_no_labels(kind: Kind) -> None:
+    """A line that says nothing belongs to nothing and changes nothing."""
+    correlator = Correlator()
+    labels = correlator.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
+    assert describe(labels) == "nothing"
+    assert correlator.state == State()
+
+
+def test_drain_hands_over_what_changed_since() -> None:
+    """What was handed over comes again only when it has changed."""
+    correlator = check("""
+        -> #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s, turn 1
+        -> #2 a
+           a, exchange 2
+    """)
+    exchanges, turns = correlator.drain()
+    assert ([e.id for e in exchanges], [t.id for t in turns]) == ([1, 2], [1])
+    assert correlator.drain() == ([], [])
+    correlator.feed(3, 3, Direction.TO_CLIENT, read(frame("#2 result 1")))
+    exchanges, turns = correlator.drain()
+    assert ([e.id for e in exchanges], turns) == ([2], [])
+
+
+# Cancelling
+
+
+def test_a_cancelled_request() -> None:
+    """``$/cancel_request`` belongs to the exchange that it names, whose error then says so."""
+    correlator = check("""
+        -> #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s, turn 1
+        <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
+           session/request_permission, exchange 2, session s, turn 1, tool_call c
+        <- $/cancel_request {"requestId": 1}
+           $/cancel_request, exchange 2, session s, turn 1, tool_call c
+        -> #1 error {"code": -32603, "message": "stopped"}
+           session/request_permission, exchange 2, session s, turn 1, tool_call c
+        -> $/cancel_request {"requestId": 1}
+           $/cancel_request, exchange 1, session s, turn 1
+        <- #1 result {"stopReason": "cancelled"}
+           session/prompt, exchange 1, session s, turn 1
+    """)
+    assert outcomes(correlator) == ["result", "cancelled"]
+
+
+def test_cancelling_nothing_belongs_to_nothing() -> None:
+    """A ``$/cancel_request`` for an id that is not open, or for none, has no exchange."""
+    check("""
+        -> #1 a
+           a, exchange 1
+        -> $/cancel_request {"requestId": "1"}
+           $/cancel_request
+        <- $/cancel_request {"requestId": 1}
+           $/cancel_request
+        -> $/cancel_request {}
+           $/cancel_request
+        -> $/cancel_request
+           $/cancel_request
+    """)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "code", "outcome"),
+    [
+        ("v1", -32800, "cancelled"),
+        ("v2", -32800, "cancelled"),
+        ("draft-1.0", -32800, "cancelled"),
+        ("draft-1.0", -32003, "cancelled"),
+        ("v1", -32003, "error"),
+        ("v1", -32000, "error"),
+    ],
+)
+def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None:
+    """-32800 says cancelled in every dialect, -32003 only in the draft."""
+    correlator = check(
+        f"""
+        -> #1 a
+           a, exchange 1
+        <- #1 error {{"code": {code}, "message": ""}}
+           a, exchange 1
+        """,
+        dialect,
+    )
+    assert outcomes(correlator) == [outcome]
+
+
+# Sessions and turns
+
+
+def test_session_new_is_named_by_its_answer() -> None:
+    """The session that an answer names is that of its exchange, though the request had none."""
+    correlator = check("""
+        -> #1 session/new {"cwd": "/", "mcpServers": []}
+           session/new, exchange 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
+           session/update, session s
+        <- #1 result {"sessionId": "s", "modes": null}
+           session/new, exchange 1, session s
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
+           session/update, session s
+    """)
+    ((exchange,), turns) = correlator.drain()
+    assert exchange.session == "s"
+    assert turns == []
+
+
+def test_a_turn_lasts_from_prompt_to_answer() -> None:
+    """What the session says and is told meanwhile is of the turn; what comes after is not."""
+    correlator = check("""
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
+           session/update, session s
+        -> #2 session/prompt {"sessionId": "s", "prompt": []}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message_chunk"}}
+           session/update, session s, turn 1
+        -> session/cancel {"sessionId": "s"}
+           session/cancel, session s, turn 1
+        <- #2 result {"stopReason": "cancelled"}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "session_info_update"}}
+           session/update, session s
+        -> #3 session/set_mode {"sessionId": "s", "modeId": "ask"}
+           session/set_mode, exchange 2, session s
+    """)
+    _, (turn,) = correlator.drain()
+    assert (turn.prompt_seq, turn.end_seq, turn.stop_reason) == (2, 5, "cancelled")
+    assert (turn.updates, turn.tool_calls, turn.duration_ns) == (1, 0, 3000)
+
+
+def test_a_turn_counts_updates_and_distinct_tool_calls() -> None:
+    """Updates of a tool call that is known already do not make it two."""
+    call = '{"sessionId": "s", "update": {"sessionUpdate": "%s", "toolCallId": "%s"}}'
+    first, again = call % ("tool_call", "a"), call % ("tool_call_update", "a")
+    second = call % ("tool_call_update", "b")
+    correlator = check(f"""
+        -> #1 session/prompt {{"sessionId": "s"}}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {first}
+           session/update, session s, turn 1, tool_call a
+        <- session/update {again}
+           session/update, session s, turn 1, tool_call a
+        <- session/update {second}
+           session/update, session s, turn 1, tool_call b
+        <- session/update {{"sessionId": "s", "update": {{"sessionUpdate": "plan"}}}}
+           session/update, session s, turn 1
+        <- #1 result {{"stopReason": "end_turn"}}
+           session/prompt, exchange 1, session s, turn 1
+    """)
+    _, (turn,) = correlator.drain()
+    assert (turn.updates, turn.tool_calls) == (4, 2)
+
+
+def test_sessions_are_interleaved() -> None:
+    """Two sessions of one connection have a turn each, at the same time."""
+    correlator = check("""
+        -> #1 session/prompt {"sessionId": "a"}
+           session/prompt, exchange 1, session a, turn 1
+        -> #2 session/prompt {"sessionId": "b"}
+           session/prompt, exchange 2, session b, turn 2
+        <- session/update {"sessionId": "b", "update": {"sessionUpdate": "plan"}}
+           session/update, session b, turn 2
+        <- session/update {"sessionId": "a", "update": {"sessionUpdate": "plan"}}
+           session/update, session a, turn 1
+        <- #1 result {"stopReason": "end_turn"}
+           session/prompt, exchange 1, session a, turn 1
+        <- session/update {"sessionId": "b", "update": {"sessionUpdate": "plan"}}
+           session/update, session b, turn 2
+        <- session/update {"sessionId": "a", "update": {"sessionUpdate": "plan"}}
+           session/update, session a
+        <- #2 result {"stopReason": "refusal"}
+           session/prompt, exchange 2, session b, turn 2
+    """)
+    _, turns = correlator.drain()
+    assert [(t.session, t.updates, t.stop_reason) for t in turns] == [
+        ("a", 1, "end_turn"),
+        ("b", 2, "refusal"),
+    ]
+
+
+def test_a_second_prompt_in_one_session_waits_for_the_first() -> None:
+    """Of two open turns of a session, what comes belongs to the older."""
+    check("""
+        -> #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s, turn 1
+        -> #2 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 2, session s, turn 2
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
+           session/update, session s, turn 1
+        <- #1 result {"stopReason": "end_turn"}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
+           session/update, session s, turn 2
+        <- #2 result {"stopReason": "end_turn"}
+           session/prompt, exchange 2, session s, turn 2
+    """)
+
+
+def test_history_is_no_turn() -> None:
+    """What ``session/load`` streams before its answer belongs to the session and to no turn."""
+    correlator = check("""
+        -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
+           session/load, exchange 1, session s
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "user_message_chunk"}}
+           session/update, session s
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message_chunk"}}
+           session/update, session s
+        <- #1 result null
+           session/load, exchange 1, session s
+    """)
+    assert correlator.drain()[1] == []
+
+
+def test_an_error_ends_the_turn() -> None:
+    """A prompt that fails has no stop reason, and its turn is over."""
+    correlator = check("""
+        -> #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s, turn 1
+        <- #1 error {"code": 400, "message": "overloaded"}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
+           session/update, session s
+    """)
+    _, (turn,) = correlator.drain()
+    assert (turn.end_seq, turn.stop_reason) == (2, None)
+
+
+def test_a_prompt_of_the_agent_is_no_turn() -> None:
+    """Only what the client prompts is a turn."""
+    check("""
+        <- #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s
+        -> #1 result {"stopReason": "end_turn"}
+           session/prompt, exchange 1, session s
+    """)
+
+
+def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
+    """A prompt that names no session begins and ends a turn like any other."""
+    correlator = check("""
+        -> #1 session/prompt {}
+           session/prompt, exchange 1, turn 1
+        <- session/update {"update": {"sessionUpdate": "plan"}}
+           session/update
+        <- #1 result {"stopReason": "end_turn"}
+           session/prompt, exchange 1, turn 1
+    """)
+    _, (turn,) = correlator.drain()
+    assert (turn.session, turn.end_seq) == (None, 3)
+
+
+# Tool calls and terminals
+
+
+def test_the_answer_to_a_permission_has_its_tool_call() -> None:
+    """The choice belongs to the call that was asked about, though the answer does not name it."""
+    check("""
+        <- #0 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
+           session/request_permission, exchange 1, session s, tool_call c
+        -> #0 result {"outcome": {"outcome": "selected", "optionId": "allow"}}
+           session/request_permission, exchange 1, session s, tool_call c
+    """)
+
+
+def test_terminals_are_followed() -> None:
+    """A terminal is named by the answer that creates it, and by every request after that."""
+    check("""
+        <- #5 terminal/create {"sessionId": "s", "command": "npm"}
+           terminal/create, exchange 1, session s
+        -> #5 result {"terminalId": "t"}
+           terminal/create, exchange 1, session s, terminal t
+        <- #6 terminal/output {"sessionId": "s", "terminalId": "t"}
+           terminal/output, exchange 2, session s, terminal t
+        -> #6 result {"output": "", "truncated": false}
+           terminal/output, exchange 2, session s, terminal t
+    """)
+
+
+# v2 and the draft
+
+
+def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
+    """In v2 the answer to a prompt only accepts it; ``state_update`` to idle ends the turn."""
+    state = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": %s}}'
+    correlator = check(
+        f"""
+        -> #1 session/prompt {{"sessionId": "s"}}
+           session/prompt, exchange 1, session s, turn 1
+        <- #1 result {{}}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {state % '"running"'}
+           session/update, session s, turn 1
+        <- session/update {state % '"requires_action"'}
+           session/update, session s, turn 1
+        <- session/update {state % '"idle", "stopReason": "end_turn"'}
+           session/update, session s, turn 1
+        <- session/update {state % '"idle"'}
+           session/update, session s
+        """,
+        "v2",
+    )
+    _, (turn,) = correlator.drain()
+    assert (turn.end_seq, turn.stop_reason, turn.updates) == (5, "end_turn", 3)
+
+
+def test_v2_may_be_idle_before_it_accepts() -> None:
+    """A turn that has ended is not ended again by the answer to its prompt."""
+    idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
+    correlator = check(
+        f"""
+        -> #1 session/prompt {{"sessionId": "s"}}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {{"sessionId": "s", {idle}}}
+           session/update, session s, turn 1
+        <- #1 result {{}}
+           session/prompt, exchange 1, session s, turn 1
+        """,
+        "v2",
+    )
+    assert correlator.drain()[1][0].end_seq == 2
+
+
+def test_v2_errors_end_the_turn() -> None:
+    """A prompt that v2 does not accept was never run."""
+    correlator = check(
+        """
+        -> #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s, turn 1
+        <- #1 error {"code": -32602, "message": ""}
+           session/prompt, exchange 1, session s, turn 1
+        """,
+        "v2",
+    )
+    assert correlator.drain()[1][0].end_seq == 2
+
+
+def test_v2_permissions_name_the_call_in_their_subject() -> None:
+    """The subject of a permission may be a tool call, as v2 writes it."""
+    check(
+        """
+        <- #1 session/request_permission {"sessionId": "s", "subject": {"toolCallId": "c"}}
+           session/request_permission, exchange 1, session s, tool_call c
+        """,
+        "v2",
+    )
+
+
+def test_the_draft_reads_files_in_the_one_open_turn() -> None:
+    """Where the draft names no session, the only turn that is open is meant, and else none."""
+    correlator = check(
+        """
+        <- #1 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 1
+        -> #1 session/prompt {"sessionId": "a", "content": []}
+           session/prompt, exchange 2, session a, turn 1
+        <- #2 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 3, session a, turn 1
+        <- #3 terminal/create {"command": "npm"}
+           terminal/create, exchange 4, session a, turn 1
+        <- #4 _x/read {"path": "/a"}
+           _x/read, exchange 5
+        -> #2 session/prompt {"sessionId": "b", "content": []}
+           session/prompt, exchange 6, session b, turn 2
+        <- #5 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 7
+        -> #2 result {"content": "", "encoding": "utf-8"}
+           fs/read_text_file, exchange 3, session a, turn 1
+        """,
+        "draft-1.0",
+    )
+    assert correlator.open_requests(Direction.TO_CLIENT)[1].session == "a"
+
+
+def test_v1_files_without_a_session_have_none() -> None:
+    """Only the draft leaves the session out; elsewhere it is not guessed."""
+    check(
+        """
+        -> #1 session/prompt {"sessionId": "a", "prompt": []}
+           session/prompt, exchange 1, session a, turn 1
+        <- #2 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 2
+        """,
+        "v1",
+    )
+
+
+def test_the_draft_shows_a_whole_conversation() -> None:
+    """Appendices A.1 and A.2 of the draft are one conversation, and each frame has its place."""
+    correlator = Correlator()
+    examples = [e for e in draft() if "> A.1 " in e.source or "> A.2 " in e.source]
+    got = [
+        describe(correlator.feed(seq, seq, example.direction, read(example.raw)))
+        for seq, example in enumerate(examples, 1)
+    ]
+    session, turn = "session sess_a1b2c3d4", "session sess_a1b2c3d4, turn 1"
+    assert got == [
+        "initialize, exchange 1",
+        "initialize, exchange 1",
+        "session/new, exchange 2",
+        f"session/new, exchange 2, {session}",
+        f"session/prompt, exchange 3, {turn}",
+        f"session/update, {turn}",
+        f"session/update, {turn}, tool_call tc_001",
+        f"fs/read_text_file, exchange 4, {turn}",
+        f"fs/read_text_file, exchange 4, {turn}",
+        f"session/update, {turn}, tool_call tc_001",
+        f"session/update, {turn}",
+        f"session/update, {turn}, tool_call tc_002",
+        f"session/request_permission, exchange 5, {turn}, tool_call tc_002",
+        f"session/request_permission, exchange 5, {turn}, tool_call tc_002",
+        f"fs/write_text_file, exchange 6, {turn}",
+        f"fs/write_text_file, exchange 6, {turn}",
+        f"session/update, {turn}, tool_call tc_002",
+        f"session/update, {turn}",
+        f"session/prompt, exchange 3, {turn}",
+    ]
+    exchanges, (prompt,) = correlator.drain()
+    assert {exchange.outcome for exchange in exchanges} == {"result"}
+    assert (prompt.updates, prompt.tool_calls, prompt.stop_reason) == (7, 2, "end_turn")
+    assert correlator.dialect == "draft-1.0"
+    assert correlator.state.handshake.client_name == "VS Code"
+    assert correlator.state.handshake.agent_name == "Claude Agent"
+
+
+# The handshake
+
+
+def test_the_handshake_tells_who_talks() -> None:
+    """Names, versions and the dialect are known once initialize is answered."""
+    correlator = check(f"""
+        -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
+           initialize, exchange 1
+        <- #0 result {{{V1}, "agentInfo": {{"name": "gemini", "version": "9"}}}}
+           initialize, exchange 1
+    """)
+    handshake = correlator.state.handshake
+    assert (handshake.client_name, handshake.client_version) == ("zed", "0.1")
+    assert (handshake.agent_name, handshake.agent_version) == ("gemini", "9")
+    assert handshake.protocol_version == "1"
+    assert (handshake.dialect, correlator.dialect) == ("v1", "v1")
+    assert handshake.dialect_reason is not None
+
+
+def test_the_result_outweighs_the_params() -> None:
+    """A v2 client that is answered with version 1 speaks v1 from then on."""
+    correlator = check("""
+        -> #0 initialize {"protocolVersion": 2, "info": {"name": "c"}, "capabilities": {}}
+           initialize, exchange 1
+        <- #0 result {"protocolVersion": 1}
+           initialize, exchange 1
+    """)
+    assert correlator.dialect == "v1"
+    assert correlator.state.handshake.client_name == "c"
+
+
+def test_a_failed_initialize_tells_nothing_of_the_agent() -> None:
+    """An error is no handshake; what the request said remains."""
+    correlator = check(f"""
+        -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
+           initialize, exchange 1
+        <- #0 error {{"code": -32603, "message": ""}}
+           initialize, exchange 1
+    """)
+    assert correlator.dialect == "v1"
+    assert not correlator.state.settled
+
+
+@pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])
+def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
+    """A connection may begin with the initialize of a proxy, which has the same params."""
+    correlator = check(f"""
+        -> #0 {method} {{{V1}, "clientCapabilities": {{}}, "clientInfo": {{"name": "c"}}}}
+           {method}, exchange 1
+        <- #0 result {{{V1}, "agentCapabilities": {{}}, "agentInfo": {{"name": "a"}}}}
+           {method}, exchange 1
+    """)
+    handshake = correlator.state.handshake
+    assert (handshake.dialect, handshake.client_name, handshake.agent_name) == ("v1", "c", "a")
+
+
+def test_a_later_frame_tells_where_no_initialize_was_seen() -> None:
+    """A recording that begins in the middle of a connection learns its dialect on the way."""
+    correlator = check("""
+        <- #1 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 1
+        -> #1 session/prompt {"sessionId": "s", "content": []}
+           session/prompt, exchange 2, session s, turn 1
+        <- #2 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 3, session s, turn 1
+    """)
+    assert correlator.dialect == "draft-1.0"
+
+
+def test_an_empty_answer_to_a_prompt_tells_v2_and_ends_no_turn() -> None:
+    """Where nothing else told, the answer itself says that it only accepts."""
+    correlator = check("""
+        -> #1 session/prompt {"sessionId": "s", "prompt": []}
+           session/prompt, exchange 1, session s, turn 1
+        <- #1 result {}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan_update"}}
+           session/update, session s, turn 1
+    """)
+    assert correlator.dialect == "v2"
+
+
+def test_a_later_frame_does_not_outweigh_initialize() -> None:
+    """Once an initialize exchange has told the dialect, no frame changes it."""
+    correlator = check(f"""
+        -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
+           initialize, exchange 1
+        <- #0 result {{{V1}, "agentCapabilities": {{}}}}
+           initialize, exchange 1
+        -> #1 auth/login {{"methodId": "x"}}
+           auth/login, exchange 2
+    """)
+    assert correlator.dialect == "v1"
+
+
+def test_a_forced_dialect_stays() -> None:
+    """What the user says is the dialect is not judged again, not even after a reload."""
+    correlator = check(
+        f"""
+        -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
+           initialize, exchange 1
+        <- #0 result {{{V1}, "agentCapabilities": {{}}}}
+           initialize, exchange 1
+        """,
+        "draft-1.0",
+    )
+    assert correlator.dialect == "draft-1.0"
+    assert correlator.state.handshake.dialect_reason == "forced by --dialect"
+    again = Correlator(converter.loads(converter.dumps(correlator.state), State))
+    again.feed(3, 3, Direction.TO_AGENT, read(frame("#1 auth/login")))
+    assert again.dialect == "draft-1.0"
+
+
+def test_a_strange_handshake_can_be_stored() -> None:
+    """Names that are no text, lone surrogates and any depth of params do no harm."""
+    deep = '{"name":' * 900 + "1" + "}" * 900
+    info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
+    asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'
+    correlator = Correlator()
+    correlator.feed(1, 1, Direction.TO_AGENT, read(frame(asked)))
+    answer = '#0 result {"protocolVersion": [1], "agentInfo": [], "info": {"name": "a"}}'
+    correlator.feed(2, 2, Direction.TO_CLIENT, read(frame(answer)))
+    handshake = correlator.state.handshake
+    assert (handshake.client_name, handshake.client_version) == ("\\ud800", None)
+    assert (handshake.agent_name, handshake.protocol_version) == ("a", None)
+    assert converter.loads(converter.dumps(correlator.state), State) == correlator.state
+
+
+# Batches
+
+
+def test_a_batch_bears_what_its_members_share() -> None:
+    """Each member has its exchange; the frame has the labels that all of them have."""
+    correlator = check("""
+        -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
+           exchange 1, session s, turn 1
+        <- [{"id": 1, "method": "a", "params": {"sessionId": "s"}}, {"id": 2, "method": "b"}]
+           nothing
+        -> [{"id": 2, "result": {}}, {"id": 1, "error": {"code": -32800}}]
+           nothing
+        <- [{"method": "session/update", "params": {"sessionId": "s"}}, {"method": "x"}, 1]
+           nothing
+        <- [{"method": "x", "params": {"sessionId": "s"}}, {"id": 1, "result": {"stopReason": ""}}]
+           session s, turn 1
+        <- []
+           nothing
+    """)
+    exchanges, (turn,) = correlator.drain()
+    assert [(e.id, e.request_seq, e.response_seq, e.outcome) for e in exchanges] == [
+        (1, 1, 5, "result"),
+        (2, 2, 3, "cancelled"),
+        (3, 2, 3, "result"),
+    ]
+    assert (turn.updates, turn.end_seq) == (1, 5)

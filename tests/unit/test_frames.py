@@ -1,0 +1,117 @@
+"""The JSON of a frame and of an event is valid, documented, and leaves the message alone."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.inspection.frames import EventView, FrameView
+from acp_proxy.store.reader import RecordingReader
+from tests.scribe import Scribe, record_story
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def views(tmp_path: Path, *lines: bytes) -> list[FrameView]:
+    """Records lines of the agent, and returns their views."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        for line in lines:
+            scribe.chunk(2, line)
+        scribe.end()
+    with RecordingReader(scribe.path) as reader:
+        return [FrameView.of(row) for row in reader.frames()]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        b'{"jsonrpc":"2.0","method":"a","params":{"n":1.0,"m":1e2,"k":12345678901234567890123}}',
+        b'{ "jsonrpc" : "2.0" , "id" : 1 , "result" : null }',
+        '{"jsonrpc":"2.0","id":"é","method":"\\u00e9 \\ud83d\\ude00 你好","params":[]}'.encode(),
+        b'{"jsonrpc":"2.0","id":1,"method":"a","id":2}',
+        b'[{"jsonrpc":"2.0","method":"a"},{"jsonrpc":"2.0","method":"b"}]',
+        b"\t" + b'{"jsonrpc":"2.0","method":"a"}' + b"  ",
+    ],
+)
+def test_a_message_stands_in_its_line_unchanged(tmp_path: Path, message: bytes) -> None:
+    """The very bytes of a message are the value of `message`: spaces, numbers and escapes too."""
+    (view,) = views(tmp_path, message + b"\n")
+    assert view.json().encode().endswith(b',"message":' + message + b"}")
+    assert json.loads(view.json())["message"] == json.loads(message)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"not json", "not json"),
+        (b"", ""),
+        (b'{"a":1}', '{"a":1}'),
+        ("né\x1b[2J".encode(), "né\x1b[2J"),
+        (b'{"jsonrpc":"2.0",\r"method":"a"}', '{"jsonrpc":"2.0",\r"method":"a"}'),
+        (b'{"jsonrpc":"2.0","method":"\\ud800"}', '{"jsonrpc":"2.0","method":"\\ud800"}'),
+    ],
+)
+def test_a_line_that_is_no_message_stands_as_text(tmp_path: Path, raw: bytes, text: str) -> None:
+    """What is no message, or JSON that not every parser accepts, is the value of `text`."""
+    (view,) = views(tmp_path, raw + b"\n")
+    assert json.loads(view.json())["text"] == text
+    assert "\n" not in view.json()
+    assert "\r" not in view.json()
+
+
+@pytest.mark.parametrize("size", [10, 3 << 20])
+def test_a_line_that_is_no_text_stands_as_base64(tmp_path: Path, size: int) -> None:
+    """What is not UTF-8 is the value of `base64`, even where it is too large to be read whole."""
+    raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":"' + b"y" * size + b"\xff" + b'"}}'
+    (view,) = views(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
+    assert base64.b64decode(json.loads(view.json())["base64"]) == raw
+
+
+def test_a_large_line_that_is_no_json_stands_as_text(tmp_path: Path) -> None:
+    """A line whose edges look like a message and whose middle does not is text."""
+    raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
+    (view,) = views(tmp_path, raw + b"\n")
+    assert json.loads(view.json())["text"] == raw.decode()
+
+
+def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
+    """Each line of the timeline is an object with `message`, `text`, `base64` or `event`."""
+    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+        lines = [json.loads(FrameView.of(row).json()) for row in reader.frames()]
+        events = [EventView.of(row).json() for row in reader.query("SELECT * FROM events")]
+    for line in lines:
+        assert len({"message", "text", "base64"} & line.keys()) == 1
+        assert "raw" not in line
+    assert [json.loads(event)["event"] for event in events] == [
+        "start",
+        "eof",
+        "eof",
+        "eof",
+        "exit",
+    ]
+
+
+@pytest.mark.parametrize("data", [{"name": "\udcff"}, {"é": ["你好", 1]}, {"\udcad": "x"}])
+def test_an_event_is_valid_whatever_it_names(data: dict[str, Any]) -> None:
+    """The bytes of a path that are no text can still be written and read."""
+    view = EventView.of({"seq": 1, "t_ns": 2, "kind": "note", "data": json.dumps(data)})
+    assert json.loads(view.json().encode()) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
+
+
+def test_a_frame_in_full_is_indented(tmp_path: Path) -> None:
+    """A message for a person is indented, with its characters as they are; other lines are text."""
+    raw = '{"a":{"b":"é你"}}\n'.encode()
+    message, text = views(tmp_path, raw, b"\x1b[2J\xff\n")
+    assert message.pretty() == '{\n  "a": {\n    "b": "é你"\n  }\n}'
+    assert text.pretty() == "\\x1b[2J\\xff"
+
+
+def test_nesting_without_end_is_no_traceback(tmp_path: Path) -> None:
+    """A message nested a hundred thousand deep is printed one way or another."""
+    (view,) = views(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
+    assert view.json()
+    assert view.pretty()

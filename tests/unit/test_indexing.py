@@ -1,0 +1,85 @@
+"""The indexer's timing: it lets go of a backlog when the conversation is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+
+from acp_proxy.capture.log import CLOSE, START, TO_AGENT, CaptureLog
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.runtime import indexing
+from acp_proxy.runtime.indexing import Indexing
+from acp_proxy.store.indexer import Indexer
+from acp_proxy.store.reader import RecordingReader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINE = b'{"jsonrpc":"2.0","method":"m"}\n'
+PROMPT = b'{"jsonrpc":"2.0","id":0,"method":"session/prompt"}\n'
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> CaptureLog:
+    """The log of a conversation in progress."""
+    log = CaptureLog.create(str(tmp_path / "talk.db.log"))
+    log.event(START, {"id": "1", "name": "talk", "origin": 0, "wall": 0})
+    return log
+
+
+async def test_a_backlog_is_left_when_the_talk_is_over(
+    log: CaptureLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that works on a backlog stops after the batch in which it is cancelled."""
+    steps: list[Indexer] = []
+    log.append(TO_AGENT, 1, LINE)
+
+    def endless_step(indexer: Indexer) -> int:
+        """Pretends that there is ever more to do, and ends the conversation in the third batch."""
+        steps.append(indexer)
+        assert len(steps) <= 3, "expected nothing more to be indexed"
+        if len(steps) == 3:
+            trio.from_thread.run_sync(nursery.cancel_scope.cancel)
+        return 1
+
+    monkeypatch.setattr(Indexer, "step", endless_step)
+    monkeypatch.setattr(indexing, "QUIET", 0.0)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(Indexing(log, fsync=False).run)
+    assert len(steps) == 3
+
+
+def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
+    """What stands without a newline when the recording is closed becomes a frame."""
+    log.append(TO_AGENT, 1, LINE + b"half a l")
+    log.event(CLOSE, {"reason": "the agent exited"})
+    it = Indexing(log, fsync=False)
+    it.finish()
+    with RecordingReader(it.path) as reader:
+        frames = [(bytes(f["raw"]), f["newline"]) for f in reader.frames()]
+        assert frames == [(LINE[:-1], "\n"), (b"half a l", "")]
+        assert reader.recording.state == "complete"
+
+
+def test_a_log_that_cannot_be_finished_in_time_stays(
+    log: CaptureLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is not indexed when the time is up is left to the next reader, who misses nothing."""
+    log.append(TO_AGENT, 1, LINE * 10)
+    log.event(CLOSE, {"reason": "the agent exited"})
+    monkeypatch.setattr(indexing, "LAST", -1.0)
+    it = Indexing(log, fsync=False)
+    it.finish()
+    assert (it.path.parent / "talk.db.log").exists()
+    with RecordingReader(it.path) as reader:
+        assert sum(1 for _ in reader.frames()) == 10
+
+
+async def test_an_open_request_is_known(log: CaptureLog) -> None:
+    """Where nothing is indexed yet, the log itself tells whether a request is open."""
+    log.append(TO_AGENT, 1, PROMPT)
+    is_open = Indexing(log, fsync=False).is_open_request
+    assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True
+    assert await trio.to_thread.run_sync(is_open, Direction.TO_CLIENT) is False

@@ -1,0 +1,623 @@
+"""A reader sees all that was logged, once: while it is recorded, after a crash, and later."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import random
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.capture import log as capture_log
+from acp_proxy.capture.log import TO_CLIENT, CaptureLog
+from acp_proxy.errors import (
+    DamagedRecording,
+    NewerRecording,
+    NotARecording,
+    UnreadableRecording,
+)
+from acp_proxy.runtime import indexing
+from acp_proxy.store import database
+from acp_proxy.store import reader as reader_module
+from acp_proxy.store.indexer import Indexer
+from acp_proxy.store.log_reader import LogReader
+from acp_proxy.store.reader import RecordingReader
+from tests.scribe import (
+    Scribe,
+    base_record,
+    handshake,
+    line,
+    notification,
+    record_story,
+    tell_story,
+    text,
+    update,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TABLES = ("recording", "frames", "events", "exchanges", "turns")
+
+
+def everything(reader: RecordingReader) -> dict[str, list[dict[str, Any]]]:
+    """Returns all rows of all tables."""
+    assert reader.recording
+    assert list(reader.frames()) == list(reader.query("SELECT * FROM frames ORDER BY seq"))
+    return {name: list(reader.query(f"SELECT * FROM {name} ORDER BY 1")) for name in TABLES}
+
+
+def read(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Opens a recording and returns all rows of all tables."""
+    with RecordingReader(path) as reader:
+        return everything(reader)
+
+
+def texts(reader: RecordingReader, after: int = 0) -> list[bytes]:
+    """Returns the frames beyond a number."""
+    return [bytes(frame["raw"]) for frame in reader.frames(after)]
+
+
+def chunk(number: int) -> bytes:
+    """A streamed chunk with a number in it."""
+    return line(update("s-1", "agent_message_chunk", content=text(f"chunk {number}")))
+
+
+# While it is being recorded
+
+
+def test_a_running_recording_is_live(tmp_path: Path) -> None:
+    """As long as its recorder lives, a recording is live and its state is `recording`."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        with RecordingReader(scribe.path) as reader:
+            assert reader.live
+            assert reader.recording.state == "recording"
+            assert reader.recording.agent_name == "ag"
+            assert reader.warning is None
+        assert not scribe.path.exists()
+        assert scribe.log_path.exists()
+
+
+def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
+    """Each frame is there as soon as it is in the log, whether or not anything is indexed."""
+    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
+        for number in range(5):
+            scribe.to_client(chunk(number))
+            reader.refresh()
+            assert texts(reader)[-1] + b"\n" == chunk(number)
+            assert len(texts(reader)) == number + 1
+
+
+def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
+    """What has no end yet is not shown, and is shown once when its end has come."""
+    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
+        scribe.chunk(TO_CLIENT, chunk(1)[:20])
+        reader.refresh()
+        assert texts(reader) == []
+        scribe.chunk(TO_CLIENT, chunk(1)[20:] + chunk(2)[:5])
+        reader.refresh()
+        assert texts(reader) == [chunk(1)[:-1]]
+
+
+def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
+    """A reader that meets half a record at the end of the log sees it when it is whole."""
+    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
+        before = scribe.log_path.read_bytes()
+        scribe.to_client(chunk(1))
+        whole = scribe.log_path.read_bytes()
+        with scribe.log_path.open("r+b") as file:
+            for size in (len(before) + 3, len(before) + 25, len(whole) - 1):
+                file.truncate(size)
+                reader.refresh()
+                assert texts(reader) == []
+                file.seek(size)
+                file.write(whole[size:])
+                file.flush()
+        reader.refresh()
+        assert texts(reader) == [chunk(1)[:-1]]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nothing_is_doubled_or_lost_whatever_the_indexer_does(tmp_path: Path, seed: int) -> None:
+    """A follower gets each frame once while rows are made and the log is emptied meanwhile."""
+    chance = random.Random(seed)
+    seen: list[int] = []
+    said = 0
+    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
+
+        def say() -> None:
+            nonlocal said
+            for _ in range(chance.randrange(1, 4)):
+                said += 1
+                scribe.to_client(chunk(said))
+
+        def look() -> None:
+            reader.refresh()
+            rows = [*reader.frames(seen[-1] if seen else 0)]
+            seen.extend(row["seq"] for row in rows)
+
+        def trim() -> None:
+            scribe.index()
+            scribe.trim()
+
+        for _ in range(60):
+            chance.choice([say, say, look, look, scribe.index, trim])()
+        scribe.close()
+        scribe.finish()
+        scribe.leave()
+        look()
+        assert not reader.live
+        assert seen == list(range(2, 2 + said))
+        assert texts(reader) == [chunk(n)[:-1] for n in range(1, said + 1)]
+
+
+def test_a_follower_survives_the_trimming_of_the_log(tmp_path: Path) -> None:
+    """Frames before, in and after a log that is emptied at `TRIM` bytes are each seen once."""
+    path = tmp_path / "x.db"
+    log = CaptureLog.create(f"{path}.log")
+    log.event(capture_log.START, {"id": "1", "name": "x", "wall": 1, "origin": 1, "arg": ["a"]})
+    seen: list[int] = []
+    total = 0
+    connection = database.create(path)
+    indexer = Indexer(connection, LogReader(log.fd))
+    with contextlib.closing(connection), RecordingReader(path) as reader:
+        for round_ in range(3):
+            while log.physical_size < indexing.TRIM:
+                log.append(TO_CLIENT, log.size, line(notification("fill", text="x" * 9000)))
+                total += 1
+                if total % 40 == 7:
+                    indexer.step()
+                if total % 25 == 0:
+                    reader.refresh()
+                    seen += [row["seq"] for row in reader.frames(seen[-1] if seen else 0)]
+            while indexer.step():
+                pass
+            assert log.trim(indexer.memory.offset)
+            indexer.log.rebase()
+            assert log.physical_size < 100
+            reader.refresh()
+            seen += [row["seq"] for row in reader.frames(seen[-1] if seen else 0)]
+            assert seen == list(range(2, 2 + total)), f"round {round_}"
+            assert reader.live
+    os.close(log.fd)
+
+
+def test_an_indexed_frame_keeps_its_number_and_its_labels(tmp_path: Path) -> None:
+    """A frame is the same row whether the reader framed it or the recorder indexed it."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+        framed = read(scribe.path)
+        scribe.index()
+        assert read(scribe.path) == framed
+
+
+def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
+    """Requests that are rows are paired with answers that are still in the log."""
+    with Scribe(tmp_path / "a.db") as scribe:
+        tell_story(scribe)
+        whole = read(scribe.path)
+        content = scribe.log_path.read_bytes()
+    for cut in range(400, len(content), 97):
+        path = tmp_path / f"{cut}.db"
+        with Scribe(path, name="a") as scribe:
+            scribe.log_path.write_bytes(content[:cut])
+            scribe.index()
+            with scribe.log_path.open("ab") as file:
+                file.write(content[cut:])
+            assert read(path) == whole, cut
+
+
+def test_the_end_is_noticed(tmp_path: Path) -> None:
+    """When its recorder has finished, a live recording becomes a complete one by refreshing."""
+    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
+        handshake(scribe)
+        scribe.close()
+        reader.refresh()
+        seen = [(reader.live, reader.recording.state)]
+        scribe.finish()
+        scribe.leave()
+        reader.refresh()
+        seen.append((reader.live, reader.recording.state))
+        assert seen == [(True, "complete"), (False, "complete")]
+        assert len(texts(reader)) == 2
+
+
+def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
+    """A follower that kept the recorder from folding its write-ahead log in does so itself."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        with RecordingReader(scribe.path) as reader:
+            scribe.close()
+            scribe.finish()
+            assert Path(f"{scribe.path}-wal").exists()
+            scribe.leave()
+            reader.refresh()
+            assert reader.recording.state == "complete"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
+
+
+def test_refreshing_what_is_finished_is_nothing(tmp_path: Path) -> None:
+    """A recording that is not live stays what it is."""
+    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+        before = everything(reader)
+        reader.refresh()
+        assert everything(reader) == before
+
+
+# After a crash
+
+
+@pytest.mark.parametrize("indexed", [0, 4, 12])
+@pytest.mark.parametrize("closed", [True, False])
+def test_what_a_recorder_left_is_finished_by_the_next_reader(
+    tmp_path: Path, indexed: int, closed: bool
+) -> None:
+    """A log, with or without some rows, becomes one plain file; its state says how it ended."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_in_two_halves(scribe, indexed)
+        if closed:
+            scribe.close()
+    with RecordingReader(scribe.path) as reader:
+        assert not reader.live
+        assert reader.recording.state == ("complete" if closed else "incomplete")
+        assert reader.recording.exit_code == 3
+        found = everything(reader)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
+    reference = read(record_story(tmp_path / "reference.db", name="x"))
+    assert found["frames"] == reference["frames"]
+    assert found["exchanges"] == reference["exchanges"]
+    assert read(scribe.path) == found
+
+
+def test_a_killed_recorders_last_line_is_a_frame(tmp_path: Path) -> None:
+    """What a killed recorder had read of an unfinished line is a frame without a newline."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.chunk(TO_CLIENT, b'{"jsonrpc"')
+    (frame,) = read(scribe.path)["frames"]
+    assert (bytes(frame["raw"]), frame["newline"]) == (b'{"jsonrpc"', "")
+
+
+def test_an_incomplete_recording_says_why_and_when(tmp_path: Path) -> None:
+    """A recording whose recorder died ends with the last thing it logged."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+    with RecordingReader(scribe.path) as reader:
+        recording = reader.recording
+    assert recording.end_reason == "the recorder was killed"
+    assert recording.ended_at == "2025-06-15T15:06:40.002000+00:00"
+
+
+@pytest.mark.parametrize("indexed", [0, 4, 12])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_reader_that_may_not_write_reads_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
+) -> None:
+    """Where the database cannot be finished, all is read from the log, and nothing is touched."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_in_two_halves(scribe, indexed)
+        if closed:
+            scribe.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(reader_module, "finish", refuse)
+        before = scribe.log_path.read_bytes()
+        with RecordingReader(scribe.path) as reader:
+            assert not reader.live
+            found = everything(reader)
+            assert reader.recording.state == ("complete" if closed else "incomplete")
+        assert scribe.log_path.read_bytes() == before
+        assert scribe.path.exists() == bool(indexed)
+    assert read(scribe.path) == found
+
+
+def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log that may only be read is read."""
+    plain_open = os.open
+
+    def readonly(path: Any, flags: int, *rest: Any, **more: Any) -> int:
+        if str(path).startswith(str(tmp_path)) and flags & os.O_ACCMODE != os.O_RDONLY:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return plain_open(path, flags, *rest, **more)
+
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+    monkeypatch.setattr(os, "open", readonly)
+    assert len(read(scribe.path)["frames"]) == 18
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db.log"]
+
+
+def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
+    """Where the recorder had no time to index, the next reader does it and the state follows."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        scribe.end()
+        scribe.close()
+        with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+            connection.execute("UPDATE recording SET state = 'unindexed'")
+            connection.commit()
+    with RecordingReader(scribe.path) as reader:
+        assert reader.recording.state == "complete"
+    assert not scribe.log_path.exists()
+
+
+def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
+    """A reader that meets another one finishing the recording reads the same beside it."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+    with scribe.log_path.open("r+b") as log:
+        fcntl.flock(log, fcntl.LOCK_EX)
+        found = read(scribe.path)
+        assert scribe.log_path.exists()
+    assert read(scribe.path)["frames"] == found["frames"]
+    assert not scribe.log_path.exists()
+
+
+@pytest.mark.parametrize("state", ["recording", "unindexed"])
+def test_a_lost_log_is_told(tmp_path: Path, state: str) -> None:
+    """A recording that should have a log and has none is opened with a warning."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+    with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+        connection.execute("UPDATE recording SET state = ?", (state,))
+        connection.commit()
+    scribe.log_path.unlink()
+    with RecordingReader(scribe.path) as reader:
+        assert reader.warning == f"{scribe.log_path} is missing: what was not indexed yet is lost"
+        assert len(texts(reader)) == 2
+
+
+def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
+    """A recorder may die between emptying its log and writing its first record: all is in rows."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+        scribe.index()
+        os.truncate(scribe.log_path, 0)
+    with RecordingReader(scribe.path) as reader:
+        assert reader.recording.state == "incomplete"
+        assert len(texts(reader)) == 18
+    assert not scribe.log_path.exists()
+
+
+# What cannot be read
+
+
+def test_nothing_at_all(tmp_path: Path) -> None:
+    """A path where nothing is, is called that."""
+    with pytest.raises(NotARecording, match="no such file"):
+        RecordingReader(tmp_path / "x.db")
+
+
+def test_an_empty_database(tmp_path: Path) -> None:
+    """An empty file is not an empty recording."""
+    (tmp_path / "x.db").touch()
+    with pytest.raises(NotARecording, match="it is empty"):
+        RecordingReader(tmp_path / "x.db")
+
+
+@pytest.mark.parametrize("content", [b"", base_record(0)], ids=["empty", "base"])
+def test_an_empty_log_is_left_alone(tmp_path: Path, content: bytes) -> None:
+    """A log in which nothing stands becomes no recording: it may be anybody's, or a new one."""
+    log = tmp_path / "x.db.log"
+    log.write_bytes(content)
+    with pytest.raises(UnreadableRecording, match="its log is empty"):
+        RecordingReader(tmp_path / "x.db")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db.log"]
+    assert log.read_bytes() == content
+
+
+def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
+    """A file that is no capture log is called that, and stays as it is."""
+    (tmp_path / "server.log").write_text("2025-01-01 00:00:00 GET / 200\n" * 3)
+    with pytest.raises(NotARecording, match="it does not begin as a capture log does"):
+        RecordingReader(tmp_path / "server")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["server.log"]
+
+
+def test_a_directory_for_a_log(tmp_path: Path) -> None:
+    """A directory in the log's place is called that."""
+    record_story(tmp_path / "x.db")
+    (tmp_path / "x.db.log").mkdir()
+    with pytest.raises(NotARecording, match=r"x\.db\.log as a recording: .*directory"):
+        RecordingReader(tmp_path / "x.db")
+
+
+def test_a_log_without_its_beginning(tmp_path: Path) -> None:
+    """A log that was emptied needs its database; alone it is refused, and left alone."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        scribe.trim()
+        scribe.to_client(chunk(1))
+        scribe.path.unlink()
+        with pytest.raises(UnreadableRecording, match=r"only an end, and .*x\.db is missing"):
+            RecordingReader(scribe.path)
+    with pytest.raises(UnreadableRecording, match="only an end"):
+        RecordingReader(scribe.path)
+    assert scribe.log_path.exists()
+
+
+def test_a_log_that_does_not_say_what_it_is(tmp_path: Path) -> None:
+    """A log whose first record is not the start is refused, and left alone."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_client(chunk(1))
+        content = scribe.log_path.read_bytes()
+        start = content.index(capture_log.MAGIC, 29)
+    scribe.log_path.write_bytes(base_record(0) + content[start:])
+    with pytest.raises(UnreadableRecording, match="it does not say what was recorded"):
+        RecordingReader(scribe.path)
+    assert scribe.log_path.exists()
+
+
+def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
+    """A log that begins beyond its database's rows is refused, and left alone."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        scribe.log_path.write_bytes(base_record(10**6))
+        scribe.to_client(chunk(1))
+    with pytest.raises(DamagedRecording, match="its log begins at byte 1000000, its rows end at"):
+        RecordingReader(scribe.path)
+    assert scribe.log_path.exists()
+
+
+def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -> None:
+    """The log of a recording in a newer format is left to the newer program."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+    with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    with pytest.raises(NewerRecording, match="upgrade acp-proxy"):
+        RecordingReader(scribe.path)
+    assert scribe.log_path.exists()
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "DELETE FROM recording",
+        "DROP TABLE recording",
+        "DROP TABLE turns",
+        "ALTER TABLE recording DROP COLUMN started_at",
+        "UPDATE recording SET started_at = 'yesterday'",
+        "UPDATE recording SET ended_at = 'x'",
+        "UPDATE recording SET command = '7'",
+        "UPDATE recording SET command = 'x'",
+        "UPDATE frame_rows SET raw = NULL",
+        "UPDATE frame_rows SET raw = 'text'",
+        "UPDATE frame_rows SET t_ns = 'soon'",
+        "UPDATE frame_rows SET kind = 99",
+        "UPDATE frame_rows SET flags = 0",
+        "UPDATE frame_rows SET turn = 'x'",
+        "UPDATE events SET data = 'x'",
+        "UPDATE events SET data = '[]'",
+        "UPDATE events SET data = NULL",
+        "UPDATE labels SET text = CAST(x'ff' AS TEXT) WHERE id = 1",
+    ],
+)
+def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
+    """What SQLite itself would let pass is found out before anybody relies on it."""
+    path = record_story(tmp_path / "x.db")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(spoil)
+        connection.commit()
+    with pytest.raises(DamagedRecording):
+        read(path)
+
+
+def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
+    """Where what the indexer remembered makes no sense, nothing is read and the log is kept."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        scribe.end()
+    for state in ("x", "{}", '{"offset": "far"}', '{"offset": 1000000000000000000000}'):
+        with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+            connection.execute("UPDATE indexing SET state = ?", (state,))
+            connection.commit()
+        with pytest.raises(UnreadableRecording):
+            RecordingReader(scribe.path)
+        assert scribe.log_path.exists()
+
+
+def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
+    """A file's own `frames` may say what it likes: the reader makes its own."""
+    path = record_story(tmp_path / "x.db")
+    before = read(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for name in ("frames", "timeline", "unanswered", "latency"):
+            connection.execute(f"DROP VIEW {name}")
+            connection.execute(f"CREATE VIEW {name} AS SELECT 'lies' AS seq")
+        connection.commit()
+    assert read(path) == before
+
+
+def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable[[], bytes]]:
+    """Ways to spoil a file."""
+
+    def truncate() -> bytes:
+        return content[: chance.randrange(len(content))]
+
+    def flip() -> bytes:
+        spoiled = bytearray(content)
+        for _ in range(chance.choice((1, 1, 20))):
+            spoiled[chance.randrange(len(spoiled))] ^= 1 << chance.randrange(8)
+        return bytes(spoiled)
+
+    def cut_out() -> bytes:
+        start = chance.randrange(len(content))
+        return content[:start] + content[start + chance.randrange(5000) :]
+
+    def blank() -> bytes:
+        start = chance.randrange(len(content))
+        size = min(chance.randrange(2000), len(content) - start)
+        return content[:start] + bytes(size) + content[start + size :]
+
+    return [truncate, flip, cut_out, blank]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
+def test_damage_is_told_and_never_a_surprise(tmp_path: Path, what: str, seed: int) -> None:
+    """Whatever has happened to a file, a reader reads it or says that it cannot be read."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_in_two_halves(scribe, {"database": 12, "log": 0, "rest of a log": 4}[what])
+        scribe.close()
+    if what == "database":
+        RecordingReader(scribe.path).close()
+    path = scribe.path if what == "database" else scribe.log_path
+    originals = {entry: entry.read_bytes() for entry in tmp_path.iterdir()}
+    chance = random.Random(seed)
+    damage = every_kind_of_damage(originals[path], chance)
+    for _ in range(60):
+        for entry in tmp_path.iterdir():
+            entry.unlink()
+        for entry, content in originals.items():
+            entry.write_bytes(content)
+        path.write_bytes(chance.choice(damage)())
+        with contextlib.suppress(UnreadableRecording):
+            read(scribe.path)
+
+
+def test_what_cannot_be_read_is_not_left_open(tmp_path: Path) -> None:
+    """A reader that gives up has closed every file."""
+    if not Path("/dev/fd").exists():
+        pytest.skip("expected /dev/fd, to count open files")
+    (tmp_path / "a.db").touch()
+    (tmp_path / "b.db.log").touch()
+    record_story(tmp_path / "c.db").write_bytes(record_story(tmp_path / "d.db").read_bytes()[:5000])
+    (tmp_path / "e.db.log").write_text("no log" * 10)
+    before = len(list(Path("/dev/fd").iterdir()))
+    for name in "abce":
+        with pytest.raises(UnreadableRecording):
+            RecordingReader(tmp_path / f"{name}.db")
+    assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+def tell_in_two_halves(scribe: Scribe, indexed: int) -> None:
+    """Tells the story; so many of its frames become rows, and the rest stays in the log."""
+    tell_story(scribe)
+    content = scribe.log_path.read_bytes()
+    if not indexed:
+        return
+    place = 0
+    for _ in range(indexed + 1):
+        place = content.index(capture_log.MAGIC, place + 1)
+    os.truncate(scribe.log_path, place)
+    scribe.index()
+    with scribe.log_path.open("ab") as file:
+        file.write(content[place:])

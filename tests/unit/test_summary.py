@@ -1,0 +1,159 @@
+"""The first screen's facts: who talked, what is open, how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.capture import log as capture_log
+from acp_proxy.inspection.summary import Summary, first_prompt, summarize
+from acp_proxy.store.reader import RecordingReader
+from tests.scribe import (
+    MS,
+    Scribe,
+    error,
+    handshake,
+    line,
+    record_story,
+    request,
+    result,
+    tell_story,
+    text,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def summary_of(path: Path) -> Summary:
+    """Reads a recording's summary."""
+    with RecordingReader(path) as reader:
+        return summarize(reader)
+
+
+@pytest.fixture
+def story(tmp_path: Path) -> Summary:
+    """The summary of `tell_story`."""
+    return summary_of(record_story(tmp_path / "story.db"))
+
+
+def test_who_talked(story: Summary) -> None:
+    """Both peers are named as they named themselves, with the dialect and why it is that."""
+    recording = story.recording
+    assert (recording.client_name, recording.client_version) == ("ed", "1.2")
+    assert (recording.agent_name, recording.agent_version) == ("ag", "3.4")
+    assert recording.dialect == "v1"
+    assert recording.dialect_reason
+    assert story.path.endswith("story.db")
+
+
+def test_how_much_was_said(story: Summary) -> None:
+    """Frames are counted by stream and by kind, where stderr is a stream and no kind."""
+    assert story.frames == {"to-agent": 6, "to-client": 11, "stderr": 1}
+    assert story.kinds == {
+        "request": 6,
+        "response": 4,
+        "error": 1,
+        "notification": 3,
+        "invalid": 2,
+        "blank": 1,
+    }
+    assert story.errors == 1
+    assert story.duration_ns == 22 * MS
+
+
+def test_turns_have_their_prompt_and_their_end(story: Summary) -> None:
+    """A turn says what was asked, how it stopped, how long it took and what it did."""
+    (turn,) = story.turns
+    assert (turn.session, turn.prompt, turn.stop_reason) == ("s-1", "hello 你好", "end_turn")
+    assert (turn.prompt_seq, turn.end_seq, turn.duration_ns) == (6, 15, 9 * MS)
+    assert (turn.updates, turn.tool_calls) == (3, 1)
+    assert story.sessions == ["s-1"]
+
+
+def test_open_requests_say_who_waits(tmp_path: Path) -> None:
+    """A request without an answer has its age, and says which side waits for which."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        scribe.to_client(request(1, "session/request_permission", toolCall={"title": "Edit"}))
+        scribe.t_ns += 100 * MS
+        scribe.end()
+    waiting = summary_of(scribe.path).unanswered
+    assert [(w.seq, w.who_waits, w.method, w.rpc_id) for w in waiting] == [
+        (2, "client waits for agent", "session/prompt", "1"),
+        (3, "agent waits for client", "session/request_permission", "1"),
+    ]
+    assert [w.waited_ns for w in waiting] == [105 * MS, 104 * MS]
+    assert [w.preview for w in waiting] == ["go", "Edit"]
+
+
+def test_what_happened_is_told_in_words(tmp_path: Path) -> None:
+    """Signals, gaps and undelivered bytes are told; starts, ends of streams and exits are not."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.event(capture_log.SIGNAL, signal=15, action="passed on")
+        scribe.event(capture_log.GAP, reason="disk full", since=1, **{"to-agent": 5})
+        scribe.chunk(capture_log.TO_AGENT, b"abc\n")
+        scribe.event(capture_log.UNDELIVERED, capture_log.TO_AGENT, bytes=4)
+        scribe.end()
+    assert summary_of(scribe.path).events == [
+        "SIGTERM passed on",
+        "not recorded: 5 bytes to-agent (disk full)",
+        "4 bytes to-agent were read and could not be written on",
+    ]
+
+
+def test_the_last_words_on_stderr(tmp_path: Path) -> None:
+    """The last five lines of stderr are shown in order, whatever bytes they are."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        for number in range(9):
+            scribe.stderr(f"line {number}")
+        scribe.chunk(capture_log.STDERR, b"\xff\x1b[2J\n")
+    tail = summary_of(scribe.path).stderr_tail
+    assert tail == ["line 5", "line 6", "line 7", "line 8", "\ufffd\\x1b[2J"]
+
+
+def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
+    """A hung chat can be looked at while it hangs: nothing needs to be indexed."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+        live = summary_of(scribe.path)
+        assert live.live
+        scribe.index()
+        assert summary_of(scribe.path) == live
+
+
+def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
+    """An agent that never said anything is no error."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        pass
+    summary = summary_of(scribe.path)
+    assert (summary.frames, summary.turns, summary.duration_ns) == ({}, [], 0)
+
+
+def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
+    """An exchange counts as an error only if its answer is one and nobody asked for it."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.to_agent(request(1, "a"), request(2, "a"), request(3, "a"))
+        scribe.to_client(error(1, -32800, "cancelled"), error(2, -1, "no"), result(3))
+    assert summary_of(scribe.path).errors == 1
+
+
+@pytest.mark.parametrize(
+    ("raw", "prompt"),
+    [
+        (line(request(1, "session/prompt", prompt=[text("a\nb"), text("c")])), "a\\nb"),
+        (line(request(1, "session/prompt", content="draft")), "draft"),
+        (b'{"params": {}}', ""),
+        (b'{"params": 7}', ""),
+        (b"[]", ""),
+        (b'{"params": {"prompt": [{"type": "te', ""),
+        (None, ""),
+    ],
+)
+def test_a_first_prompt_is_text_or_nothing(raw: bytes | None, prompt: str) -> None:
+    """The prompt of a request is its text on one line; of anything else it is empty."""
+    found: Any = first_prompt(raw)
+    assert found.startswith(prompt)
+    assert bool(found) == bool(prompt)

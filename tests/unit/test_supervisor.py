@@ -1,0 +1,318 @@
+"""The supervisor's clocks: when it ends an agent, and what it waits for before."""
+
+from __future__ import annotations
+
+import signal
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
+import pytest
+import trio
+import trio.testing
+
+from acp_proxy.capture.agent_process import AgentProcess
+from acp_proxy.capture.log import Unrecorded
+from acp_proxy.capture.relay import Relay
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.runtime import supervisor
+from acp_proxy.runtime.supervisor import LINGER, end_lingering, end_overstay, stop_when_told, until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from trio.testing import MockClock
+
+    from acp_proxy.runtime.indexing import Indexing
+
+GRACE = 4.0
+LOOKS = 0.25
+"""Seconds between two looks of the supervisor, which is how exact it is."""
+
+WHOLE = 3600.0
+"""Seconds after which nothing more will happen."""
+
+Sent = tuple[float, int]
+"""When a signal was sent to the group, in seconds of the mock clock, and which."""
+
+
+class Ghost(AgentProcess):
+    """An agent without a process that writes down the signals it is sent."""
+
+    def __init__(self, clock: MockClock) -> None:
+        super().__init__(pid=-1, group=-1, stdin=-1, stdout=-1, stderr=-1)
+        self.sent: list[Sent] = []
+        self._clock = clock
+
+    def send_signal(self, signum: int) -> None:
+        """Writes it down, unless it is SIGCONT, which only wakes."""
+        if signum != signal.SIGCONT:
+            self.sent.append((self._clock.current_time(), signum))
+
+
+class Answers:
+    """Stands in for the indexing: what it tells of open requests, by the time it is asked."""
+
+    def __init__(self, answer: Callable[[float], bool | None]) -> None:
+        self.answer = answer
+        self.asked: list[Direction] = []
+
+    def is_open_request(self, direction: Direction) -> bool | None:
+        """Answers."""
+        self.asked.append(direction)
+        return self.answer(trio.current_time())
+
+
+class Scene:
+    """A relay whose threads never start; the test plays what they would do."""
+
+    def __init__(self, clock: MockClock) -> None:
+        self.agent = Ghost(clock)
+        self.relay = Relay(Unrecorded(), self.agent, client_in=-1, client_out=-1, signals=set())
+
+        for pump in self.relay.pumps:
+            pump.last_ns = 0
+
+    def client_closes(self) -> None:
+        """The client closes its end."""
+        pump = self.relay.to_agent
+        pump.last_ns = now_ns()
+        pump.source_ended = True
+        pump.ended.set()
+
+    def agent_says(self) -> None:
+        """A byte is read from the agent and written on at once."""
+        self.relay.to_client.last_ns = now_ns()
+
+    def agent_exits(self) -> None:
+        """The agent's process ends."""
+        self.agent.exited.set()
+
+    def outputs_end(self) -> None:
+        """Both outputs end, and with them the conversation."""
+        self.relay.to_client.ended.set()
+        self.relay.stderr.ended.set()
+        self.relay.drained.set()
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody waits for the agent's outputs any longer."""
+        return self.relay.to_client.ended.is_set and self.relay.stderr.ended.is_set
+
+
+Step = tuple[float, "Callable[[Scene], None]"]
+"""When something happens, and what."""
+
+
+def now_ns() -> int:
+    """The mock clock as the pumps would read it."""
+    return round(trio.current_time() * 1e9)
+
+
+@pytest.fixture
+def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> MockClock:
+    """The only clock there is. It jumps when all tasks wait, so nothing runs in a thread."""
+    time = SimpleNamespace(monotonic_ns=lambda: round(autojump_clock.current_time() * 1e9))
+    monkeypatch.setattr(supervisor, "time", time)
+
+    async def run_here(work: Callable[..., object], *arguments: object, **_: object) -> object:
+        return work(*arguments)
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", run_here)
+    return autojump_clock
+
+
+def watch(nursery: trio.Nursery, scene: Scene, answers: Answers | None = None) -> None:
+    """Starts what the supervisor runs beside the indexer."""
+    nursery.start_soon(stop_when_told, scene.relay, GRACE)
+    nursery.start_soon(end_overstay, scene.relay, cast("Indexing | None", answers), GRACE)
+    nursery.start_soon(end_lingering, scene.relay)
+
+
+async def play(clock: MockClock, *steps: Step, answers: Answers | None = None) -> Scene:
+    """Plays steps at their times, watched, until all outputs have ended or the hour is over."""
+    scene = Scene(clock)
+    async with trio.open_nursery() as nursery:
+        watch(nursery, scene, answers)
+        for at, step in steps:
+            await trio.sleep_until(at)
+            step(scene)
+        with trio.move_on_at(WHOLE):
+            await until(scene.relay.drained)
+        nursery.cancel_scope.cancel()
+    return scene
+
+
+def told_to_stop(scene: Scene) -> None:
+    """A signal reached us and was passed on."""
+    scene.relay.stopping.set()
+
+
+def exits(scene: Scene) -> None:
+    """The agent's process ends, and so do its outputs."""
+    scene.agent_exits()
+    scene.outputs_end()
+
+
+def blocks(scene: Scene) -> None:
+    """The client reads no more, so the pump waits in its write."""
+    scene.agent_says()
+    scene.relay.to_client.in_read = False
+
+
+def unblocks(scene: Scene) -> None:
+    """The client has read, so the pump reads again."""
+    scene.relay.to_client.in_read = True
+
+
+nothing_open = Answers(lambda _: False)
+
+
+async def test_until_waits_for_a_latch(clock: MockClock) -> None:
+    """A latch that is set already does not wait; one that another thread sets is waited for."""
+    scene = Scene(clock)
+    scene.relay.stopping.set()
+    await until(scene.relay.stopping)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(until, scene.relay.drained)
+        await trio.sleep(1)
+        scene.relay.drained.set()
+    assert clock.current_time() == 1
+
+
+async def test_an_agent_that_obeys_is_left_alone(clock: MockClock) -> None:
+    """An agent that ends within its grace is sent nothing but the signal that was passed on."""
+    scene = await play(clock, (10, told_to_stop), (13.9, exits))
+    assert scene.agent.sent == []
+
+
+async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> None:
+    """An agent that was told to stop and stays is killed when its grace is over."""
+    scene = await play(clock, (10, told_to_stop))
+    assert scene.agent.sent == [(14, signal.SIGKILL)]
+
+
+async def test_who_holds_the_pipes_after_the_kill_is_not_waited_for(clock: MockClock) -> None:
+    """A second after the kill, outputs that somebody outside the group holds are given up."""
+    scene = Scene(clock)
+    async with trio.open_nursery() as nursery:
+        watch(nursery, scene)
+        scene.relay.stopping.set()
+        seen = []
+        for at in (4.9, 5.1):
+            await trio.sleep_until(at)
+            seen.append(scene.abandoned)
+        nursery.cancel_scope.cancel()
+    assert seen == [False, True]
+
+
+async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
+    """What a killed agent had said is still delivered to a client that is slow to read it."""
+    scene = await play(clock, (1, blocks), (2, told_to_stop))
+    assert scene.agent.sent == [(6, signal.SIGKILL)]
+    assert not scene.relay.to_client.ended.is_set
+
+
+async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
+    """An agent whose client left, with nothing open, gets SIGTERM after its grace, then SIGKILL."""
+    scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
+    assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
+    assert scene.relay.end_reason == "the agent overstayed its client"
+
+
+async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockClock) -> None:
+    """An agent that ends within its grace after the client's end is sent nothing."""
+    scene = await play(clock, (10, Scene.client_closes), (13.9, exits), answers=nothing_open)
+    assert scene.agent.sent == []
+    assert scene.relay.end_reason == ""
+
+
+async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> None:
+    """An agent that overstays and ends on SIGTERM is not sent SIGKILL."""
+    scene = await play(clock, (10, Scene.client_closes), (15, exits), answers=nothing_open)
+    assert scene.agent.sent == [(14, signal.SIGTERM)]
+
+
+async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
+    """An agent that says something now and then does not overstay."""
+    says = [(at, Scene.agent_says) for at in (13.0, 16.0, 19.0)]
+    scene = await play(clock, (10, Scene.client_closes), *says, answers=nothing_open)
+    assert scene.agent.sent[:1] == [(23, signal.SIGTERM)]
+
+
+async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
+    """An agent that owes its client an answer may stay, and leaves when it has answered."""
+    answers = Answers(lambda now: now < 999.9)
+    scene = await play(clock, (10, Scene.client_closes), (999.9, Scene.agent_says), answers=answers)
+    assert scene.agent.sent[:1] == [(pytest.approx(1003.9), signal.SIGTERM)]
+    assert set(answers.asked) == {Direction.TO_AGENT}
+
+
+async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
+    """An agent of which nobody can tell whether it owes an answer may stay."""
+    scene = await play(clock, (10, Scene.client_closes), answers=Answers(lambda _: None))
+    assert scene.agent.sent == []
+
+
+async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
+    """The silence while nobody could tell counts: no new grace begins when it can be told."""
+    answers = Answers(lambda now: None if now < 100 else False)
+    scene = await play(clock, (10, Scene.client_closes), answers=answers)
+    assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
+
+
+async def test_without_an_index_nobody_overstays(clock: MockClock) -> None:
+    """Where nothing is recorded, nothing is known of open requests, and the agent may stay."""
+    scene = await play(clock, (10, Scene.client_closes), answers=None)
+    assert scene.agent.sent == []
+
+
+async def test_a_broken_input_is_no_departure(clock: MockClock) -> None:
+    """An agent that closed its own input has not been left by its client."""
+    scene = await play(
+        clock, (10, lambda scene: scene.relay.to_agent.ended.set()), answers=nothing_open
+    )
+    assert scene.agent.sent == []
+
+
+async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock) -> None:
+    """Time blocked in writing to a slow client is no silence, not even once it is over."""
+    scene = await play(
+        clock, (10, Scene.client_closes), (11, blocks), (500, unblocks), answers=nothing_open
+    )
+    at, signum = scene.agent.sent[0]
+    assert signum == signal.SIGTERM
+    assert at == pytest.approx(504, abs=LOOKS)
+
+
+async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
+    """Who holds the outputs after the agent's exit is killed after `LINGER` seconds of silence."""
+    scene = await play(clock, (10, Scene.agent_exits))
+    assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
+    assert scene.abandoned
+
+
+async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
+    """Outputs that end after the agent's exit, but within the time, need no signal."""
+    scene = await play(clock, (10, Scene.agent_exits), (10 + LINGER - 0.1, Scene.outputs_end))
+    assert scene.agent.sent == []
+
+
+async def test_a_descendant_that_talks_is_heard(clock: MockClock) -> None:
+    """Every byte after the agent's exit gives its descendants their idle seconds anew."""
+    says = [(float(at), Scene.agent_says) for at in range(12, 100, 4)]
+    scene = await play(clock, (10, Scene.agent_exits), *says)
+    assert scene.agent.sent == [(96 + LINGER, signal.SIGKILL)]
+
+
+async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
+    """Time in which the client does not read never counts against the agent's descendants."""
+    scene = await play(clock, (5, blocks), (10, Scene.agent_exits), (700, unblocks))
+    ((at, signum),) = scene.agent.sent
+    assert signum == signal.SIGKILL
+    assert at == pytest.approx(700 + LINGER, abs=LOOKS)
+
+
+async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
+    """A silent agent that runs is nobody's business."""
+    scene = await play(clock, (10, Scene.agent_says))
+    assert scene.agent.sent == []

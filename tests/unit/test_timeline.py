@@ -1,0 +1,158 @@
+"""Every frame and event has its line: who, when, what, how long, and nothing that could do harm."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.inspection.timeline import (
+    Line,
+    describe_event,
+    duration,
+    event_line,
+    frame_line,
+    size,
+)
+from acp_proxy.store.reader import RecordingReader
+from tests.scribe import MS, record_story
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> dict[int, Line]:
+    """The lines of `tell_story` by their number."""
+    with RecordingReader(record_story(tmp_path / "story.db")) as reader:
+        exchanges = {row["id"]: row for row in reader.query("SELECT * FROM exchanges")}
+        found = {
+            row["seq"]: frame_line(row, exchanges.get(row["exchange"])) for row in reader.frames()
+        }
+        events = reader.query("SELECT * FROM events")
+        return found | {row["seq"]: event_line(row) for row in events}
+
+
+@pytest.mark.parametrize(
+    ("number", "cells", "text"),
+    [
+        (1, ("1", "0.000", "·", "start", "", "", ""), "agent: agent --acp"),
+        (
+            6,
+            ("6", "0.005", "→", "session/prompt", "#2", "→15", "128 B"),
+            "hello 你好",
+        ),
+        (
+            7,
+            ("7", "0.006", "←", "session/update", "", "", "159 B"),
+            "agent_message_chunk: Hi",
+        ),
+        (
+            10,
+            ("10", "0.009", "→", "session/request_permission ✓", "#0", "↩9 1 ms", "83 B"),
+            "selected y",
+        ),
+        (
+            12,
+            ("12", "0.011", "→", "fs/read_text_file ✗", "#1", "↩11 1 ms", "73 B"),
+            "-32001 no such file",
+        ),
+        (13, ("13", "0.012", "!", "", "", "", "14 B"), "agent: careful"),
+        (16, ("16", "0.015", "→", "session/set_mode", "#3", "unanswered", "97 B"), "code"),
+        (18, ("18", "0.017", "←", "", "", "", "0 B"), ""),
+        (23, ("23", "0.022", "·", "exit", "", "", ""), "the agent exited with 3"),
+    ],
+)
+def test_a_line_says_who_what_when(
+    lines: dict[int, Line], number: int, cells: tuple[str, ...], text: str
+) -> None:
+    """Number, time, direction, method, id, partner with latency, and size stand before the text."""
+    assert (lines[number].cells, lines[number].text) == (cells, text)
+
+
+def test_colours_tell_the_streams_apart_and_trouble_from_all(lines: dict[int, Line]) -> None:
+    """Each direction has its colour, and what went wrong is red."""
+    colors = [lines[n].color for n in (6, 7, 13, 23, 12, 17)]
+    assert colors == ["cyan", "green", "yellow", "magenta", "red", "red"]
+
+
+def test_what_is_unusual_about_a_frame_stands_first(lines: dict[int, Line]) -> None:
+    """A frame without its newline, or not delivered whole, says so before anything else."""
+    assert lines[20].text.startswith("[no newline] (not JSON")
+    row = {
+        **dict.fromkeys(("method", "rpc_id", "parse_error"), None),
+        "seq": 1,
+        "t_ns": 0,
+        "stream": "to-client",
+        "kind": "notification",
+        "raw": b"{}",
+        "size": 2,
+        "newline": "\n",
+        "delivered": "partial",
+    }
+    assert frame_line(row, None).text.startswith("[delivered: partial]")
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "words"),
+    [
+        ("start", {"command": ["a", "b c"]}, "agent: a b c"),
+        ("start", {"command": 7}, "agent: "),
+        ("start", {}, "agent: "),
+        ("eof", {"stream": "to-agent", "reason": "end of file"}, "to-agent ended: end of file"),
+        ("signal", {"signal": 15, "name": "SIGTERM", "action": "passed on"}, "SIGTERM passed on"),
+        (
+            "signal",
+            {"signal": 9, "name": "SIGKILL", "action": "sent", "reason": "it stayed"},
+            "SIGKILL sent: it stayed",
+        ),
+        ("exit", {"signal": 9, "name": "SIGKILL"}, "the agent was ended by SIGKILL"),
+        ("exit", {"code": 0}, "the agent exited with 0"),
+        ("exit", {"code": 127, "reason": "cannot start"}, "cannot start"),
+        (
+            "gap",
+            {"reason": "No space left on device", "to-agent": 5, "stderr": 7, "since": 1},
+            "not recorded: 5 bytes to-agent, 7 bytes stderr (No space left on device)",
+        ),
+        (
+            "undelivered",
+            {"stream": "to-agent", "bytes": 9},
+            "9 bytes to-agent were read and could not be written on",
+        ),
+        ("note", {"text": "ähem"}, '{"text": "ähem"}'),
+    ],
+)
+def test_events_are_told_in_words(kind: str, data: dict[str, Any], words: str) -> None:
+    """Each kind of event has its sentence; one that nobody knows shows its data."""
+    assert describe_event(kind, data) == words
+    row = {"seq": 1, "t_ns": 0, "kind": kind, "data": json.dumps(data)}
+    assert event_line(row).text == words
+
+
+@pytest.mark.parametrize(
+    ("ns", "words"),
+    [
+        (None, ""),
+        (0, "0 us"),
+        (1_500, "2 us"),
+        (12 * MS, "12 ms"),
+        (1_500 * MS, "1.5 s"),
+        (119_000 * MS, "119.0 s"),
+        (125_000 * MS, "2 min 5 s"),
+        (7_500_000 * MS, "2 h 5 min"),
+    ],
+)
+def test_a_duration_is_in_the_unit_a_person_would_choose(ns: int | None, words: str) -> None:
+    """From microseconds to hours, with no more digits than help."""
+    assert duration(ns) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (123_456, "123 kB"), (5 * 10**6, "5.0 MB"),
+     (2_345_678_901, "2.3 GB")],
+)  # fmt: skip
+def test_a_size_is_short(count: int, words: str) -> None:
+    """A number of bytes has at most three digits and a unit."""
+    assert size(count) == words
