@@ -46,6 +46,11 @@ class Filter:
     """Whether a row of `frames` (with ``latency_ns``) or of `events` is meant."""
 
 
+def _joined(sql: str, parts: list[Filter]) -> Condition:
+    parameters = [parameter for part in parts for parameter in part.where[1]]
+    return sql, parameters, all(part.where[2] for part in parts)
+
+
 def all_of(parts: list[Filter]) -> Filter:
     """Every part holds; no part at all holds always."""
     sql = " AND ".join(f"({part.where[0]})" for part in parts) or "1"
@@ -63,6 +68,10 @@ def none_of(part: Filter) -> Filter:
     sql, parameters, exact = part.where
     where = (f"NOT coalesce(({sql}), 0)", parameters, True) if exact else ("1", [], False)
     return Filter(where, lambda row: not part.matches(row))
+
+
+EVERYTHING = all_of([])
+"""The filter that lets everything through."""
 
 
 def parse(text: str) -> Filter:
@@ -91,7 +100,7 @@ class _Parser:
         self._next = 0
 
     def parse(self) -> Filter:
-        parsed = self._either() if self._tokens else all_of([])
+        parsed = self._either() if self._tokens else EVERYTHING
         if self._next < len(self._tokens):
             raise self._wrong(self._tokens[self._next][1], "a parenthesis that was never opened")
         return parsed
@@ -157,11 +166,6 @@ class _BadValue(Exception):
     def __init__(self, problem: str, nearest: str = "") -> None:
         super().__init__(problem)
         self.nearest = nearest
-
-
-def _joined(sql: str, parts: list[Filter]) -> Condition:
-    parameters = [parameter for part in parts for parameter in part.where[1]]
-    return sql, parameters, all(part.where[2] for part in parts)
 
 
 def _nearest(word: str, words: Any) -> str:

@@ -19,8 +19,10 @@ scalars = (
 ) | text
 json_values: st.SearchStrategy[Any] = st.recursive(
     scalars,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(WORDS) | text, inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(WORDS) | text, inner, max_size=4)
+    ),
     max_leaves=8,
 )
 

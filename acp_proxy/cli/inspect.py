@@ -14,6 +14,7 @@ from acp_proxy.cli.main import CONTEXT, Refusal, recordings
 from acp_proxy.cli.output import fit, pad, say, say_json, warn, width, write_line
 from acp_proxy.cli.overview import overview, table
 from acp_proxy.cli.screen import show_summary
+from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.frames import EventView, FrameView
 from acp_proxy.inspection.preview import visible
 from acp_proxy.inspection.summary import summarize
@@ -87,26 +88,33 @@ def show(rec: str, json: bool) -> None:
 
 @inspect.command()
 @click.argument("rec")
+@click.argument("filter_words", metavar="[FILTER]...", nargs=-1)
 @click.option("--json", is_flag=True, help="One JSON object per frame or event.")
 @click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")
 @click.option(
     "--seq", type=click.IntRange(min=1), metavar="N", help="Only frame or event number N, in full."
 )
 @click.option("--follow", "-f", is_flag=True, help="Wait for more while the recorder runs.")
-def log(rec: str, json: bool, raw: bool, seq: int | None, follow: bool) -> None:
+def log(
+    rec: str, filter_words: tuple[str, ...], json: bool, raw: bool, seq: int | None, follow: bool
+) -> None:
     """Show a recording's timeline, a line per frame.
 
     Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
     ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
     id, the number of the frame it is paired with and the latency, the size, and what it says.
+
+    FILTER chooses among them: dir:to-client, kind:error, method:session/*, latency:>2s, text:"foo",
+    params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
     """
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
+    chosen = parse(" ".join(filter_words))
     with _open(rec) as reader:
         if seq is not None:
             _print_one(reader, seq, as_json=json, raw=raw)
             return
-        printer = _Printer(reader, as_json=json, raw=raw)
+        printer = _Printer(reader, chosen, as_json=json, raw=raw)
         try:
             printer.print_new()
             while follow and reader.live:
@@ -121,8 +129,11 @@ def log(rec: str, json: bool, raw: bool, seq: int | None, follow: bool) -> None:
 class _Printer:
     """Prints the frames and events of a recording that it has not printed yet."""
 
-    def __init__(self, reader: RecordingReader, *, as_json: bool, raw: bool) -> None:
+    def __init__(
+        self, reader: RecordingReader, chosen: Filter, *, as_json: bool, raw: bool
+    ) -> None:
         self._reader = reader
+        self._chosen = chosen
         self._as_json = as_json
         self._raw = raw
         self._last = 0
@@ -130,7 +141,7 @@ class _Printer:
 
     def print_new(self) -> None:
         """Prints what has come."""
-        for row in _rows(self._reader, self._last):
+        for row in _rows(self._reader, self._last, self._chosen):
             self._last = row["seq"]
             if self._raw:
                 if "raw" in row:
@@ -143,7 +154,7 @@ class _Printer:
     def _line(self, row: Row) -> Line:
         if "raw" not in row:
             return event_line(row)
-        return frame_line(row, _exchange(self._reader, row))
+        return frame_line(row)
 
 
 def _open(rec: str) -> RecordingReader:
@@ -153,17 +164,13 @@ def _open(rec: str) -> RecordingReader:
     return reader
 
 
-def _rows(reader: RecordingReader, after: int = 0) -> Iterator[Row]:
-    """Streams frames and events beyond a number, in order."""
+def _rows(reader: RecordingReader, after: int = 0, chosen: Filter = EVERYTHING) -> Iterator[Row]:
+    """Streams the frames and events beyond a number that a filter means, in order."""
     events = reader.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
-    return heapq.merge(reader.frames(after), events, key=operator.itemgetter("seq"))
-
-
-def _exchange(reader: RecordingReader, frame: Row) -> Row | None:
-    if frame["exchange"] is None or frame["kind"] not in ("request", "response", "error"):
-        return None
-    found = reader.query("SELECT * FROM exchanges WHERE id = ?", (frame["exchange"],))
-    return next(found, None)
+    where, parameters, _ = chosen.where
+    frames = reader.frames(after, where, parameters)
+    rows = heapq.merge(frames, events, key=operator.itemgetter("seq"))
+    return filter(chosen.matches, rows)
 
 
 def _print_one(reader: RecordingReader, seq: int, *, as_json: bool, raw: bool) -> None:
@@ -179,8 +186,7 @@ def _print_one(reader: RecordingReader, seq: int, *, as_json: bool, raw: bool) -
     elif "raw" not in row:
         _write_line(event_line(row), None)
     else:
-        exchange = _exchange(reader, row)
-        _write_line(frame_line(row, exchange), width())
+        _write_line(frame_line(row), width())
         for name in ("stream", "kind", "session", "turn", "tool_call", "terminal", "delivered"):
             if row[name] is not None:
                 say(f"  {name}: {row[name]}", dim=True)

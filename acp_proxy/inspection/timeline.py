@@ -21,13 +21,8 @@ class Line:
         self.color = "red" if bad else color
 
 
-def frame_line(frame: Row, exchange: Row | None) -> Line:
-    """Renders a frame.
-
-    Args:
-        frame: a row of `frames`.
-        exchange: the row of `exchanges` that the frame is the request or the response of.
-    """
+def frame_line(frame: Row) -> Line:
+    """Renders a frame, a row of `frames` that knows its exchange."""
     stream, kind = frame["stream"], frame["kind"]
     method = frame["method"] or ("" if kind in ("stderr", "blank") else kind)
     text = preview(bytes(frame["raw"]), kind, frame["method"], frame["parse_error"])
@@ -42,7 +37,7 @@ def frame_line(frame: Row, exchange: Row | None) -> Line:
             ARROWS[stream],
             _verb(kind, method),
             f"#{frame['rpc_id']}" if frame["rpc_id"] is not None else "",
-            _pair(frame, exchange),
+            _pair(frame),
             size(frame["size"]),
         ),
         text,
@@ -124,10 +119,10 @@ def _verb(kind: str, method: str) -> str:
     return f"{method}{suffix}"
 
 
-def _pair(frame: Row, exchange: Row | None) -> str:
-    if exchange is None:
+def _pair(frame: Row) -> str:
+    if frame["request_seq"] is None:
         return ""
     if frame["kind"] == "request":
-        answer = exchange["response_seq"]
+        answer = frame["response_seq"]
         return f"→{answer}" if answer is not None else "unanswered"
-    return f"↩{exchange['request_seq']} {duration(exchange['latency_ns'])}"
+    return f"↩{frame['request_seq']} {duration(frame['latency_ns'])}"

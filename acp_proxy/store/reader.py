@@ -35,8 +35,10 @@ _TRIES = 20
 
 _TEXT, _NUMBER = (str, NoneType), (int, NoneType)
 _TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("seq", "t_ns", "t_first_ns", "prompt_seq", "request_seq", "updates"), (int,)),
-    **dict.fromkeys(("exchange", "turn", "end_seq", "response_seq", "latency_ns"), _NUMBER),
+    **dict.fromkeys(("seq", "t_ns", "t_first_ns", "prompt_seq", "updates"), (int,)),
+    **dict.fromkeys(
+        ("exchange", "turn", "end_seq", "request_seq", "response_seq", "latency_ns"), _NUMBER
+    ),
     **dict.fromkeys(("size", "duration_ns"), _NUMBER),
     **dict.fromkeys(("kind", "data"), (str,)),
     **dict.fromkeys(("stream", "method", "rpc_id", "session", "terminal", "parse_error"), _TEXT),
@@ -45,6 +47,13 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 """What columns hold wherever they stand; SQLite itself keeps to no type, and a damaged file to
 none."""
+
+_FRAMES = """
+SELECT * FROM (
+  SELECT f.*, e.request_seq, e.response_seq, e.latency_ns FROM {name} AS f
+    LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN ('request', 'response', 'error'))
+WHERE seq > ? AND ({where}) ORDER BY seq
+"""
 
 _BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading files raises that somebody, or a bad disk, has written."""
@@ -121,12 +130,14 @@ class RecordingReader:
     ) -> Iterator[dict[str, Any]]:
         """Streams frames beyond number ``after`` in order, without holding them.
 
-        Rows first and then the tail: the tail is later, and SQLite would sort the two together.
+        A request and its response also have the numbers and the latency of their exchange
+        (``request_seq``, ``response_seq``, ``latency_ns``). Rows come first and then the tail: the
+        tail is later, and SQLite would sort the two together.
         """
         names = ("indexed_frames", "tail_frames") if self._tail else ("indexed_frames",)
         for name in names:
             for row in self.query(
-                f"SELECT * FROM {name} AS frames WHERE seq > ? AND ({where}) ORDER BY seq",
+                _FRAMES.format(name=name, where=where),
                 (after, *parameters),
             ):
                 if row["stream"] is None:

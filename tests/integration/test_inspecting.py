@@ -188,14 +188,17 @@ def test_a_reader_that_cannot_write_reads_the_same(
 
 
 def test_many_may_finish_what_was_left(acp_proxy: Path, tmp_path: Path) -> None:
-    """Readers that find a dead recorder's log at the same time all read the same."""
+    """Readers that find a dead recorder's log at the same time all read every frame of it.
+
+    To the others, the one that finishes it looks like a recorder that still runs.
+    """
     with Scribe(tmp_path / "x.db") as scribe:
         for _ in range(200):
             tell_story(scribe)
         scribe.close()
     processes = [
         subprocess.Popen(
-            [acp_proxy, "inspect", "show", scribe.path],
+            [acp_proxy, "inspect", "log", "--json", scribe.path],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment_in(tmp_path),
@@ -210,5 +213,5 @@ def test_many_may_finish_what_was_left(acp_proxy: Path, tmp_path: Path) -> None:
     assert [process.returncode for process in processes] == [0] * 6
     ((out, err),) = outputs
     assert err == b""
-    assert b"complete" in out
+    assert out.decode() == inspect(acp_proxy, "log", "--json", scribe.path, home=tmp_path).stdout
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.integration.processes import Gate, shell, wait_until
 
 if TYPE_CHECKING:
@@ -67,9 +69,12 @@ def test_log_reads_it(record: Recorder, tmp_path: Path) -> None:
     assert printed.splitlines() == [REQUEST, ANSWER]
 
 
-def test_a_start_up_that_fails_is_no_reason_to_stop(record: Recorder, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["", "def run(*_): "], ids=["import", "run"])
+def test_a_start_up_that_fails_is_no_reason_to_stop(
+    record: Recorder, tmp_path: Path, where: str
+) -> None:
     """Where our own start-up fails, we say so, and the talk goes on and is recorded."""
-    env = hindered(tmp_path, "raise RuntimeError('broken')")
+    env = hindered(tmp_path, f"{where}raise RuntimeError('broken')")
     gate = Gate(tmp_path / "gate")
     talk = record(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)
     wait_until(lambda: talk.stderr.endswith(b"\n"), "a complaint")

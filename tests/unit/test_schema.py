@@ -197,7 +197,6 @@ def _error(number: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "condition",
     [
-        "session = 's-1'",
         "method = 'session/prompt'",
         "session = 's-1' AND method = 'session/prompt'",
         "tool_call = 'c-1'",
@@ -206,7 +205,7 @@ def _error(number: int) -> dict[str, Any]:
     ],
 )
 def test_what_people_filter_by_has_an_index(story: sqlite3.Connection, condition: str) -> None:
-    """Frames of a session, a method, a tool call or a terminal are found without reading all."""
+    """Frames of a method, a tool call or a terminal are found without reading all."""
     found = plan(story, f"SELECT * FROM frames WHERE {condition}")
     assert "SEARCH f USING" in found
     assert "SCAN" not in found

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 def lines(tmp_path: Path) -> dict[int, Line]:
     """The lines of `tell_story` by their number."""
     with RecordingReader(record_story(tmp_path / "story.db")) as reader:
-        exchanges = {row["id"]: row for row in reader.query("SELECT * FROM exchanges")}
-        found = {
-            row["seq"]: frame_line(row, exchanges.get(row["exchange"])) for row in reader.frames()
-        }
+        found = {row["seq"]: frame_line(row) for row in reader.frames()}
         events = reader.query("SELECT * FROM events")
         return found | {row["seq"]: event_line(row) for row in events}
 
@@ -81,7 +78,7 @@ def test_what_is_unusual_about_a_frame_stands_first(lines: dict[int, Line]) -> N
     """A frame without its newline, or not delivered whole, says so before anything else."""
     assert lines[20].text.startswith("[no newline] (not JSON")
     row = {
-        **dict.fromkeys(("method", "rpc_id", "parse_error"), None),
+        **dict.fromkeys(("method", "rpc_id", "parse_error", "request_seq"), None),
         "seq": 1,
         "t_ns": 0,
         "stream": "to-client",
@@ -91,7 +88,7 @@ def test_what_is_unusual_about_a_frame_stands_first(lines: dict[int, Line]) -> N
         "newline": "\n",
         "delivered": "partial",
     }
-    assert frame_line(row, None).text.startswith("[delivered: partial]")
+    assert frame_line(row).text.startswith("[delivered: partial]")
 
 
 @pytest.mark.parametrize(

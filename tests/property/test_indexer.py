@@ -1,0 +1,228 @@
+"""However a log is indexed, the rows are the same, and hold all that passed."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+from unittest import mock
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.capture.log import END, HEADER, LAST_KIND, MAGIC, STREAM_NAMES, UNDELIVERED
+from acp_proxy.store import indexer
+from acp_proxy.store.indexer import Indexer
+from tests.logs import reader
+from tests.rows import dump, new_database, query, stream_bytes
+from tests.scribe import Scribe
+from tests.strategies import lines
+
+Chunks = list[tuple[int, bytes]]
+
+WHOLE = 1 << 30
+
+streams = st.integers(1, 3)
+random_chunks = st.lists(
+    st.tuples(
+        streams,
+        st.binary(max_size=30) | st.sampled_from([b"\n", b"\r\n", b"a\n\r\nb", b'{"id":1', b"}\n"]),
+    ),
+    max_size=12,
+)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> Chunks:
+    """Messages in every direction, in chunks that end anywhere, of streams that are interleaved."""
+    waiting = {}
+    for stream in (1, 2, 3):
+        rest = b"\n".join(draw(st.lists(lines(), max_size=5)))
+        waiting[stream] = rest + draw(st.sampled_from([b"", b"\n"]))
+    chunks: Chunks = []
+    while any(waiting.values()):
+        stream = draw(st.sampled_from([stream for stream, rest in waiting.items() if rest]))
+        size = draw(st.integers(1, 120))
+        chunks.append((stream, waiting[stream][:size]))
+        waiting[stream] = waiting[stream][size:]
+    return chunks
+
+
+def joined(chunks: Chunks, stream: int) -> bytes:
+    """All that one stream carried."""
+    return b"".join(chunk for s, chunk in chunks if s == stream)
+
+
+@contextlib.contextmanager
+def log_of(chunks: Chunks, ends: set[int]) -> Iterator[Scribe]:
+    """A log of chunks, after which some streams end and the recorder may have been killed."""
+    with TemporaryDirectory() as directory, Scribe(Path(directory, "x.db")) as scribe:
+        for stream, chunk in chunks:
+            scribe.chunk(stream, chunk)
+        for stream in ends:
+            scribe.event(END, stream, reason="end of file")
+        if len(ends) == 3:
+            scribe.close()
+        yield scribe
+
+
+def index(scribe: Scribe, connection: sqlite3.Connection, limits: list[int]) -> None:
+    """Indexes all of a log, each batch by a fresh indexer, as if it had crashed in between."""
+    with reader(scribe.log_path) as log:
+        batch = 0
+        while Indexer(connection, log).step(limits[batch % len(limits)]):
+            batch += 1
+        Indexer(connection, log).settle()
+
+
+def rows_of(scribe: Scribe, limits: list[int]) -> dict[str, list[Any]]:
+    """Every row that a log becomes."""
+    with new_database() as connection:
+        index(scribe, connection, limits)
+        return dump(connection)
+
+
+@given(
+    random_chunks | conversations(),
+    st.sets(streams),
+    st.lists(st.sampled_from([1, 40, 100, 300, 1000]), min_size=1, max_size=4),
+)
+def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: list[int]) -> None:
+    """Whatever the batches and however often the indexer dies, nothing is lost or doubled."""
+    with log_of(chunks, ends) as scribe:
+        assert rows_of(scribe, limits) == rows_of(scribe, [WHOLE])
+
+
+@given(random_chunks | conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]))
+def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -> None:
+    """The lines of a stream and their newlines, joined, are the very bytes that passed."""
+    with log_of(chunks, ends) as scribe, new_database() as connection:
+        index(scribe, connection, [limit])
+        for stream in (1, 2, 3):
+            assert stream_bytes(connection, STREAM_NAMES[stream]) == joined(chunks, stream)
+        numbers = query(connection, "SELECT seq FROM frames UNION ALL SELECT seq FROM events")
+        assert sorted(numbers) == list(range(1, len(numbers) + 1))
+        sizes = query(connection, "SELECT size - length(raw) FROM frames")
+        assert not any(sizes)
+
+
+@given(conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]), st.integers(2, 60))
+def test_large_lines_are_lines(chunks: Chunks, ends: set[int], limit: int, large: int) -> None:
+    """A line that is too large to hold differs from others in what was read of it, at the most."""
+    read_from_line = {"kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call"}
+    read_from_line |= {"terminal", "parse_error"}
+
+    def frames(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+        cursor = connection.execute("SELECT * FROM frames ORDER BY seq")
+        names = [column[0] for column in cursor.description]
+        rows = [dict(zip(names, row, strict=True)) for row in cursor]
+        return [{k: v for k, v in row.items() if k not in read_from_line} for row in rows]
+
+    with log_of(chunks, ends) as scribe, new_database() as small, new_database() as usual:
+        with mock.patch.multiple(indexer, LARGE=large, EDGE=large):
+            index(scribe, small, [limit])
+        index(scribe, usual, [WHOLE])
+        assert frames(small) == frames(usual)
+
+
+@given(random_chunks, streams, st.integers(0, 80), st.booleans(), st.sampled_from([1, WHOLE]))
+def test_the_last_bytes_of_a_stream_are_undelivered(
+    chunks: Chunks, stream: int, lost: int, ended: bool, limit: int
+) -> None:
+    """A frame has arrived in full, in part or not at all, as the bytes that were lost say."""
+    with log_of(chunks, set()) as scribe, new_database() as connection:
+        scribe.event(UNDELIVERED, stream, bytes=lost)
+        if ended:
+            scribe.event(END, stream, reason="the reader is gone")
+        index(scribe, connection, [limit])
+        sql = "SELECT delivered FROM frames WHERE stream = ? ORDER BY seq"
+        for other in (1, 2, 3):
+            whole = joined(chunks, other)
+            arrived = len(whole) - lost if other == stream else len(whole)
+            expected, place = [], 0
+            for line in lines_of(whole):
+                missing = min(len(line), max(0, place + len(line) - arrived))
+                expected.append(
+                    "full" if not missing else "none" if missing == len(line) else "partial"
+                )
+                place += len(line)
+            assert query(connection, sql, STREAM_NAMES[other]) == expected
+
+
+def lines_of(whole: bytes) -> list[bytes]:
+    """What stands between newline bytes."""
+    parts = [part + b"\n" for part in whole.split(b"\n")]
+    return [*parts[:-1], parts[-1][:-1]] if parts[-1] != b"\n" else parts[:-1]
+
+
+class Flaky:
+    """A connection that cannot commit now and then, as if somebody had locked the database."""
+
+    def __init__(self, connection: sqlite3.Connection, failures: list[bool]) -> None:
+        self._connection = connection
+        self._failures = failures
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def commit(self) -> None:
+        """Commits, or fails as SQLite does."""
+        if self._failures and self._failures.pop():
+            raise sqlite3.OperationalError("database is locked")
+        self._connection.commit()
+
+
+@given(
+    conversations(),
+    st.sampled_from([1, 100, 1000]),
+    st.lists(st.booleans(), max_size=12),
+    st.booleans(),
+)
+def test_commits_may_fail(
+    chunks: Chunks, limit: int, failures: list[bool], same_indexer: bool
+) -> None:
+    """After any failed commits, whether the indexer lives on or not, each frame is there once."""
+    with log_of(chunks, {1, 2, 3}) as scribe, new_database() as connection:
+        with reader(scribe.log_path) as log:
+            flaky = cast("sqlite3.Connection", Flaky(connection, failures))
+            machine = Indexer(flaky, log)
+            while machine.behind:
+                with contextlib.suppress(sqlite3.OperationalError):
+                    machine.step(limit)
+                offsets = query(connection, "SELECT log_offset FROM indexing") or [0]
+                assert machine.behind == log.end - offsets[0]
+                if not same_indexer:
+                    machine = Indexer(flaky, log)
+            failures.clear()
+            machine.settle()
+        assert dump(connection) == rows_of(scribe, [WHOLE])
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(1, LAST_KIND),
+            st.integers(0, 3),
+            st.integers(0, (1 << 64) - 1),
+            st.binary(max_size=20)
+            | st.lists(
+                st.sampled_from(
+                    [b"bytes=", b"since=", b"to-agent=", b"wall=", b"origin=", b"code=", b"arg=",
+                     b"id=", b"dialect=", b"9" * 19, b"9" * 30, b"\0", b"\xff", b"-1", b"7"]
+                )
+            ).map(b"".join),
+        ),
+        max_size=8,
+    )
+)  # fmt: skip
+def test_any_log_is_indexed(written: list[tuple[int, int, int, bytes]]) -> None:
+    """A log is not trusted: whatever its records say, they become rows."""
+    with log_of([(1, b"x\n")], set()) as scribe, new_database() as connection:
+        with scribe.log_path.open("ab") as file:
+            for kind, stream, t_ns, payload in written:
+                file.write(HEADER.pack(MAGIC, kind, stream, len(payload), t_ns) + payload)
+        index(scribe, connection, [1])
+        assert query(connection, "SELECT count(*) FROM frames") >= [1]

@@ -1,0 +1,90 @@
+"""What stands between an editor's click and the agent's first byte imports next to nothing."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import acp_proxy
+
+PACKAGE = Path(acp_proxy.__file__).parent
+CAPTURE = sorted((PACKAGE / "capture").glob("*.py"))
+
+ALLOWED = {"errno", "fcntl", "os", "struct", "sys", "time"}
+"""Modules that `capture` may import; each is built in, small, or loaded by Python itself."""
+
+LOADED_WITH = {
+    "_collections_abc",
+    "_stat",
+    "_struct",
+    "genericpath",
+    "os.path",
+    "posixpath",
+    "stat",
+}
+"""What these load in turn."""
+
+LATER = {
+    "_thread",
+    "_signal",
+    "select",
+    "signal",
+    "acp_proxy.cli.main",
+    "acp_proxy.runtime.supervisor",
+}
+"""Built into Python, or imported inside a function, when the agent runs or will not."""
+
+
+def test_starting_loads_small_modules_only() -> None:
+    """All that importing the starter loads is `capture`, `struct`, `fcntl` and `errno`."""
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules);"
+        "import acp_proxy.capture.starter; print(*sorted(set(sys.modules) - before))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script, str(PACKAGE.parent)],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    ours = {"acp_proxy", "acp_proxy.capture"}
+    ours |= {f"acp_proxy.capture.{path.stem}" for path in CAPTURE if path.stem != "__init__"}
+    assert ours <= set(loaded)
+    assert set(loaded) - ours <= ALLOWED | LOADED_WITH
+
+
+@pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
+def test_no_module_of_capture_imports_more(path: Path) -> None:
+    """Outside of functions a module of `capture` names only what is allowed, and its siblings."""
+    tree = ast.parse(path.read_text())
+    everywhere = set(imports(ast.walk(tree)))
+    at_once = set(imports(tree.body))
+    siblings = {name for name in everywhere if name.startswith("acp_proxy.capture.")}
+    assert at_once <= ALLOWED | {"_thread", "_signal", "acp_proxy"} | siblings
+    assert everywhere <= ALLOWED | LATER | {"acp_proxy", "collections.abc", "typing"} | siblings
+
+
+def imports(nodes: object) -> list[str]:
+    """Names the modules that statements import."""
+    found = []
+    assert hasattr(nodes, "__iter__")
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found.append(node.module or "")
+    return found
+
+
+def test_the_rest_can_be_imported_without_the_command_line() -> None:
+    """Nothing below the command line imports click, and only `runtime` imports trio."""
+    for path in PACKAGE.rglob("*.py"):
+        layer = path.relative_to(PACKAGE).parts[0]
+        named = {name.split(".")[0] for name in imports(ast.walk(ast.parse(path.read_text())))}
+        assert "click" not in named or layer == "cli", path
+        assert "trio" not in named or layer == "runtime", path
+        assert "sqlite3" not in named or layer in ("store", "runtime"), path
