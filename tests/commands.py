@@ -18,7 +18,7 @@ def run(*arguments: str | Path, home: Path | None = None, **environment: str) ->
     Raises:
         Exception: whatever it raises, since a traceback is never an answer.
     """
-    env: dict[str, str | None] = {"NO_COLOR": None, "FORCE_COLOR": None, "ACP_PROXY_LOG_JSON": None}
+    env: dict[str, str | None] = {"NO_COLOR": None, "FORCE_COLOR": None}
     if home is not None:
         env["ACP_PROXY_RECORDINGS"] = str(home)
     runner = CliRunner(env=env | environment)

@@ -142,7 +142,7 @@ class CaptureLog(Unrecorded):
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         fd = os.open(path, flags, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_EX)  # a reader that came first lets go at once
             return cls(path, fd, max_size=max_size, fsync=fsync)
         except OSError:
             os.close(fd)

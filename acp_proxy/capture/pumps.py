@@ -4,7 +4,11 @@ import os
 import time
 
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import END, STREAM_NAMES, UNDELIVERED, Unrecorded
+from acp_proxy.capture.log import END, STREAM_NAMES, UNDELIVERED, Unrecorded, tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 CHUNK = 65536
 
@@ -77,7 +81,10 @@ class Pump:
                 self.source_ended = True
                 return
             self.in_read = False
-            append(stream, t_ns, chunk)
+            try:
+                append(stream, t_ns, chunk)
+            except Exception as e:  # a mistake of ours must not stop the conversation
+                append = self._stop_recording(e)
             try:
                 written = write(sink, chunk)
             except OSError as e:
@@ -88,6 +95,10 @@ class Pump:
             if written != len(chunk):
                 self._write_rest(memoryview(chunk)[written:])
             self.in_read = True
+
+    def _stop_recording(self, error: Exception) -> "Callable[[int, int, bytes], None]":
+        tell(f"cannot record {self.name} any longer: {error!r}; the conversation goes on")
+        return Unrecorded().append
 
     def _write_rest(self, rest: memoryview) -> None:
         while rest:

@@ -16,7 +16,7 @@ import signal
 import sqlite3
 from collections.abc import Sized
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import asdict, define, evolve, field
 
@@ -70,6 +70,8 @@ _TURN_COLUMNS = (
     "id", "session", "prompt_seq", "end_seq", "stop_reason", "updates", "tool_calls", "duration_ns"
 )  # fmt: skip
 _RAW = 12  # the column of the BLOB
+
+_Default = TypeVar("_Default", int, None)
 
 
 @define
@@ -196,8 +198,8 @@ class Indexer:
                         self._finish_line(cut, record.t_ns)
             case capture_log.EXIT:
                 self._update(
-                    exit_code=data.get("code"),
-                    exit_signal=data.get("signal"),
+                    exit_code=_number(data, "code", None),
+                    exit_signal=_number(data, "signal", None),
                     end_reason=data.get("reason"),
                 )
             case capture_log.CLOSE:
@@ -501,8 +503,9 @@ def _event_data(record: Record) -> dict[str, Any]:
     return data
 
 
-def _number(data: dict[str, Any], key: str, default: int) -> int:
-    found = data.get(key, default)
+def _number(data: dict[str, Any], key: str, default: _Default) -> int | _Default:
+    """A field that has to be a number, in a log that anybody may have written."""
+    found = data.get(key)
     return found if isinstance(found, int) else default
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 INSTALL_TIMEOUT_S = 300
 
-NPM_PACKAGES = {"@agentclientprotocol/sdk": "2.4.0", "acpx": "0.1.15"}
+_CPU = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64", "arm64": "arm64"}
+NODE = f"node-{sys.platform}-{_CPU.get(platform.machine().lower(), 'x64')}"
+"""Node itself, from the same registry: acpx asks for a newer one than most systems have."""
+NPM_PACKAGES = {"@agentclientprotocol/sdk": "2.4.0", "acpx": "0.19.1", NODE: "22.23.3"}
 """Pinned, so that a test fails because of a change here and not of one there."""
 
 

@@ -75,7 +75,7 @@ def test_each_chunk_is_seen_in_the_middle_of_the_stream(acp_proxy: Path, tmp_pat
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
         talk.tell("hello")
         with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
-            for number in range(25):
+            for number in range(15):
                 talk.tell(f"chunk-{number}-")
                 follower.wait_for(f"chunk-{number}- 0")
             outcome = talk.end()

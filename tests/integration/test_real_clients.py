@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
+from tests.integration.conftest import NODE
 
 ROOT = Path(__file__).parents[2]
 AGENT = ROOT / "tests" / "agents" / "sdk_agent.py"
@@ -91,7 +92,8 @@ class Client:
     def _environment(self) -> dict[str, str]:
         ours = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
         sdk = f"{self.npm}/@agentclientprotocol/sdk"
-        return {**ours, "HOME": str(self.directory), "ACP_SDK_DIR": sdk}
+        path = f"{self.npm}/{NODE}/bin{os.pathsep}{ours['PATH']}"
+        return {**ours, "PATH": path, "HOME": str(self.directory), "ACP_SDK_DIR": sdk}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,206 @@
+"""Correlation can be interrupted anywhere, and pairs as its rules say."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import asdict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.forms import converter
+from acp_proxy.protocol.correlation import Correlator, State
+from acp_proxy.protocol.jsonrpc import Kind, read
+from acp_proxy.protocol.peers import Direction
+from tests.captures import ROOT, Read, all_captures, load
+
+Frames = list[tuple[int, Direction, bytes]]
+
+names = st.sampled_from(["s", "t"])
+ids = st.sampled_from([0, 1, 2, "1", None])
+kinds = st.sampled_from(["agent_message_chunk", "tool_call", "tool_call_update", "state_update"])
+bodies = st.fixed_dictionaries(
+    {},
+    optional={
+        "sessionId": names,
+        "toolCallId": names,
+        "terminalId": names,
+        "requestId": ids,
+        "update": st.fixed_dictionaries(
+            {"sessionUpdate": kinds},
+            optional={"toolCallId": names, "state": st.sampled_from(["idle", "running"])},
+        ),
+        "stopReason": st.just("end_turn"),
+        "protocolVersion": st.sampled_from([1, 2]),
+    },
+)
+methods = st.sampled_from(
+    ["initialize", "session/new", "session/prompt", "session/update", "fs/read_text_file",
+     "session/request_permission", "terminal/create", "$/cancel_request"]
+)  # fmt: skip
+messages = st.one_of(
+    st.fixed_dictionaries({"method": methods, "params": bodies}, optional={"id": ids}),
+    st.fixed_dictionaries({"id": ids, "result": bodies}),
+    st.fixed_dictionaries({"error": st.just({"code": -32800})}, optional={"id": ids}),
+)
+conversations = st.lists(
+    st.tuples(
+        st.sampled_from(list(Direction)), messages | st.lists(messages, min_size=1, max_size=3)
+    ),
+    max_size=20,
+)
+dialects = st.sampled_from(["auto", "v1", "v2", "draft-1.0"])
+
+
+def frames_of(conversation: list[tuple[Direction, Any]]) -> Frames:
+    """The lines of an invented conversation, a microsecond apart."""
+    return [
+        (n * 1000, direction, json.dumps(message).encode())
+        for n, (direction, message) in enumerate(conversation)
+    ]
+
+
+@functools.cache
+def captured(path: Path) -> Frames:
+    """The lines of a real conversation, at the time of the read that ended them."""
+    frames: Frames = []
+    begun: dict[str, bytes] = {}
+    for record in load(path).records:
+        if isinstance(record, Read) and record.stream != "stderr":
+            *lines, rest = (begun.get(record.stream, b"") + record.data).split(b"\n")
+            begun[record.stream] = rest
+            frames += [(record.t_ns, Direction(record.stream), line) for line in lines]
+    return frames
+
+
+def correlate(
+    frames: Frames, stops: set[int] | range = range(0), dialect: str = "auto"
+) -> list[Any]:
+    """All that comes of a conversation, the machine being stored and loaded at some frames."""
+    correlator = Correlator(dialect=dialect)
+    labels = []
+    exchanges, turns = {}, {}
+    for seq, (t_ns, direction, raw) in enumerate(frames):
+        if seq in stops:
+            text = converter.dumps(correlator.state)
+            state = converter.loads(text, State)
+            assert converter.dumps(state) == text
+            correlator = Correlator(state)
+        labels.append(asdict(correlator.feed(seq, t_ns, direction, read(raw))))
+        changed = correlator.drain()
+        exchanges.update({exchange.id: asdict(exchange) for exchange in changed[0]})
+        turns.update({turn.id: asdict(turn) for turn in changed[1]})
+    return [labels, exchanges, turns, correlator.state]
+
+
+@given(st.sampled_from(all_captures()), st.data())
+def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject) -> None:
+    """Stored and loaded at any frames of any capture, the machine labels the rest the same."""
+    frames = captured(path)
+    stops = data.draw(st.sets(st.integers(0, len(frames) - 1), max_size=5))
+    assert correlate(frames, stops) == correlate(frames)
+
+
+@pytest.mark.parametrize(
+    "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
+)
+def test_a_real_conversation_is_understood(path: Path) -> None:
+    """In every capture all answers are paired, all turns but a killed one end, all agree on v1."""
+    labels, exchanges, turns, state = correlate(captured(path), range(len(captured(path))))
+    assert state.handshake.dialect == "v1"
+    for label, (_, _, raw) in zip(labels, captured(path), strict=True):
+        message = read(raw)
+        assert message.kind is not Kind.INVALID
+        if message.kind in (Kind.REQUEST, Kind.RESPONSE, Kind.ERROR):
+            assert label["exchange"] is not None
+            assert label["method"] is not None
+        if message.method == "session/update":
+            assert label["session"] is not None
+    unanswered = {e["method"] for e in exchanges.values() if e["outcome"] == "unanswered"}
+    unfinished = [turn for turn in turns.values() if turn["end_seq"] is None]
+    if path.name == "killed.jsonl":
+        assert unanswered == {"session/prompt"}
+        assert len(unfinished) == 1
+    else:
+        assert not unanswered
+        assert not unfinished
+    prompts = [e for e in exchanges.values() if e["method"] == "session/prompt"]
+    assert len(turns) == len(prompts)
+
+
+@given(conversations, st.sets(st.integers(0, 19)), dialects)
+def test_any_conversation_can_be_interrupted(
+    conversation: list[tuple[Direction, Any]], stops: set[int], dialect: str
+) -> None:
+    """However odd a conversation is, it can be stored and loaded at any frame."""
+    frames = frames_of(conversation)
+    assert correlate(frames, stops, dialect) == correlate(frames, dialect=dialect)
+
+
+def flattened(conversation: list[tuple[Direction, Any]]) -> list[tuple[Direction, dict[str, Any]]]:
+    """The messages of a conversation, those of batches alone."""
+    return [
+        (direction, message)
+        for direction, messages in conversation
+        for message in (messages if isinstance(messages, list) else [messages])
+    ]
+
+
+@given(conversations, dialects)
+def test_answers_belong_to_the_oldest_request_of_the_other_side(
+    conversation: list[tuple[Direction, Any]], dialect: str
+) -> None:
+    """Each answer ends the oldest open request with its id that went the other way, or none."""
+    waiting: list[tuple[Direction, str, int]] = []
+    expected: list[int | None] = []
+    for direction, message in flattened(conversation):
+        token = json.dumps(message.get("id"))
+        if "method" in message:
+            exchange = len([e for e in expected if e is not None and e > 0]) + 1
+            expected.append(exchange if "id" in message else 0)
+            if "id" in message:
+                waiting.append((direction, token, exchange))
+        else:
+            found = [w for w in waiting if w[:2] == (direction.other, token)][:1]
+            expected.append(-found[0][2] if found else None)
+            waiting = [w for w in waiting if w not in found]
+
+    labels, exchanges, _, state = correlate(
+        frames_of(list(flattened(conversation))), dialect=dialect
+    )
+    for label, exchange in zip(labels, expected, strict=True):
+        if exchange != 0:  # a notification may be a `$/cancel_request`
+            assert label["exchange"] == (exchange and abs(exchange))
+    answered = {-e for e in expected if e is not None and e < 0}
+    assert {e["id"] for e in exchanges.values() if e["response_seq"] is not None} == answered
+    for direction in Direction:
+        still = [exchange for way, _, exchange in waiting if way is direction]
+        assert [e.id for e in Correlator(state).open_requests(direction)] == still
+
+
+@given(conversations, dialects)
+def test_labels_agree_with_turns(conversation: list[tuple[Direction, Any]], dialect: str) -> None:
+    """A turn is of one session, lies between its prompt and its end, and counts its updates."""
+    messages = flattened(conversation)
+    labels, _, turns, _ = correlate(frames_of(list(messages)), dialect=dialect)
+    for number, turn in turns.items():
+        own = [seq for seq, label in enumerate(labels) if label["turn"] == number]
+        assert own[0] == turn["prompt_seq"]
+        assert {labels[seq]["session"] for seq in own} == {turn["session"]}
+        if turn["end_seq"] is not None:
+            assert turn["end_seq"] in own
+            assert turn["duration_ns"] == (turn["end_seq"] - turn["prompt_seq"]) * 1000
+        notices = [
+            seq
+            for seq in own
+            if messages[seq][1].get("method") == "session/update" and "id" not in messages[seq][1]
+        ]
+        if turn["session"] is not None:
+            assert turn["updates"] == len(notices)
+            called = {labels[seq]["tool_call"] for seq in notices} - {None}
+            assert turn["seen"] == called
+            assert turn["tool_calls"] == len(called)

@@ -1,0 +1,358 @@
+"""The manual agrees with the program: all that exists is documented, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import pytest
+from attrs import fields
+from click.testing import CliRunner
+from sqlite_utils.cli import cli as sqlite_utils
+
+from acp_proxy.capture.options import RECORD
+from acp_proxy.cli.main import cli
+from acp_proxy.inspection.frames import EventView, FrameView
+from acp_proxy.inspection.summary import OpenRequest, Summary, TurnSummary
+from acp_proxy.recording import Recording
+from tests.commands import run
+from tests.scribe import record_story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted([*DOCS.glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("recordings/*.md")])
+ELSEWHERE = {"--help"}
+"""Options that every command has."""
+
+
+def page(name: str) -> str:
+    """Returns the text of a page."""
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def section(text: str, title: str) -> str:
+    """Returns what stands under a title, up to the next one of its level or higher."""
+    found = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
+    assert found, f"expected a section {title!r}"
+    rest = text[found.end() :]
+    following = re.search(rf"^#{{1,{len(found[1])}}} ", rest, re.MULTILINE)
+    return rest[: following.start()] if following else rest
+
+
+def first_cells(text: str) -> list[str]:
+    """Returns the code words in the first cells of a text's tables."""
+    rows = re.findall(r"^\| (`[^|]*) \|", text.replace("\\|", ";"), re.MULTILINE)
+    return [word for row in rows for word in re.findall(r"`([^`]+)`", row)]
+
+
+def commands(group: click.Command, name: str = "acp-proxy") -> Iterator[tuple[str, click.Command]]:
+    """Yields every command with its full name."""
+    yield name, group
+    if isinstance(group, click.Group):
+        context = click.Context(group)
+        for word in group.list_commands(context):
+            command = group.get_command(context, word)
+            assert command is not None
+            yield from commands(command, f"{name} {word}")
+
+
+COMMANDS = dict(commands(cli))
+
+
+def options(command: click.Command) -> list[click.Option]:
+    """Returns the options of a command, help excepted."""
+    return [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+
+
+def flags(command: click.Command) -> set[str]:
+    """Returns how a command's options are written."""
+    return {flag for option in options(command) for flag in option.opts}
+
+
+def variables() -> dict[str, str]:
+    """Returns the variable of every option, with how the option is written."""
+    found = {option.variable: option.flag for option in RECORD}
+    for name, command in COMMANDS.items():
+        if name.startswith("acp-proxy inspect "):
+            words = name.split()[2:]
+            for option in options(command):
+                assert option.name is not None
+                variable = "_".join(["ACP_PROXY", *words, option.name]).upper()
+                found[variable] = f"{' '.join(['inspect', *words])} {long_flag(option)}"
+    return found
+
+
+def long_flag(option: click.Option) -> str:
+    """Returns the option as it is written out."""
+    return next(flag for flag in option.opts if flag.startswith("--"))
+
+
+# Commands and options
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_of_every_command_is_documented(name: str) -> None:
+    """Each command has a section, and each of its options a row in it; no row has another one."""
+    rows = first_cells(section(page("command-line.md"), name))
+    documented = {word.split()[0] for word in rows if word.startswith("-")}
+    assert documented - {"-h", "--help"} == flags(COMMANDS[name])
+    for option in options(COMMANDS[name]):
+        if not option.is_flag and not option.count:
+            assert any(row.startswith(f"{long_flag(option)} ") for row in rows)
+
+
+def test_every_command_is_in_the_list_of_contents() -> None:
+    """The page of commands begins with links to all of them."""
+    contents = page("command-line.md").partition("\n## ")[0]
+    for name in COMMANDS:
+        assert f"(#{slug(name)})" in contents
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_no_option_is_made_up(path: Path) -> None:
+    """An option that a page gives one of our commands is one that this command has."""
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"^## Planned\n.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
+    every = set(ELSEWHERE).union(*map(flags, COMMANDS.values()))
+    for code in re.findall(r"`(--[^`]*)`", text):
+        assert set(re.findall(r"(?<!\S)--[a-z][a-z-]*", code)) <= every, code
+    for line in re.findall(r"acp-proxy (?:record|inspect)[^`\n#]*", text):
+        words = line.partition(" -- ")[0].split()
+        name = " ".join(words[:3] if words[1] == "inspect" else words[:2])
+        command = COMMANDS.get(name)
+        if command is not None:
+            for flag in re.findall(r"(?<![\w-])--?[a-z][a-z-]*", " ".join(words[2:])):
+                assert flag in flags(command) | ELSEWHERE | {"-h"}, line
+
+
+def test_the_readme_shows_every_option_of_record() -> None:
+    """The synopsis of `record` in the README has all options, each as it is."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    synopsis = re.search(r"^acp-proxy record \[-o FILE\].*?^```", text, re.MULTILINE | re.DOTALL)
+    assert synopsis
+    written = set(re.findall(r"(?<=\[)--?[a-z-]+", synopsis[0]))
+    assert written == flags(COMMANDS["acp-proxy record"]) - {"--output"}
+
+
+# The environment
+
+
+def test_every_variable_is_documented() -> None:
+    """Each option's variable is on the page of variables, beside the option that it stands for."""
+    text = page("environment.md")
+    for variable, option in variables().items():
+        assert f"| `{variable}` | `{option}` |" in text
+    assert set(first_cells(text)) == {
+        *variables(),
+        *("ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT"),
+        *("NO_COLOR", "FORCE_COLOR", "COLUMNS"),
+    }
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_no_variable_is_made_up(path: Path) -> None:
+    """A variable of ours that a page names is one that we read."""
+    named = set(re.findall(r"ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
+    known = {*variables(), "ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT"}
+    assert named <= known
+
+
+@pytest.mark.parametrize("variable", [v for v in variables() if "_LOG_" in v or "_SHOW_" in v])
+def test_the_variables_of_inspect_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """What a variable says is what its option would say."""
+    path = record_story(tmp_path / "x.db")
+    command = variable.split("_")[2].lower()
+    flag = f"--{variable.split('_')[3].lower()}"
+    value = ["5"] if flag == "--seq" else []
+    by_option = run("inspect", command, flag, *value, path)
+    assert by_option.exit_code == 0
+    monkeypatch.setenv(variable, "5" if value else "1")
+    assert run("inspect", command, path).output == by_option.output
+
+
+# JSON
+
+
+def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
+    """Each member of what --json prints has its row, and there is no row for another."""
+    text = page("json.md")
+    path = record_story(tmp_path / "x.db")
+    listed = json.loads(run("inspect", "list", "--json", tmp_path).stdout)
+    shown = json.loads(run("inspect", "show", "--json", path).stdout)
+    lines = [json.loads(line) for line in run("inspect", "log", "--json", path).stdout.splitlines()]
+    frame = {name for line in lines if "stream" in line for name in line}
+    event = {name for line in lines if "event" in line for name in line}
+    show = section(text, "inspect show").partition("\n### ")[0]
+    documented = {
+        "inspect list": set(first_cells(section(text, "inspect list"))),
+        "inspect show": set(first_cells(show)),
+        **{
+            name: set(first_cells(section(text, name)))
+            for name in ("Recording", "Turn", "Unanswered request", "Frame", "Event")
+        },
+    }
+    assert documented == {
+        "inspect list": set(listed),
+        "inspect show": set(shown),
+        "Recording": set(shown["recording"]),
+        "Turn": set(shown["turns"][0]),
+        "Unanswered request": set(shown["unanswered"][0]),
+        "Frame": frame | {"base64"},
+        "Event": event,
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "title"),
+    [
+        (Recording, "Recording"),
+        (Summary, "inspect show"),
+        (TurnSummary, "Turn"),
+        (OpenRequest, "Unanswered request"),
+        (FrameView, "Frame"),
+        (EventView, "Event"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_every_field_of_our_values_is_documented(value: Any, title: str) -> None:
+    """What a value of ours has is on its page; the bytes of a frame have three names there."""
+    names = {field.name for field in fields(value)} - {"raw"}
+    assert names <= set(first_cells(section(page("json.md"), title)))
+
+
+# The database
+
+
+@pytest.mark.parametrize(
+    "table", ["recording", "frames", "exchanges", "turns", "events", "faults_fired"]
+)
+def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
+    """Each table's page has exactly its columns, in their order."""
+    with sqlite3.connect(record_story(tmp_path / "x.db")) as connection:
+        columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+    connection.close()
+    rows = section(page("database.md"), table).partition("| kind |")[0]
+    assert first_cells(rows) == columns
+
+
+def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
+    """Every state, every kind of frame and event, and every view has its place."""
+    text = page("database.md")
+    states = ["recording", "complete", "unindexed", "incomplete"]
+    assert first_cells(section(text, "States")) == states
+    troubleshooting = section(page("troubleshooting.md"), "States")
+    assert first_cells(troubleshooting) == states
+    kinds = section(text, "events").partition("| kind |")[2]
+    documented = "start eof signal exit undelivered gap fault note"
+    assert first_cells(kinds) == documented.split()
+    assert set(first_cells(section(text, "Views"))) == {"timeline", "unanswered", "latency"}
+    with sqlite3.connect(record_story(tmp_path / "x.db")) as connection:
+        for (kind,) in connection.execute("SELECT DISTINCT kind FROM frames"):
+            assert f"`{kind}`" in section(text, "frames")
+    connection.close()
+
+
+def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the page suggests to type works, and finds something in a recording with a turn."""
+    monkeypatch.chdir(tmp_path)
+    record_story(tmp_path / "run.db")
+    text = page("database.md")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    for line in block.splitlines():
+        words = shlex.split(line)
+        assert words[0] == "sqlite-utils"
+        result = CliRunner().invoke(sqlite_utils, words[1:], catch_exceptions=False)
+        assert result.exit_code == 0, line
+        assert len(result.output.splitlines()) > 2, line
+    queries = re.findall(r"^```sql\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(queries) >= 5
+    for query in queries:
+        result = CliRunner().invoke(sqlite_utils, ["query", "run.db", query.rstrip(";\n")])
+        assert result.exit_code == 0, query
+        assert json.loads(result.output), query
+
+
+# Pages
+
+
+def slug(title: str) -> str:
+    """Returns the anchor that GitHub makes of a title."""
+    plain = re.sub(r"[`*]|\[([^\]]*)\]\([^)]*\)", r"\1", title)
+    return re.sub(r"[^\w\- ]", "", plain.strip().lower()).replace(" ", "-")
+
+
+def anchors(text: str) -> set[str]:
+    """Returns the anchors of a page."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    found: set[str] = set()
+    for title in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        anchor = slug(title)
+        number = sum(known == anchor or known.startswith(f"{anchor}-") for known in found)
+        found.add(f"{anchor}-{number}" if anchor in found else anchor)
+    return found
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(path: Path) -> None:
+    """Each relative link names a file that exists, and a title that is in it."""
+    text = path.read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        linked = (path.parent / name).resolve() if name else path
+        assert linked.exists(), target
+        if anchor:
+            assert anchor in anchors(linked.read_text(encoding="utf-8")), target
+
+
+def test_every_page_can_be_reached() -> None:
+    """From the README one can get to every page of the manual."""
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        path = waiting.pop()
+        if path in reached or path.suffix != ".md":
+            continue
+        reached.add(path)
+        text = path.read_text(encoding="utf-8")
+        targets = re.findall(r"\]\(([^)\s#:]+)(?:#[^)]*)?\)", text)
+        waiting += [(path.parent / target).resolve() for target in targets]
+    assert set(DOCS.glob("*.md")) <= reached
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_make_targets_exist(path: Path) -> None:
+    """A page names only targets that the Makefile has."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    text = path.read_text(encoding="utf-8")
+    named = set(re.findall(r"(?:^ {4}|^|`)make ([a-z]+)", text, re.MULTILINE))
+    assert named <= targets
+
+
+def test_every_make_target_has_its_line_of_help() -> None:
+    """`make` alone lists all that can be made."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    helped = re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)
+    assert sorted(phony.split()) == sorted(helped)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="expected make")
+def test_make_alone_explains_itself() -> None:
+    """`make` alone makes nothing."""
+    done = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
+    assert "make demo" in done.stdout
