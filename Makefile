@@ -35,7 +35,7 @@ test: $(COMPILED) ## every test
 	@$(BIN)/python -m pytest
 
 fast: $(COMPILED) ## the tests that take no time
-	@$(BIN)/python -m pytest -m 'not slow' -x -q
+	@$(BIN)/python -m pytest -m 'not slow and not soak' -x -q
 
 check: style types test docs ## style, types, tests and docs: what has to be green
 
@@ -53,7 +53,7 @@ bench: $(COMPILED) ## figures, as ratios to a direct pipe and to a C copier
 	@$(BIN)/python -m bench
 
 soak: $(COMPILED) ## the long runs: hundreds of kills, a million frames
-	@$(BIN)/python -m pytest -q tests/soak --override-ini testpaths=tests/soak
+	@$(BIN)/python -m pytest -m soak
 
 clean: ## remove what make made
 	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist

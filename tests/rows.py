@@ -8,11 +8,12 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from acp_proxy.store import database
+from acp_proxy.store.indexer import load_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "indexing")
+TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events")
 
 
 @contextmanager
@@ -31,11 +32,10 @@ def _empty() -> bytes:
 
 
 def dump(connection: sqlite3.Connection) -> dict[str, list[Any]]:
-    """Every row of every table that the indexer writes."""
-    return {
-        table: connection.execute(f"SELECT * FROM {table} ORDER BY rowid").fetchall()
-        for table in TABLES
-    }
+    """Every row of every table that the indexer writes, and what it remembers beside them."""
+    rows = {table: query(connection, f"SELECT * FROM {table} ORDER BY rowid") for table in TABLES}
+    offsets = query(connection, "SELECT log_offset FROM indexing")
+    return {**rows, "indexing": [*offsets, load_memory(connection)]}
 
 
 def query(connection: sqlite3.Connection, sql: str, *parameters: Any) -> list[Any]:

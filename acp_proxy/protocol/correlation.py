@@ -171,7 +171,7 @@ class Correlator:
         exchange.response_seq = seq
         exchange.latency_ns = t_ns - exchange.request_ns
         exchange.outcome = self._outcome(exchange, message)
-        if exchange.session is None:
+        if exchange.session is None and exchange.turn is None:
             exchange.session = message.session  # the answer to session/new names it
         self._exchanges[exchange.id] = exchange
         labels = Labels(

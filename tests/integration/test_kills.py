@@ -30,8 +30,13 @@ def lines(chance: random.Random) -> bytes:
     return b"".join(blocks)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(4)),
+        *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(4, 204)),
+    ],
+)
 def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> None:
     """All that either side has received is in the recording of a proxy that was killed."""
     chance = random.Random(seed)

@@ -162,7 +162,8 @@ def test_everything_is_its_owners_alone(acp_proxy: Path, tmp_path: Path) -> None
         talk.ask("one")
         wait_until(look, "a write-ahead log")
         talk.end()
-    assert modes == {(".log", 0o600), (".db", 0o600), (".db-wal", 0o600), (".db-shm", 0o600)}
+    assert {suffix for suffix, _ in modes} >= {".log", ".db", ".db-wal", ".db-shm"}
+    assert {mode for _, mode in modes} == {0o600}
     assert stat.S_IMODE((directory / "x.db").stat().st_mode) == 0o600
 
 

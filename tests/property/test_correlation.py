@@ -86,9 +86,8 @@ def correlate(
     exchanges, turns = {}, {}
     for seq, (t_ns, direction, raw) in enumerate(frames):
         if seq in stops:
-            text = converter.dumps(correlator.state)
-            state = converter.loads(text, State)
-            assert converter.dumps(state) == text
+            state = converter.loads(converter.dumps(correlator.state), State)
+            assert state == correlator.state
             correlator = Correlator(state)
         labels.append(asdict(correlator.feed(seq, t_ns, direction, read(raw))))
         changed = correlator.drain()
@@ -191,6 +190,8 @@ def test_labels_agree_with_turns(conversation: list[tuple[Direction, Any]], dial
         own = [seq for seq, label in enumerate(labels) if label["turn"] == number]
         assert own[0] == turn["prompt_seq"]
         assert {labels[seq]["session"] for seq in own} == {turn["session"]}
+        if turn["session"] is None:  # which ACP does not have: nothing else can be told to be of it
+            continue
         if turn["end_seq"] is not None:
             assert turn["end_seq"] in own
             assert turn["duration_ns"] == (turn["end_seq"] - turn["prompt_seq"]) * 1000
@@ -199,8 +200,5 @@ def test_labels_agree_with_turns(conversation: list[tuple[Direction, Any]], dial
             for seq in own
             if messages[seq][1].get("method") == "session/update" and "id" not in messages[seq][1]
         ]
-        if turn["session"] is not None:
-            assert turn["updates"] == len(notices)
-            called = {labels[seq]["tool_call"] for seq in notices} - {None}
-            assert turn["seen"] == called
-            assert turn["tool_calls"] == len(called)
+        called = {labels[seq]["tool_call"] for seq in notices} - {None}
+        assert (turn["updates"], turn["tool_calls"]) == (len(notices), len(called))

@@ -67,6 +67,13 @@ def test_any_bytes_pass_in_any_chunks(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
     """Both peers receive what the other wrote, and the recording's lines are the very streams."""
+    expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
+
+
+def expect_unchanged(
+    to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
+) -> None:
+    """Lets two streams pass in chunks of these sizes, and compares all that came of them."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         (directory / "said").write_bytes(to_client)

@@ -429,7 +429,7 @@ def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
            session/prompt, exchange 1, turn 1
         <- session/update {"update": {"sessionUpdate": "plan"}}
            session/update
-        <- #1 result {"stopReason": "end_turn"}
+        <- #1 result {"stopReason": "end_turn", "sessionId": "s"}
            session/prompt, exchange 1, turn 1
     """)
     _, (turn,) = correlator.drain()

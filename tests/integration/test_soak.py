@@ -1,0 +1,72 @@
+"""The long runs: a million frames, and thousands of odd streams; see `test_kills` for the kills."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.integration.processes import agent, needs_proc, peak_memory
+from tests.property.test_relay_bytes import SIZES, cut, expect_unchanged, odd_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.integration.processes import Recorder
+
+pytestmark = pytest.mark.soak
+
+FRAMES = 1_000_000
+FRAME = (
+    b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","n":%07d,"pad":"%s"}}\n'
+)
+PEAK = 48 << 20
+
+
+@needs_proc
+def test_a_million_frames(record: Recorder, tmp_path: Path) -> None:
+    """A million frames of 300 bytes are recorded whole, in flat memory, and shown at once."""
+    said = tmp_path / "said"
+    with said.open("wb") as file:
+        pad = b"x" * (301 - len(FRAME % (0, b"")))
+        file.writelines(FRAME % (n, pad) for n in range(FRAMES))
+    talk = record(agent("duplex", said, tmp_path / "heard", 65_536))
+    talk.run(until=lambda: len(talk.heard) == said.stat().st_size)
+    talk.catch_up()
+    assert peak_memory(talk.process.pid) < PEAK
+    assert talk.converse() == said.read_bytes()
+    assert talk.wait() == 0
+    assert talk.recording.rows("select count(*), sum(size + 1) from frames") == [
+        (FRAMES, said.stat().st_size)
+    ]
+    command = f"'{record.acp_proxy}' inspect log '{talk.recording.path}' | head -3"
+    page = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True)
+    assert len(page.stdout.splitlines()) == 3
+    assert page.stderr == b""
+
+
+@settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(odd_bytes(), odd_bytes(), SIZES, SIZES)
+def test_thousands_of_odd_streams(
+    to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
+) -> None:
+    """Any bytes pass unchanged in any chunks, two thousand times, other ones at every run."""
+    expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
+
+
+def test_a_gigabyte_of_noise(record: Recorder, tmp_path: Path) -> None:
+    """A gigabyte that is nowhere like itself passes in both directions at once."""
+    chance = random.Random(1)
+    block = chance.randbytes(64 << 20)
+    said = tmp_path / "said"
+    with said.open("wb") as file:
+        file.writelines([block] * 16)
+    talk = record(agent("duplex", said, tmp_path / "heard", 65_536, 1_000))
+    size = said.stat().st_size
+    talk.run(cut(block, [65_536]), until=lambda: len(talk.heard) == size)
+    assert talk.converse() == said.read_bytes()
+    assert talk.wait() == 0
+    assert talk.recording.stream("to-agent") == block
