@@ -32,7 +32,7 @@ def size(text: str) -> int:
     try:
         factor = 1024 ** "bkmgt".index(prefix) if binary and prefix else _UNITS[prefix]
         return int(float(number) * factor)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is not a size: {number!r} is no number") from None
 
 
@@ -190,9 +190,10 @@ def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions
     rest = list(args)
     try:
         while rest and rest[0].startswith("-"):
-            flag, equals, value = rest.pop(0).partition("=")
-            if flag == "--":
+            word = rest.pop(0)
+            if word == "--":
                 break
+            flag, equals, value = word.partition("=") if word[1] == "-" else (word, "", "")
             option = by_flag[flag]
             if option.read is None:
                 if equals:

@@ -68,7 +68,8 @@ class Pump:
         self.ended.set()
 
     def _relay(self) -> None:
-        read, write, now, append = os.read, os.write, time.monotonic_ns, self._log.append
+        read, write, now = os.read, os.write, time.monotonic_ns
+        append: Callable[[int, int, bytes], None] = self._log.append
         stream, source, sink = self.stream, self._source, self._sink
         while True:
             try:

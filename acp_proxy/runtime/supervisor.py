@@ -24,6 +24,7 @@ from acp_proxy.runtime.indexing import Indexing
 LINGER = 5.0
 """Idle seconds that a descendant has, after the agent's exit, in which to end its output."""
 _POLL = 0.25
+_HELD = "held open by a process that has left the agent's group"
 
 
 def supervise(relay: Relay, options: RecordOptions) -> None:
@@ -82,10 +83,15 @@ async def until(latch: Latch) -> None:
 async def stop_when_told(relay: Relay, grace: float) -> None:
     """Kills an agent that still runs when its grace is over.
 
-    The signal itself was passed on already, by the thread that received it.
+    The signal itself was passed on already, by the thread that received it. A client that told us
+    to stop and then waits without reading would wait for ever: it gets one more grace to read in.
     """
     await until(relay.stopping)
     await _kill_after(relay, grace, f"still there {grace:g} s after it was told to stop")
+    with trio.move_on_after(grace):
+        await until(relay.drained)
+    for pump in (relay.to_client, relay.stderr):
+        _abandon(pump, "not read by the client, which had told us to stop")
 
 
 async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) -> None:
@@ -120,8 +126,7 @@ async def end_lingering(relay: Relay) -> None:
     with trio.move_on_after(1):
         await until(relay.drained)
     for pump in outputs:
-        if not pump.ended.is_set:
-            pump.abandon("held open by a process that has left the agent's group")
+        _abandon(pump, _HELD)
 
 
 async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:
@@ -148,5 +153,10 @@ async def _kill_after(relay: Relay, grace: float, reason: str) -> None:
         relay.send_signal(SIGKILL, reason)
         await trio.sleep(1)
         for pump in (relay.to_client, relay.stderr):
-            if not pump.ended.is_set and pump.in_read:
-                pump.abandon("held open by a process that has left the agent's group")
+            if pump.in_read:
+                _abandon(pump, _HELD)
+
+
+def _abandon(pump: Pump, reason: str) -> None:
+    if not pump.ended.is_set:
+        pump.abandon(reason)

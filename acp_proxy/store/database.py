@@ -80,11 +80,12 @@ def fold(path: Path) -> None:
         close(sqlite3.connect(path, timeout=0.1))
 
 
-def open_readonly(path: Path) -> sqlite3.Connection:
+def open_readonly(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
     """Opens a recording's database to read it, whoever made it.
 
     Nothing in the file can write, load or call anything: the file is opened read-only, its schema
-    is not trusted, and what is decoded has a limit.
+    is not trusted, and what is decoded has a limit. ``immutable`` is for a place where nothing can
+    be made beside the file; it is tried by itself.
 
     Raises:
         NotARecording: it is no SQLite file, or not one of ours.
@@ -92,7 +93,7 @@ def open_readonly(path: Path) -> sqlite3.Connection:
         UnreadableRecording: it is one of ours and damaged, or locked.
     """
     _check_header(path)
-    uri = f"{path.absolute().as_uri()}?mode=ro"
+    uri = f"{path.absolute().as_uri()}?mode=ro&immutable={int(immutable)}"
     connection = sqlite3.connect(uri, uri=True, timeout=2.0, check_same_thread=False)
     try:
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
@@ -103,6 +104,8 @@ def open_readonly(path: Path) -> sqlite3.Connection:
         empty = version == 0 and ours in (0, APPLICATION_ID) and is_empty(connection)
     except (sqlite3.Error, UnicodeDecodeError) as e:
         connection.close()
+        if not immutable and _is_refused(path, e):
+            return open_readonly(path, immutable=True)
         raise unreadable(path, e) from None
     if empty:
         return connection
@@ -113,6 +116,14 @@ def open_readonly(path: Path) -> sqlite3.Connection:
         connection.close()
         raise NewerRecording(path, version, VERSION)
     return connection
+
+
+def _is_refused(path: Path, error: Exception) -> bool:
+    """Whether a whole file could not be opened, because nothing can be made beside it."""
+    if not isinstance(error, sqlite3.OperationalError) or "locked" in str(error):
+        return False
+    wal = Path(f"{path}-wal")
+    return not wal.exists() or not wal.stat().st_size
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:

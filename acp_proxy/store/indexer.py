@@ -69,7 +69,7 @@ _EXCHANGE_COLUMNS = (
 _TURN_COLUMNS = (
     "id", "session", "prompt_seq", "end_seq", "stop_reason", "updates", "tool_calls", "duration_ns"
 )  # fmt: skip
-_RAW = 12  # the column of the BLOB
+_RAW = 14  # the column of the BLOB
 
 _Default = TypeVar("_Default", int, None)
 
@@ -294,9 +294,9 @@ class Indexer:
             labels.turn,
             label(labels.tool_call),
             label(labels.terminal),
-            raw,
             message.parse_error,
             None,
+            raw,
         )
 
     def _label(self, text: str | None) -> int | None:

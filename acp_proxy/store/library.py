@@ -8,9 +8,9 @@ from pathlib import Path
 from attrs import frozen
 
 from acp_proxy.capture.files import LOG_SUFFIX
-from acp_proxy.errors import AcpProxyError, NoSuchRecording, UnreadableRecording
+from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.recording import Recording
-from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.reader import RecordingReader, is_finished_or_dead
 
 _SIDE_FILES = ("", LOG_SUFFIX, "-wal", "-shm", "-journal")
 
@@ -159,11 +159,7 @@ def prune(directory: Path, what: str, amount: float, *, spare: Path) -> list[Pat
 
 def _delete(path: Path) -> bool:
     """Deletes a recording, unless it is running; what cannot be read is not ours to delete."""
-    try:
-        with RecordingReader(path) as reader:
-            if reader.live:
-                return False
-    except AcpProxyError:
+    if not is_finished_or_dead(path):
         return False
     for suffix in _SIDE_FILES:
         with contextlib.suppress(OSError):

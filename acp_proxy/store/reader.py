@@ -355,6 +355,28 @@ def finish(path: Path, log: LogReader) -> None:
         connection.close()
 
 
+def is_finished_or_dead(path: Path) -> bool:
+    """Whether there is a recording of ours at ``path`` and no recorder lives; indexes nothing."""
+    try:
+        ours = path.exists() and not _is_blank(path)
+        fd = _open_log(Path(f"{path}{LOG_SUFFIX}"))
+    except FileNotFoundError:
+        return ours
+    except (OSError, UnreadableRecording):
+        return False
+    try:
+        return LogReader(fd).end > 0 and _is_free(fd)
+    except (OSError, ValueError):
+        return False
+    finally:
+        os.close(fd)
+
+
+def _is_blank(path: Path) -> bool:
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        return database.is_empty(connection)
+
+
 def _check_order(indexer: Indexer) -> None:
     """Makes sure that the log goes on where the rows end.
 

@@ -58,13 +58,13 @@ def create_tables(db: Database) -> None:
             **dict.fromkeys(("flags", "kind", "t_ns", "lag_ns", "method"), int),
             "rpc_id": str,
             **dict.fromkeys(("exchange", "session", "turn", "tool_call", "terminal"), int),
-            "raw": bytes,
             "parse_error": str,
             "fault": str,
+            "raw": bytes,  # last: SQLite expands a zeroblob in memory if anything follows it
         },
         pk="seq",
     )
-    # One index for both: a second would cost another 11 bytes a frame, and a session is seldom rare.
+    # One index for both: a second costs another 11 bytes a frame, and a session is seldom rare.
     db.table("frame_rows").create_index(["method", "session"])
     db.execute("CREATE INDEX frame_rows_odd ON frame_rows (kind) WHERE kind > 1")
     # "IS NOT NULL" is the one condition that SQLite sees to follow from a join on the column.

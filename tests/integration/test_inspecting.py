@@ -174,7 +174,7 @@ def test_a_reader_that_cannot_write_reads_the_same(
             scribe.close()
     log = scribe.log_path.read_bytes()
     found = []
-    for limit in (33_000, 40_000, 10**9):  # 32 kB is SQLite's index of a write-ahead log
+    for limit in (0, 40_000, 10**9):
         with file_size_limit(limit):
             shown = inspect(acp_proxy, "show", scribe.path, home=tmp_path)
             listed = inspect(acp_proxy, "log", "--json", scribe.path, home=tmp_path)
@@ -185,6 +185,27 @@ def test_a_reader_that_cannot_write_reads_the_same(
             assert scribe.log_path.read_bytes() == log
     assert len(set(found)) == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="expected a user who is held by permissions")
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_directory_may_be_read_only(acp_proxy: Path, tmp_path: Path, closed: bool) -> None:
+    """What cannot be written, the directory around it included, is read as well as it can be."""
+    directory = tmp_path / "readonly"
+    directory.mkdir()
+    with Scribe(directory / "x.db") as scribe:
+        tell_story(scribe)
+        scribe.index()
+        if closed:
+            scribe.close()
+    for entry in directory.iterdir():
+        entry.chmod(0o400)
+    directory.chmod(0o500)
+    listed = inspect(acp_proxy, "log", "--json", scribe.path, home=tmp_path)
+    assert (listed.returncode, listed.stderr) == (0, "")
+    assert len(listed.stdout.splitlines()) == 23
+    assert sorted(entry.name for entry in directory.iterdir()) == ["x.db", "x.db.log"]
+    directory.chmod(0o700)
 
 
 def test_many_may_finish_what_was_left(acp_proxy: Path, tmp_path: Path) -> None:

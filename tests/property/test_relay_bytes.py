@@ -124,3 +124,20 @@ def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
     assert (tmp_path / "heard").read_bytes() == to_agent
     assert talk.recording.stream("to-agent") == to_agent
     assert talk.recording.stream("to-client") == to_client
+
+
+@needs_proc
+@pytest.mark.slow
+def test_a_line_of_64_mb_that_is_no_message_costs_no_memory(tmp_path: Path) -> None:
+    """A line of 64 MB that is no JSON is recorded within the same memory, and says why."""
+    line = b"not json, " * ((64 << 20) // 10) + b"\n"
+    with Recorder(ACP_PROXY, tmp_path) as record:
+        (tmp_path / "said").write_bytes(line)
+        talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard"))
+        talk.run(until=lambda: len(talk.heard) == len(line))
+        talk.catch_up()
+        assert peak_memory(talk.process.pid) < MEMORY
+        assert talk.converse() == line
+    assert talk.recording.stream("to-client") == line
+    ((error,),) = talk.recording.rows("select parse_error from frames")
+    assert error
