@@ -22,8 +22,19 @@ def recordings_directory(environ: "Mapping[str, str]") -> str:
         return os.path.abspath(os.path.expanduser(chosen))
     if sys.platform == "darwin":
         return os.path.expanduser("~/Library/Application Support/acp-proxy")
-    data = environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")
+    data = environ.get("XDG_DATA_HOME", "")
+    if not os.path.isabs(data):  # which the specification of these variables calls invalid
+        data = os.path.join(_home(environ), ".local", "share")
     return os.path.join(data, "acp-proxy")
+
+
+def _home(environ: "Mapping[str, str]") -> str:
+    home = environ.get("HOME", "")
+    if os.path.isabs(home):
+        return home
+    import pwd
+
+    return pwd.getpwuid(os.getuid()).pw_dir
 
 
 def make_private(directory: str) -> None:

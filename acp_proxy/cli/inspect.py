@@ -150,6 +150,7 @@ class _Printer:
                 _write_json(row)
             else:
                 _write_line(self._line(row), self._width)
+        self._last = max(self._last, self._reader.newest)  # what was not meant was seen as well
 
     def _line(self, row: Row) -> Line:
         if "raw" not in row:

@@ -21,13 +21,16 @@ def preview(raw: bytes, kind: str, method: str | None, parse_error: str | None =
     if kind in ("stderr", "blank"):
         return plain(raw.decode(errors="replace"))
     if kind == "invalid":
-        return f"({parse_error}) {plain(raw[:400].decode(errors='replace'))}"
+        return f"({plain(parse_error or '')}) {plain(raw[:400].decode(errors='replace'))}"
     if len(raw) > _LONGEST:
         return ""
     try:
-        message = json.loads(raw)
+        return _meaning(json.loads(raw), kind, method)
     except (ValueError, RecursionError):
         return plain(raw[:400].decode(errors="replace"))
+
+
+def _meaning(message: object, kind: str, method: str | None) -> str:
     if isinstance(message, list):
         return f"{len(message)} messages"
     if not isinstance(message, dict):

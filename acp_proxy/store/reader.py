@@ -144,6 +144,11 @@ class RecordingReader:
                     raise DamagedRecording(self.path, f"frame {row['seq']} is of no stream")
                 yield row
 
+    @property
+    def newest(self) -> int:
+        """The number of the newest frame or event while the recorder runs, else 0."""
+        return self._tail.memory.next_seq - 1 if self._tail is not None else 0
+
     def refresh(self) -> None:
         """Brings a live recording up to date; cheap while nothing new came.
 
@@ -362,7 +367,7 @@ def is_finished_or_dead(path: Path) -> bool:
         fd = _open_log(Path(f"{path}{LOG_SUFFIX}"))
     except FileNotFoundError:
         return ours
-    except (OSError, UnreadableRecording):
+    except (OSError, sqlite3.Error, UnreadableRecording):
         return False
     try:
         return LogReader(fd).end > 0 and _is_free(fd)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from attrs import asdict
@@ -17,6 +16,9 @@ from acp_proxy.protocol.correlation import Correlator, State
 from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.peers import Direction
 from tests.captures import ROOT, Read, all_captures, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Frames = list[tuple[int, Direction, bytes]]
 
@@ -171,9 +173,9 @@ def test_answers_belong_to_the_oldest_request_of_the_other_side(
     labels, exchanges, _, state = correlate(
         frames_of(list(flattened(conversation))), dialect=dialect
     )
-    for label, exchange in zip(labels, expected, strict=True):
-        if exchange != 0:  # a notification may be a `$/cancel_request`
-            assert label["exchange"] == (exchange and abs(exchange))
+    for label, number in zip(labels, expected, strict=True):
+        if number != 0:  # a notification may be a `$/cancel_request`
+            assert label["exchange"] == (number and abs(number))
     answered = {-e for e in expected if e is not None and e < 0}
     assert {e["id"] for e in exchanges.values() if e["response_seq"] is not None} == answered
     for direction in Direction:

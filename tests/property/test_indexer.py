@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from unittest import mock
 
 from hypothesis import given
@@ -20,6 +19,9 @@ from tests.logs import reader
 from tests.rows import dump, new_database, query, stream_bytes
 from tests.scribe import Scribe
 from tests.strategies import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 Chunks = list[tuple[int, bytes]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +19,10 @@ from acp_proxy.capture.log import (
     pack_fields,
     unpack_fields,
 )
-from acp_proxy.store.log_reader import Record
 from tests.logs import new_log, read_all, reader, records
+
+if TYPE_CHECKING:
+    from acp_proxy.store.log_reader import Record
 
 payloads = st.binary(max_size=40) | st.just(MAGIC + b"\x01\x01" + b"\0" * 14)
 chunks = st.lists(st.tuples(st.integers(1, 3), payloads), min_size=1, max_size=8)
@@ -50,7 +53,7 @@ def test_what_is_appended_is_read(appended: list[tuple[int, bytes]], limit: int)
         write(log, appended)
         found = read_all(log.path, limit)
         assert told(found) == appended
-        assert found[-1].end == log.size == os.stat(log.path).st_size - BASE_SIZE
+        assert found[-1].end == log.size == os.fstat(log.fd).st_size - BASE_SIZE
         with reader(log.path) as other:
             assert [other.read(r.offset, len(r.payload)) for r in found] == [
                 chunk for _, chunk in appended

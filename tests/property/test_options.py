@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import chain
 from typing import Any
 from unittest import mock
 
@@ -33,10 +34,12 @@ spellings = st.one_of(
     st.tuples(st.sampled_from([f for f in FLAGS if f.startswith("--")]), texts).map(
         lambda pair: ["=".join(pair)]
     ),
-    st.sampled_from([["-ox.db"], ["--nonsense"], ["--help"], ["-h"], ["-"], ["-x"], []]),
+    st.sampled_from(
+        [["-ox.db"], ["-o=x.db"], ["--=x"], ["--nonsense"], ["--help"], ["-h"], ["-"], ["-x"], []]
+    ),
 )
 arguments = st.builds(
-    lambda options, dashes, command: [*sum(options, []), *dashes, *command],
+    lambda options, dashes, command: [*chain.from_iterable(options), *dashes, *command],
     st.lists(spellings, max_size=4),
     st.sampled_from([[], ["--"]]),
     st.lists(st.sampled_from(["agent", "--name", "--", "-o", "x y", ""]), max_size=3),

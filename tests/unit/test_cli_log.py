@@ -170,6 +170,32 @@ def test_a_running_one_is_read_to_its_newest_frame(tmp_path: Path) -> None:
     assert lines[-1].endswith("agent_message_chunk: now")
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["kind:error"], [12]),
+        (["dir:to-agent", "method:session/*"], [4, 6, 10, 16]),
+        (["kind:event", "not", "seq:19..22"], [1, 23]),
+        (["kind:error or kind:stderr"], [12, 13]),
+        (["latency:>5ms"], [6, 15]),
+        (["call:c-1"], [8, 9, 10, 14]),
+        (["text:nowhere"], []),
+    ],
+)
+def test_a_filter_chooses(story: Path, words: list[str], found: list[int]) -> None:
+    """A filter, in one word or several, leaves the frames that are meant, in every form."""
+    printed = run("inspect", "log", "--json", story, *words).stdout.splitlines()
+    numbers = [json.loads(line)["seq"] for line in printed]
+    assert numbers == found
+    lines = run("inspect", "log", story, *words).stdout.splitlines()
+    assert [int(line.split()[0]) for line in lines] == numbers
+
+
+def test_a_bad_filter_is_answered(story: Path) -> None:
+    """A filter that cannot be understood is wrong use, before anything is printed."""
+    assert "kind" in complaint("inspect", "log", story, "knd:error")
+
+
 def test_following_what_has_ended_is_reading(story: Path) -> None:
     """--follow of a recording that runs no more prints it and ends."""
     assert run("inspect", "log", "-f", story).stdout == run("inspect", "log", story).stdout

@@ -111,6 +111,15 @@ def test_every_option_of_every_command_is_documented(name: str) -> None:
             assert any(row.startswith(f"{long_flag(option)} ") for row in rows)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_its_synopsis(name: str) -> None:
+    """The section of a command begins with how it is used, as --help has it."""
+    # A command keeps the help option of the first context that asks, hence a true one.
+    context = click.Context(COMMANDS[name], help_option_names=["-h", "--help"])
+    words = COMMANDS[name].collect_usage_pieces(context)
+    assert f"```\n{' '.join([name, *words])}\n```" in section(page("command-line.md"), name)
+
+
 def test_every_command_is_in_the_list_of_contents() -> None:
     """The page of commands begins with links to all of them."""
     contents = page("command-line.md").partition("\n## ")[0]

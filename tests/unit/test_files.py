@@ -47,7 +47,6 @@ def test_recordings_are_where_platformdirs_says(
 
 
 @on_linux
-@pytest.mark.xfail(reason="a path that is not absolute is taken as it is")
 @pytest.mark.parametrize(
     ("home", "data"),
     [("/home/me", "data"), ("/home/me", "~/data"), ("/home/me", " /data"), ("", None), ("me", "")],

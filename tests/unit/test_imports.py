@@ -31,6 +31,7 @@ LOADED_WITH = {
 LATER = {
     "_thread",
     "_signal",
+    "pwd",
     "select",
     "signal",
     "acp_proxy.cli.main",

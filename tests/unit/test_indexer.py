@@ -484,7 +484,8 @@ def test_any_number_in_an_event_is_indexed(
         scribe.to_agent(notification("x"))
         scribe.event(capture_log.SIGNAL, signal=number, action="sent")
         scribe.event(capture_log.UNDELIVERED, TO_AGENT, bytes=number)
-        scribe.event(capture_log.GAP, since=number, **{"to-agent": number})
+        lost: dict[str, Any] = {"to-agent": number}
+        scribe.event(capture_log.GAP, since=number, **lost)
         scribe.event(capture_log.EXIT, code=number, signal=number)
         scribe.close()
         index(scribe, rows)

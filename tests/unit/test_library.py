@@ -257,7 +257,11 @@ def test_what_cannot_be_read_is_not_ours_to_delete(tmp_path: Path) -> None:
     (tmp_path / "b.db").touch()
     (tmp_path / "c.db.log").write_text("somebody's log, longer than a first record is")
     record_story(tmp_path / "new.db")
-    for name in "abc":
+    damaged = record_story(tmp_path / "d.db")
+    damaged.write_bytes(damaged.read_bytes().replace(b"CREATE TABLE", b"CREATE TEXTS"))
+    cut = record_story(tmp_path / "e.db")
+    cut.write_bytes(cut.read_bytes()[:2000])
+    for name in "abcde":
         age(tmp_path / f"{name}.db", 10 * DAY)
     age(tmp_path / "new.db", 10 * DAY)
     before = names(tmp_path)

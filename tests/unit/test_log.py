@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import stat
 import subprocess
@@ -76,9 +77,7 @@ def test_what_is_appended_is_read(log: CaptureLog) -> None:
 def test_a_log_is_its_owners_alone(tmp_path: Path) -> None:
     """The file can be read by nobody else, and is locked while its writer lives."""
     log = CaptureLog.create(f"{tmp_path}/x.log")
-    assert stat.S_IMODE(os.stat(log.path).st_mode) == 0o600
-    import fcntl
-
+    assert stat.S_IMODE(os.fstat(log.fd).st_mode) == 0o600
     with Path(log.path).open() as other, pytest.raises(BlockingIOError):
         fcntl.flock(other, fcntl.LOCK_SH | fcntl.LOCK_NB)
     os.close(log.fd)
@@ -97,7 +96,7 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
 def test_a_log_can_be_removed(log: CaptureLog) -> None:
     """A log that is not needed any more goes away, and can still be closed."""
     log.remove()
-    assert not os.path.exists(log.path)
+    assert not Path(log.path).exists()
 
 
 def test_nothing_is_kept_without_a_log() -> None:
@@ -160,7 +159,8 @@ def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
-    assert (log.size, log.physical_size, os.stat(log.path).st_size) == (size, BASE_SIZE, BASE_SIZE)
+    assert (log.size, log.physical_size) == (size, BASE_SIZE)
+    assert os.fstat(log.fd).st_size == BASE_SIZE
     log.append(TO_AGENT, 2, b"y")
     (record,) = read_all(log.path)
     assert (record.payload, record.offset) == (b"y", size + HEADER_SIZE)
@@ -332,7 +332,7 @@ def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: Ca
     log.append(TO_AGENT, 2, b"lost")
     log.event(CLOSE, {"reason": "x"})
     assert read_all(log.path) == []
-    assert os.stat(log.path).st_size == 0
+    assert os.fstat(log.fd).st_size == 0
 
 
 # --max-size

@@ -85,7 +85,7 @@ def test_segments_are_read_and_joined(log: CaptureLog) -> None:
         assert other.read_segments(()) == b""
 
 
-def test_records_may_be_larger_than_a_block(log: CaptureLog) -> None:
+def test_records_may_be_larger_than_a_block() -> None:
     """The largest record there can be comes in one piece."""
     with new_log() as large:
         large.append(TO_AGENT, 1, b"x" * MAX_PAYLOAD)

@@ -96,6 +96,21 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
             assert len(texts(reader)) == number + 1
 
 
+def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
+    """The newest number is that of the last frame or event, so that nothing is looked at twice."""
+    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
+        handshake(scribe)
+        reader.refresh()
+        assert reader.newest == 3
+        scribe.index()
+        scribe.end()
+        reader.refresh()
+        assert reader.newest == 7
+        assert [row["seq"] for row in reader.frames()] == [2, 3]
+    with RecordingReader(record_story(tmp_path / "done.db")) as reader:
+        assert reader.newest == 0
+
+
 def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
     """What has no end yet is not shown, and is shown once when its end has come."""
     with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:

@@ -1,0 +1,45 @@
+"""Whatever a message or an event holds, there is a line to show for it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.inspection.summary import first_prompt
+from acp_proxy.inspection.timeline import describe_event
+
+KEYS = st.sampled_from(
+    ["command", "stream", "reason", "name", "signal", "action", "code", "bytes", "to-agent", "text"]
+)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+VALUES: st.SearchStrategy[Any] = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@given(raw=st.binary())
+def test_any_bytes_have_a_first_prompt_or_none(raw: bytes) -> None:
+    """What is no prompt has no text, and nothing is raised."""
+    assert first_prompt(raw).isprintable()
+
+
+@given(value=VALUES)
+def test_any_prompt_is_printable(value: Any) -> None:
+    """The text of a prompt of any shape is one printable line."""
+    assert first_prompt(json.dumps({"params": value}).encode()).isprintable()
+    assert first_prompt(json.dumps({"params": {"prompt": value}}).encode()).isprintable()
+
+
+@pytest.mark.parametrize(
+    "kind", ["start", "eof", "signal", "exit", "undelivered", "gap", "fault", "note"]
+)
+@given(data=st.dictionaries(KEYS, VALUES, max_size=4))
+def test_any_event_is_told(kind: str, data: dict[str, Any]) -> None:
+    """An event's sentence never fails, whoever wrote its data."""
+    assert isinstance(describe_event(kind, data), str)
