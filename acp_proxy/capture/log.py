@@ -46,8 +46,10 @@ BASE = 9  # payload: the logical offset of the next record, 8 bytes
 LAST_KIND = BASE
 
 BASE_SIZE = HEADER_SIZE + 8
-GROWTH = 1.25
+GROWTH = 2.25
 """How much larger than its log a database is at the most, by measurement; bounds the disk."""
+RESERVE = 700_000
+"""Bytes that an empty database and a write-ahead log take besides, at the most."""
 
 
 def pack_fields(fields: "dict[str, str | int | list[str]]") -> bytes:
@@ -104,8 +106,9 @@ class Unrecorded:
     def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
         """Keeps nothing."""
 
-    def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> None:
+    def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
         """Keeps nothing."""
+        return False
 
 
 class CaptureLog(Unrecorded):
@@ -162,7 +165,7 @@ class CaptureLog(Unrecorded):
                             self._sync(self.fd)
                         self.size += size
                         return
-                    problem = "short write"
+                    problem = os.strerror(errno.ENOSPC)
                 except OSError as e:
                     problem = os.strerror(e.errno or errno.EIO)
             elif self._gap is None:
@@ -171,8 +174,11 @@ class CaptureLog(Unrecorded):
                 problem = self._gap.reason
             self._append_after_gap(stream, t_ns, chunk, problem)
 
-    def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> None:
-        """Logs something that is not a chunk, now; events are small and not held to --max-size."""
+    def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
+        """Logs something that is not a chunk, now, and says whether it could.
+
+        Events are small and not held to --max-size.
+        """
         payload = pack_fields(fields)[:MAX_PAYLOAD]
         with self._lock:
             t_ns = time.monotonic_ns()
@@ -182,8 +188,9 @@ class CaptureLog(Unrecorded):
             problem = self._write(record)
             if problem is None:
                 self._gap = None
-            elif self._gap is None:
+            elif self._gap is None and kind != START:  # without a start there is no recording
                 self._open_gap(problem, t_ns)
+            return problem is None
 
     def trim(self, upto: int) -> bool:
         """Empties the file if nothing was logged beyond ``upto``; returns whether it did.
@@ -205,7 +212,7 @@ class CaptureLog(Unrecorded):
     def allow(self, database_size: int) -> None:
         """Tells the log how large the database is, so that both together stay below --max-size."""
         if self._max_size is not None and self._limit >= 0:
-            room = max(0, self._max_size - database_size)
+            room = max(0, self._max_size - database_size - RESERVE)
             self._limit = self._base + int(room / (1 + GROWTH))
 
     @property

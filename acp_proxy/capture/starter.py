@@ -21,6 +21,7 @@ from _signal import (
     getsignal,
     pthread_sigmask,
 )
+from errno import ENOSPC
 
 from acp_proxy import __version__
 from acp_proxy.capture.agent_process import AgentProcess
@@ -115,9 +116,10 @@ class _Identity:
     def fields(self, path: str) -> "dict[str, str | int | list[str]]":
         """What the first record of the log says."""
         uname = os.uname()
+        stem = os.path.splitext(os.path.basename(path))[0]
         fields: dict[str, str | int | list[str]] = {
             "id": self.id,
-            "name": self._options.name or os.path.splitext(os.path.basename(path))[0],
+            "name": (self._options.output and self._options.name) or stem,
             "tool_version": __version__,
             "wall": self.wall_ns,
             "origin": self.origin_ns,
@@ -143,6 +145,9 @@ def _open_log(options: RecordOptions, identity: _Identity) -> Unrecorded:
     try:
         make_private(os.path.dirname(wanted))
         path, log = _first_free(wanted, options)
+        if not log.event(START, identity.fields(path)):
+            log.remove()
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
     except OSError as e:
         where = wanted + LOG_SUFFIX
         problem = f"cannot record into {where}: {e.strerror}"
@@ -153,7 +158,6 @@ def _open_log(options: RecordOptions, identity: _Identity) -> Unrecorded:
         return Unrecorded()
     if path != wanted:
         tell(f"{wanted} exists; recording into {path}")
-    log.event(START, identity.fields(path))
     return log
 
 

@@ -7,12 +7,14 @@ in the pumps' threads, before this module is even imported.
 
 import contextlib
 import gc
+import os
 import time
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGTERM
 
 import trio
 
+from acp_proxy.capture.files import recordings_directory
 from acp_proxy.capture.latch import Latch
 from acp_proxy.capture.log import CaptureLog
 from acp_proxy.capture.options import RecordOptions
@@ -57,13 +59,14 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
 
 
 async def make_room(path: Path, keep: tuple[str, float]) -> None:
-    """Deletes the old recordings of the directory that this one is in, as --keep asks."""
+    """Deletes old recordings of the recordings directory, as --keep asks, and never this one."""
     from acp_proxy.store.library import prune
 
     what, amount = keep
+    directory = Path(recordings_directory(os.environ))
     with contextlib.suppress(OSError):
         await trio.to_thread.run_sync(
-            lambda: prune(path.parent, what, amount, spare=path), abandon_on_cancel=True
+            lambda: prune(directory, what, amount, spare=path), abandon_on_cancel=True
         )
 
 

@@ -18,7 +18,7 @@ import pytest
 from tests.integration.processes import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 INSTALL_TIMEOUT_S = 300
@@ -43,6 +43,30 @@ def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Recorder]:
     """Starts proxies whose client is the test; fails if one leaves a process behind."""
     with Recorder(acp_proxy, tmp_path) as recorder:
         yield recorder
+
+
+@pytest.fixture
+def lock_away() -> Iterator[Callable[[Path], None]]:
+    """Makes a directory and what is in it unwritable until the test is over, for root as well."""
+    locked: list[Path] = []
+
+    def lock(directory: Path) -> None:
+        if os.geteuid() == 0:  # whom no permission holds
+            done = subprocess.run(["chattr", "-R", "+i", directory], capture_output=True)
+            if done.returncode != 0:
+                _do_without(f"chattr failed: {done.stderr.decode(errors='replace')}")
+        else:
+            for entry in directory.iterdir():
+                entry.chmod(0o400)
+            directory.chmod(0o500)
+        locked.append(directory)
+
+    yield lock
+    for directory in locked:
+        if os.geteuid() == 0:
+            subprocess.run(["chattr", "-R", "-i", directory], check=True)
+        else:
+            directory.chmod(0o700)
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from tests.integration.puppet_talk import environment_in, file_size_limit, inspe
 from tests.scribe import Scribe, record_story, tell_story, text, update
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 EVERY_COMMAND = [
@@ -187,9 +188,10 @@ def test_a_reader_that_cannot_write_reads_the_same(
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="expected a user who is held by permissions")
 @pytest.mark.parametrize("closed", [True, False])
-def test_a_directory_may_be_read_only(acp_proxy: Path, tmp_path: Path, closed: bool) -> None:
+def test_a_directory_may_be_read_only(
+    acp_proxy: Path, tmp_path: Path, closed: bool, lock_away: Callable[[Path], None]
+) -> None:
     """What cannot be written, the directory around it included, is read as well as it can be."""
     directory = tmp_path / "readonly"
     directory.mkdir()
@@ -198,14 +200,11 @@ def test_a_directory_may_be_read_only(acp_proxy: Path, tmp_path: Path, closed: b
         scribe.index()
         if closed:
             scribe.close()
-    for entry in directory.iterdir():
-        entry.chmod(0o400)
-    directory.chmod(0o500)
+    lock_away(directory)
     listed = inspect(acp_proxy, "log", "--json", scribe.path, home=tmp_path)
     assert (listed.returncode, listed.stderr) == (0, "")
     assert len(listed.stdout.splitlines()) == 23
     assert sorted(entry.name for entry in directory.iterdir()) == ["x.db", "x.db.log"]
-    directory.chmod(0o700)
 
 
 def test_many_may_finish_what_was_left(acp_proxy: Path, tmp_path: Path) -> None:

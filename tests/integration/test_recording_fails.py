@@ -18,14 +18,11 @@ from tests.integration.processes import wait_until
 from tests.integration.puppet_talk import EXIT_CODE, PuppetTalk, file_size_limit, inspect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 needs_prlimit = pytest.mark.skipif(
     not hasattr(resource, "prlimit"), reason="expected prlimit, to make room on a full disk"
-)
-needs_permissions = pytest.mark.skipif(
-    os.geteuid() == 0, reason="expected a user who is held by permissions"
 )
 
 
@@ -260,7 +257,7 @@ def under_proc(path: Path) -> Path:
 
 def readonly(path: Path) -> Path:
     """A directory in which nothing can be made."""
-    (path / "readonly").mkdir(mode=0o500)
+    (path / "readonly").mkdir()
     return path / "readonly"
 
 
@@ -285,14 +282,16 @@ def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
         file_for_parent,
         file_for_directory,
         under_proc,
-        pytest.param(readonly, marks=needs_permissions),
+        readonly,
     ],
 )
 def test_a_directory_that_cannot_be_written(
-    acp_proxy: Path, tmp_path: Path, make: Any, how: str
+    acp_proxy: Path, tmp_path: Path, make: Any, how: str, lock_away: Callable[[Path], None]
 ) -> None:
     """Where not even a log can be made, one line says so, and that is all."""
     directory = make(tmp_path)
+    if make is readonly:
+        lock_away(directory)
     options = ["-o", f"{directory}/x.db"] if how == "output" else ["--name", "x"]
     variables = [] if how == "output" else [("ACP_PROXY_RECORDINGS", str(directory))]
     with PuppetTalk(acp_proxy, *options, home=tmp_path, variables=variables) as talk:

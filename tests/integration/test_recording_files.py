@@ -196,7 +196,8 @@ def watched(directory: Path) -> Iterator[list[int]]:
         thread.join()
 
 
-def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [60_000, 1_900, 200])
+def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) -> None:
     """Log, database and write-ahead log stay below --max-size, and the talk goes on beyond it."""
     limit = 8_000_000
     directory = tmp_path / "recordings"
@@ -206,13 +207,13 @@ def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path) -> None:
         watched(directory) as peaks,
         PuppetTalk(acp_proxy, "-o", path, "--max-size", "8MB", home=tmp_path) as talk,
     ):
-        talk.tell("x" * 60_000, times=100)
+        talk.tell("x" * size, times=6_000_000 // size)
         assert talk.complaint() == (
             f"acp-proxy: cannot record into {path}.log: the recording has reached --max-size; "
             "the conversation goes on unrecorded\n"
         )
-        wait_until(lambda: path.exists() and path.stat().st_size > 2_000_000, "an index")
-        talk.tell("y" * 60_000, times=100)
+        wait_until(lambda: path.exists() and path.stat().st_size > 1_000_000, "an index")
+        talk.tell("y" * size, times=6_000_000 // size)
         talk.ask("the end")
         outcome = talk.end()
     assert outcome.is_unharmed

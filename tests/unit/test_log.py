@@ -20,7 +20,9 @@ from acp_proxy.capture.log import (
     DATA,
     END,
     GAP,
+    GROWTH,
     HEADER_SIZE,
+    RESERVE,
     SIGNAL,
     STDERR,
     TO_AGENT,
@@ -211,14 +213,14 @@ def test_a_full_disk_becomes_a_gap() -> None:
     ]
     assert [r.kind for r in found] == [DATA, GAP, DATA, DATA]
     assert unpack_fields(found[1].payload) == {
-        "reason": ["short write"],
+        "reason": ["No space left on device"],
         "since": ["2"],
         "to-agent": ["13"],
         "to-client": ["13"],
     }
     (told,) = done.stderr.decode().splitlines()
     assert told == (
-        f"acp-proxy: cannot record into {path}: short write; the conversation goes on unrecorded"
+        f"acp-proxy: cannot record into {path}: No space left on device; the conversation goes on unrecorded"
     )
 
 
@@ -337,10 +339,13 @@ def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: Ca
 
 # --max-size
 
+ROOM_FOR_1000 = RESERVE + int(1000 * (1 + GROWTH))
+"""Bytes that 1000 bytes of log and their database take."""
+
 
 def test_the_size_cap_is_a_gap() -> None:
     """At --max-size chunks are counted and events still written; room lets chunks in again."""
-    with new_log(max_size=2250) as log:  # room for 1000 bytes of log and their database
+    with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 700)
         log.append(TO_AGENT, 2, b"y" * 300)
         log.append(TO_CLIENT, 3, b"z" * 400)
@@ -362,7 +367,7 @@ def test_the_size_cap_is_a_gap() -> None:
 
 def test_the_database_counts_towards_the_cap() -> None:
     """The larger the database, the less the log may hold beyond what it has."""
-    with new_log(max_size=10_000) as log:
+    with new_log(max_size=RESERVE + 10_000) as log:
         log.allow(database_size=9_900)
         log.append(TO_AGENT, 1, b"x" * 100)
         assert chunks(log) == []
@@ -373,7 +378,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 def test_a_trimmed_log_has_room_again() -> None:
     """What was given back to the disk may be used once more."""
-    with new_log(max_size=2250) as log:
+    with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)
         log.allow(database_size=0)
