@@ -11,25 +11,24 @@ What it refuses to know: when to run (`runtime.indexing`), and who may finish a 
 """
 
 import json
-import os
-import signal
 import sqlite3
 from collections.abc import Sized
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
-from attrs import asdict, define, evolve, field
+from attrs import asdict, evolve
 
 from acp_proxy.capture import log as capture_log
-from acp_proxy.capture.log import unpack_fields
 from acp_proxy.forms import converter
-from acp_proxy.protocol.correlation import Correlator, Labels, State
-from acp_proxy.protocol.framing import Line, LineFramer, Segment
+from acp_proxy.protocol.correlation import Correlator, Labels
+from acp_proxy.protocol.framing import Line, Segment
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.recording import Event, Exchange, Recording, Turn
+from acp_proxy.store.log_events import EVENT_KINDS, event_data, number
 from acp_proxy.store.log_reader import LogReader, Record
+from acp_proxy.store.memory import load_memory
 from acp_proxy.store.schema import (
     DELIVERED_CODES,
     KIND_CODES,
@@ -43,21 +42,11 @@ LARGE = 2 << 20
 BATCH = 1 << 18
 """Bytes of log to index in one transaction; a few milliseconds."""
 
-_LARGEST = (1 << 63) - 1  # what a column can hold
 _STREAMS = {
     capture_log.TO_AGENT: Stream.TO_AGENT,
     capture_log.TO_CLIENT: Stream.TO_CLIENT,
     capture_log.STDERR: Stream.STDERR,
 }
-_EVENT_KINDS = {
-    capture_log.END: "eof",
-    capture_log.UNDELIVERED: "undelivered",
-    capture_log.START: "start",
-    capture_log.SIGNAL: "signal",
-    capture_log.EXIT: "exit",
-    capture_log.GAP: "gap",
-}
-_NUMBERS = ("pid", "signal", "code", "bytes", "since", "wall", "origin", *Stream)
 _KEPT = {"id", "name", "started_at"}
 """Columns of `recording` that are written once; the rest follows the conversation."""
 
@@ -70,29 +59,6 @@ _TURN_COLUMNS = (
     "id", "session", "prompt_seq", "end_seq", "stop_reason", "updates", "tool_calls", "duration_ns"
 )  # fmt: skip
 _RAW = 14  # the column of the BLOB
-
-_Default = TypeVar("_Default", int, None)
-
-
-@define
-class Memory:
-    """All that the indexer remembers between two batches; stored with each of them."""
-
-    offset: int = 0
-    """Logical: everything before it is in rows or in `framers`."""
-    next_seq: int = 1
-    origin_ns: int = 0
-    last_ns: int = 0
-    wall_ns: int = 0
-    closed: bool = False
-    """Whether the log's last record was seen."""
-    framers: dict[Stream, LineFramer] = field(
-        factory=lambda: {stream: LineFramer() for stream in Stream}
-    )
-    undelivered: dict[Stream, int] = field(factory=dict)
-    """Bytes of an unfinished line that were read and not written on."""
-    correlation: State = field(factory=State)
-    recording: Recording | None = None
 
 
 class Indexer:
@@ -183,7 +149,7 @@ class Indexer:
             return
         if record.kind == capture_log.BASE:
             return
-        data = _event_data(record)
+        data = event_data(record)
         stream = _STREAMS.get(record.stream)
         match record.kind:
             case capture_log.START:
@@ -191,15 +157,15 @@ class Indexer:
             case capture_log.END if stream is not None:
                 self._finish_line(stream, record.t_ns)
             case capture_log.UNDELIVERED if stream is not None:
-                self._mark_undelivered(stream, _number(data, "bytes", 0))
+                self._mark_undelivered(stream, number(data, "bytes", 0))
             case capture_log.GAP:
                 for cut in Stream:
                     if cut in data:
                         self._finish_line(cut, record.t_ns)
             case capture_log.EXIT:
                 self._update(
-                    exit_code=_number(data, "code", None),
-                    exit_signal=_number(data, "signal", None),
+                    exit_code=number(data, "code", None),
+                    exit_signal=number(data, "signal", None),
                     end_reason=data.get("reason"),
                 )
             case capture_log.CLOSE:
@@ -210,7 +176,7 @@ class Indexer:
                     end_reason=data.get("reason"),
                 )
                 return
-        self._add_event(_EVENT_KINDS.get(record.kind, "note"), record.t_ns, data)
+        self._add_event(EVENT_KINDS.get(record.kind, "note"), record.t_ns, data)
 
     def _take_chunk(self, record: Record) -> None:
         stream = _STREAMS.get(record.stream)
@@ -310,8 +276,8 @@ class Indexer:
 
     def _begin(self, record: Record, data: dict[str, Any]) -> None:
         memory = self.memory
-        memory.origin_ns = _number(data, "origin", record.t_ns)
-        memory.wall_ns = _number(data, "wall", 0)
+        memory.origin_ns = number(data, "origin", record.t_ns)
+        memory.wall_ns = number(data, "wall", 0)
         dialect = str(data.get("dialect", "auto"))
         self._correlator = Correlator(memory.correlation, dialect)
         command = data.get("command", [])
@@ -469,53 +435,3 @@ class Indexer:
 
 def _marks(columns: Sized) -> str:
     return ",".join("?" * len(columns))
-
-
-def load_memory(connection: sqlite3.Connection) -> Memory:
-    """Reads what the last indexer of a database remembered; a fresh memory if there was none.
-
-    Raises:
-        ValueError: the database holds something else there.
-    """
-    row = connection.execute("SELECT state FROM main.indexing WHERE id = 1").fetchone()
-    if row is None:
-        return Memory()
-    try:
-        return converter.loads(row[0], Memory)
-    except Exception as e:  # whatever a foreign or damaged value makes the converter raise
-        raise ValueError(f"its indexing state cannot be read: {e}") from None
-
-
-def _event_data(record: Record) -> dict[str, Any]:
-    """Decodes an event's fields: numbers as numbers, the agent's arguments as a list."""
-    data: dict[str, Any] = {}
-    if name := capture_log.STREAM_NAMES[record.stream]:
-        data["stream"] = name
-    for key, values in unpack_fields(record.payload).items():
-        if key == "arg":
-            data["command"] = [_storable(value) for value in values]
-        elif key in _NUMBERS and values[0].isdecimal() and len(values[0]) < 20:
-            data[key] = min(int(values[0]), _LARGEST)
-        else:
-            data[key] = _storable(values[0])
-    if isinstance(number := data.get("signal"), int):
-        data["name"] = _signal_name(number)
-    return data
-
-
-def _number(data: dict[str, Any], key: str, default: _Default) -> int | _Default:
-    """A field that has to be a number, in a log that anybody may have written."""
-    found = data.get(key)
-    return found if isinstance(found, int) else default
-
-
-def _storable(text: str) -> str:
-    """Text that a database can hold: bytes that are not UTF-8 are written as escapes."""
-    return os.fsencode(text).decode("utf-8", "backslashreplace")
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"

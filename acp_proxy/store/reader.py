@@ -15,7 +15,6 @@ import sqlite3
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 from sqlite_utils import Database
@@ -28,25 +27,11 @@ from acp_proxy.recording import Recording
 from acp_proxy.store import database
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
+from acp_proxy.store.row_types import Mistyped, check_types
 from acp_proxy.store.schema import VIEWS, frames_select
 
 _TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "indexing")
 _TRIES = 20
-
-_TEXT, _NUMBER = (str, NoneType), (int, NoneType)
-_TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("seq", "t_ns", "t_first_ns", "prompt_seq", "updates"), (int,)),
-    **dict.fromkeys(
-        ("exchange", "turn", "end_seq", "request_seq", "response_seq", "latency_ns"), _NUMBER
-    ),
-    **dict.fromkeys(("size", "duration_ns"), _NUMBER),
-    **dict.fromkeys(("kind", "data"), (str,)),
-    **dict.fromkeys(("stream", "method", "rpc_id", "session", "terminal", "parse_error"), _TEXT),
-    **dict.fromkeys(("newline", "fault", "direction", "outcome", "stop_reason"), _TEXT),
-    "raw": (bytes,),
-}
-"""What columns hold wherever they stand; SQLite itself keeps to no type, and a damaged file to
-none."""
 
 _FRAMES = """
 SELECT * FROM (
@@ -120,9 +105,9 @@ class RecordingReader:
         database_ = Database(self.connection, execute_plugins=False, recursive_triggers=False)
         try:
             for row in database_.query(sql, parameters):
-                _check_types(row)
+                check_types(row)
                 yield row
-        except (sqlite3.DatabaseError, UnicodeDecodeError, _Mistyped) as e:
+        except (sqlite3.DatabaseError, UnicodeDecodeError, Mistyped) as e:
             raise database.unreadable(self.path, e) from None
 
     def frames(
@@ -392,28 +377,6 @@ def _check_order(indexer: Indexer) -> None:
         raise ValueError(
             f"its log begins at byte {indexer.log.base}, its rows end at {indexer.memory.offset}"
         )
-
-
-class _Mistyped(Exception):
-    """A value that no recorder has written."""
-
-
-def _check_types(row: dict[str, Any]) -> None:
-    """Makes sure that a row's values are of the types that its columns promise.
-
-    Raises:
-        _Mistyped: one is not.
-    """
-    for name, value in row.items():
-        if name in _TYPES and not isinstance(value, _TYPES[name]):
-            raise _Mistyped(f"{name} is {type(value).__name__}")
-    if "data" in row:
-        try:
-            data = json.loads(row["data"])
-        except ValueError:
-            data = None
-        if not isinstance(data, dict):
-            raise _Mistyped("an event is no JSON object")
 
 
 def _open_log(path: Path) -> int:

@@ -220,7 +220,8 @@ def test_a_full_disk_becomes_a_gap() -> None:
     }
     (told,) = done.stderr.decode().splitlines()
     assert told == (
-        f"acp-proxy: cannot record into {path}: No space left on device; the conversation goes on unrecorded"
+        f"acp-proxy: cannot record into {path}: No space left on device; "
+        "the conversation goes on unrecorded"
     )
 
 

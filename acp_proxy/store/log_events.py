@@ -1,0 +1,60 @@
+"""Reads the log's records that are no bytes of a stream, whoever wrote them."""
+
+import os
+import signal
+from typing import Any, TypeVar
+
+from acp_proxy.capture import log as capture_log
+from acp_proxy.capture.log import unpack_fields
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.store.log_reader import Record
+
+EVENT_KINDS = {
+    capture_log.END: "eof",
+    capture_log.UNDELIVERED: "undelivered",
+    capture_log.START: "start",
+    capture_log.SIGNAL: "signal",
+    capture_log.EXIT: "exit",
+    capture_log.GAP: "gap",
+}
+"""The contract's name of each kind; one that has none is a note."""
+
+_LARGEST = (1 << 63) - 1  # what a column can hold
+_NUMBERS = ("pid", "signal", "code", "bytes", "since", "wall", "origin", *Stream)
+
+_Default = TypeVar("_Default", int, None)
+
+
+def event_data(record: Record) -> dict[str, Any]:
+    """Decodes an event's fields: numbers as numbers, the agent's arguments as a list."""
+    data: dict[str, Any] = {}
+    if name := capture_log.STREAM_NAMES[record.stream]:
+        data["stream"] = name
+    for key, values in unpack_fields(record.payload).items():
+        if key == "arg":
+            data["command"] = [_storable(value) for value in values]
+        elif key in _NUMBERS and values[0].isdecimal() and len(values[0]) < 20:
+            data[key] = min(int(values[0]), _LARGEST)
+        else:
+            data[key] = _storable(values[0])
+    if isinstance(number := data.get("signal"), int):
+        data["name"] = _signal_name(number)
+    return data
+
+
+def number(data: dict[str, Any], key: str, default: _Default) -> int | _Default:
+    """A field that has to be a number, in a log that anybody may have written."""
+    found = data.get(key)
+    return found if isinstance(found, int) else default
+
+
+def _storable(text: str) -> str:
+    """Text that a database can hold: bytes that are not UTF-8 are written as escapes."""
+    return os.fsencode(text).decode("utf-8", "backslashreplace")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,47 @@
+"""What an indexer remembers between two batches, and how it is kept."""
+
+import sqlite3
+
+from attrs import define, field
+
+from acp_proxy.forms import converter
+from acp_proxy.protocol.correlation import State
+from acp_proxy.protocol.framing import LineFramer
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording import Recording
+
+
+@define
+class Memory:
+    """All that the indexer remembers between two batches; stored with each of them."""
+
+    offset: int = 0
+    """Logical: everything before it is in rows or in `framers`."""
+    next_seq: int = 1
+    origin_ns: int = 0
+    last_ns: int = 0
+    wall_ns: int = 0
+    closed: bool = False
+    """Whether the log's last record was seen."""
+    framers: dict[Stream, LineFramer] = field(
+        factory=lambda: {stream: LineFramer() for stream in Stream}
+    )
+    undelivered: dict[Stream, int] = field(factory=dict)
+    """Bytes of an unfinished line that were read and not written on."""
+    correlation: State = field(factory=State)
+    recording: Recording | None = None
+
+
+def load_memory(connection: sqlite3.Connection) -> Memory:
+    """Reads what the last indexer of a database remembered; a fresh memory if there was none.
+
+    Raises:
+        ValueError: the database holds something else there.
+    """
+    row = connection.execute("SELECT state FROM main.indexing WHERE id = 1").fetchone()
+    if row is None:
+        return Memory()
+    try:
+        return converter.loads(row[0], Memory)
+    except Exception as e:  # whatever a foreign or damaged value makes the converter raise
+        raise ValueError(f"its indexing state cannot be read: {e}") from None
