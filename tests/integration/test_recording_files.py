@@ -94,7 +94,7 @@ def test_a_log_alone_is_a_recording_that_exists(acp_proxy: Path, tmp_path: Path)
         complaint = f"{path} exists; recording into {tmp_path}/x-2.db"
         assert say(acp_proxy, "-o", path, home=tmp_path) == [complaint]
         assert scribe.log_path.read_bytes() == before
-    assert say(acp_proxy, "-o", path, home=tmp_path) == [complaint.replace("-2", "-3")]
+    assert say(acp_proxy, "-o", path, home=tmp_path) == [complaint.replace("x-2.db", "x-3.db")]
     assert scribe.log_path.read_bytes() == before
 
 
