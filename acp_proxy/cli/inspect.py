@@ -205,9 +205,13 @@ def _write_json(row: Row) -> None:
 
 
 _WIDTHS = (6, 9, 1, 28, 5, 14, 8)
+_NARROW = (5, 7, 1, 27, 4, 0, 0)
+"""On a narrow terminal what a frame says is worth more than its pair and its size."""
 
 
 def _write_line(line: Line, columns: int | None) -> None:
-    cells = [pad(visible(cell), w) for cell, w in zip(line.cells, _WIDTHS, strict=True)]
+    widths = _WIDTHS if columns is None or columns >= 110 else _NARROW
+    columns_of_line = zip(line.cells, widths, strict=True)
+    cells = [pad(visible(cell), wanted) for cell, wanted in columns_of_line if wanted]
     text = visible(f"{' '.join(cells)} {line.text}".rstrip())
     say(fit(text, columns), fg=line.color)

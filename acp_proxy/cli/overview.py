@@ -50,7 +50,7 @@ def table(found: list[Entry]) -> None:
             warn(entry.problem)
 
 
-_HEAD = ("ID", "STARTED", "TOOK", "STATE", "EXIT", "FRAMES", "TURNS", "SIZE", "NAME", "AGENT",
+_HEAD = ("ID", "NAME", "STARTED", "TOOK", "STATE", "EXIT", "FRAMES", "TURNS", "SIZE", "AGENT",
          "FIRST PROMPT")  # fmt: skip
 
 
@@ -65,6 +65,7 @@ def _cells(entry: Entry) -> tuple[str, ...]:
     agent = " ".join(filter(None, (recording.agent_name, recording.agent_version)))
     return (
         recording.id[:6],
+        recording.name,
         started.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
         took,
         "running" if entry.live else recording.state,
@@ -72,7 +73,6 @@ def _cells(entry: Entry) -> tuple[str, ...]:
         str(entry.frames),
         str(entry.turns),
         size(entry.size),
-        recording.name,
         agent,
         first_prompt(entry.first_prompt)[:80],
     )

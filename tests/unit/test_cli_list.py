@@ -36,13 +36,13 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
     result = run("inspect", "list", home=home)
     head, new, old, total = result.stdout.splitlines()
     assert " ".join(head.split()) == (
-        "ID STARTED TOOK STATE EXIT FRAMES TURNS SIZE NAME AGENT FIRST PROMPT"
+        "ID NAME STARTED TOOK STATE EXIT FRAMES TURNS SIZE AGENT FIRST PROMPT"
     )
     assert " ".join(new.split()) == (
-        f"bbbbbb 2025-06-15 15:06:40 23 ms complete 3 18 1 {size / 1000:.1f} kB new ag 3.4 "
+        f"bbbbbb new 2025-06-15 15:06:40 23 ms complete 3 18 1 {size / 1000:.1f} kB ag 3.4 "
         "hello 你好"
     )
-    assert old.split()[:2] == ["aaaaaa", "2001-09-09"]
+    assert old.split()[:3] == ["aaaaaa", "old", "2001-09-09"]
     assert total == f"2 recordings, {2 * size / 1000:.0f} kB in {home}"
     assert result.stderr == ""
     assert result.exit_code == 0
@@ -61,7 +61,7 @@ def test_a_running_recording_is_marked(home: Path) -> None:
     with Scribe(home / "x.db") as scribe:
         tell_story(scribe)
         line = run("inspect", "list", home=home).stdout.splitlines()[1]
-    assert line.split()[3:6] == ["running", "3", "18"]
+    assert line.split()[4:7] == ["running", "3", "18"]
 
 
 def test_a_signal_stands_where_the_exit_code_would(home: Path) -> None:
@@ -150,7 +150,7 @@ def test_alone_it_shows_the_newest_and_what_to_type_next(home: Path, arguments: 
     for number in range(7):
         record_story(home / f"r{number}.db", wall=(number + 1) * 10**18)
     lines = run(*arguments, home=home).stdout.splitlines()
-    assert [line.split()[-5] for line in lines[1:6]] == ["r6", "r5", "r4", "r3", "r2"]
+    assert [line.split()[1] for line in lines[1:6]] == ["r6", "r5", "r4", "r3", "r2"]
     assert lines[6:] == [
         "... and 2 more: acp-proxy inspect list",
         "",
