@@ -205,7 +205,7 @@ def _write_json(row: Row) -> None:
 
 
 _WIDTHS = (6, 9, 1, 28, 5, 14, 8)
-_NARROW = (5, 7, 1, 27, 4, 0, 0)
+_NARROW = (5, 7, 1, 28, 4, 0, 0)
 """On a narrow terminal what a frame says is worth more than its pair and its size."""
 
 
