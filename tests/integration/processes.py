@@ -380,7 +380,7 @@ class Recorder:
         path = self.directory / f"talk-{number}.db"
         complaints = self.directory / f"stderr-{number}"
         mark = uuid.uuid4().hex
-        with complaints.open("wb") as file, _plain_signals():
+        with complaints.open("wb") as file, plain_signals():
             process = subprocess.Popen(
                 [*wrapper, self.acp_proxy, "record", "-o", path, *options, "--", *command],
                 stdin=stdin,
@@ -412,7 +412,7 @@ class Recorder:
 
 
 @contextlib.contextmanager
-def _plain_signals() -> Iterator[None]:
+def plain_signals() -> Iterator[None]:
     """Lets a child heed the signals that we were told to ignore, as under nohup."""
     stopping = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
     ignored = [s for s in stopping if signal.getsignal(s) is signal.SIG_IGN]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.runtime import indexing
-from tests.integration.processes import DEADLINE_S, wait_until
+from tests.integration.processes import DEADLINE_S, plain_signals, wait_until
 from tests.integration.puppet_talk import PuppetTalk, environment_in, inspect, watch
 
 if TYPE_CHECKING:
@@ -24,13 +24,14 @@ class Follower:
     """One ``inspect log --follow``, whose lines are read as they come."""
 
     def __init__(self, acp_proxy: Path, *arguments: str | Path, home: Path) -> None:
-        self.process = subprocess.Popen(
-            [acp_proxy, "inspect", "log", "--follow", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment_in(home),
-            cwd=home,
-        )
+        with plain_signals():
+            self.process = subprocess.Popen(
+                [acp_proxy, "inspect", "log", "--follow", *arguments],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment_in(home),
+                cwd=home,
+            )
         assert self.process.stdout is not None
         assert self.process.stderr is not None
         self._stdout = self.process.stdout
