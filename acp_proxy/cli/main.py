@@ -14,7 +14,7 @@ from acp_proxy.capture.files import recordings_directory
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.inspection.preview import visible
 
-_COMMANDS = {"record": "acp_proxy.cli.record", "inspect": "acp_proxy.cli.inspect"}
+_COMMANDS = {"record": "acp_proxy.cli.record:record", "inspect": "acp_proxy.cli.inspect:inspect"}
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ACP_PROXY"}
 
 
@@ -30,7 +30,15 @@ class Refusal(click.ClickException):
 
 
 class LazyGroup(click.Group):
-    """Imports a command only when it is called, and turns expected errors into one line."""
+    """Imports a command only when it is called, and turns expected errors into one line.
+
+    Args:
+        lazy: where each command lives, ``module:name``, by its word.
+    """
+
+    def __init__(self, *args: Any, lazy: dict[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._lazy = lazy
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Reads the group's own options."""
@@ -41,14 +49,14 @@ class LazyGroup(click.Group):
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
         """Names the commands."""
-        return list(_COMMANDS)
+        return list(self._lazy)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Imports the module that holds a command."""
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in self._lazy:
             return None
-        module = importlib.import_module(_COMMANDS[cmd_name])
-        command: click.Command = getattr(module, cmd_name)
+        module, _, name = self._lazy[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -72,7 +80,7 @@ def _refusal(error: click.UsageError) -> Refusal:
     return Refusal(f"{text[:1].lower()}{text[1:]}; see `{command} --help`")
 
 
-@click.group(cls=LazyGroup, invoke_without_command=True, context_settings=CONTEXT)
+@click.group(cls=LazyGroup, lazy=_COMMANDS, invoke_without_command=True, context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="acp-proxy", allow_from_autoenv=False)
 @click.pass_context
 def cli(ctx: click.Context) -> None:

@@ -1,25 +1,21 @@
-"""``acp-proxy inspect``: look at recordings."""
+"""``acp-proxy inspect log``: the timeline."""
 
 import heapq
 import operator
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
 
-from acp_proxy.cli.main import CONTEXT, Refusal, recordings
-from acp_proxy.cli.output import fit, pad, say, say_json, warn, width, write_line
-from acp_proxy.cli.overview import overview, table
-from acp_proxy.cli.screen import show_summary
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.output import fit, pad, say, width, write_line
 from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.frames import EventView, FrameView
 from acp_proxy.inspection.preview import visible
-from acp_proxy.inspection.summary import summarize
-from acp_proxy.inspection.timeline import Line, event_line, frame_line, size
-from acp_proxy.store.library import entries, resolve
+from acp_proxy.inspection.timeline import Line, event_line, frame_line
 from acp_proxy.store.reader import RecordingReader
 
 _POLL = 0.1
@@ -27,66 +23,7 @@ _LARGEST = 2**63 - 1  # that SQLite can compare with
 Row = dict[str, Any]
 
 
-@click.group(invoke_without_command=True, context_settings=CONTEXT)
-@click.pass_context
-def inspect(ctx: click.Context) -> None:
-    """Look at recordings.
-
-    REC is a recording's path, its name, the start of its id, or `latest`: the newest one, of the
-    current directory where there is one.
-    """
-    if ctx.invoked_subcommand is None:
-        overview(recordings())
-
-
-@inspect.command("list")
-@click.argument("directory", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
-@click.option("--json", is_flag=True, help="One JSON object per recording.")
-def list_(directory: Path | None, json: bool) -> None:
-    """List recordings, newest first.
-
-    DIR is the directory to look in; without it, the recordings directory.
-    """
-    where = directory or recordings()
-    if directory is not None and not directory.is_dir():
-        raise Refusal(f"{directory} is no directory; expected one that holds recordings")
-    found = entries(where)
-    if json:
-        for entry in found:
-            say_json(
-                {
-                    "path": str(entry.path),
-                    "recording": entry.recording,
-                    "live": entry.live,
-                    "problem": entry.problem,
-                    "frames": entry.frames,
-                    "turns": entry.turns,
-                    "size": entry.size,
-                }
-            )
-        return
-    if not found:
-        warn(f"no recordings in {where}")
-        return
-    table(found)
-    total = size(sum(entry.size for entry in found))
-    say(f"{len(found)} recording{'s' * (len(found) > 1)}, {total} in {where}", dim=True)
-
-
-@inspect.command()
-@click.argument("rec")
-@click.option("--json", is_flag=True, help="Print one JSON object.")
-def show(rec: str, json: bool) -> None:
-    """Summarize a recording: who talked, how it went, what is open, how it ended."""
-    with _open(rec) as reader:
-        summary = summarize(reader)
-    if json:
-        say_json(summary)
-    else:
-        show_summary(summary)
-
-
-@inspect.command()
+@click.command()
 @click.argument("rec")
 @click.argument("filter_words", metavar="[FILTER]...", nargs=-1)
 @click.option("--json", is_flag=True, help="One JSON object per frame or event.")
@@ -110,7 +47,7 @@ def log(
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
     chosen = parse(" ".join(filter_words))
-    with _open(rec) as reader:
+    with open_recording(rec) as reader:
         if seq is not None:
             _print_one(reader, seq, as_json=json, raw=raw)
             return
@@ -156,13 +93,6 @@ class _Printer:
         if "raw" not in row:
             return event_line(row)
         return frame_line(row)
-
-
-def _open(rec: str) -> RecordingReader:
-    reader = RecordingReader(resolve(rec, recordings(), Path.cwd()))
-    if reader.warning is not None:
-        warn(reader.warning)
-    return reader
 
 
 def _rows(reader: RecordingReader, after: int = 0, chosen: Filter = EVERYTHING) -> Iterator[Row]:

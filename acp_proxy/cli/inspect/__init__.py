@@ -1,0 +1,30 @@
+"""``acp-proxy inspect``: look at recordings; one module per command, imported when it is called."""
+
+import click
+
+from acp_proxy.cli.main import CONTEXT, LazyGroup, recordings
+
+_COMMANDS = {
+    "list": "list_:list_",
+    "show": "show:show",
+    "log": "log:log",
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy={word: f"{__name__}.{place}" for word, place in _COMMANDS.items()},
+    invoke_without_command=True,
+    context_settings=CONTEXT,
+)
+@click.pass_context
+def inspect(ctx: click.Context) -> None:
+    """Look at recordings.
+
+    REC is a recording's path, its name, the start of its id, or `latest`: the newest one, of the
+    current directory where there is one.
+    """
+    if ctx.invoked_subcommand is None:
+        from acp_proxy.cli.overview import overview
+
+        overview(recordings())
