@@ -1,6 +1,6 @@
 """What a recording holds, as values: the recording itself, exchanges, turns and events."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import define, field, frozen
 
@@ -37,6 +37,22 @@ class Recording:
     connection_id: str | None = None
     parent: str | None = None
     """The id of the recording of an outer acp-proxy."""
+
+
+class FrameHead(NamedTuple):
+    """What is known of a frame without its payload; a tuple, since there may be a million."""
+
+    seq: int
+    t_ns: int
+    stream: str
+    kind: str
+    method: str | None
+    exchange: int | None
+    session: str | None
+    turn: int | None
+    tool_call: str | None
+    terminal: str | None
+    size: int
 
 
 @define

@@ -54,11 +54,8 @@ def read_entry(path: Path) -> Entry:
     try:
         with RecordingReader(path) as reader:
             recording = reader.recording
-            counts = next(reader.query("SELECT count(*) AS n FROM indexed_frames"))
             turns = next(reader.query("SELECT count(*) AS n FROM turns"))
-            frames = int(counts["n"])
-            if reader.live or recording.state == "incomplete":
-                frames = int(next(reader.query("SELECT count(*) AS n FROM frames"))["n"])
+            frames = reader.count()
             prompts = reader.query(
                 "SELECT substr(raw, 1, 4000) AS raw FROM frames WHERE seq ="
                 " (SELECT min(prompt_seq) FROM turns)"

@@ -9,7 +9,9 @@ is.
 
 import contextlib
 import fcntl
+import heapq
 import json
+import operator
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -22,9 +24,11 @@ from sqlite_utils import Database
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log import HEADER_SIZE, START
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
+from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.forms import converter
-from acp_proxy.recording import Recording
+from acp_proxy.recording import FrameHead, Recording
 from acp_proxy.store import database
+from acp_proxy.store.frame_table import FrameTable
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
 from acp_proxy.store.row_types import Mistyped, check_types
@@ -32,13 +36,6 @@ from acp_proxy.store.schema import VIEWS, frames_select
 
 _TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "indexing")
 _TRIES = 20
-
-_FRAMES = """
-SELECT * FROM (
-  SELECT f.*, e.request_seq, e.response_seq, e.latency_ns FROM {name} AS f
-    LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN ('request', 'response', 'error'))
-WHERE seq > ? AND ({where}) ORDER BY seq
-"""
 
 _BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading files raises that somebody, or a bad disk, has written."""
@@ -65,6 +62,7 @@ class RecordingReader:
         self._log: LogReader | None = None
         self._tail: Indexer | None = None
         self._tail_start = 0
+        self._tables: list[FrameTable] = []
         self._files = contextlib.ExitStack()
         self._open()
 
@@ -103,31 +101,64 @@ class RecordingReader:
             UnreadableRecording: the file is damaged, or locked.
         """
         database_ = Database(self.connection, execute_plugins=False, recursive_triggers=False)
-        try:
+        with self._damage_told():
             for row in database_.query(sql, parameters):
                 check_types(row)
                 yield row
-        except (sqlite3.DatabaseError, UnicodeDecodeError, Mistyped) as e:
-            raise database.unreadable(self.path, e) from None
 
-    def frames(
-        self, after: int = 0, where: str = "1", parameters: Any = ()
-    ) -> Iterator[dict[str, Any]]:
-        """Streams frames beyond number ``after`` in order, without holding them.
+    def frames(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Streams the frames that a filter means, beyond number ``after``, without holding them.
 
         A request and its response also have the numbers and the latency of their exchange
-        (``request_seq``, ``response_seq``, ``latency_ns``). Rows come first and then the tail: the
-        tail is later, and SQLite would sort the two together.
+        (``request_seq``, ``response_seq``, ``latency_ns``). Rows come first and then the tail,
+        which is later.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
         """
-        names = ("indexed_frames", "tail_frames") if self._tail else ("indexed_frames",)
-        for name in names:
-            for row in self.query(
-                _FRAMES.format(name=name, where=where),
-                (after, *parameters),
-            ):
-                if row["stream"] is None:
-                    raise DamagedRecording(self.path, f"frame {row['seq']} is of no stream")
-                yield row
+        with self._damage_told():
+            for table in self._tables:
+                yield from filter(chosen.matches, table.frames(after, chosen.condition))
+
+    def rows(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Streams frames and events in one order; an event has ``data`` and no ``raw``.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        events = self.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
+        happened = filter(chosen.matches, events)
+        return heapq.merge(self.frames(chosen, after), happened, key=operator.itemgetter("seq"))
+
+    def heads(self, chosen: Filter = EVERYTHING) -> Iterator[FrameHead]:
+        """Streams the frames that a filter means without their payloads, far quicker than `frames`.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        with self._damage_told():
+            for table in self._tables:
+                heads = table.heads(chosen.condition)
+                if heads is None:
+                    frames = filter(chosen.matches, table.frames(0, chosen.condition))
+                    heads = map(_head, frames)
+                yield from heads
+
+    def count(self) -> int:
+        """How many frames there are, the tail included.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        with self._damage_told():
+            return sum(table.count() for table in self._tables)
+
+    @contextlib.contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError, Mistyped) as e:
+            raise database.unreadable(self.path, e) from None
 
     @property
     def newest(self) -> int:
@@ -303,11 +334,12 @@ class RecordingReader:
 
     def _make_views(self, *, tail: bool) -> None:
         """Makes the contract's names here: views found in a file are somebody else's code."""
-        views = {"indexed_frames": frames_select("main.frame_rows", "main.labels")}
+        views = {}
+        self._tables = [FrameTable(self.connection, "main.frame_rows", "main.labels")]
         if tail:
             labels = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
             rows = "(SELECT * FROM main.frame_rows UNION ALL SELECT * FROM tail.frame_rows)"
-            views["tail_frames"] = frames_select("tail.frame_rows", labels)
+            self._tables.append(FrameTable(self.connection, "tail.frame_rows", labels))
             views["frame_rows"] = rows[1:-1]
             views["frames"] = frames_select(rows, labels)
             views["events"] = "SELECT * FROM main.events UNION ALL SELECT * FROM tail.events"
@@ -317,12 +349,16 @@ class RecordingReader:
                     f" WHERE id NOT IN (SELECT id FROM tail.{table})"
                 )
         else:
-            views["frames"] = views["indexed_frames"]
+            views["frames"] = frames_select("main.frame_rows", "main.labels")
         for name in ("timeline", "unanswered", "latency"):
             views[name] = VIEWS[name]
         for name, select in views.items():
             self.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
         self.connection.commit()
+
+
+def _head(row: dict[str, Any]) -> FrameHead:
+    return FrameHead._make(row[name] for name in FrameHead._fields)
 
 
 def finish(path: Path, log: LogReader) -> None:

@@ -113,10 +113,8 @@ def _case(column: str, codes: dict[str, int]) -> str:
 _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10) ELSE '' END"
 
 
-def frames_select(rows: str = "frame_rows", labels: str = "labels") -> str:
-    """The contract's ``frames`` over tables of rows and labels."""
-    return f"""
-SELECT f.seq, 'acp' AS channel,
+FRAME_COLUMNS = f"""
+  f.seq, 'acp' AS channel,
   {_case("f.flags & 3", {s.value: c for s, c in STREAM_CODES.items()})} AS stream,
   f.t_ns, f.t_ns - f.lag_ns AS t_first_ns,
   {_case("f.kind", {k.value: c for k, c in KIND_CODES.items()})} AS kind,
@@ -124,12 +122,24 @@ SELECT f.seq, 'acp' AS channel,
   t.text AS terminal, length(f.raw) AS size, f.raw, {_NEWLINE} AS newline, f.parse_error,
   {_case("(f.flags >> 4) & 3", DELIVERED_CODES)} AS delivered, f.fault,
   (f.flags >> 6) & 1 AS masked
-FROM {rows} AS f
+""".strip()
+"""The contract's ``frames``, told from the names that `frames_from` gives."""
+
+
+def frames_from(rows: str = "frame_rows", labels: str = "labels") -> str:
+    """Coded rows, joined with the texts that they stand for."""
+    return f"""
+{rows} AS f
   LEFT JOIN {labels} AS m ON m.id = f.method
   LEFT JOIN {labels} AS s ON s.id = f.session
   LEFT JOIN {labels} AS c ON c.id = f.tool_call
   LEFT JOIN {labels} AS t ON t.id = f.terminal
 """.strip()
+
+
+def frames_select(rows: str = "frame_rows", labels: str = "labels") -> str:
+    """The contract's ``frames`` over tables of rows and labels."""
+    return f"SELECT {FRAME_COLUMNS}\nFROM {frames_from(rows, labels)}"
 
 
 # 200 characters take 800 bytes at the most. What may be no UTF-8 is put together anew from code

@@ -62,7 +62,7 @@ def read(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 def texts(reader: RecordingReader, after: int = 0) -> list[bytes]:
     """Returns the frames beyond a number."""
-    return [bytes(frame["raw"]) for frame in reader.frames(after)]
+    return [bytes(frame["raw"]) for frame in reader.frames(after=after)]
 
 
 def chunk(number: int) -> bytes:
@@ -156,7 +156,7 @@ def test_nothing_is_doubled_or_lost_whatever_the_indexer_does(tmp_path: Path, se
 
         def look() -> None:
             reader.refresh()
-            rows = [*reader.frames(seen[-1] if seen else 0)]
+            rows = [*reader.frames(after=seen[-1] if seen else 0)]
             seen.extend(row["seq"] for row in rows)
 
         def trim() -> None:
@@ -192,14 +192,14 @@ def test_a_follower_survives_the_trimming_of_the_log(tmp_path: Path) -> None:
                     indexer.step()
                 if total % 25 == 0:
                     reader.refresh()
-                    seen += [row["seq"] for row in reader.frames(seen[-1] if seen else 0)]
+                    seen += [row["seq"] for row in reader.frames(after=seen[-1] if seen else 0)]
             while indexer.step():
                 pass
             assert log.trim(indexer.memory.offset)
             indexer.log.rebase()
             assert log.physical_size < 100
             reader.refresh()
-            seen += [row["seq"] for row in reader.frames(seen[-1] if seen else 0)]
+            seen += [row["seq"] for row in reader.frames(after=seen[-1] if seen else 0)]
             assert seen == list(range(2, 2 + total)), f"round {round_}"
             assert reader.live
     os.close(log.fd)

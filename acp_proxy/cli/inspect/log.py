@@ -1,10 +1,7 @@
 """``acp-proxy inspect log``: the timeline."""
 
-import heapq
-import operator
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -12,7 +9,7 @@ import click
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.output import fit, pad, say, width, write_line
-from acp_proxy.filters import EVERYTHING, Filter, parse
+from acp_proxy.filters import Filter, parse
 from acp_proxy.inspection.frames import EventView, FrameView
 from acp_proxy.inspection.preview import visible
 from acp_proxy.inspection.timeline import Line, event_line, frame_line
@@ -78,7 +75,7 @@ class _Printer:
 
     def print_new(self) -> None:
         """Prints what has come."""
-        for row in _rows(self._reader, self._last, self._chosen):
+        for row in self._reader.rows(self._chosen, self._last):
             self._last = row["seq"]
             if self._raw:
                 if "raw" in row:
@@ -95,18 +92,8 @@ class _Printer:
         return frame_line(row)
 
 
-def _rows(reader: RecordingReader, after: int = 0, chosen: Filter = EVERYTHING) -> Iterator[Row]:
-    """Streams the frames and events beyond a number that a filter means, in order."""
-    events = reader.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
-    where, parameters, _ = chosen.where
-    frames = reader.frames(after, where, parameters)
-    rows = heapq.merge(frames, events, key=operator.itemgetter("seq"))
-    return filter(chosen.matches, rows)
-
-
 def _print_one(reader: RecordingReader, seq: int, *, as_json: bool, raw: bool) -> None:
-    rows = _rows(reader, min(seq - 1, _LARGEST))
-    row = next((row for row in rows if row["seq"] == seq), None)
+    row = next(reader.rows(parse(f"seq:{min(seq, _LARGEST)}")), None)
     if row is None:
         raise Refusal(f"no frame or event {seq} in {reader.path}")
     if as_json:

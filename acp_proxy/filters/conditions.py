@@ -1,0 +1,69 @@
+"""What a filter asks of columns: values that whoever keeps frames can translate into a query.
+
+A condition may let through too much, never too little. Columns are those of the contract's
+``frames``, and ``latency_ns`` of the exchange that a frame is part of.
+"""
+
+from attrs import frozen
+
+
+@frozen
+class Among:
+    """A column is one of some texts."""
+
+    column: str
+    values: tuple[str, ...]
+
+
+@frozen
+class Like:
+    """A column fits a pattern with ``*``, ``?`` and ``[...]``, in which case matters."""
+
+    column: str
+    pattern: str
+
+
+@frozen
+class Compare:
+    """A column stands in a relation to a number."""
+
+    column: str
+    operator: str
+    """``=``, ``<``, ``>``, ``<=`` or ``>=``."""
+    bound: float
+
+
+@frozen
+class Present:
+    """A column has a value."""
+
+    column: str
+
+
+@frozen
+class Every:
+    """All parts hold; of no part that is always true."""
+
+    parts: "tuple[Condition, ...]"
+
+
+@frozen
+class Some:
+    """At least one part holds; of no part that is never true."""
+
+    parts: "tuple[Condition, ...]"
+
+
+@frozen
+class No:
+    """The part does not hold, also where a column that it asks for has no value."""
+
+    part: "Condition"
+
+
+@frozen
+class Beyond:
+    """Something that no column tells, such as a member of a message."""
+
+
+Condition = Among | Like | Compare | Present | Every | Some | No | Beyond

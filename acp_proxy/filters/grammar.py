@@ -1,0 +1,109 @@
+"""Parses the filter grammar, and points at the column of a mistake."""
+
+import re
+
+from acp_proxy.errors import BadFilter
+from acp_proxy.filters.terms import (
+    EVERYTHING,
+    TERMS,
+    BadValue,
+    Filter,
+    all_of,
+    any_of,
+    nearest,
+    none_of,
+    path_term,
+    unquoted,
+)
+
+_TOKEN = re.compile(r'\s*(?:([()])|((?:"(?:[^"\\]|\\.)*"|[^\s()"])+))')
+_TERM = re.compile(r"([A-Za-z_-]+):(.*)", re.DOTALL)
+_PATH = re.compile(r"((?:params|result|error)(?:\.[^=.\s]+)*)=(.*)", re.DOTALL)
+
+
+def parse(text: str) -> Filter:
+    """Parses a filter; an empty one lets everything through.
+
+    Raises:
+        BadFilter: with the column of the mistake and the nearest word that would do.
+    """
+    return _Parser(text).parse()
+
+
+class _Parser:
+    """Recursive descent over tokens that know their column."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens: list[tuple[str, int]] = []
+        place = 0
+        while place < len(text.rstrip()):
+            match = _TOKEN.match(text, place)
+            if match is None:
+                raise self._wrong(place, "a quote that is never closed")
+            group = 1 if match[1] else 2
+            self._tokens.append((match[group], match.start(group)))
+            place = match.end()
+        self._next = 0
+
+    def parse(self) -> Filter:
+        parsed = self._either() if self._tokens else EVERYTHING
+        if self._next < len(self._tokens):
+            raise self._wrong(self._tokens[self._next][1], "a parenthesis that was never opened")
+        return parsed
+
+    def _peek(self) -> str:
+        return self._tokens[self._next][0] if self._next < len(self._tokens) else ""
+
+    def _either(self) -> Filter:
+        parts = [self._both()]
+        while self._peek() == "or":
+            self._next += 1
+            parts.append(self._both())
+        return any_of(parts)
+
+    def _both(self) -> Filter:
+        parts = [self._one()]
+        while self._peek() not in ("", "or", ")"):
+            if self._peek() == "and":
+                self._next += 1
+            parts.append(self._one())
+        return all_of(parts)
+
+    def _one(self) -> Filter:
+        if self._next >= len(self._tokens):
+            raise self._wrong(len(self._text), "expected a term here")
+        token, column = self._tokens[self._next]
+        self._next += 1
+        if token == "not":
+            return none_of(self._one())
+        if token == "(":
+            inner = self._either()
+            if self._peek() != ")":
+                raise self._wrong(column, "a parenthesis that is never closed")
+            self._next += 1
+            return inner
+        if token in (")", "or", "and"):
+            raise self._wrong(column, f"expected a term, got {token!r}")
+        return self._term(token, column)
+
+    def _term(self, token: str, column: int) -> Filter:
+        if match := _PATH.fullmatch(token):
+            return path_term(match[1], unquoted(match[2]))
+        match = _TERM.fullmatch(token)
+        if match is None:
+            raise self._wrong(column, f"expected key:value or params.path=value, got {token!r}")
+        key, value = match[1], match[2]
+        if key not in TERMS:
+            raise self._wrong(column, f"unknown key {key!r}", nearest(key, TERMS))
+        at = column + len(key) + 1
+        if not value:
+            raise self._wrong(at, f"expected a value after {key}:")
+        try:
+            return TERMS[key](value)
+        except BadValue as e:
+            raise self._wrong(at, str(e), e.nearest) from None
+
+    def _wrong(self, place: int, problem: str, nearest: str = "") -> BadFilter:
+        hint = f"; did you mean {nearest}?" if nearest else ""
+        return BadFilter(f"bad filter at column {place + 1}: {problem}{hint}")

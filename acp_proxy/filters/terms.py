@@ -1,0 +1,246 @@
+"""What each term of a filter means: a condition on columns, and the exact answer for one row."""
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.filters.conditions import (
+    Among,
+    Beyond,
+    Compare,
+    Condition,
+    Every,
+    Like,
+    No,
+    Present,
+    Some,
+)
+from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.peers import Direction
+
+Row = dict[str, Any]
+_PARSED = ("request", "response", "error", "notification", "batch")
+KINDS = (*(kind.value for kind in Kind), "event")
+_BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)$")
+_SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
+_TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9, "m": 60 * 10**9,
+          "min": 60 * 10**9, "h": 3600 * 10**9}  # fmt: skip
+
+
+@frozen
+class Filter:
+    """A parsed filter, or a part of one."""
+
+    condition: Condition
+    """What every match fulfils, for whoever can look frames up by it."""
+    matches: Callable[[Row], bool]
+    """Whether a row of `frames` (with ``latency_ns``) or of `events` is meant: the exact answer."""
+
+
+def all_of(parts: list[Filter]) -> Filter:
+    """Every part holds; no part at all holds always."""
+    if len(parts) == 1:
+        return parts[0]
+    condition = Every(tuple(part.condition for part in parts))
+    return Filter(condition, lambda row: all(part.matches(row) for part in parts))
+
+
+def any_of(parts: list[Filter]) -> Filter:
+    """At least one part holds."""
+    if len(parts) == 1:
+        return parts[0]
+    condition = Some(tuple(part.condition for part in parts))
+    return Filter(condition, lambda row: any(part.matches(row) for part in parts))
+
+
+def none_of(part: Filter) -> Filter:
+    """The part does not hold."""
+    return Filter(No(part.condition), lambda row: not part.matches(row))
+
+
+EVERYTHING = all_of([])
+"""The filter that lets everything through."""
+
+
+class BadValue(Exception):
+    """A term's value that means nothing, and the nearest word that would."""
+
+    def __init__(self, problem: str, nearest: str = "") -> None:
+        super().__init__(problem)
+        self.nearest = nearest
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Returns the word that was perhaps meant, or nothing."""
+    return next(iter(get_close_matches(word, list(words), 1, 0.5)), "")
+
+
+def unquoted(value: str) -> str:
+    """Returns a value without the quotes it may stand in."""
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        try:
+            return str(json.loads(value))
+        except ValueError:
+            return value[1:-1]
+    return value
+
+
+def _one_of(value: str, words: tuple[str, ...], what: str) -> list[str]:
+    chosen = value.split("|")
+    for word in chosen:
+        if word not in words:
+            raise BadValue(
+                f"{word!r} is no {what}: expected {', '.join(words)}", nearest(word, words)
+            )
+    return chosen
+
+
+def _direction(value: str) -> Filter:
+    chosen = _one_of(value, tuple(direction.value for direction in Direction), "direction")
+    return _in("stream", chosen)
+
+
+def _kind(value: str) -> Filter:
+    chosen = _one_of(value, KINDS, "kind")
+
+    def test(row: Row) -> bool:
+        return ("event" if "raw" not in row else row["kind"]) in chosen
+
+    return Filter(Among("kind", tuple(chosen)), test)
+
+
+def _in(column: str, chosen: list[str]) -> Filter:
+    return Filter(Among(column, tuple(chosen)), lambda r: r.get(column) in chosen)
+
+
+def _glob(column: str) -> Callable[[str], Filter]:
+    """A text that is equal, or fits a pattern with ``*`` and ``?``."""
+
+    def term(value: str) -> Filter:
+        wanted = unquoted(value)
+        if not any(c in wanted for c in "*?["):
+            return _in(column, [wanted])
+        return Filter(
+            Like(column, wanted),
+            lambda r: r.get(column) is not None and fnmatchcase(r[column], wanted),
+        )
+
+    return term
+
+
+def _rpc_id(value: str) -> Filter:
+    """An id: ``7`` means the number and the string, ``"7"`` the string alone."""
+    return _in("rpc_id", [value] if value.startswith('"') else [value, json.dumps(value)])
+
+
+def _number(column: str, units: dict[str, int], what: str) -> Callable[[str], Filter]:
+    """A number, a bound such as ``>10k``, or a range such as ``10..20``."""
+
+    def read(text: str) -> tuple[str, float]:
+        match = _BOUND.fullmatch(text)
+        if match is None or match[3].lower() not in units:
+            raise BadValue(f"{text!r} is no {what}")
+        return match[1] or "=", float(match[2]) * units[match[3].lower()]
+
+    def term(value: str) -> Filter:
+        bounds = []
+        low, dots, high = value.partition("..")
+        if dots:
+            if low:
+                bounds.append((">=", read(low)[1]))
+            if high:
+                bounds.append(("<=", read(high)[1]))
+        else:
+            bounds.append(read(value))
+        condition = Every(tuple(Compare(column, *bound) for bound in bounds))
+
+        def test(row: Row) -> bool:
+            found = row.get(column)
+            return found is not None and all(_COMPARE[o](found, bound) for o, bound in bounds)
+
+        return Filter(condition, test)
+
+    return term
+
+
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "=": lambda a, b: a == b,
+    "<": lambda a, b: a < b,
+    ">": lambda a, b: a > b,
+    "<=": lambda a, b: a <= b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def _text(value: str) -> Filter:
+    """A text that occurs in the line, whatever its case."""
+    wanted = unquoted(value).casefold()
+
+    def test(row: Row) -> bool:
+        raw = row["raw"] if "raw" in row else row["data"].encode()
+        return wanted in bytes(raw).decode(errors="replace").casefold()
+
+    return Filter(Beyond(), test)
+
+
+def _fault(value: str) -> Filter:
+    if value == "any":
+        return Filter(Present("fault"), lambda r: r.get("fault") is not None)
+    return _glob("fault")(value)
+
+
+def path_term(path: str, wanted: str) -> Filter:
+    """A member of the message, by its path, has a value; a list on the way offers all its items."""
+    keys = path.split(".")
+
+    def test(row: Row) -> bool:
+        if "raw" not in row:
+            return False
+        try:
+            value = json.loads(row["raw"])
+        except (ValueError, RecursionError):
+            return False
+        return any(_reaches(one, keys, wanted) for one in _members(value))
+
+    return Filter(Every((Among("kind", _PARSED), Beyond())), test)
+
+
+def _members(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _reaches(value: Any, keys: list[str], wanted: str) -> bool:
+    """Whether a path leads to a value; a list on the way offers all of its items."""
+    if isinstance(value, list) and not (keys and keys[0].isdigit()):
+        return any(_reaches(item, keys, wanted) for item in value)
+    if not keys:
+        return (value if isinstance(value, str) else json.dumps(value)) == wanted
+    if isinstance(value, list):
+        place = int(keys[0])
+        return place < len(value) and _reaches(value[place], keys[1:], wanted)
+    return (
+        isinstance(value, dict) and keys[0] in value and _reaches(value[keys[0]], keys[1:], wanted)
+    )
+
+
+TERMS: dict[str, Callable[[str], Filter]] = {
+    "dir": _direction,
+    "method": _glob("method"),
+    "session": _glob("session"),
+    "kind": _kind,
+    "id": _rpc_id,
+    "seq": _number("seq", {"": 1}, "number: expected 7, >7 or 7..9"),
+    "size": _number("size", _SIZES, "size: expected >10k or 1k..2M"),
+    "latency": _number("latency_ns", _TIMES, "time: expected >2s or 10ms..1s"),
+    "turn": _number("turn", {"": 1}, "number of a turn: expected 1 or 1..3"),
+    "call": _glob("tool_call"),
+    "terminal": _glob("terminal"),
+    "text": _text,
+    "fault": _fault,
+}
+"""The keys of the grammar."""

@@ -1,0 +1,106 @@
+"""Translates a filter's condition into SQL over coded rows, where numbers stand for words.
+
+The names are those of a query over ``frame_rows AS f LEFT JOIN exchanges AS e``. Comparing numbers,
+and texts only once, against ``labels``, is what makes a filter over a million frames quick.
+"""
+
+from typing import Any, assert_never
+
+from attrs import frozen
+
+from acp_proxy.filters.conditions import (
+    Among,
+    Beyond,
+    Compare,
+    Condition,
+    Every,
+    Like,
+    No,
+    Present,
+    Some,
+)
+from acp_proxy.store.schema import KIND_CODES, STREAM_CODES
+
+_CODED = {
+    "stream": ("f.flags & 3", {stream.value: code for stream, code in STREAM_CODES.items()}),
+    "kind": ("f.kind", {kind.value: code for kind, code in KIND_CODES.items()}),
+}
+_LABELLED = ("method", "session", "tool_call", "terminal")
+_COLUMNS = {"size": "length(f.raw)", "latency_ns": "e.latency_ns"}
+_OPERATORS = ("=", "<", ">", "<=", ">=")
+
+
+@frozen
+class Where:
+    """A condition in SQL."""
+
+    sql: str
+    parameters: tuple[Any, ...] = ()
+    exact: bool = True
+    """Whether it says all that was asked; else it lets too much through."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it lets everything through."""
+        return self.sql == _OPEN
+
+    @property
+    def needs_exchange(self) -> bool:
+        """Whether it asks for what only the exchange knows."""
+        return "e." in self.sql
+
+
+_OPEN = "1"
+_UNKNOWN = Where(_OPEN, exact=False)
+
+
+def translate(condition: Condition, labels: str) -> Where:
+    """Translates a condition.
+
+    Args:
+        condition: what a filter asks for.
+        labels: the table of labels, or what stands for one in a FROM.
+    """
+    match condition:
+        case Among(column, values) if column in _CODED:
+            expression, codes = _CODED[column]
+            known = [str(codes[value]) for value in values if value in codes]
+            return Where(f"{expression} IN ({', '.join(known)})")
+        case Among(column, values):
+            found = f"IN ({', '.join('?' * len(values))})"
+            return Where(_text(column, found, labels), values)
+        case Like(column, pattern) if "[" not in pattern:  # SQLite's sets are not fnmatch's
+            return Where(_text(column, "GLOB ?", labels), (pattern,))
+        case Compare(column, operator, bound) if operator in _OPERATORS:
+            return Where(f"{_COLUMNS.get(column, f'f.{column}')} {operator} ?", (bound,))
+        case Present(column):
+            return Where(f"f.{column} IS NOT NULL")
+        case Every(parts):
+            return _joined(" AND ", parts, labels) if parts else Where(_OPEN)
+        case Some(parts):
+            return _joined(" OR ", parts, labels) if parts else Where("0")
+        case No(part):
+            inner = translate(part, labels)
+            if not inner.exact:
+                return _UNKNOWN
+            return Where(f"NOT coalesce(({inner.sql}), 0)", inner.parameters)
+        case Like() | Compare() | Beyond():
+            return _UNKNOWN
+        case _:
+            assert_never(condition)
+
+
+def _text(column: str, test: str, labels: str) -> str:
+    if column in _LABELLED:
+        return f"f.{column} IN (SELECT id FROM {labels} WHERE text {test})"
+    return f"f.{column} {test}"
+
+
+def _joined(word: str, parts: tuple[Condition, ...], labels: str) -> Where:
+    translated = [translate(part, labels) for part in parts]
+    needed = [part for part in translated if not (part.is_open and word == " AND ")]
+    return Where(
+        word.join(f"({part.sql})" for part in needed) or _OPEN,
+        tuple(value for part in needed for value in part.parameters),
+        all(part.exact for part in translated),
+    )

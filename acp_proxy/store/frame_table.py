@@ -1,0 +1,135 @@
+"""Reads frames from one table of coded rows, by a filter's condition or by number.
+
+A reader has one such table, or two while a log is left: the rows and the tail. Whatever is asked,
+memory stays flat and the first frame comes at once: a condition first yields numbers, in order,
+and the frames themselves, which may be large, are fetched for a few numbers at a time.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.filters.conditions import Condition
+from acp_proxy.recording import FrameHead
+from acp_proxy.store.conditions import Where, translate
+from acp_proxy.store.row_types import Mistyped, check_types
+from acp_proxy.store.schema import FRAME_COLUMNS, KIND_CODES, STREAM_CODES, frames_from
+
+_FIRST, _LATER = 64, 1024
+"""How many numbers are fetched at a time: few at first, since somebody waits for them."""
+_EXCHANGE = "LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN (2, 3, 4)"
+_OF_EXCHANGE = "e.request_seq, e.response_seq, e.latency_ns"
+_HEAD = (
+    "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.exchange, f.session, f.turn, f.tool_call,"
+    " f.terminal, length(f.raw)"
+)
+_STREAMS = {code: stream.value for stream, code in STREAM_CODES.items()}
+_KINDS = {code: kind.value for kind, code in KIND_CODES.items()}
+
+
+@frozen
+class FrameTable:
+    """One table of coded rows.
+
+    Attributes:
+        connection: the database in which it is.
+        rows: the table's name.
+        labels: the table of texts, or a SELECT in parentheses.
+    """
+
+    connection: sqlite3.Connection
+    rows: str
+    labels: str
+
+    def frames(self, after: int, condition: Condition) -> Iterator[dict[str, Any]]:
+        """Streams frames beyond number ``after``, in order; perhaps more than the condition asks.
+
+        Each has the contract's columns, and a request or its response also the numbers and the
+        latency of their exchange (``request_seq``, ``response_seq``, ``latency_ns``).
+
+        Raises:
+            sqlite3.Error, Mistyped: the file is damaged.
+        """
+        select = f"SELECT {FRAME_COLUMNS}, {_OF_EXCHANGE} FROM {self._joined} {_EXCHANGE}"
+        where = translate(condition, self.labels)
+        if where.is_open:
+            yield from self._read(f"{select} WHERE f.seq > ? ORDER BY f.seq", after)
+            return
+        chosen = f"{select} WHERE f.seq IN (SELECT value FROM json_each(?)) ORDER BY f.seq"
+        numbers = self._numbers(after, where)
+        while some := numbers.fetchmany(_LATER if numbers.arraysize > _FIRST else _FIRST):
+            numbers.arraysize = _LATER
+            yield from self._read(chosen, json.dumps([seq for (seq,) in some]))
+
+    def heads(self, condition: Condition) -> Iterator[FrameHead] | None:
+        """Streams what is known of frames without their payloads; a million in a few seconds.
+
+        None if the condition asks for payloads.
+
+        Raises:
+            sqlite3.Error, Mistyped: the file is damaged.
+        """
+        where = translate(condition, self.labels)
+        return self._heads(where) if where.exact else None
+
+    def count(self) -> int:
+        """Counts the frames.
+
+        Raises:
+            sqlite3.Error: the file is damaged.
+        """
+        return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
+
+    @property
+    def _joined(self) -> str:
+        return frames_from(self.rows, self.labels)
+
+    def _numbers(self, after: int, where: Where) -> sqlite3.Cursor:
+        joined = f"{self.rows} AS f {_EXCHANGE if where.needs_exchange else ''}"
+        return self.connection.execute(
+            f"SELECT f.seq FROM {joined} WHERE f.seq > ? AND ({where.sql}) ORDER BY f.seq",
+            (after, *where.parameters),
+        )
+
+    def _read(self, sql: str, parameter: Any) -> Iterator[dict[str, Any]]:
+        cursor = self.connection.execute(sql, (parameter,))
+        names = [column[0] for column in cursor.description]
+        for values in cursor:
+            row = dict(zip(names, values, strict=True))
+            check_types(row)
+            if row["stream"] is None:
+                raise Mistyped(f"frame {row['seq']} is of no stream")
+            yield row
+
+    def _heads(self, where: Where) -> Iterator[FrameHead]:
+        texts = dict(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
+        texts[None] = None
+        joined = f"{self.rows} AS f {_EXCHANGE if where.needs_exchange else ''}"
+        cursor = self.connection.execute(
+            f"SELECT {_HEAD} FROM {joined} WHERE {where.sql} ORDER BY f.seq", where.parameters
+        )
+        for (
+            seq,
+            t_ns,
+            stream,
+            kind,
+            method,
+            exchange,
+            session,
+            turn,
+            call,
+            terminal,
+            size,
+        ) in cursor:
+            if type(t_ns) is not int or type(size) is not int:
+                raise Mistyped(f"frame {seq} has no time or no size")
+            try:
+                yield FrameHead(
+                    seq, t_ns, _STREAMS[stream], _KINDS[kind], texts[method], exchange,
+                    texts[session], turn, texts[call], texts[terminal], size,
+                )  # fmt: skip
+            except (KeyError, TypeError):
+                raise Mistyped(f"frame {seq} has a code that stands for nothing") from None

@@ -1,0 +1,137 @@
+"""Whatever a filter asks, the database finds what reading every frame would have found."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from acp_proxy.errors import DamagedRecording
+from acp_proxy.filters import EVERYTHING, parse
+from acp_proxy.filters.conditions import Beyond, Like
+from acp_proxy.recording import FrameHead
+from acp_proxy.store.conditions import translate
+from acp_proxy.store.reader import RecordingReader
+from tests.scribe import Scribe, record_story, tell_story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RECORDINGS = sorted((Path(__file__).parents[2] / "recordings").glob("*.db"))
+
+terms = st.sampled_from(
+    [
+        "dir:to-client",
+        "dir:to-agent|to-client",
+        "kind:request|event",
+        "kind:event",
+        "kind:error|stderr",
+        "method:session/*",
+        "method:session/[pu]*",
+        "method:nothing",
+        "session:*",
+        "session:none",
+        "call:*",
+        "terminal:*",
+        "id:2",
+        'id:"2"',
+        "seq:4..40",
+        "seq:>7",
+        "size:>100",
+        "size:..200",
+        "latency:>1ms",
+        "latency:<1h",
+        "turn:1",
+        "text:e",
+        "params.update.sessionUpdate=agent_message_chunk",
+        "fault:any",
+    ]
+)
+filters = st.recursive(
+    terms,
+    lambda inner: st.one_of(
+        st.builds("not ({})".format, inner),
+        st.builds("({} {})".format, inner, inner),
+        st.builds("({} or {})".format, inner, inner),
+    ),
+    max_leaves=6,
+)
+
+
+@pytest.fixture(scope="module")
+def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[RecordingReader]]:
+    """Finished recordings, and one that runs and is half indexed."""
+    directory = tmp_path_factory.mktemp("recordings")
+    with contextlib.ExitStack() as stack:
+        story = record_story(directory / "story.db")
+        scribe = stack.enter_context(Scribe(directory / "running.db"))
+        tell_story(scribe)
+        scribe.index()
+        tell_story(scribe)
+        paths = [story, scribe.path, *RECORDINGS]
+        yield [stack.enter_context(RecordingReader(path)) for path in paths]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(filters)
+def test_a_filter_finds_what_it_means(readers: list[RecordingReader], text: str) -> None:
+    """Frames, frames with events, and heads: all are what a look at every row would choose."""
+    chosen = parse(text)
+    for reader in readers:
+        every = list(reader.rows())
+        meant = [row for row in every if chosen.matches(row)]
+        assert list(reader.rows(chosen)) == meant
+        frames = [row for row in meant if "raw" in row]
+        assert list(reader.frames(chosen)) == frames
+        assert list(reader.heads(chosen)) == [
+            FrameHead(*(row[name] for name in FrameHead._fields)) for row in frames
+        ]
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_filter_goes_on_from_a_number(path: Path) -> None:
+    """Frames beyond a number are the same with and without a condition."""
+    with RecordingReader(path) as reader:
+        for chosen in (EVERYTHING, parse("dir:to-client")):
+            frames = list(reader.frames(chosen))
+            middle = frames[len(frames) // 2]["seq"]
+            later = [frame["seq"] for frame in reader.frames(chosen, after=middle)]
+            assert later == [frame["seq"] for frame in frames if frame["seq"] > middle]
+
+
+def test_frames_are_counted(readers: list[RecordingReader]) -> None:
+    """The count is that of the frames, the tail of a running recording included."""
+    for reader in readers:
+        assert reader.count() == sum(1 for _ in reader.frames())
+
+
+def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
+    """Nothing is lost or doubled where one piece of a filter's numbers ends and the next begins."""
+    with Scribe(tmp_path / "long.db") as scribe:
+        for number in range(5000):
+            scribe.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
+    with RecordingReader(scribe.path) as reader:
+        found = [row["seq"] for row in reader.frames(parse("method:x"))]
+    assert found == list(range(3, 5002, 2))
+
+
+def test_what_no_column_tells_is_not_translated() -> None:
+    """A condition that SQL cannot say lets everything through and admits it."""
+    for condition in (Beyond(), Like("method", "session/[!p]*")):
+        where = translate(condition, "labels")
+        assert (where.sql, where.exact) == ("1", False)
+
+
+@pytest.mark.parametrize("spoil", ["kind = 99", "flags = 0", "method = 12345", "t_ns = 'x'"])
+def test_codes_that_stand_for_nothing_are_damage(tmp_path: Path, spoil: str) -> None:
+    """A number that no recorder has written is never guessed at."""
+    path = record_story(tmp_path / "x.db")
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE frame_rows SET {spoil} WHERE seq = 6")
+    with RecordingReader(path) as reader, pytest.raises(DamagedRecording):
+        list(reader.heads())
