@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from typing import Any
+import random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acp_proxy.inspection.describe.methods import METHODS as METHOD_TABLE
+from acp_proxy.inspection.describe.updates import UPDATES
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.jsonrpc import Kind
 from tests.documents import draft, official
+from tests.previews import Case, cases
 from tests.strategies import broken_lines, json_values
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CASES = list(cases())
 EXAMPLES = [*official(), *draft()]
 
 kinds = st.sampled_from([kind.value for kind in Kind])
@@ -22,36 +31,38 @@ errors = st.sampled_from([None, "not UTF-8 at byte 3"])
 
 _WORDS = """
     update sessionUpdate content text type data source mimeType resource uri path terminalId
-    toolCallId title status entries availableCommands state stopReason toolCall options kind
-    outcome optionId granted clientInfo agentInfo name version command args exitStatus exitCode
-    signal output prompt tool_call plan image resource_link diff agent_message_chunk steps
-    state_update available_commands_update terminal"""
+    toolCallId title name status entries availableCommands state stopReason toolCall options kind
+    outcome optionId granted clientInfo agentInfo version command args exitStatus exitCode signal
+    output prompt steps subject locations location line rawInput rawOutput hunks changes patch
+    oldText newText operation capabilities agentCapabilities authMethods _meta plan planId cost
+    usage used size configOptions currentValue modes sessions mcpServers transport method params
+    position suggestions requestedSchema properties blob message code summary"""
+_VALUES = """
+    tool_call tool_call_update plan plan_update usage_update state_update terminal_update
+    terminal_output_chunk agent_message_chunk available_commands_update config_option_update
+    session_info_update compaction_update image audio resource resource_link diff terminal text
+    completed in_progress session/update initialize"""
 WORDS = st.sampled_from(sorted(_WORDS.split()))
-LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text() | WORDS
+KINDS_AND_TYPES = st.sampled_from(sorted(_VALUES.split()))
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text()
+    | KINDS_AND_TYPES
+)
 VALUES: st.SearchStrategy[Any] = st.recursive(
     LEAVES,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=5),
     max_leaves=12,
 )
-METHODS = [
-    "initialize",
-    "session/prompt",
-    "session/update",
-    "session/request_permission",
-    "session/new",
-    "fs/read_text_file",
-    "fs/write_text_file",
-    "terminal/create",
-    "terminal/output",
-    "terminal/wait_for_exit",
-    "$/cancel_request",
-    "unknown/method",
-]
+METHODS = [*sorted(METHOD_TABLE), "unknown/method"]
 
 
 def is_plain(text: str) -> bool:
     """Whether a line of text can be printed without commanding the terminal."""
-    return text.isprintable() and len(text) <= 20_000
+    return text.isprintable() and len(text) <= 2000
 
 
 @st.composite
@@ -78,7 +89,7 @@ def test_any_message_has_a_preview(method: str, value: Any) -> None:
     """Params, results and errors of any shape give one printable line."""
     for kind, member in (("request", "params"), ("response", "result"), ("error", "error")):
         shown = preview(json.dumps({member: value}).encode(), kind, method)
-        assert shown.isprintable()
+        assert is_plain(shown)
 
 
 @given(json_values, kinds, methods, st.sampled_from(["params", "result", "error", None]))
@@ -98,9 +109,65 @@ def test_a_spoiled_message_has_a_preview(example: Any, data: st.DataObject) -> N
     assert is_plain(preview(json.dumps(message).encode(), kind, example.method))
 
 
-@given(st.sampled_from(EXAMPLES))
-def test_a_message_of_the_documents_has_a_preview(example: Any) -> None:
-    """There is something to show of each message of the documents, unless it holds nothing."""
-    kind = "error" if "error" in example.message else example.kind
-    shown = preview(example.raw, kind, example.method)
-    assert shown or not example.message.get("result", example.message.get("params"))
+@pytest.mark.parametrize("update", sorted(UPDATES))
+@given(value=st.dictionaries(WORDS, VALUES, max_size=6))
+def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
+    """It names its kind, whatever else stands in it."""
+    message = {"params": {"update": {**value, "sessionUpdate": update}}}
+    shown = preview(json.dumps(message).encode(), "notification", "session/update")
+    assert is_plain(shown)
+    assert shown.startswith(update)
+
+
+@given(st.sampled_from(CASES))
+def test_an_example_has_a_preview(case: Case) -> None:
+    """There is something to show of each example."""
+    assert case.preview.strip()
+
+
+@given(st.sampled_from(CASES), st.integers(0, 400))
+def test_the_beginning_of_an_example_has_a_preview(case: Case, size: int) -> None:
+    """Nor does a line that was cut off make it raise, in whichever place."""
+    assert is_plain(preview(case.raw[:size], case.kind, case.method))
+
+
+@given(st.sampled_from(CASES), st.integers(0, 2**32), st.data())
+def test_no_preview_shows_base64(case: Case, seed: int, data: st.DataObject) -> None:
+    """Wherever in a message it stands, alone or with other text around."""
+    picture = base64.b64encode(random.Random(seed).randbytes(data.draw(st.integers(150, 4000))))
+    around = data.draw(
+        st.sampled_from(
+            [
+                "{}",
+                "see {}",
+                "a look at the following picture of the whole screen: {}",
+                "{} end",
+                "(data:image/png;base64,{})",
+            ]
+        )
+    )
+    text = around.format(picture.decode())
+    paths = list(string_paths(case.message))
+    message = replaced(case.message, data.draw(st.sampled_from(paths)), text)
+    shown = preview(json.dumps(message).encode(), case.kind, case.method)
+    assert is_plain(shown)
+    for start in range(0, len(picture) - 48, 16):
+        assert picture[start : start + 48].decode() not in shown
+
+
+def string_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of all strings in a value."""
+    if isinstance(value, str):
+        yield path
+    members = value.items() if isinstance(value, dict) else ()
+    for key, inner in enumerate(value) if isinstance(value, list) else members:
+        yield from string_paths(inner, (*path, key))
+
+
+def replaced(value: Any, path: tuple[Any, ...], text: str) -> Any:
+    """A value with another string in one place."""
+    if not path:
+        return text
+    copy = value.copy()
+    copy[path[0]] = replaced(value[path[0]], path[1:], text)
+    return copy

@@ -1,13 +1,17 @@
-"""A frame is described by what a person would want to know of it."""
+"""A frame is described by what a person would want to know of it, on one safe line."""
 
 from __future__ import annotations
 
+import base64
 import json
+import random
 from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.preview import plain, preview, prompt_text
+from acp_proxy.inspection.preview import plain, preview, prompt_text, visible
+
+PICTURE = base64.b64encode(random.Random(1).randbytes(3000)).decode()
 
 
 def show(method: str, kind: str = "notification", /, **value: Any) -> str:
@@ -16,7 +20,7 @@ def show(method: str, kind: str = "notification", /, **value: Any) -> str:
     return preview(json.dumps({member: value}).encode(), kind, method)
 
 
-def update(kind: str, **fields: Any) -> str:
+def update(kind: str, /, **fields: Any) -> str:
     """The preview of a session update of v1 or v2."""
     return show("session/update", sessionId="s", update={"sessionUpdate": kind, **fields})
 
@@ -30,17 +34,27 @@ def test_a_prompt_is_its_text() -> None:
         {"type": "resource", "resource": {"uri": "file:///b.py", "text": "x = 1"}},
     ]
     assert show("session/prompt", "request", prompt=blocks) == (
-        "Look at [image/png, 300 bytes] [file:///a.py] [file:///b.py]"
+        "Look at [image/png, 300 B] [file:///a.py] [file:///b.py, 5 characters]"
     )
+    assert show("session/prompt", "request", prompt=[]) == "(empty)"
+
+
+def test_the_text_of_a_prompt_can_be_had_alone() -> None:
+    """In either dialect, and of any shape."""
+    assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
-    assert prompt_text({"content": [audio]}) == "[audio/wav, 3 bytes]"
+    assert prompt_text({"content": [audio]}) == "[audio/wav, 3 B]"
+    assert prompt_text({"prompt": 5}) == prompt_text({}) == ""
 
 
 def test_a_chunk_is_what_it_says() -> None:
     """A piece of a message is shown after its kind, in either dialect."""
     chunk = {"type": "text", "text": "Hello\nthere"}
     assert update("agent_message_chunk", content=chunk) == "agent_message_chunk: Hello\\nthere"
+    assert update("agent_message_chunk", content={"type": "text", "text": ""}) == (
+        "agent_message_chunk: (empty)"
+    )
     draft = show("session/update", sessionId="s", type="agent_message_chunk", data={"content": "x"})
     assert draft == "agent_message_chunk: x"
 
@@ -52,88 +66,141 @@ def test_a_tool_call_is_its_title_and_status() -> None:
         update("tool_call", toolCallId="c", title="List", status="completed", content=content)
         == "tool_call: List [completed] 3 files"
     )
-    diff = [{"type": "diff", "path": "/a.py"}, {"type": "terminal", "terminalId": "t"}]
-    shown = update("tool_call_update", toolCallId="c", content=diff)
-    assert shown == "tool_call_update: c [diff /a.py] [terminal t]"
+    diff = [{"type": "diff", "path": "/a.py", "oldText": "a", "newText": "b"}]
+    shown = update("tool_call_update", toolCallId="c", content=[*diff, {"type": "terminal"}])
+    assert shown == "tool_call_update: c [diff /a.py +1 −1] [terminal]"
 
 
-def test_other_updates() -> None:
-    """Plans are counted, states named, and the rest is shown as JSON."""
-    entries = [{"content": "a", "status": "completed"}, {"content": "b", "status": "pending"}]
-    assert update("plan", entries=entries) == "plan: 1 of 2 done"
-    commands = [{"name": "a"}, {"name": "b"}]
-    assert (
-        update("available_commands_update", availableCommands=commands)
-        == "available_commands_update: 2 commands"
+def test_a_tool_call_touches_files() -> None:
+    """They are named with their line, unless something else names them already."""
+    places = [{"path": "/a.py", "line": 3}, {"path": "/b.py"}, {"path": "/c.py", "line": 0}]
+    assert update("tool_call", title="Read /b.py", kind="read", locations=places) == (
+        "tool_call: Read /b.py [read] /a.py:3, /c.py"
     )
-    assert update("state_update", state="idle", stopReason="end_turn") == (
-        "state_update: idle end_turn"
+    many = [{"path": f"/{name}"} for name in "abcde"]
+    assert update("tool_call", title="Read", locations=many) == (
+        "tool_call: Read /a, /b, /c, +2 more"
     )
-    assert update("state_update", state="running") == "state_update: running"
-    assert update("current_mode_update", currentModeId="é") == (
-        'current_mode_update: {"currentModeId": "é"}'
+
+
+def test_a_tool_call_without_more_is_its_input_and_output() -> None:
+    """What the title says of the input is not said twice; what came back is shown as it is."""
+    given = {"command": "ls -la", "timeout": 10}
+    assert update("tool_call", title="`ls -la`", rawInput=given) == "tool_call: `ls -la` timeout=10"
+    blocks = [{"type": "text", "text": "3 files"}]
+    for output in ("3 files", blocks):
+        assert update("tool_call_update", toolCallId="c", rawOutput=output) == (
+            "tool_call_update: c 3 files"
+        )
+    assert update("tool_call_update", toolCallId="c", rawOutput={"code": 2}) == (
+        "tool_call_update: c code=2"
     )
 
 
 def test_a_permission_is_the_question_and_the_choice() -> None:
-    """What is asked and what may be chosen, then what was."""
-    asked = show(
-        "session/request_permission",
-        "request",
-        toolCall={"toolCallId": "c", "title": "Run npm"},
-        options=[{"optionId": "a", "kind": "allow_once"}, {"optionId": "r", "kind": "reject_once"}],
-    )
-    assert asked == "Run npm (allow_once, reject_once)"
+    """What is asked and what may be chosen by name and kind, then what was."""
     method = "session/request_permission"
+    options = [
+        {"optionId": "a", "name": "Allow", "kind": "allow_once"},
+        {"optionId": "r", "name": "No, stop", "kind": "reject_once"},
+    ]
+    call = {"toolCallId": "c", "title": "Run npm"}
+    asked = show(method, "request", toolCall=call, options=options)
+    assert asked == "Run npm: Allow (allow_once) | No, stop (reject_once)"
     chosen = {"outcome": "selected", "optionId": "a"}
     assert show(method, "response", outcome=chosen) == "selected a"
     assert show(method, "response", outcome={"outcome": "cancelled"}) == "cancelled"
-    assert show(method, "request", operation="file_write", resource="/a") == "file_write"
+    assert show(method, "request", operation="file_write", resource="/a") == "file_write /a"
     assert show(method, "response", granted=False) == "denied"
 
 
-def test_initialize_is_who_talks() -> None:
-    """Version and name of either side."""
-    info = {"name": "zed", "version": "0.2"}
-    assert show("initialize", "request", protocolVersion=1, clientInfo=info) == "protocol 1 zed 0.2"
-    assert show("initialize", "response", protocolVersion=1) == "protocol 1"
-
-
 def test_files_and_terminals() -> None:
-    """Paths, sizes, commands and exits."""
-    assert show("fs/read_text_file", "request", path="/a") == "/a"
-    assert show("fs/read_text_file", "response", content="abc") == "3 characters"
-    assert show("fs/write_text_file", "request", path="/a", content="ab") == "/a (2 characters)"
-    assert show("terminal/create", "request", command="npm", args=["run", "x"]) == "npm run x"
-    assert show("terminal/create", "response", terminalId="t") == "t"
+    """Paths with lines, sizes, commands and exits."""
+    read, write = "fs/read_text_file", "fs/write_text_file"
+    assert show(read, "request", path="/a", line=10, limit=5) == "/a, lines 10-14"
+    assert show(read, "request", path="/a", line=10) == "/a, lines 10-"
+    assert show(read, "request", path="/a", limit=5) == "/a, lines 1-5"
+    assert show(read, "response", content="abc") == "3 characters"
+    assert show(read, "response", content="") == "an empty file"
+    assert show(write, "request", path="/a", content="a\nb\n") == "/a (2 lines, 4 characters)"
+    assert show("terminal/create", "request", command="npm", args=["run", "x y"]) == "npm run 'x y'"
+    assert show("terminal/create", "request", command="ls | wc") == "ls | wc"
     ended = {"exitCode": 0, "signal": None}
-    assert show("terminal/output", "response", output="ok\n", exitStatus=ended) == "exit 0 ok"
+    assert show("terminal/output", "response", output="ok\n", exitStatus=ended) == (
+        "exit 0, 3 B: ok\\n"
+    )
+    assert show("terminal/output", "response", output="") == "running, no output"
     assert show("terminal/wait_for_exit", "response", signal="SIGKILL") == "signal SIGKILL"
 
 
-def test_sessions_and_turns() -> None:
-    """A session is its directory, then its id; a turn is how it stopped."""
-    assert show("session/new", "request", cwd="/w", mcpServers=[]) == "/w"
-    assert show("session/new", "response", sessionId="s") == "s"
-    assert show("session/prompt", "response", stopReason="end_turn") == "end_turn"
-    assert show("session/cancel", sessionId="s", reason="user") == "s user"
-    assert show("$/cancel_request", requestId=0) == "0"
+def test_secrets_of_the_environment_are_not_shown() -> None:
+    """Values of variables, headers and credentials are left out, whatever names them."""
+    server = {"name": "x", "command": "c", "args": [], "env": [{"name": "KEY", "value": "secret"}]}
+    headers = [{"name": "Authorization", "value": "secret"}]
+    remote = {"type": "http", "name": "y", "url": "https://example.com", "headers": headers}
+    for shown in (
+        show("session/new", "request", cwd="/w", mcpServers=[server, remote]),
+        show("authenticate", "request", method="api_key", credentials={"apiKey": "secret"}),
+        show("providers/set", "request", providerId="p", headers={"Authorization": "secret"}),
+        show("terminal/create", "request", command="c", env=[{"name": "KEY", "value": "secret"}]),
+    ):
+        assert shown
+        assert "secret" not in shown
+
+
+def test_capabilities_are_named_if_they_are_on() -> None:
+    """False, null and an empty group of v1 are off; an empty object of v2 is on."""
+    v1 = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": None, "auth": {}}
+    assert show("initialize", "request", protocolVersion=1, clientCapabilities=v1) == (
+        "protocol 1: fs.readTextFile"
+    )
+    v2: dict[str, Any] = {"session": {"prompt": {"image": {}}, "mcp": None}, "auth": {}}
+    assert show("initialize", "response", protocolVersion=2, capabilities=v2) == (
+        "protocol 2: session.prompt.image, auth"
+    )
 
 
 def test_an_error_is_its_code_and_message() -> None:
-    """Errors are shown whatever their shape."""
+    """Errors are shown whatever their shape, with what they add."""
     raw = b'{"id":1,"error":{"code":-32601,"message":"\\"Method not found\\": x"}}'
     assert preview(raw, "error", "x") == '-32601 "Method not found": x'
     assert preview(b'{"id":1,"error":"broken"}', "error", "x") == "? broken"
+    assert preview(b'{"id":1,"error":{"code":0}}', "error", "x") == "0"
+    error: dict[str, Any] = {"code": -32603, "message": "Internal error"}
+    for data in ("too slow", {"details": "too slow"}):
+        raw = json.dumps({"error": {**error, "data": data}}).encode()
+        assert preview(raw, "error", "x") == "-32603 Internal error: too slow"
 
 
-def test_an_unknown_method_is_its_params() -> None:
-    """What nobody knows is shown as JSON; nothing is shown as nothing."""
-    assert show("_x/y", a=[1, "é"]) == '{"a": [1, "é"]}'
-    assert preview(b'{"method":"x"}', "notification", "x") == ""
-    assert preview(b'{"id":1,"result":null}', "response", None) == ""
+def test_an_answer_that_says_nothing_is_ok() -> None:
+    """Null, nothing and metadata only are the same answer."""
+    for result in (None, {}, {"_meta": {"a": 1}}):
+        raw = json.dumps({"id": 1, "result": result}).encode()
+        for method in ("session/close", "session/load", "fs/write_text_file", "_x/y", None):
+            assert preview(raw, "response", method) == "ok"
+
+
+def test_an_unknown_method_is_its_members() -> None:
+    """What nobody knows is shown shortly; the session and metadata if there is nothing else."""
+    assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
+    assert show("_x/y", sessionId="s") == "sessionId=s"
+    assert preview(b'{"method":"x"}', "notification", "x") == "no params"
+    assert preview(b'{"method":"x","params":[1,2]}', "notification", "x") == "[1, 2]"
     assert preview(b'{"id":1,"result":[1]}', "response", "session/new") == "[1]"
-    assert preview(b'[{"method":"x"},{}]', "batch", None) == "2 messages"
+    assert preview(b'{"id":1,"result":{"stopReason":"x"}}', "response", None) == "stopReason=x"
+    assert show("_x/y", text="x" * 500) == f"text={'x' * 120}…"
+    assert show("_x/y", many=list(range(30))) == "many=[0, 1, 2, 3, 4, 5, 6, 7, +22 more]"
+    assert show("_x/y", a={"b": {"c": {"d": {"e": 1}}}}) == "a={b={c={d={…}}}}"
+
+
+def test_a_batch_is_what_is_in_it() -> None:
+    """Its members are named by kind and method."""
+    raw = b'[{"method":"x"},{"method":"y","id":1},{"id":1,"result":0},{"id":2,"error":{}},5]'
+    assert preview(raw, "batch", None) == (
+        "batch of 5: notification x, request y, response, no message, no message"
+    )
+    raw = json.dumps([{"id": 1, "error": {"code": 1}}] * 9).encode()
+    assert preview(raw, "batch", None) == f"batch of 9: {'error, ' * 8}+1 more"
 
 
 def test_what_is_no_message_is_text() -> None:
@@ -141,20 +208,66 @@ def test_what_is_no_message_is_text() -> None:
     assert preview(b"Loading\t\xff", "invalid", None, "not JSON") == "(not JSON) Loading \ufffd"
     assert preview(b"\x1b[31mred\x07", "stderr", None) == "\\x1b[31mred\\x07"
     assert preview(b"", "blank", None) == ""
+    assert preview(b"no JSON", "request", "x") == "no JSON"
 
 
-def test_a_shape_that_nobody_foresaw_is_shown_as_json() -> None:
+def test_a_shape_that_nobody_foresaw_is_shown_by_its_members() -> None:
     """Members of other types than theirs spoil nothing."""
     for method in ("session/prompt", "session/update", "terminal/create", "initialize"):
         odd = {"prompt": 5, "update": 5, "args": 5, "clientInfo": 5, "command": []}
         assert show(method, "request", **odd)
-    assert show("session/update", update={"sessionUpdate": 5}) == '{"update": {"sessionUpdate": 5}}'
+    assert show("session/update", update={"sessionUpdate": 5}) == "update={sessionUpdate=5}"
 
 
-def test_nobody_reads_a_preview_of_a_megabyte() -> None:
-    """A frame that is too large has none, and text is cut."""
-    assert show("session/prompt", "request", prompt=[{"text": "x" * (1 << 20)}]) == ""
+def test_what_a_strict_decoder_refuses_is_described() -> None:
+    """Half a surrogate pair and numbers that are none are no reason to show JSON."""
+    raw = b'{"params":{"update":{"sessionUpdate":"agent_message_chunk","content":"a\\ud83d"}}}'
+    assert preview(raw, "notification", "session/update") == "agent_message_chunk: a\\ud83d"
+    assert preview(b'{"params":{"a":NaN}}', "notification", "_x/y") == "a=nan"
+
+
+@pytest.mark.parametrize(("size", "shown"), [(2_000_000, "1.5 MB"), (7_900_000, "5.9 MB")])
+def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> None:
+    """Up to 8 MB it is read whole."""
+    block = {"type": "image", "mimeType": "image/png", "data": "A" * size}
+    prompt = [{"type": "text", "text": "See"}, block]
+    assert show("session/prompt", "request", prompt=prompt) == f"See [image/png, {shown}]"
+
+
+def test_of_a_huge_frame_the_beginning_is_described() -> None:
+    """Beyond that its first bytes tell enough, and the preview says that it knows no more."""
+    words = "The quick brown fox. " * 500_000
+    shown = update("agent_message_chunk", content={"type": "text", "text": words})
+    assert shown.startswith("[the first 64 kB of 10.5 MB] agent_message_chunk: The quick brown fox")
+    assert len(shown) == 2000
+
+
+def test_a_frame_that_was_cut_off_is_described() -> None:
+    """Whoever has but the beginning of a line gets what that says."""
+    raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "Edit"}}})
+    assert preview(raw[:-7].encode(), "notification", "session/update") == "tool_call: E"
+
+
+def test_text_is_cut() -> None:
+    """A preview has 2000 characters at most, escapes included."""
     assert len(show("session/prompt", "request", prompt=[{"text": "x" * 5000}])) == 2000
+    assert len(show("session/prompt", "request", prompt=[{"text": "\x1b" * 5000}])) == 2000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"![a chart](data:image/png;base64,{PICTURE})",
+        f"the picture: {PICTURE}",
+        "\n".join(PICTURE[i : i + 76] for i in range(0, len(PICTURE), 76)),
+        json.dumps({"data": PICTURE}),
+        f"{'so it begins ' * 290}{PICTURE}",
+    ],
+)
+def test_base64_within_text_is_hidden(text: str) -> None:
+    """It may stand in a link, alone, wrapped, in JSON, or where the preview ends."""
+    shown = update("agent_message_chunk", content={"type": "text", "text": text})
+    assert not any(PICTURE[i : i + 40] in shown for i in range(len(PICTURE) - 40))
 
 
 @pytest.mark.parametrize(
@@ -171,6 +284,7 @@ def test_nobody_reads_a_preview_of_a_megabyte() -> None:
 def test_plain_text_commands_no_terminal(text: str, shown: str) -> None:
     """Control characters, and what turns text around, become visible."""
     assert plain(text) == shown
+    assert visible("a\nb") == "a\\nb"
 
 
 def test_any_depth_is_shown() -> None:

@@ -1,0 +1,48 @@
+"""Makes whole JSON of the beginning of a line, so that it can be described like any other.
+
+Whoever looks at a frame of 64 MB wants its kind and its first words. They stand at its beginning,
+and there is one way to close what is open where that was cut off.
+"""
+
+import re
+
+_TOKEN = re.compile(
+    r'\s*(?:"(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*+(?P<quote>"?)'
+    r"|(?P<mark>[{}\[\],:])|[^\s\"{}\[\],:]+)",
+    re.DOTALL,
+)
+_CLOSERS = {"{": "}", "[": "]"}
+
+
+def completed(head: str) -> str:
+    """Closes the strings and brackets that are open at the end of ``head``.
+
+    A string is kept as far as it goes; a name without its value, and a number or a word that may go
+    on, are dropped. What is no JSON before its end stays none.
+    """
+    closers: list[str] = []
+    whole = (0, "")  # up to here it is well-formed, if this follows
+    key_next = False
+    place = 0
+    while (match := _TOKEN.match(head, place)) is not None:
+        place, mark = match.end(), match["mark"]
+        is_value = not key_next
+        if mark in (",", ":"):
+            key_next = mark == "," and closers[-1:] == ["}"]
+            continue
+        if mark in _CLOSERS:
+            closers.append(_CLOSERS[mark])
+            key_next, is_value = mark == "{", True
+        elif mark is not None:
+            if closers:
+                closers.pop()
+            key_next, is_value = False, True
+        elif match["quote"] == "":
+            if is_value:
+                whole = (place, '"' + "".join(reversed(closers)))
+            break
+        elif match["quote"] is None and place == len(head):
+            break
+        if is_value:
+            whole = (place, "".join(reversed(closers)))
+    return head[: whole[0]] + whole[1]

@@ -1,0 +1,183 @@
+"""The one table from a method to what describes its params and its result."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from acp_proxy.inspection.describe import (
+    editing,
+    files_and_terminals,
+    mcp,
+    peers,
+    questions,
+    sessions,
+)
+from acp_proxy.inspection.describe.updates import session_update
+from acp_proxy.inspection.describe.values import (
+    Value,
+    compact,
+    joined,
+    members,
+    part,
+    payload,
+    word,
+)
+
+Describe = Callable[[Value], str]
+
+
+def nothing(_: Value) -> str:
+    """Says nothing, which makes of a result without members an ok."""
+    return ""
+
+
+class Method(NamedTuple):
+    """What describes a method."""
+
+    params: Describe
+    result: Describe = nothing
+
+
+def describe_params(method: str | None, params: object) -> str:
+    """Describes what is asked or told."""
+    value = {} if params is None else params
+    if not isinstance(value, dict):
+        return compact(value)
+    known = METHODS.get(method) if method is not None else None
+    return (known.params(value) if known is not None else "") or payload(value) or "no params"
+
+
+def describe_result(method: str | None, result: object) -> str:
+    """Describes an answer."""
+    value = {} if result is None else result
+    if not isinstance(value, dict):
+        return compact(value)
+    known = METHODS.get(method) if method is not None else None
+    return (known.result(value) if known is not None else "") or payload(value, "_meta") or "ok"
+
+
+def describe_error(error: object) -> str:
+    """Describes an error: its number, what it says, and what it adds to that."""
+    if not isinstance(error, dict):
+        return f"? {compact(error)}"
+    message = _said(word(error, "message")) or payload(part(error, "message"))
+    code = word(error, "code") or "?"
+    return joined(joined(code, message), _explained(error.get("data"), message), by=": ")
+
+
+def describe_batch(messages: list[object]) -> str:
+    """Describes a batch by what is in it."""
+    named = [_member(message) for message in messages[:8]]
+    more = f", +{len(messages) - 8} more" if len(messages) > 8 else ""
+    return joined(f"batch of {len(messages)}", ", ".join(named) + more, by=": ")
+
+
+def _member(message: object) -> str:
+    if not isinstance(message, dict):
+        return "no message"
+    method = word(message, "method")
+    if method:
+        return joined("notification" if "id" not in message else "request", method)
+    return "error" if message.get("error") else "response" if "result" in message else "no message"
+
+
+def _said(message: str) -> str:
+    """What an error says; some agents pass on the JSON that a model's server has answered."""
+    if not message.startswith("{"):
+        return message
+    try:
+        answer = msgspec.json.decode(message)
+    except msgspec.MsgspecError:
+        return message
+    inner = part(answer, "error") or answer
+    return word(inner, "message", "detail") or message
+
+
+def _explained(data: object, message: str) -> str:
+    if isinstance(data, dict):
+        methods = peers.auth_methods(data)
+        if methods:
+            return f"auth {methods}"
+        only = list(data.values())
+        data = only[0] if len(only) == 1 else data
+    text = members(data) if isinstance(data, dict) else compact(data) if data else ""
+    return "" if text in message else text
+
+
+def _wrapped(params: Value) -> str:
+    """A message to or from the next in a chain of proxies; its params stand beside its method."""
+    method = word(params, "method")
+    if not method:
+        return ""
+    return joined(method, describe_params(method, params.get("params")), by=": ")
+
+
+def _constant(text: str) -> Describe:
+    return lambda _: text
+
+
+_OPEN = Method(sessions.opened, sessions.open_result)
+_WHICH = Method(sessions.which)
+_LOGIN = Method(peers.login, peers.login_result)
+_LOGOUT = Method(_constant("log out"))
+_PEER = Method(peers.peer, peers.peer)
+_TERMINAL = Method(files_and_terminals.terminal, files_and_terminals.done)
+_WRAPPED = Method(_wrapped)
+_MCP = Method(mcp.message, mcp.message_result)
+
+METHODS: dict[str, Method] = {
+    "initialize": _PEER,
+    "_proxy/initialize": _PEER,
+    "proxy/initialize": _PEER,
+    "authenticate": _LOGIN,
+    "auth/login": _LOGIN,
+    "logout": _LOGOUT,
+    "auth/logout": _LOGOUT,
+    "providers/list": Method(_constant("all providers"), peers.providers),
+    "providers/set": Method(peers.provider),
+    "providers/disable": Method(peers.provider),
+    "session/new": _OPEN,
+    "session/load": _OPEN,
+    "session/resume": _OPEN,
+    "session/fork": _OPEN,
+    "session/list": Method(sessions.list_params, sessions.list_result),
+    "session/delete": _WHICH,
+    "session/close": _WHICH,
+    "session/prompt": Method(sessions.prompt, sessions.prompt_result),
+    "session/cancel": Method(sessions.cancel),
+    "session/set_mode": Method(sessions.set_mode, sessions.set_mode_result),
+    "session/set_model": Method(sessions.set_mode),
+    "session/set_config_option": Method(sessions.set_option, sessions.set_option_result),
+    "session/update": Method(session_update),
+    "session/request_permission": Method(questions.permission, questions.permission_result),
+    "elicitation/create": Method(questions.elicitation, questions.elicitation_result),
+    "elicitation/complete": Method(questions.elicitation_complete),
+    "fs/read_text_file": Method(files_and_terminals.read_params, files_and_terminals.read_result),
+    "fs/write_text_file": Method(
+        files_and_terminals.write_params, files_and_terminals.write_result
+    ),
+    "terminal/create": Method(files_and_terminals.command, files_and_terminals.created),
+    "terminal/output": Method(files_and_terminals.output_params, files_and_terminals.output_result),
+    "terminal/wait_for_exit": Method(files_and_terminals.terminal, files_and_terminals.exit_result),
+    "terminal/kill": _TERMINAL,
+    "terminal/release": _TERMINAL,
+    "nes/start": Method(editing.start, sessions.open_result),
+    "nes/suggest": Method(editing.suggest, editing.suggestions),
+    "nes/accept": Method(editing.decided),
+    "nes/reject": Method(editing.decided),
+    "nes/close": _WHICH,
+    "document/didOpen": Method(editing.document),
+    "document/didChange": Method(editing.document),
+    "document/didClose": Method(editing.document),
+    "document/didSave": Method(editing.document),
+    "document/didFocus": Method(editing.document),
+    "mcp/connect": Method(mcp.connect, mcp.connect),
+    "mcp/disconnect": Method(mcp.connect),
+    "mcp/message": _MCP,
+    "_mcp/request": _MCP,
+    "_proxy/successor": _WRAPPED,
+    "proxy/successor": _WRAPPED,
+    "$/cancel_request": Method(lambda params: f"request #{word(params, 'requestId')}"),
+}
+"""Every method of every dialect; others are shown by their payload."""

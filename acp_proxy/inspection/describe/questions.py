@@ -1,0 +1,85 @@
+"""What the agent asks the person, a permission or a form, and the answer."""
+
+from acp_proxy.inspection.describe.tools import (
+    places,
+    tool_content,
+    tool_input,
+    tool_name,
+    tool_state,
+)
+from acp_proxy.inspection.describe.values import Value, compact, joined, listed, part, parts, word
+
+
+def permission(params: Value) -> str:
+    """What is to be allowed, what may be answered, and then what it is about in detail."""
+    if "operation" in params:
+        return _draft_permission(params)
+    subject = part(params, "subject")
+    call = part(params, "toolCall") or part(subject, "toolCall")
+    title = word(params, "title")
+    shown = tool_content(call)
+    asked = joined(
+        title or tool_name(call), tool_state(call), _command(subject), places(call, shown)
+    )
+    options = " | ".join(map(_option, parts(params, "options")))
+    details = joined(word(params, "description"), shown or tool_input(call))
+    question = joined(asked, options, by=" " if asked.endswith("?") else ": ")
+    return joined(question, details, by=" — ")
+
+
+def permission_result(result: Value) -> str:
+    """The choice."""
+    if isinstance(granted := result.get("granted"), bool):
+        scope = word(result, "scope")
+        remember = "remembered" if result.get("remember") is True else ""
+        return joined(
+            "granted" if granted else "denied", remember, scope and f"for {scope}", by=", "
+        )
+    outcome = part(result, "outcome") or result
+    return joined(word(outcome, "outcome"), word(outcome, "optionId"))
+
+
+def elicitation(params: Value) -> str:
+    """What is to be filled in, or the page to go to."""
+    schema = part(params, "requestedSchema")
+    required = schema.get("required")
+    must = required if isinstance(required, list) else []
+    fields = listed(f"{name}{'*' if name in must else ''}" for name in part(schema, "properties"))
+    return joined(
+        word(params, "message", "title"),
+        f"[fields {fields}]" if fields else "",
+        word(params, "url"),
+    )
+
+
+def elicitation_result(result: Value) -> str:
+    """What the person did, and what was filled in."""
+    filled = part(result, "content")
+    return joined(
+        word(result, "action"), listed(f"{k}={compact(v)}" for k, v in filled.items()), by=": "
+    )
+
+
+def elicitation_complete(params: Value) -> str:
+    """Which one is done with."""
+    return word(params, "elicitationId")
+
+
+def _draft_permission(params: Value) -> str:
+    """An operation on a resource; the 1.0 draft offers no options."""
+    call = word(params, "toolCallId")
+    return joined(
+        joined(word(params, "operation"), word(params, "resource")),
+        joined(word(params, "reason"), f"({call})" if call else ""),
+        by=": ",
+    )
+
+
+def _command(subject: Value) -> str:
+    folder = word(subject, "cwd")
+    return joined(word(subject, "command"), f"(in {folder})" if folder else "")
+
+
+def _option(option: Value) -> str:
+    name, kind = word(option, "name", "optionId"), word(option, "kind")
+    return f"{name} ({kind})" if name and kind else name or kind

@@ -1,0 +1,155 @@
+"""Sessions: how they begin, go on and end, their modes and options, and what a turn used."""
+
+from acp_proxy.inspection.describe.content import content
+from acp_proxy.inspection.describe.values import (
+    Value,
+    bracketed,
+    compact,
+    counted,
+    joined,
+    listed,
+    part,
+    parts,
+    quantity,
+    word,
+)
+
+
+def opened(params: Value) -> str:
+    """A session that is created, loaded, resumed or forked: which, where, with what."""
+    folders = params.get("additionalDirectories")
+    options, prompt = params.get("configOptions"), word(params, "systemPrompt")
+    replay = part(params, "replayFrom")
+    return joined(
+        word(params, "sessionId"),
+        word(params, "cwd", "workingDirectory"),
+        f"and {listed(map(compact, folders))}" if isinstance(folders, list) and folders else "",
+        bracketed(
+            _servers(parts(params, "mcpServers")),
+            _labelled("mode", word(params, "initialMode")),
+            _labelled("config", compact(options)) if options else "",
+            _labelled("system prompt", quantity(prompt)) if prompt else "",
+            _labelled("replay from", word(replay, "type")),
+        ),
+    )
+
+
+def open_result(result: Value) -> str:
+    """A session as it stands when it is open."""
+    modes, models = part(result, "modes"), part(result, "models")
+    mode = word(modes, "currentModeId") or word(result, "mode")
+    others = "/".join(word(mode, "id", "name") for mode in parts(modes, "availableModes"))
+    return joined(
+        word(result, "sessionId"),
+        word(result, "workingDirectory"),
+        bracketed(
+            _labelled("mode", joined(mode, others, by=" of ")),
+            _labelled("model", word(models, "currentModelId")),
+            config_options(result),
+            _labelled("created", word(result, "createdAt")),
+            _labelled("messages", word(result, "messageCount")),
+        ),
+    )
+
+
+def prompt(params: Value) -> str:
+    """The prompt itself."""
+    return prompt_text(params) or "(empty)"
+
+
+def prompt_text(params: Value) -> str:
+    """The text of a prompt, and what is attached to it; empty if there is none."""
+    text = content(params.get("prompt", params.get("content")))
+    return joined(text, content(params.get("attachments")))
+
+
+def prompt_result(result: Value) -> str:
+    """How a turn stopped, and what it used."""
+    tokens = used_tokens(part(result, "usage"))
+    return joined(word(result, "stopReason"), tokens, by=", ")
+
+
+def used_tokens(usage: Value) -> str:
+    """The tokens of a turn."""
+    into, out, total = (word(usage, f"{kind}Tokens") for kind in ("input", "output", "total"))
+    if into or out:
+        return f"{into or '?'} tokens in, {out or '?'} out"
+    return f"{total} tokens" if total else ""
+
+
+def cancel(params: Value) -> str:
+    """The session whose turn is to stop."""
+    reason = word(params, "reason")
+    return joined(word(params, "sessionId"), f"({reason})" if reason else "")
+
+
+def which(params: Value) -> str:
+    """The session that something is done to."""
+    return word(params, "sessionId")
+
+
+def list_params(params: Value) -> str:
+    """Which sessions are asked for."""
+    folder, cursor = word(params, "cwd"), word(params, "cursor")
+    return joined(
+        f"in {folder}" if folder else "all sessions",
+        f"after {cursor[:40]}" if cursor else "",
+        by=", ",
+    )
+
+
+def list_result(result: Value) -> str:
+    """The sessions there are."""
+    sessions = parts(result, "sessions")
+    names = listed((word(s, "title", "sessionId") for s in sessions), most=4)
+    more = "there are more" if word(result, "nextCursor") else ""
+    return joined(joined(counted(len(sessions), "session"), names, by=": "), more, by="; ")
+
+
+def set_mode(params: Value) -> str:
+    """The mode, or the model, to change to."""
+    return word(params, "modeId", "mode", "modelId")
+
+
+def set_mode_result(result: Value) -> str:
+    """The 1.0 draft answers with both modes."""
+    return joined(word(result, "previousMode"), word(result, "currentMode"), by=" → ")
+
+
+def set_option(params: Value) -> str:
+    """The option to change."""
+    return f"{word(params, 'configId', 'key')}={compact(params.get('value'))}"
+
+
+def set_option_result(result: Value) -> str:
+    """All options as they are now, or in the 1.0 draft the one that changed."""
+    if "currentValue" not in result:
+        return config_options(result)
+    before = f"(was {compact(result['previousValue'])})" if "previousValue" in result else ""
+    return joined(f"{word(result, 'key')}={compact(result['currentValue'])}", before)
+
+
+def config_options(value: Value) -> str:
+    """The options of a session, as name=value."""
+    return listed(
+        (
+            f"{word(option, 'id', 'configId', 'key')}="
+            f"{compact(option.get('currentValue', option.get('value')))}"
+            for option in parts(value, "configOptions")
+        ),
+        most=8,
+    )
+
+
+def _servers(servers: list[Value]) -> str:
+    return _labelled("mcp", listed(map(_server, servers))) if servers else ""
+
+
+def _server(server: Value) -> str:
+    """Name and transport; a server without a type is a command (v1)."""
+    kind = word(part(server, "transport"), "type") or word(server, "type") or "stdio"
+    return f"{word(server, 'name') or '?'} ({kind})"
+
+
+def _labelled(label: str, text: str) -> str:
+    return f"{label} {text}" if text else ""

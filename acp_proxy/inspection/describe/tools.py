@@ -1,0 +1,77 @@
+"""Tool calls: what is done, how far it is, what it touched, what came of it."""
+
+from acp_proxy.inspection.describe.content import content
+from acp_proxy.inspection.describe.values import (
+    Value,
+    bracketed,
+    compact,
+    joined,
+    listed,
+    part,
+    parts,
+    payload,
+    word,
+)
+
+
+def tool_call(call: Value) -> str:
+    """Describes a tool call, whole or an update of it."""
+    shown = tool_content(call)
+    where = places(call, shown) or ("" if shown else tool_input(call))
+    return joined(tool_name(call), tool_state(call), where, shown)
+
+
+def tool_name(call: Value) -> str:
+    """Its title; without one the tool's name, and an update may have but the call's id."""
+    return word(call, "title", "name", "tool", "toolCallId", "id")
+
+
+def tool_state(call: Value) -> str:
+    """The kind and the status."""
+    asks = "needs permission" if call.get("requiresPermission") is True else ""
+    kind = word(call, "kind")
+    return bracketed("" if kind == "other" else kind, word(call, "status"), asks)
+
+
+def places(call: Value, shown: str = "") -> str:
+    """The files that it touched, unless its title or ``shown`` name them already."""
+    told = f"{word(call, 'title')} {shown}"
+    found = parts(call, "locations") or [part(call, "location")]
+    return listed((_place(place, told) for place in found), most=3)
+
+
+def tool_input(call: Value) -> str:
+    """What it was called with, as far as its title does not say it already."""
+    value = call.get("rawInput", call.get("input"))
+    if not isinstance(value, dict):
+        return compact(value) if value else ""
+    title = word(call, "title")
+    fresh = {k: v for k, v in value.items() if not (isinstance(v, str) and v in title)}
+    if "tool" in call and isinstance(path := fresh.get("path"), str):
+        return path  # draft-1.0: the input is the params of the method that the tool names
+    return payload(fresh)
+
+
+def tool_content(call: Value) -> str:
+    """What it shows: its content, what it returned, why it failed."""
+    return joined(
+        content(call.get("content")) or content(call.get("output")) or _output(call),
+        word(call, "error") or payload(part(call, "error")),
+    )
+
+
+def _place(place: Value, told: str) -> str:
+    path, line = word(place, "path"), word(place, "line")
+    if line in ("", "0"):  # some agents write 0 where they do not know
+        return "" if path in told else path
+    end = word(place, "endLine")
+    return f"{path}:{line}-{end}" if end and end != line else f"{path}:{line}"
+
+
+def _output(call: Value) -> str:
+    value = call.get("rawOutput", call.get("output"))
+    if isinstance(value, dict):
+        return payload(value)
+    if isinstance(value, list) and all(isinstance(x, dict) and "type" in x for x in value):
+        return content(value)
+    return value if isinstance(value, str) else compact(value) if value else ""

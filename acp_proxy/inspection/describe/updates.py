@@ -1,0 +1,164 @@
+"""Session updates: one describer for each kind, in whichever envelope it came."""
+
+import base64
+import binascii
+from collections.abc import Callable
+
+from acp_proxy.inspection.describe.binary import decoded_size
+from acp_proxy.inspection.describe.content import content, exit_state
+from acp_proxy.inspection.describe.plans import plan, plan_update
+from acp_proxy.inspection.describe.sessions import config_options, used_tokens
+from acp_proxy.inspection.describe.tools import tool_call
+from acp_proxy.inspection.describe.values import (
+    Value,
+    counted,
+    joined,
+    listed,
+    number,
+    part,
+    parts,
+    payload,
+    word,
+)
+
+
+def session_update(params: Value) -> str:
+    """Describes an update, after its kind."""
+    kind, update = kind_and_update(params)
+    if not kind:
+        return ""
+    describe = UPDATES.get(kind)
+    shown = describe(update) if describe is not None else payload(update, "sessionUpdate")
+    return f"{kind}: {shown}" if shown else kind
+
+
+def kind_and_update(params: Value) -> tuple[str, Value]:
+    """The kind of an update and its members, from either envelope."""
+    update = part(params, "update")
+    kind = update.get("sessionUpdate")
+    if kind is None and "update" not in params:  # draft-1.0
+        update, kind = part(params, "data"), params.get("type")
+    return (kind, update) if isinstance(kind, str) else ("", update)
+
+
+def _message(update: Value) -> str:
+    shown = content(update.get("content"))
+    if shown or "content" in update:
+        return shown or ("(cleared)" if update["content"] is None else "(empty)")
+    return word(update, "messageId")  # v2: what is left out stays as it was
+
+
+def _tool_chunk(update: Value) -> str:
+    return joined(word(update, "toolCallId"), content(update.get("content")), by=": ")
+
+
+def _commands(update: Value) -> str:
+    commands = parts(update, "availableCommands") or parts(update, "commands")
+    names = listed(word(command, "name") for command in commands)
+    return joined(counted(len(commands), "command"), names, by=": ")
+
+
+def _mode(update: Value) -> str:
+    mode = word(update, "currentModeId", "currentMode", "modeId")
+    before, why = word(update, "previousMode"), word(update, "reason")
+    return joined(f"{before} → {mode}" if before else mode, f"({why})" if why else "")
+
+
+def _config(update: Value) -> str:
+    if "configOptions" in update:
+        return config_options(update) or "no options"
+    change = f"{word(update, 'key', 'configId')}={word(update, 'currentValue', 'value')}"
+    before, source = word(update, "previousValue"), word(update, "source")
+    was = joined(f"was {before}" if before else "", f"by {source}" if source else "", by=", ")
+    return joined(change, f"({was})" if was else "")
+
+
+def _session_info(update: Value) -> str:
+    title, at = word(update, "title"), word(update, "updatedAt")
+    cleared = "title cleared" if "title" in update and not title else ""
+    shown = joined(title or cleared, f"updated {at}" if at else "", by=", ")
+    return shown or payload(update, "sessionUpdate")
+
+
+def _usage(update: Value) -> str:
+    used, size = number(update, "used"), number(update, "size")
+    share = f" ({used * 100 // size}%)" if used is not None and size else ""
+    cost = part(update, "cost")
+    return joined(
+        f"{word(update, 'used')} of {word(update, 'size')} tokens{share}"
+        if used is not None
+        else "",
+        joined(word(cost, "amount"), word(cost, "currency")),
+        by=", ",
+    )
+
+
+def _state(update: Value) -> str:
+    tokens = used_tokens(part(update, "usage"))
+    return joined(word(update, "state"), word(update, "stopReason"), tokens and f"({tokens})")
+
+
+def _terminal(update: Value) -> str:
+    folder, output = word(update, "cwd"), part(update, "output").get("data")
+    return joined(
+        joined(word(update, "terminalId"), word(update, "command"), by=": "),
+        f"in {folder}" if folder else "",
+        exit_state(part(update, "exitStatus")),
+        _printed(output) if isinstance(output, str) else "",
+        by=", ",
+    )
+
+
+def _terminal_chunk(update: Value) -> str:
+    data = update.get("data")
+    return joined(word(update, "terminalId"), _printed(data) if isinstance(data, str) else "")
+
+
+def _printed(data: str) -> str:
+    """What a terminal printed, which v2 has as base64, and how much it was."""
+    try:
+        text = base64.b64decode(data[:4096], validate=True).decode(errors="replace")
+    except (binascii.Error, ValueError):
+        return f"{len(data)} characters that are not base64"
+    return joined(decoded_size(data), text, by=": ")
+
+
+def _notice(update: Value) -> str:
+    title = joined(word(update, "title"), word(update, "description"), by=": ")
+    return joined(f"[{word(update, 'severity') or 'notice'}]", title)
+
+
+def _compaction(update: Value) -> str:
+    status = word(update, "status")
+    shown = content(update.get("summary")) or word(update, "error")
+    return joined(word(update, "compactionId"), f"[{status}]" if status else "", shown)
+
+
+UPDATES: dict[str, Callable[[Value], str]] = {
+    "user_message_chunk": _message,
+    "agent_message_chunk": _message,
+    "agent_thought_chunk": _message,
+    "thought_message_chunk": _message,
+    "compaction_summary_chunk": _message,
+    "user_message": _message,
+    "agent_message": _message,
+    "agent_thought": _message,
+    "tool_call": tool_call,
+    "tool_call_update": tool_call,
+    "tool_call_content_chunk": _tool_chunk,
+    "plan": plan,
+    "plan_update": plan_update,
+    "plan_removed": lambda update: word(update, "planId"),
+    "available_commands_update": _commands,
+    "available_commands": _commands,
+    "current_mode_update": _mode,
+    "config_option_update": _config,
+    "session_info_update": _session_info,
+    "usage_update": _usage,
+    "state_update": _state,
+    "terminal_update": _terminal,
+    "terminal_output_chunk": _terminal_chunk,
+    "notice": _notice,
+    "compaction_update": _compaction,
+}
+"""The kinds of session updates that are known, of all dialects."""

@@ -1,0 +1,134 @@
+"""Reads JSON of any shape, and has the phrases that all descriptions share.
+
+What came over the wire may be of any type, so nobody takes a member without asking these. Three
+words for what they find: a *word* is a scalar as text, a *part* is an object, *parts* are the
+objects of an array.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from acp_proxy.inspection.describe.binary import beginning, decoded_size, is_base64, media
+
+Value = dict[str, Any]
+
+_WIDEST = (12, 8, 5, 3)
+"""How many members of an object or array are shown, by depth."""
+_LONGEST_STRING = 120
+
+
+def word(value: Value, *keys: str) -> str:
+    """The first of these members that is a scalar, as text."""
+    for key in keys:
+        found = value.get(key)
+        if found is None or found == "":
+            continue
+        if isinstance(found, str):
+            return found
+        if isinstance(found, bool):
+            return "true" if found else "false"
+        if isinstance(found, int | float):
+            return str(found)
+    return ""
+
+
+def part(value: Value, key: str) -> Value:
+    """A member that is an object, or an empty one."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def parts(value: Value, key: str) -> list[Value]:
+    """The objects in a member that is an array."""
+    found = value.get(key)
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def number(value: Value, key: str) -> int | None:
+    """A member that is a whole number."""
+    found = value.get(key)
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def joined(*pieces: str, by: str = " ") -> str:
+    """The pieces that are not empty."""
+    return by.join(filter(None, pieces))
+
+
+def bracketed(*pieces: str) -> str:
+    """The pieces that are not empty, as a remark; nothing if there is none."""
+    inner = joined(*pieces, by=", ")
+    return f"[{inner}]" if inner else ""
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """The first names, and how many more there are."""
+    every = [name for name in names if name]
+    shown = ", ".join(every[:most])
+    return f"{shown}, +{len(every) - most} more" if len(every) > most else shown
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def quantity(text: str) -> str:
+    """How much text there is."""
+    lines = text.count("\n") + (not text.endswith("\n"))
+    return joined(
+        counted(lines, "line") if len(text) > lines > 1 else "",
+        counted(len(text), "character"),
+        by=", ",
+    )
+
+
+def payload(value: Value, *known: str) -> str:
+    """What an object says that nobody here knows: its members, but for those that are known.
+
+    Metadata and the session are left out unless there is nothing else.
+    """
+    rest = {key: inner for key, inner in value.items() if key not in known}
+    gist = {key: inner for key, inner in rest.items() if key not in ("_meta", "sessionId")}
+    return members(gist or rest)
+
+
+def members(value: Value) -> str:
+    """The members of an object, as name=value."""
+    return compact(value).removeprefix("{").removesuffix("}")
+
+
+def compact(value: object, depth: int = 0) -> str:
+    """A value of any shape, shortly: strings without quotes, and of binary data its size only."""
+    match value:
+        case str():
+            return _string(value)
+        case bool() | None:
+            return {True: "true", False: "false", None: "null"}[value]
+        case dict():
+            return _object(value, depth)
+        case list():
+            return f"[{_members((compact(x, depth + 1) for x in value), len(value), depth)}]"
+    return str(value)
+
+
+def _string(text: str) -> str:
+    if is_base64(text):
+        return f"[base64, {decoded_size(text)}]"
+    if len(text) > _LONGEST_STRING:
+        return f"{beginning(text, _LONGEST_STRING)}…"
+    return text or '""'
+
+
+def _object(value: Value, depth: int) -> str:
+    if shown := media(value):
+        return shown
+    pairs = (f"{key}={compact(inner, depth + 1)}" for key, inner in value.items())
+    return f"{{{_members(pairs, len(value), depth)}}}"
+
+
+def _members(shown: Iterable[str], count: int, depth: int) -> str:
+    if depth >= len(_WIDEST):
+        return "…" if count else ""
+    first = [text for text, _ in zip(shown, range(_WIDEST[depth]), strict=False)]
+    return ", ".join(first) + (f", +{count - len(first)} more" if count > len(first) else "")

@@ -1,0 +1,103 @@
+"""A chunk is a piece of streamed text, whoever wrote it in whatever dialect."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_proxy.inspection.chunks import KINDS, Chunk, chunk_of
+from tests.previews import cases
+
+
+def line(update: Any = None, **members: Any) -> bytes:
+    """A session update as an agent sends it; ``members`` go beside or over the envelope's."""
+    message = {
+        "jsonrpc": "2.0",
+        "method": "session/update",
+        "params": {"sessionId": "s", "update": update},
+        **members,
+    }
+    return json.dumps(message).encode()
+
+
+def text(kind: str, words: str, **fields: Any) -> dict[str, Any]:
+    """An update of v1 or v2 that carries text."""
+    return {"sessionUpdate": kind, "content": {"type": "text", "text": words}, **fields}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_each_kind_is_read(kind: str) -> None:
+    """Messages, thoughts and summaries are streamed alike."""
+    assert chunk_of(line(text(kind, "Hé\n"))) == Chunk(kind, None, "Hé\n")
+
+
+def test_pieces_of_one_message_have_its_id() -> None:
+    """A message may have an id, and the summary of a compaction has that of the compaction."""
+    first = chunk_of(line(text("agent_message_chunk", "a", messageId="m1")))
+    assert first == Chunk("agent_message_chunk", "m1", "a")
+    summary = chunk_of(line(text("compaction_summary_chunk", "a", compactionId="c1")))
+    assert summary == Chunk("compaction_summary_chunk", "c1", "a")
+
+
+def test_the_draft_has_its_text_bare() -> None:
+    """The 1.0 draft has type and data beside the session, and no block around the text."""
+    params = {
+        "sessionId": "s",
+        "type": "thought_message_chunk",
+        "data": {"content": "Hm", "index": 0},
+    }
+    found = chunk_of(line(params=params))
+    assert found == Chunk("thought_message_chunk", None, "Hm")
+
+
+def test_an_empty_piece_is_one() -> None:
+    """Agents begin a stream with nothing."""
+    assert chunk_of(line(text("agent_message_chunk", ""))) == Chunk("agent_message_chunk", None, "")
+
+
+def test_half_an_emoji_is_kept() -> None:
+    """An agent that cuts between the two escapes of a character sends each half in a piece."""
+    raw = line(text("agent_message_chunk", "MARK")).replace(b"MARK", b"hi \\ud83d")
+    assert chunk_of(raw) == Chunk("agent_message_chunk", None, "hi \ud83d")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"agent_message_chunk",
+        b'{"agent_message_chunk":',
+        b"\xff agent_message_chunk",
+        b"[" * 100_000 + b"agent_message_chunk",
+        json.dumps([json.loads(line(text("agent_message_chunk", "in a batch")))]).encode(),
+        line(text("agent_message_chunk", "a request"), id=1),
+        line(text("agent_message_chunk", "elsewhere"), method="_proxy/successor"),
+        line(text("tool_call_content_chunk", "a tool's")),
+        line(text("agent_message_chunks", "an unknown kind")),
+        line(text("agent_message", "whole")),
+        line({"sessionUpdate": "agent_message_chunk"}),
+        line({"sessionUpdate": "agent_message_chunk", "content": {"type": "image", "data": "AA"}}),
+        line({"sessionUpdate": "agent_message_chunk", "content": [{"type": "text", "text": "a"}]}),
+        line({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": 5}}),
+        line({"sessionUpdate": ["agent_message_chunk"], "content": "a"}),
+        line("agent_message_chunk"),
+        line(params=["agent_message_chunk"]),
+    ],
+)
+def test_anything_else_is_none(raw: bytes) -> None:
+    """Requests, batches, other updates, other content, and what is no message."""
+    assert chunk_of(raw) is None
+
+
+def test_the_examples_of_chunks_are_read() -> None:
+    """Of all examples those whose kind is one have text, unless it is media that they carry."""
+    for case in cases():
+        params = case.message.get("params") or {}
+        update = params.get("update") or {"sessionUpdate": params.get("type"), **params}
+        is_piece = case.method == "session/update" and update.get("sessionUpdate") in KINDS
+        content = update.get("content")
+        if is_piece and isinstance(content, dict):
+            is_piece = content["type"] == "text"
+        assert (chunk_of(case.raw) is not None) == is_piece, case

@@ -1,0 +1,239 @@
+"""Every example of the specifications has a preview that was read and found right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.inspection.describe.content import BLOCKS
+from acp_proxy.inspection.describe.methods import METHODS
+from acp_proxy.inspection.describe.updates import UPDATES, kind_and_update
+from acp_proxy.inspection.preview import preview
+from acp_proxy.protocol.jsonrpc import read
+from tests import captures
+from tests.previews import GOLDEN, Case, cases, golden
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CASES = list(cases())
+
+UPDATE_KINDS = [
+    "user_message_chunk",
+    "agent_message_chunk",
+    "agent_thought_chunk",
+    "tool_call",
+    "tool_call_update",
+    "plan",
+    "available_commands_update",
+    "current_mode_update",
+    "config_option_update",
+    "session_info_update",
+    "usage_update",
+    "plan_update",
+    "plan_removed",
+    "notice",
+    "compaction_update",
+    "compaction_summary_chunk",
+    "user_message",
+    "agent_message",
+    "agent_thought",
+    "state_update",
+    "tool_call_content_chunk",
+    "terminal_update",
+    "terminal_output_chunk",
+    "thought_message_chunk",
+    "available_commands",
+]
+"""Of all dialects."""
+BLOCK_TYPES = ["text", "image", "audio", "resource_link", "resource"]
+TOOL_CONTENT_TYPES = ["content", "diff", "terminal"]
+SERVER_REQUESTS = [
+    "initialize",
+    "authenticate",
+    "logout",
+    "auth/login",
+    "auth/logout",
+    "session/new",
+    "session/load",
+    "session/resume",
+    "session/list",
+    "session/delete",
+    "session/close",
+    "session/fork",
+    "session/prompt",
+    "session/set_mode",
+    "session/set_model",
+    "session/set_config_option",
+    "providers/list",
+    "providers/set",
+    "providers/disable",
+    "nes/start",
+    "nes/suggest",
+    "nes/close",
+    "mcp/message",
+]
+CLIENT_REQUESTS = [
+    "session/request_permission",
+    "fs/read_text_file",
+    "fs/write_text_file",
+    "terminal/create",
+    "terminal/output",
+    "terminal/wait_for_exit",
+    "terminal/kill",
+    "terminal/release",
+    "elicitation/create",
+    "mcp/connect",
+    "mcp/disconnect",
+]
+NOTIFICATIONS = [
+    "session/update",
+    "session/cancel",
+    "$/cancel_request",
+    "nes/accept",
+    "nes/reject",
+    "document/didOpen",
+    "document/didChange",
+    "document/didClose",
+    "document/didSave",
+    "document/didFocus",
+    "elicitation/complete",
+    "mcp/message",
+]
+CHAINS = ["_proxy/successor", "proxy/successor", "_proxy/initialize", "proxy/initialize"]
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """All objects in a value, at any depth."""
+    if isinstance(value, dict):
+        yield value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for item in inner:
+        yield from objects(item)
+
+
+def updates(kind: str) -> list[Case]:
+    """The examples of a kind of session update."""
+    return [
+        case
+        for case in CASES
+        if case.method == "session/update" and kind_and_update(case.message["params"])[0] == kind
+    ]
+
+
+def said(method: str, *kinds: str) -> list[Case]:
+    """The examples of a method."""
+    return [case for case in CASES if case.method == method and case.kind in kinds]
+
+
+def test_the_previews_are_those_that_were_reviewed() -> None:
+    """If a change is meant, write the file with ``python -m tests.previews`` and look at it."""
+    assert golden() == GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.source)
+def test_an_example_has_a_preview_of_its_own(case: Case) -> None:
+    """It is one line that says something, in words and not in JSON, and shows no data."""
+    shown = case.preview
+    assert shown.strip()
+    assert shown.isprintable()
+    assert not shown.startswith("{")
+    assert '{"' not in shown
+    for value in objects(case.message):
+        for key in ("data", "blob"):
+            is_text = case.method == "terminal/output"
+            if isinstance(data := value.get(key), str) and not is_text:
+                assert data not in shown
+
+
+@pytest.mark.parametrize("kind", UPDATE_KINDS)
+def test_an_update_has_a_describer(kind: str) -> None:
+    """Each kind is in the table, is among the examples, and is named before its description."""
+    assert kind in UPDATES
+    assert updates(kind)
+    for case in updates(kind):
+        assert case.preview.startswith(f"{kind}: ")
+
+
+@pytest.mark.parametrize("kind", [*BLOCK_TYPES, *TOOL_CONTENT_TYPES])
+def test_content_has_a_describer(kind: str) -> None:
+    """Each type is in the table and among the examples."""
+    assert kind in BLOCKS
+    assert any(value.get("type") == kind for case in CASES for value in objects(case.message))
+
+
+def test_the_tables_hold_no_more_than_the_examples() -> None:
+    """Whoever adds a line to a table adds an example."""
+    assert set(UPDATES) == set(UPDATE_KINDS)
+    assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
+    known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}
+    assert set(METHODS) == known
+
+
+@pytest.mark.parametrize("method", [*SERVER_REQUESTS, *CLIENT_REQUESTS])
+def test_a_request_and_its_answer_are_described(method: str) -> None:
+    """Both directions of an exchange are among the examples."""
+    assert said(method, "request")
+    assert said(method, "response")
+
+
+@pytest.mark.parametrize("method", NOTIFICATIONS)
+def test_a_notification_is_described(method: str) -> None:
+    """Each is among the examples."""
+    assert said(method, "notification")
+
+
+@pytest.mark.parametrize("method", CHAINS)
+def test_a_wrapped_message_is_described(method: str) -> None:
+    """What a chain of proxies wraps is described as if it were not."""
+    assert said(method, "request", "notification")
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        ("permission of v1", "Ready for implementation [switch_mode, pending]: Yes, and auto-"),
+        ("permission of v2 for a call", "Edit the parser? [edit, pending] /home/user/a.py:3: Yes"),
+        ("permission of v2 for a command", "Run the tests? npm test (in /home/user/project): Yes"),
+        ("permission of the draft", "file_write /home/user/my-project/src/auth.ts: Add error"),
+        ("choice of v1", "selected allow-once"),
+        ("no choice of v1", "cancelled"),
+        ("choice of the draft", "granted, remembered, for session"),
+        ("refusal of the draft", "denied"),
+        ("custom request", "language=rust"),
+        ("custom notification", "path=/home/user/project/src/editor.rs"),
+        ("custom answer", "buffers=[{id=0, path="),
+        ("custom capability of v1", "protocol 1: loadSession, _meta.zed.dev.workspace"),
+        ("custom capability of the draft", "protocol 1: loadSession, _custom.codeAnalysis"),
+        ("custom update", "_example_update: progress=0.5, label=half"),
+        ("custom block", "agent_message_chunk: [_chart: title=Load"),
+        ("method of an agent's own", "modeId=yolo"),
+        ("MCP of the draft", "remote-tool tools/call: name=search"),
+        ("diff of v1", "tool_call_update: c [diff /home/user/project/src/config.json +1 −1]"),
+        ("diff of v2", "tool_call_update: call_1 [completed] [diff /home/user/a.py, new /home"),
+        ("diff of the draft", "tool_call_update: tc_123 [completed] [diff /home/user/project/src"),
+    ],
+)
+def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
+    """Where a dialect or an extension has a form of its own, one example reads so."""
+    assert any(case.preview.startswith(shown) for case in CASES), part
+
+
+def test_real_agents_have_previews_of_their_own() -> None:
+    """Whatever the captured agents and clients said is described in words."""
+    for path in captures.all_captures():
+        capture = captures.load(path)
+        lines = [
+            (stream, read(raw))
+            for stream in ("to-agent", "to-client")
+            for raw in capture.stream_bytes(stream).splitlines()
+        ]
+        methods = {(s, m.rpc_id): m.method for s, m in lines if m.kind == "request"}
+        for stream, message in lines:
+            asker = "to-agent" if stream == "to-client" else "to-client"
+            method = message.method or methods.get((asker, message.rpc_id))
+            shown = preview(message.raw or b"", message.kind, method, message.parse_error)
+            assert shown.isprintable()
+            assert shown.strip()
+            assert not shown.startswith(("{", "(")), shown
