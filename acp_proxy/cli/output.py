@@ -1,9 +1,13 @@
 """Printing for people and for programs: widths, colours, JSON lines and broken pipes."""
 
+import itertools
 import os
 import shutil
 import sys
-import unicodedata
+import time
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from functools import lru_cache
 from typing import Any
 
 import click
@@ -11,6 +15,27 @@ import msgspec
 
 from acp_proxy.forms import converter
 from acp_proxy.inspection.preview import visible
+
+
+class Ink(IntEnum):
+    """Colours that can be read on black and on white alike, by their number among 256.
+
+    The eight named colours are not among them: each theme has its own, and in many of them yellow,
+    cyan and green vanish on white, or blue on black.
+    """
+
+    TO_AGENT = 32
+    """Blue."""
+    TO_CLIENT = 28
+    """Green."""
+    STDERR = 130
+    """Brown; also for what took long."""
+    PERMISSION = 163
+    """Magenta."""
+    TROUBLE = 196
+    """Red."""
+    FAINT = 244
+    """Grey, for what matters least."""
 
 
 def use_color() -> bool:
@@ -25,6 +50,14 @@ def use_color() -> bool:
 def width() -> int | None:
     """Columns of the terminal, or None when the output is no terminal and is never cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def paint(text: str, ink: int | None = None, *, bold: bool = False) -> str:
+    """Colours text that holds no control characters."""
+    if not text or (ink is None and not bold):
+        return text
+    codes = ";".join(filter(None, ("1" if bold else "", "" if ink is None else f"38;5;{ink:d}")))
+    return f"\x1b[{codes}m{text}\x1b[0m"
 
 
 def say(text: str = "", **style: Any) -> None:
@@ -50,24 +83,90 @@ def write_line(line: bytes) -> None:
     sys.stdout.buffer.write(line + b"\n")
 
 
+class Writer:
+    """Writes many lines: in blocks, except where somebody is waiting for the next one.
+
+    On a terminal each line is seen at once. In a pipe a line is written at once if it comes after
+    a pause, as the first one does, or the one match in a million frames.
+    """
+
+    _PAUSE_S = 0.05
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        sys.stdout.flush()
+        self._clock = clock
+        self._out = sys.stdout.buffer
+        self._encoding = sys.stdout.encoding
+        self._watched = sys.stdout.isatty()
+        self._flushed = 0.0
+
+    def line(self, text: str) -> None:
+        """Writes a line for a person, which holds no control characters but colours."""
+        self.raw(f"{text}\n".encode(self._encoding, "backslashreplace"))
+
+    def raw(self, data: bytes) -> None:
+        """Writes bytes for a program."""
+        self._out.write(data)
+        now = self._clock()
+        if self._watched or now - self._flushed > self._PAUSE_S:
+            self._out.flush()
+            self._flushed = now
+
+    def flush(self) -> None:
+        """Lets everything be seen."""
+        self._out.flush()
+
+
 def fit(text: str, columns: int | None) -> str:
     """Cuts text to a number of columns, in which CJK and emoji take two."""
-    if columns is None or columns_of(text) <= columns:
+    if columns is None:
         return text
-    taken = 1  # the ellipsis
-    for place, character in enumerate(text):
-        taken += columns_of(character)
+    if columns <= 0:
+        return ""
+    if text.isascii():
+        return text if len(text) <= columns else f"{text[: columns - 1]}…"
+    taken = place = cut = 0
+    for cluster in clusters(text):
+        taken += columns_of(cluster)
         if taken > columns:
-            return text[:place] + "…"
+            return f"{text[:cut]}…"
+        place += len(cluster)
+        if taken < columns:  # the ellipsis would still have room
+            cut = place
     return text
 
 
 def columns_of(text: str) -> int:
     """Columns that text takes on a terminal."""
-    if text.isascii():
-        return len(text)
-    marks = sum(c in "\u200d\ufe0f" or unicodedata.combining(c) > 0 for c in text)
-    return len(text) - marks + sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) if text.isascii() else _columns_of(text)
+
+
+@lru_cache(1024)
+def _columns_of(text: str) -> int:
+    from wcwidth import wcswidth, wcwidth
+
+    columns = wcswidth(text)
+    return columns if columns >= 0 else sum(max(0, wcwidth(c)) for c in text)
+
+
+def clusters(text: str) -> Iterator[str]:
+    """Splits text where it may be cut: an emoji stays one, and a letter keeps its accents."""
+    start = 0
+    for place, (before, character) in enumerate(itertools.pairwise(text), 1):
+        if not _joined(before, character, place - start):
+            yield text[start:place]
+            start = place
+    if text:
+        yield text[start:]
+
+
+def _joined(before: str, character: str, length: int) -> bool:
+    if character.isascii():
+        return False
+    if "\U0001f1e6" <= character <= "\U0001f1ff":  # two letters are a flag
+        return length == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
+    is_skin = "\U0001f3fb" <= character <= "\U0001f3ff"
+    return before == "\u200d" or is_skin or columns_of(character) == 0
 
 
 def pad(text: str, columns: int) -> str:

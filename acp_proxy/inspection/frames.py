@@ -1,14 +1,16 @@
-"""The documented JSON of a frame and of an event, and a frame in full for a person."""
+"""The documented JSON of a frame and of an event, and what is known of one, for a person."""
 
 import base64
 import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
 from attrs import fields, frozen
 
 from acp_proxy.forms import converter
-from acp_proxy.inspection.preview import plain
+from acp_proxy.inspection.timeline import duration
 
 _PARSED = ("request", "response", "error", "notification", "batch")
 
@@ -43,28 +45,30 @@ class FrameView:
     @classmethod
     def of(cls, row: dict[str, Any]) -> "FrameView":
         """Takes a row of `frames`."""
-        return cls(**{field.name: row[field.name] for field in fields(cls)})
+        return cls(**{field.name: row[field.name] for field in _FIELDS})
 
     def json(self) -> str:
         """One line of JSON; the message's own bytes stand in it unchanged."""
-        value = converter.unstructure(self)
-        raw = bytes(self.raw)
-        del value["raw"]
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError:
-            value["base64"] = base64.b64encode(raw).decode()
-        else:
-            is_message = self.kind in _PARSED and _is_json(raw)
-            value["message" if is_message else "text"] = msgspec.Raw(raw) if is_message else text
-        return msgspec.json.encode(value).decode()
+        return frame_json({field.name: getattr(self, field.name) for field in _FIELDS}).decode()
 
-    def pretty(self) -> str:
-        """The message indented, or the line as text with its control characters made visible."""
-        try:
-            return json.dumps(json.loads(self.raw), indent=2, ensure_ascii=False)
-        except (ValueError, RecursionError):
-            return plain(bytes(self.raw).decode(errors="backslashreplace"))
+
+_FIELDS = fields(FrameView)
+_MEMBERS = tuple(field.name for field in _FIELDS if field.name != "raw")
+_encode = msgspec.json.Encoder().encode
+
+
+def frame_json(row: dict[str, Any]) -> bytes:
+    """The line of JSON of a row of `frames`; there may be a million."""
+    value = {name: row[name] for name in _MEMBERS}
+    raw = bytes(row["raw"])
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        value["base64"] = base64.b64encode(raw).decode()
+    else:
+        is_message = row["kind"] in _PARSED and _is_json(raw)
+        value["message" if is_message else "text"] = msgspec.Raw(raw) if is_message else text
+    return _encode(value)
 
 
 @frozen
@@ -85,6 +89,48 @@ class EventView:
     def json(self) -> str:
         """One line of JSON."""
         return json.dumps(converter.unstructure(self), separators=(",", ":"))
+
+
+Fact = tuple[str, str]
+"""A name and what it is."""
+
+
+def facts(row: dict[str, Any], started_at: datetime, *, live: bool = False) -> Iterator[Fact]:
+    """Tells all that is known of a frame or event beside its bytes; what is not known is left out.
+
+    Args:
+        row: of `RecordingReader.rows`.
+        started_at: when the recording began.
+        live: whether an answer may still come.
+    """
+    at = (started_at + timedelta(microseconds=row["t_ns"] // 1000)).astimezone()
+    yield "time", f"{at:%Y-%m-%d %H:%M:%S.%f %z}, {row['t_ns'] / 1e9:.6f} s after the start"
+    if "raw" not in row:
+        yield "event", row["kind"]
+        return
+    if row["t_first_ns"] != row["t_ns"]:
+        yield "arrived", f"over {duration(row['t_ns'] - row['t_first_ns'])}"
+    for name in ("stream", "kind", "method"):
+        yield name, row[name]
+    yield "id", row["rpc_id"]
+    for name in ("exchange", "session", "turn", "tool_call", "terminal"):
+        yield name, row[name]
+    yield "size", f"{row['size']} bytes"
+    yield "newline", {"\n": "\\n", "\r\n": "\\r\\n"}.get(row["newline"], "none")
+    yield "delivered", row["delivered"]
+    yield "fault", row["fault"]
+    yield "parse_error", row["parse_error"]
+    yield "answer" if row["kind"] == "request" else "answers", _answer(row, live)
+
+
+def _answer(row: dict[str, Any], live: bool) -> str:
+    if row["request_seq"] is None:
+        return ""
+    if row["kind"] != "request":
+        return f"{row['request_seq']}, after {duration(row['latency_ns'])}"
+    if row["response_seq"] is None:
+        return "none yet" if live else "none"
+    return f"{row['response_seq']}, after {duration(row['latency_ns'])}"
 
 
 _check = msgspec.json.Decoder(msgspec.Raw)

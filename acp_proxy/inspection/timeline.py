@@ -1,28 +1,75 @@
-"""One line per frame or event: who said what to whom, when, and how long it took."""
+"""One line per frame, run of chunks or event: who said what to whom, when, how long it took."""
 
 import json
-from typing import Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attrs import frozen
 
 from acp_proxy.inspection.preview import plain, preview
+from acp_proxy.inspection.waits import Awaited, awaited
+
+if TYPE_CHECKING:
+    from acp_proxy.inspection.folding import Run
 
 ARROWS = {"to-agent": "→", "to-client": "←", "stderr": "!"}
-COLORS = {"to-agent": "cyan", "to-client": "green", "stderr": "yellow", "event": "magenta"}
+SILENCE_NS = 5 * 10**9
+"""From here on it is worth a line of its own that nothing was said."""
+_SLOW_NS, _STUCK_NS = 10**9, 10 * 10**9
 _BAD = ("error", "invalid", "batch")
 
 Row = dict[str, Any]
 
 
+class Tone(Enum):
+    """What a line is about."""
+
+    PLAIN = "plain"
+    PROMPT = "prompt"
+    """The beginning of a turn."""
+    PERMISSION = "permission"
+    TROUBLE = "trouble"
+
+
+class Pace(Enum):
+    """How an answer let itself be waited for; a wait that is no fault is never slow."""
+
+    QUICK = "quick"
+    SLOW = "slow"
+    STUCK = "stuck"
+
+
+class Cells(NamedTuple):
+    """The columns before the text."""
+
+    number: str
+    time: str
+    arrow: str
+    method: str = ""
+    rpc_id: str = ""
+    pair: str = ""
+    size: str = ""
+
+
+@frozen
 class Line:
-    """A line of the timeline in columns, and the colour of its severity."""
+    """A line of the timeline."""
 
-    def __init__(self, cells: tuple[str, ...], text: str, color: str, *, bad: bool = False) -> None:
-        self.cells = cells
-        self.text = text
-        self.color = "red" if bad else color
+    cells: Cells
+    text: str
+    stream: str
+    """to-agent, to-client, stderr or event."""
+    tone: Tone = Tone.PLAIN
+    pace: Pace = Pace.QUICK
 
 
-def frame_line(frame: Row) -> Line:
-    """Renders a frame, a row of `frames` that knows its exchange."""
+def frame_line(frame: Row, *, live: bool = False) -> Line:
+    """Renders a frame.
+
+    Args:
+        frame: a row of `frames` that knows its exchange.
+        live: whether an answer may still come.
+    """
     stream, kind = frame["stream"], frame["kind"]
     method = frame["method"] or ("" if kind in ("stderr", "blank") else kind)
     text = preview(bytes(frame["raw"]), kind, frame["method"], frame["parse_error"])
@@ -30,31 +77,56 @@ def frame_line(frame: Row) -> Line:
         text = f"[delivered: {frame['delivered']}] {text}"
     if frame["newline"] == "" and stream != "stderr":
         text = f"[no newline] {text}"
-    return Line(
-        (
-            str(frame["seq"]),
-            seconds(frame["t_ns"]),
-            ARROWS[stream],
-            _verb(kind, method),
-            f"#{frame['rpc_id']}" if frame["rpc_id"] is not None else "",
-            _pair(frame),
-            size(frame["size"]),
-        ),
-        text,
-        COLORS[stream],
-        bad=kind in _BAD,
+    cells = Cells(
+        str(frame["seq"]),
+        seconds(frame["t_ns"]),
+        ARROWS[stream],
+        _verb(kind, method),
+        f"#{frame['rpc_id']}" if frame["rpc_id"] is not None else "",
+        _pair(frame, live),
+        size(frame["size"]),
     )
+    return Line(cells, text, stream, _tone(kind, method), _pace(frame, live))
+
+
+def run_line(run: "Run") -> Line:
+    """Renders a run of chunks: all of their text that a line has room for."""
+    first = run.first
+    text = plain(_whole(run.text))
+    if run.characters > len(run.text):
+        text = f"{text}… ({run.characters} characters)"
+    cells = Cells(
+        f"{first['seq']}–{run.last}",
+        seconds(first["t_ns"]),
+        ARROWS[first["stream"]],
+        f"{run.update} ×{run.count}",
+        "",
+        duration(run.last_ns - first["t_ns"]),
+        size(run.size),
+    )
+    return Line(cells, text, first["stream"])
 
 
 def event_line(event: Row) -> Line:
     """Renders an event."""
-    data = json.loads(event["data"])
     return Line(
-        (str(event["seq"]), seconds(event["t_ns"]), "·", event["kind"], "", "", ""),
-        describe_event(event["kind"], data),
-        COLORS["event"],
-        bad=event["kind"] in ("gap", "undelivered"),
+        Cells(str(event["seq"]), seconds(event["t_ns"]), "·", event["kind"]),
+        describe_event(event["kind"], json.loads(event["data"])),
+        "event",
+        Tone.TROUBLE if event["kind"] in ("gap", "undelivered") else Tone.PLAIN,
     )
+
+
+def pair_of(row: Row) -> int | None:
+    """The number of the request that a frame answers, or of the answer that it got."""
+    seq: int | None = row.get("response_seq" if row["kind"] == "request" else "request_seq")
+    return None if seq == row["seq"] else seq
+
+
+def began_ns(row: Row) -> int:
+    """When the first byte of a frame was read, or an event happened."""
+    ns: int = row["t_first_ns"] if "t_first_ns" in row else row["t_ns"]
+    return ns
 
 
 def describe_event(kind: str, data: Row) -> str:
@@ -114,15 +186,41 @@ def size(count: int) -> str:
     return f"{count / 1e9:.1f} GB"
 
 
+def _whole(text: str) -> str:
+    """Joins characters of which one half ended a chunk and the other began the next."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
 def _verb(kind: str, method: str) -> str:
     suffix = {"response": " ✓", "error": " ✗"}.get(kind, "")
     return f"{method}{suffix}"
 
 
-def _pair(frame: Row) -> str:
+def _pair(frame: Row, live: bool) -> str:
     if frame["request_seq"] is None:
         return ""
     if frame["kind"] == "request":
         answer = frame["response_seq"]
-        return f"→{answer}" if answer is not None else "unanswered"
+        return f"→{answer}" if answer is not None else "open" if live else "unanswered"
     return f"↩{frame['request_seq']} {duration(frame['latency_ns'])}"
+
+
+def _tone(kind: str, method: str) -> Tone:
+    if kind in _BAD:
+        return Tone.TROUBLE
+    if kind == "request" and method == "session/prompt":
+        return Tone.PROMPT
+    return Tone.PERMISSION if method == "session/request_permission" else Tone.PLAIN
+
+
+def _pace(frame: Row, live: bool) -> Pace:
+    """Slow is an answer that its receiver owed: no turn, no person's choice, no program's run."""
+    if frame["request_seq"] is None:
+        return Pace.QUICK
+    if frame["kind"] == "request":
+        return Pace.STUCK if frame["response_seq"] is None and not live else Pace.QUICK
+    took, method = frame["latency_ns"] or 0, frame["method"]
+    may_take_long = awaited("", method) in (Awaited.PERSON, Awaited.PROGRAM)
+    if took < _SLOW_NS or may_take_long or method == "session/prompt":
+        return Pace.QUICK
+    return Pace.SLOW if took < _STUCK_NS else Pace.STUCK

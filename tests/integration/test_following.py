@@ -38,6 +38,7 @@ class Follower:
         self._stderr = self.process.stderr
         self._watchdog = watch(self.process)
         self.lines: list[bytes] = []
+        self.farewell = f"acp-proxy: the recording has ended: {arguments[-1]}\n"
 
     def __enter__(self) -> Follower:
         return self
@@ -61,7 +62,7 @@ class Follower:
     def end(self) -> int:
         """Reads to the end, which has to come by itself, and returns the exit code."""
         self.lines += self._stdout.readlines()
-        assert self._stderr.read() == b""
+        assert self._stderr.read().decode() == self.farewell
         return self.process.wait(DEADLINE_S)
 
 
@@ -222,6 +223,7 @@ def test_following_can_be_stopped(acp_proxy: Path, tmp_path: Path) -> None:
         with Follower(acp_proxy, tmp_path / "x.db", home=tmp_path) as follower:
             follower.wait_for("first 0")
             follower.process.send_signal(signal.SIGINT)
+            follower.farewell = ""
             assert follower.end() == 130
         assert talk.end().is_unharmed
 

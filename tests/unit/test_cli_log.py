@@ -9,7 +9,18 @@ import pytest
 
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import complaint, run
-from tests.scribe import Scribe, handshake, line, record_story, tell_story, text, update
+from tests.scribe import (
+    Scribe,
+    handshake,
+    line,
+    notification,
+    record_story,
+    request,
+    result,
+    tell_story,
+    text,
+    update,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,16 +37,16 @@ def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
     lines = run("inspect", "log", story).stdout.splitlines()
     assert [line.split()[0] for line in lines] == [str(n) for n in range(1, 24)]
     assert lines[5:10] == [
-        "6      0.005     → session/prompt               #2    →15            128 B    hello 你好",
-        "7      0.006     ← session/update                                    159 B    "
+        "     6     0.005 → session/prompt               #2    →15              128 B  hello 你好",
+        "     7     0.006 ← session/update                                      159 B  "
         "agent_message_chunk: Hi",
-        "8      0.007     ← session/update                                    164 B    "
+        "     8     0.007 ← session/update                                      164 B  "
         "tool_call: Edit [pending]",
-        "9      0.008     ← session/request_permission   #0    →10            187 B    "
-        "Edit (allow_once)",
-        "10     0.009     → session/request_permission ✓ #0    ↩9 1 ms        83 B     selected y",
+        "     9     0.008 ← session/request_permission   #0    →10              187 B  "
+        "Edit: y (allow_once)",
+        "    10     0.009 → session/request_permission ✓ #0    ↩9 1 ms           83 B  selected y",
     ]
-    assert lines[17] == "18     0.017     ←                                                   0 B"
+    assert lines[17] == "    18     0.017 ←" + " " * 55 + "0 B"
 
 
 def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> None:
@@ -50,9 +61,9 @@ def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> No
 def test_colours_can_be_forced(story: Path) -> None:
     """With FORCE_COLOR each direction has its colour, and NO_COLOR is the last word."""
     lines = run("inspect", "log", story, FORCE_COLOR="1").stdout.splitlines()
-    assert lines[5].startswith("\x1b[36m6 ")
-    assert lines[6].startswith("\x1b[32m7 ")
-    assert lines[11].startswith("\x1b[31m12 ")
+    assert "\x1b[1;38;5;32m→ session/prompt" in lines[5]
+    assert "\x1b[38;5;28m← session/update" in lines[6]
+    assert "\x1b[38;5;196m→ fs/read_text_file ✗" in lines[11]
     assert lines[5].endswith("\x1b[0m")
     out = run("inspect", "log", story, FORCE_COLOR="1", NO_COLOR="1").stdout
     assert "\x1b" not in out
@@ -96,17 +107,25 @@ def test_raw_may_be_anything(tmp_path: Path) -> None:
 
 
 def test_one_frame_in_full(story: Path) -> None:
-    """A frame has its line, what it belongs to, and its message indented."""
+    """A frame has its line, all that is known of it, its message indented, and then its pair."""
+    lines = run("inspect", "log", "--seq", "9", story).stdout.splitlines()
+    assert lines[0].startswith("     9     0.008 ← session/request_permission   #0    →10 ")
+    assert lines[1].startswith("  time        2025-06-15 ")
     assert (
-        run("inspect", "log", "--seq", "9", story).stdout
+        "\n".join(lines[2:])
         == """\
-9      0.008     ← session/request_permission   #0    →10            187 B    Edit (allow_once)
-  stream: to-client
-  kind: request
-  session: s-1
-  turn: 1
-  tool_call: c-1
-  delivered: full
+  stream      to-client
+  kind        request
+  method      session/request_permission
+  id          0
+  exchange    4
+  session     s-1
+  turn        1
+  tool_call   c-1
+  size        187 bytes
+  newline     \\n
+  delivered   full
+  answer      10, after 1 ms
 {
   "jsonrpc": "2.0",
   "id": 0,
@@ -125,8 +144,63 @@ def test_one_frame_in_full(story: Path) -> None:
     ]
   }
 }
-"""
+
+    10     0.009 → session/request_permission ✓ #0    ↩9 1 ms           83 B  selected y
+{
+  "jsonrpc": "2.0",
+  "id": 0,
+  "result": {
+    "outcome": {
+      "outcome": "selected",
+      "optionId": "y"
+    }
+  }
+}"""
     )
+
+
+def test_one_frame_in_colour(story: Path) -> None:
+    """Names, texts, numbers and words of a message have colours of their own."""
+    out = run("inspect", "log", "--seq", "6", story, FORCE_COLOR="1").stdout
+    assert '  \x1b[38;5;32m"id"\x1b[0m: \x1b[38;5;130m2\x1b[0m,' in out
+    assert '\x1b[38;5;28m"hello 你好"\x1b[0m' in out
+
+
+def test_a_line_that_is_no_text_in_full(tmp_path: Path) -> None:
+    """It is told why it is no message, and its bytes are shown where they are no UTF-8."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.chunk(2, b"caf\xe9 \x1b[2J\n")
+    lines = run("inspect", "log", "--seq", "2", scribe.path).stdout.splitlines()
+    assert "  parse_error not UTF-8 at byte 3" in lines
+    assert lines[-3:] == [
+        "caf\\xe9 \\x1b[2J",
+        "not UTF-8:",
+        "00000000  63 61 66 e9 20 1b 5b 32 4a                       caf. .[2J",
+    ]
+
+
+def test_a_batch_in_full(tmp_path: Path) -> None:
+    """All messages of a batch are in its JSON."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_client([notification("_a"), notification("_b")])
+    out = run("inspect", "log", "--seq", "2", scribe.path).stdout
+    shown = json.loads(out[out.index("\n[") :])
+    assert [message["method"] for message in shown] == ["_a", "_b"]
+
+
+def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
+    """Of megabytes, in a message or its answer, the beginning is shown, and how to get the rest."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_agent(request(1, "_ask", x="y" * (3 << 20)))
+        scribe.to_client(result(1, x="z" * (3 << 20)))
+        scribe.chunk(2, b"w" * (3 << 20) + b"\n")
+    lines = run("inspect", "log", "--seq", "2", scribe.path).stdout.splitlines()
+    assert sum(map(len, lines)) < 1_200_000
+    assert lines[-1] == "--seq 3 prints the rest"
+    assert "--raw prints the rest" in lines
+    assert lines[-2].endswith("z… cut: all of it is 3.1 MB")
+    lines = run("inspect", "log", "--seq", "4", scribe.path).stdout.splitlines()
+    assert lines[-1] == "… cut: all of it is 3.1 MB; --raw prints it"
 
 
 def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
@@ -138,8 +212,11 @@ def test_one_frame_as_json_and_as_bytes(story: Path) -> None:
 
 
 def test_one_event_in_full(story: Path) -> None:
-    """An event has its line and its JSON; it has no bytes."""
-    assert run("inspect", "log", "--seq", "23", story).stdout.endswith("the agent exited with 3\n")
+    """An event has its line, its time and its data; it has no bytes."""
+    lines = run("inspect", "log", "--seq", "23", story).stdout.splitlines()
+    assert lines[0].endswith("the agent exited with 3")
+    assert lines[1].startswith("  time ")
+    assert lines[2:] == ["  event       exit", "{", '  "code": 3', "}"]
     found = json.loads(run("inspect", "log", "--seq", "23", "--json", story).stdout)
     assert found == {"seq": 23, "t_ns": 22_000_000, "event": "exit", "data": {"code": 3}}
     assert run("inspect", "log", "--seq", "23", "--raw", story).stdout == ""
@@ -149,7 +226,8 @@ def test_one_event_in_full(story: Path) -> None:
 def test_a_number_that_is_not_there(story: Path, number: str) -> None:
     """A frame that does not exist is told, however large its number."""
     answer = complaint("inspect", "log", "--seq", number, story)
-    assert answer == f"no frame or event {number} in {story}"
+    assert answer == f"no frame or event {number} in {story}; the last one is 23"
+    assert complaint("inspect", "log", "--around", number, story) == answer
 
 
 def test_bytes_and_json_are_not_one(story: Path) -> None:
@@ -157,6 +235,125 @@ def test_bytes_and_json_are_not_one(story: Path) -> None:
     assert complaint("inspect", "log", "--raw", "--json", story) == (
         "expected --json or --raw, got both"
     )
+
+
+@pytest.mark.parametrize("other", [["--seq", "1"], ["--follow"], ["--lines", "1"]])
+def test_around_stands_alone(story: Path, other: list[str]) -> None:
+    """What is around a frame is one page: no other choice of where to begin goes with it."""
+    assert complaint("inspect", "log", "--around", "5", *other, story) == (
+        "expected --around alone, got --seq, --lines or --follow with it"
+    )
+
+
+def numbers(*arguments: str | Path) -> list[str]:
+    """The first word of each line of the timeline."""
+    out = run("inspect", "log", *arguments).stdout
+    return [line.split()[0] for line in out.splitlines()]
+
+
+def seqs(*arguments: str | Path) -> list[int]:
+    """The numbers of the lines of JSON."""
+    out = run("inspect", "log", "--json", *arguments).stdout
+    return [json.loads(line)["seq"] for line in out.splitlines()]
+
+
+@pytest.fixture
+def streamed(tmp_path: Path) -> Path:
+    """A recording of two turns with chunks, numbers 1 to 19."""
+    with Scribe(tmp_path / "streamed.db") as scribe:
+        handshake(scribe)
+        for turn, session in enumerate(("left", "right")):
+            prompt = [text("go")]
+            scribe.to_agent(request(turn, "session/prompt", sessionId=session, prompt=prompt))
+            for said in ("one ", "two ", "three"):
+                scribe.to_client(update(session, "agent_message_chunk", content=text(said)))
+            scribe.to_client(result(turn, stopReason="end_turn"))  # 8, 13
+        scribe.close()
+        scribe.finish()
+    return scribe.path
+
+
+def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
+    """A run has its numbers, how many chunks, and the text; --no-fold gives each its line."""
+    lines = run("inspect", "log", streamed).stdout.splitlines()
+    assert " ".join(line.split()[0] for line in lines) == "1 2 3 4 5–7 8 9 10–12 13"
+    expected = "5–7 0.004 ← agent_message_chunk ×3 2 ms 487 B one two three"
+    assert " ".join(lines[4].split()) == expected
+    assert numbers("--no-fold", streamed) == [str(n) for n in range(1, 14)]
+
+
+@pytest.mark.parametrize("form", ["--json", "--raw"])
+def test_programs_get_every_chunk(streamed: Path, form: str) -> None:
+    """Nothing is folded in JSON and in bytes, whatever is asked for."""
+    folded = run("inspect", "log", form, streamed).stdout_bytes
+    assert folded == run("inspect", "log", form, "--no-fold", streamed).stdout_bytes
+    assert folded.count(b"agent_message_chunk") == 6
+
+
+def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
+    """They go together with each other and with a filter, in every form."""
+    assert numbers("--turn", "1", streamed) == ["4", "5–7", "8"]
+    assert numbers("--session", "right", streamed) == ["9", "10–12", "13"]
+    assert numbers("--session", "r", streamed, "kind:request") == ["9"]
+    assert seqs("--session", "l", "--turn", "1", streamed) == [4, 5, 6, 7, 8]
+    assert seqs("--session", "l", "--turn", "2", streamed) == []
+
+
+def test_what_is_not_there_is_told(streamed: Path) -> None:
+    """A turn or a session that does not exist is wrong use."""
+    assert complaint("inspect", "log", "--turn", "3", streamed) == (
+        f"no turn 3 in {streamed}; it has 2"
+    )
+    assert complaint("inspect", "log", "--session", "x", streamed) == (
+        f"no session begins with 'x' in {streamed}; there is left, right"
+    )
+
+
+def test_around_a_frame(streamed: Path) -> None:
+    """The frame and its pair are marked, and are part of no run."""
+    lines = run("inspect", "log", "--around", "5", "--context", "2", streamed).stdout.splitlines()
+    assert [line[:2].strip() for line in lines] == ["", "", "▸", ""]
+    assert [line[2:].split()[0] for line in lines] == ["3", "4", "5", "6–7"]
+    lines = run("inspect", "log", "--around", "4", "--context", "1", streamed).stdout.splitlines()
+    assert [line[:2].strip() for line in lines] == ["", "▸", "", "▹"]
+    assert seqs("--around", "4", "--context", "1", streamed) == [3, 4, 5, 8]
+    assert seqs("--around", "4", streamed, "kind:notification") == [4, 5, 6, 7, 8, 10, 11, 12]
+
+
+@pytest.mark.parametrize(
+    ("count", "found"),
+    [
+        ("0", ""),
+        ("1", "13"),
+        ("2", "10–12 13"),
+        ("5", "5–7 8 9 10–12 13"),
+        ("9", "1 2 3 4 5–7 8 9 10–12 13"),
+        ("99", "1 2 3 4 5–7 8 9 10–12 13"),
+    ],
+)
+def test_the_last_lines(streamed: Path, count: str, found: str) -> None:
+    """As many lines as were asked for, each of them whole."""
+    assert " ".join(numbers("-n", count, streamed)) == found
+    assert " ".join(numbers("-n", count, "--follow", streamed)) == found
+
+
+def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
+    """Lines are counted after the filter, in every form."""
+    assert seqs("-n", "2", streamed) == [12, 13]
+    assert seqs("-n", "2", streamed, "kind:request") == [4, 9]
+    assert numbers("-n", "1", streamed, "dir:to-agent") == ["9"]
+    raw = run("inspect", "log", "--raw", "-n", "1", streamed).stdout_bytes
+    assert json.loads(raw)["result"] == {"stopReason": "end_turn"}
+
+
+def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
+    """A run of thousands of chunks is one line, and what stands before it is found."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        for _ in range(3000):
+            scribe.to_client(update("s", "agent_message_chunk", content=text("a")))
+        scribe.close()
+    assert numbers("-n", "2", scribe.path) == ["3", "4–3003"]
 
 
 def test_a_running_one_is_read_to_its_newest_frame(tmp_path: Path) -> None:

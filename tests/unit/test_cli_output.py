@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.cli import output
-from acp_proxy.cli.output import columns_of, fit, pad
+from acp_proxy.cli.output import Ink, columns_of, fit, pad
 from acp_proxy.inspection.preview import visible
 
 if TYPE_CHECKING:
@@ -29,12 +29,15 @@ FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
         ("e\u0301a", 2),
         ("한글", 4),
         ("→←✓✗·↩", 6),
-        ("❤\ufe0f", 1),
-        (FAMILY, 4),
+        ("❤\ufe0f", 2),
+        (FAMILY, 2),
+        ("👍🏽", 2),
+        ("🇩🇪🇫🇷", 4),
+        ("é\x07", 1),
     ],
 )
 def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
-    """CJK and emoji take two columns, accents and joiners none, all else one."""
+    """CJK and emoji take two columns, joined ones as well; accents none, all else one."""
     assert columns_of(text) == columns
 
 
@@ -44,6 +47,7 @@ def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
         ("abcdef", 6, "abcdef"),
         ("abcdef", 5, "abcd…"),
         ("abcdef", 1, "…"),
+        ("abcdef", 0, ""),
         ("你好吗", 6, "你好吗"),
         ("你好吗", 5, "你好…"),
         ("你好吗", 4, "你…"),
@@ -51,6 +55,13 @@ def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
         ("abcde\u0301", 5, "abcde\u0301"),
         ("", 5, ""),
         ("abcdef", None, "abcdef"),
+        (f"a{FAMILY}b", 4, f"a{FAMILY}b"),
+        (f"a{FAMILY}bc", 4, f"a{FAMILY}…"),
+        (f"a{FAMILY}bc", 3, "a…"),
+        ("🇩🇪🇫🇷🇪🇸", 4, "🇩🇪…"),
+        ("👍🏽👍🏽", 3, "👍🏽…"),
+        ("e\u0301" * 9, 3, "e\u0301e\u0301…"),
+        ("\u0301" * 9, 3, "\u0301" * 9),
     ],
 )
 def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cut: str) -> None:
@@ -130,6 +141,72 @@ def test_a_line_for_a_person_holds_no_command(capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr()
     assert said.out == "a\\x1b[2J\nb\n"
     assert said.err == "acp-proxy: a\\x1b[2J\\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("ink", "bold", "painted"),
+    [
+        (None, False, "a"),
+        (Ink.TROUBLE, False, "\x1b[38;5;196ma\x1b[0m"),
+        (None, True, "\x1b[1ma\x1b[0m"),
+        (Ink.FAINT, True, "\x1b[1;38;5;244ma\x1b[0m"),
+    ],
+)
+def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
+    """A colour ends where the text does, and what has none stays as it is."""
+    assert output.paint("a", ink, bold=bold) == painted
+    assert output.paint("", ink, bold=bold) == ""
+
+
+def luminance(ink: Ink) -> float:
+    """How bright a colour of the 256 is, from 0 to 1, as WCAG reckons."""
+    levels = [0, 95, 135, 175, 215, 255]
+    cube = ink - 16
+    rgb = [levels[cube // 36 % 6], levels[cube // 6 % 6], levels[cube % 6]]
+    if ink >= 232:
+        rgb = [8 + 10 * (ink - 232)] * 3
+    parts = [c / 12.92 / 255 if c < 11 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+@pytest.mark.parametrize("ink", Ink)
+def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
+    """No colour has less contrast than 3.5 to 1, on black or on white."""
+    assert (luminance(ink) + 0.05) / 0.05 > 3.5
+    assert 1.05 / (luminance(ink) + 0.05) > 3.5
+
+
+class Pipe(io.BytesIO):
+    """Bytes that somebody receives, and how often they were handed over."""
+
+    flushes = 0
+
+    def flush(self) -> None:
+        """Counts."""
+        self.flushes += 1
+
+
+@pytest.mark.parametrize(
+    ("terminal", "flushes"), [(True, [1, 2, 3, 4]), (False, [1, 1, 2, 2])], ids=["tty", "pipe"]
+)
+def test_lines_are_written_in_blocks_unless_somebody_waits(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, flushes: list[int]
+) -> None:
+    """A terminal sees each line at once, a pipe the first one and one that comes after a pause."""
+    pipe = Pipe()
+    stdout = io.TextIOWrapper(pipe, encoding="ascii")
+    monkeypatch.setattr(stdout, "isatty", lambda: terminal)
+    monkeypatch.setattr(sys, "stdout", stdout)
+    moments = iter([100.0, 100.01, 100.2, 100.21])
+    writer = output.Writer(lambda: next(moments))
+    pipe.flushes = 0
+    found = []
+    for text in ("a", "é", "b", "c"):
+        writer.line(text)
+        found.append(pipe.flushes)
+    assert found == flushes
+    assert pipe.getvalue() == b"a\n\\xe9\nb\nc\n"
+    stdout.detach()
 
 
 def test_json_is_the_same_bytes_in_every_locale(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.frames import EventView, FrameView
+from acp_proxy.inspection.frames import EventView, FrameView, facts
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import Scribe, record_story
 
@@ -102,16 +103,52 @@ def test_an_event_is_valid_whatever_it_names(data: dict[str, Any]) -> None:
     assert json.loads(view.json().encode()) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
 
 
-def test_a_frame_in_full_is_indented(tmp_path: Path) -> None:
-    """A message for a person is indented, with its characters as they are; other lines are text."""
-    raw = '{"a":{"b":"é你"}}\n'.encode()
-    message, text = views(tmp_path, raw, b"\x1b[2J\xff\n")
-    assert message.pretty() == '{\n  "a": {\n    "b": "é你"\n  }\n}'
-    assert text.pretty() == "\\x1b[2J\\xff"
-
-
 def test_nesting_without_end_is_no_traceback(tmp_path: Path) -> None:
     """A message nested a hundred thousand deep is printed one way or another."""
     (view,) = views(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
     assert view.json()
-    assert view.pretty()
+
+
+START = datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC)
+
+
+def test_all_that_is_known_of_a_frame_is_told(tmp_path: Path) -> None:
+    """Each column that has something to say is a fact, in words where its value is a code."""
+    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+        rows = {row["seq"]: row for row in reader.rows()}
+    known = {name: value for name, value in facts(rows[9], START) if value}
+    at = datetime.fromisoformat("2025-06-15T15:06:40.008+00:00").astimezone()
+    assert known.pop("time") == f"{at:%Y-%m-%d %H:%M:%S.%f %z}, 0.008000 s after the start"
+    assert known == {
+        "stream": "to-client",
+        "kind": "request",
+        "method": "session/request_permission",
+        "id": "0",
+        "exchange": 4,
+        "session": "s-1",
+        "turn": 1,
+        "tool_call": "c-1",
+        "size": "187 bytes",
+        "newline": "\\n",
+        "delivered": "full",
+        "answer": "10, after 1 ms",
+    }
+    assert dict(facts(rows[10], START))["answers"] == "9, after 1 ms"
+    assert dict(facts(rows[16], START))["answer"] == "none"
+    assert dict(facts(rows[16], START, live=True))["answer"] == "none yet"
+    odd = dict(facts(rows[17], START))
+    assert odd["newline"] == "\\r\\n"
+    assert odd["parse_error"]
+    assert dict(facts(rows[20], START))["newline"] == "none"
+    assert list(dict(facts(rows[23], START))) == ["time", "event"]
+
+
+def test_a_frame_that_took_its_time_says_so(tmp_path: Path) -> None:
+    """Where the first byte came earlier than the last one, that is a fact."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.chunk(2, b"slow")
+        scribe.chunk(2, b"ly\n")
+        scribe.end()
+    with RecordingReader(scribe.path) as reader:
+        (row,) = reader.frames()
+    assert dict(facts(row, START))["arrived"] == "over 1 ms"

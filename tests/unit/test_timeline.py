@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.inspection.folding import Run
 from acp_proxy.inspection.timeline import (
+    Cells,
     Line,
+    Pace,
+    Tone,
     describe_event,
     duration,
     event_line,
     frame_line,
+    pair_of,
+    run_line,
     size,
 )
 from acp_proxy.store.reader import RecordingReader
@@ -68,10 +74,98 @@ def test_a_line_says_who_what_when(
     assert (lines[number].cells, lines[number].text) == (cells, text)
 
 
-def test_colours_tell_the_streams_apart_and_trouble_from_all(lines: dict[int, Line]) -> None:
-    """Each direction has its colour, and what went wrong is red."""
-    colors = [lines[n].color for n in (6, 7, 13, 23, 12, 17)]
-    assert colors == ["cyan", "green", "yellow", "magenta", "red", "red"]
+def test_a_line_knows_its_stream_and_what_it_is_about(lines: dict[int, Line]) -> None:
+    """A turn's beginning, a permission and trouble are told from all else, in every stream."""
+    found = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
+    assert found == [
+        ("to-agent", Tone.PROMPT),
+        ("to-client", Tone.PLAIN),
+        ("to-client", Tone.PERMISSION),
+        ("to-agent", Tone.PERMISSION),
+        ("to-agent", Tone.TROUBLE),
+        ("stderr", Tone.PLAIN),
+        ("to-client", Tone.PLAIN),
+        ("to-client", Tone.TROUBLE),
+        ("event", Tone.PLAIN),
+    ]
+
+
+ROW: dict[str, Any] = {
+    **dict.fromkeys(("rpc_id", "parse_error", "request_seq", "response_seq", "latency_ns"), None),
+    "seq": 9,
+    "t_ns": 0,
+    "stream": "to-client",
+    "kind": "response",
+    "method": "fs/read",
+    "raw": b"{}",
+    "size": 2,
+    "newline": "\n",
+    "delivered": "full",
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "took_ms", "pace"),
+    [
+        ("fs/read", 999, Pace.QUICK),
+        ("fs/read", 1000, Pace.SLOW),
+        ("initialize", 9_999, Pace.SLOW),
+        ("initialize", 10_000, Pace.STUCK),
+        ("session/prompt", 3_600_000, Pace.QUICK),
+        ("session/request_permission", 3_600_000, Pace.QUICK),
+        ("terminal/wait_for_exit", 3_600_000, Pace.QUICK),
+    ],
+)
+def test_slow_is_an_answer_that_somebody_owed(method: str, took_ms: int, pace: Pace) -> None:
+    """From a second on an answer was slow; a turn, a person and a program may take an hour."""
+    took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
+    assert frame_line({**ROW, **took}).pace is pace
+
+
+@pytest.mark.parametrize(
+    ("live", "shown"), [(True, ("open", Pace.QUICK)), (False, ("unanswered", Pace.STUCK))]
+)
+def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[str, Pace]) -> None:
+    """While the recorder runs an answer may still come, and its lack is no fault."""
+    line = frame_line({**ROW, "kind": "request", "request_seq": 9}, live=live)
+    assert (line.cells.pair, line.pace) == shown
+
+
+def test_a_run_is_one_line() -> None:
+    """Its numbers, how many chunks, how long they streamed, their size and their text."""
+    run = Run({**ROW, "seq": 7}, "agent_message_chunk", None, 63, 1500 * MS, 57, 9000, 4, "a\nbc")
+    assert run_line(run) == Line(
+        Cells("7–63", "0.000", "←", "agent_message_chunk ×57", "", "1.5 s", "9.0 kB"),
+        "a\\nbc",
+        "to-client",
+    )
+
+
+def test_a_run_that_goes_on_says_how_long_it_is() -> None:
+    """Of a long text there is the beginning, and the number of its characters."""
+    run = Run({**ROW, "seq": 7}, "agent_message_chunk", None, 63, 0, 57, 9000, 123456, "b" * 2000)
+    assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
+
+
+def test_halves_of_a_character_find_each_other() -> None:
+    """An emoji that was cut in two chunks is whole in their run; a half alone is an escape."""
+    run = Run(ROW, "agent_message_chunk", None, 10, 0, 2, 9, 3, "\ud83d\ude00\ud83d")
+    assert run_line(run).text == "😀\\ud83d"
+
+
+@pytest.mark.parametrize(
+    ("row", "pair"),
+    [
+        ({"kind": "request", "request_seq": 4, "response_seq": 9, "seq": 4}, 9),
+        ({"kind": "request", "request_seq": 4, "response_seq": None, "seq": 4}, None),
+        ({"kind": "error", "request_seq": 4, "response_seq": 9, "seq": 9}, 4),
+        ({"kind": "notification", "request_seq": None, "response_seq": None, "seq": 5}, None),
+        ({"kind": "exit", "data": "{}", "seq": 5}, None),
+    ],
+)
+def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
+    """A request has its answer, an answer its request, all else nothing."""
+    assert pair_of(row) == pair
 
 
 def test_what_is_unusual_about_a_frame_stands_first(lines: dict[int, Line]) -> None:

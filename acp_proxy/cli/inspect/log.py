@@ -1,22 +1,30 @@
 """``acp-proxy inspect log``: the timeline."""
 
+import contextlib
 import sys
 import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import Any
 
 import click
+from attrs import frozen
 
+from acp_proxy.cli.inspect.layout import Layout
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.cli.output import fit, pad, say, width, write_line
-from acp_proxy.filters import Filter, parse
-from acp_proxy.inspection.frames import EventView, FrameView
-from acp_proxy.inspection.preview import visible
-from acp_proxy.inspection.timeline import Line, event_line, frame_line
+from acp_proxy.cli.output import Writer, use_color, warn, width
+from acp_proxy.filters import Filter, all_of, parse
+from acp_proxy.inspection.choice import Around, last, neighbourhood, of_session, of_turn, row_of
+from acp_proxy.inspection.folding import Run, fold
+from acp_proxy.inspection.frames import EventView, frame_json
+from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.store.reader import RecordingReader
 
 _POLL = 0.1
-_LARGEST = 2**63 - 1  # that SQLite can compare with
+_TAIL = 4
+"""How many rows the end of a recording is first thought to have for each line."""
 Row = dict[str, Any]
 
 
@@ -26,109 +34,221 @@ Row = dict[str, Any]
 @click.option("--json", is_flag=True, help="One JSON object per frame or event.")
 @click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")
 @click.option(
-    "--seq", type=click.IntRange(min=1), metavar="N", help="Only frame or event number N, in full."
+    "--seq",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only frame or event N, in full, with the frame that it answers or that answers it.",
+)
+@click.option(
+    "--around",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Frame or event N, marked, and what comes before and after it.",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(min=0),
+    metavar="K",
+    default=10,
+    show_default=True,
+    help="How many numbers before and after --around.",
+)
+@click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Only turn N.")
+@click.option("--session", metavar="ID", help="Only one session; the start of its id is enough.")
+@click.option("--no-fold", is_flag=True, help="A line for each chunk of a message.")
+@click.option(
+    "--lines", "-n", type=click.IntRange(min=0), metavar="N", help="Only the last N lines."
 )
 @click.option("--follow", "-f", is_flag=True, help="Wait for more while the recorder runs.")
 def log(
-    rec: str, filter_words: tuple[str, ...], json: bool, raw: bool, seq: int | None, follow: bool
+    rec: str,
+    filter_words: tuple[str, ...],
+    json: bool,
+    raw: bool,
+    seq: int | None,
+    around: int | None,
+    context: int,
+    turn: int | None,
+    session: str | None,
+    no_fold: bool,
+    lines: int | None,
+    follow: bool,
 ) -> None:
     """Show a recording's timeline, a line per frame.
 
     Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
     ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
-    id, the number of the frame it is paired with and the latency, the size, and what it says.
+    id, the number of the frame it is paired with and the latency, the size, and what it says. The
+    chunks of a message that come one after the other are one line, `agent_message_chunk ×57`, with
+    the first and the last number, how long they streamed, and the text in one piece.
 
     FILTER chooses among them: dir:to-client, kind:error, method:session/*, latency:>2s, text:"foo",
     params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
-    """
+
+    On a terminal lines are coloured and cut to its width, each turn has a rule above it, and five
+    seconds in which nothing was said have a line. In a pipe each line is plain and whole.
+
+    \b
+    Everything that was said, page by page:
+        acp-proxy inspect log latest | less
+    What went wrong, and what took long:
+        acp-proxy inspect log latest 'kind:error|invalid or latency:>2s'
+    The second turn without the text:
+        acp-proxy inspect log latest --turn 2 'not params.update.content.type=text'
+    What led to frame 42, and then frame 42 itself:
+        acp-proxy inspect log latest --around 42
+        acp-proxy inspect log latest --seq 42
+    The last twenty lines of a chat that is running, and on:
+        acp-proxy inspect log latest -n 20 --follow
+    For a program:
+        acp-proxy inspect log latest --json | jq -c 'select(.kind == "request") | .method'
+    """  # noqa: D301  click's mark for lines that are not to be joined
     if json and raw:
         raise Refusal("expected --json or --raw, got both")
+    if around is not None and (seq is not None or follow or lines is not None):
+        raise Refusal("expected --around alone, got --seq, --lines or --follow with it")
     chosen = parse(" ".join(filter_words))
-    with open_recording(rec) as reader:
-        if seq is not None:
-            _print_one(reader, seq, as_json=json, raw=raw)
-            return
-        printer = _Printer(reader, chosen, as_json=json, raw=raw)
-        try:
-            printer.print_new()
-            while follow and reader.live:
-                sys.stdout.flush()
-                time.sleep(_POLL)
-                reader.refresh()
-                printer.print_new()
-        except KeyboardInterrupt:
-            sys.exit(130)
+    try:
+        with open_recording(rec) as reader:
+            form = _form(reader, json=json, raw=raw, folded=not no_fold)
+            if seq is not None:
+                form.print_one(row_of(reader, seq))
+                return
+            parts = [chosen]
+            parts += [of_turn(reader, turn)] if turn is not None else []
+            parts += [of_session(reader, session)] if session is not None else []
+            if around is not None:
+                form.print_around(neighbourhood(reader, around, context), all_of(parts))
+                return
+            _print(reader, form, all_of(parts), lines=lines, follow=follow)
+    except KeyboardInterrupt:
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.flush()
+        sys.exit(130)
 
 
-class _Printer:
-    """Prints the frames and events of a recording that it has not printed yet."""
-
-    def __init__(
-        self, reader: RecordingReader, chosen: Filter, *, as_json: bool, raw: bool
-    ) -> None:
-        self._reader = reader
-        self._chosen = chosen
-        self._as_json = as_json
-        self._raw = raw
-        self._last = 0
-        self._width = width()
-
-    def print_new(self) -> None:
-        """Prints what has come."""
-        for row in self._reader.rows(self._chosen, self._last):
-            self._last = row["seq"]
-            if self._raw:
-                if "raw" in row:
-                    _write_raw(row)
-            elif self._as_json:
-                _write_json(row)
-            else:
-                _write_line(self._line(row), self._width)
-        self._last = max(self._last, self._reader.newest)  # what was not meant was seen as well
-
-    def _line(self, row: Row) -> Line:
-        if "raw" not in row:
-            return event_line(row)
-        return frame_line(row)
+def _print(
+    reader: RecordingReader, form: "_Form", chosen: Filter, *, lines: int | None, follow: bool
+) -> None:
+    """Prints what there is, and what comes until the recorder has ended."""
+    was_live = reader.live
+    printed = form.print_last(chosen, lines) if lines is not None else form.print_all(chosen, 0)
+    while follow and reader.live:
+        form.out.flush()
+        time.sleep(_POLL)
+        reader.refresh()
+        printed = form.print_all(chosen, printed)
+    form.out.flush()
+    if follow and was_live:
+        warn(f"the recording has ended: {reader.path}")
 
 
-def _print_one(reader: RecordingReader, seq: int, *, as_json: bool, raw: bool) -> None:
-    row = next(reader.rows(parse(f"seq:{min(seq, _LARGEST)}")), None)
-    if row is None:
-        raise Refusal(f"no frame or event {seq} in {reader.path}")
-    if as_json:
-        _write_json(row)
-    elif raw:
-        if "raw" in row:
-            _write_raw(row)
-    elif "raw" not in row:
-        _write_line(event_line(row), None)
-    else:
-        _write_line(frame_line(row), width())
-        for name in ("stream", "kind", "session", "turn", "tool_call", "terminal", "delivered"):
-            if row[name] is not None:
-                say(f"  {name}: {row[name]}", dim=True)
-        say(FrameView.of(row).pretty())
+@frozen
+class _Form:
+    """How rows are printed, and where: here in the form of JSON."""
+
+    reader: RecordingReader
+    out: Writer
+
+    def print_all(self, chosen: Filter, after: int) -> int:
+        """Prints what is chosen beyond a number, and returns up to which one has been seen."""
+        seen = after
+
+        def watched() -> Iterator[Row]:
+            nonlocal seen
+            for row in self.reader.rows(chosen, after):
+                seen = row["seq"]
+                yield row
+
+        self.write(self.items(watched()))
+        return max(seen, self.reader.newest)  # what was not chosen was seen as well
+
+    def print_last(self, chosen: Filter, count: int) -> int:
+        """Prints the last lines only, as `print_all` does all of them."""
+        newest = last(self.reader)
+        span = count * _TAIL
+        while count:
+            after = max(0, newest - span)
+            found = deque(self.items(self.reader.rows(chosen, after)), maxlen=count + 1)
+            if len(found) > count:
+                found.popleft()  # perhaps the rest of a run that began before
+                after = 0
+            if after == 0:
+                self.write(found)
+                break
+            span *= 8
+        return newest
+
+    def print_one(self, row: Row) -> None:
+        """Prints one frame or event in full."""
+        self.write([row])
+
+    def print_around(self, place: Around, chosen: Filter) -> None:
+        """Prints a frame or event, its pair, and what is chosen around it."""
+        self.write(self.items(place.rows(self.reader, chosen)))
+
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | Run]:
+        """What is one line each."""
+        return rows
+
+    def write(self, items: Iterable[Row | Run]) -> None:
+        """Prints one line for each."""
+        for row in items:
+            assert isinstance(row, dict)
+            line = frame_json(row) if "raw" in row else EventView.of(row).json().encode()
+            self.out.raw(line + b"\n")
 
 
-def _write_raw(row: Row) -> None:
-    sys.stdout.flush()
-    sys.stdout.buffer.write(bytes(row["raw"]) + row["newline"].encode())
+class _Raw(_Form):
+    """The bytes that were received; what happened besides has none."""
+
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | Run]:
+        return (row for row in rows if "raw" in row)
+
+    def write(self, items: Iterable[Row | Run]) -> None:
+        for row in items:
+            assert isinstance(row, dict)
+            if "raw" in row:
+                self.out.raw(bytes(row["raw"]) + row["newline"].encode())
 
 
-def _write_json(row: Row) -> None:
-    view = FrameView.of(row) if "raw" in row else EventView.of(row)
-    write_line(view.json().encode())
+@frozen
+class _Screen(_Form):
+    """Lines for a person."""
+
+    layout: Layout
+    color: bool
+    folded: bool
+
+    def print_one(self, row: Row) -> None:
+        from acp_proxy.cli.inspect.whole import Page
+
+        started_at = datetime.fromisoformat(self.reader.recording.started_at)
+        page = Page(started_at, self.layout, self.color, terminal=width() is not None)
+        number = pair_of(row)
+        pair = None if number is None else row_of(self.reader, number)
+        for line in page.lines(row, pair):
+            self.out.line(line)
+
+    def print_around(self, place: Around, chosen: Filter) -> None:
+        self.layout.mark(place.seq, place.pair)
+        super().print_around(place, chosen)
+
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | Run]:
+        return fold(rows, self.layout.marked) if self.folded else rows
+
+    def write(self, items: Iterable[Row | Run]) -> None:
+        self.layout.live = self.reader.live
+        for item in items:
+            for line in self.layout.lines(item):
+                self.out.line(line)
 
 
-_WIDTHS = (6, 9, 1, 28, 5, 14, 8)
-_NARROW = (5, 7, 1, 28, 4, 0, 0)
-"""On a narrow terminal what a frame says is worth more than its pair and its size."""
-
-
-def _write_line(line: Line, columns: int | None) -> None:
-    widths = _WIDTHS if columns is None or columns >= 110 else _NARROW
-    columns_of_line = zip(line.cells, widths, strict=True)
-    cells = [pad(visible(cell), wanted) for cell, wanted in columns_of_line if wanted]
-    text = visible(f"{' '.join(cells)} {line.text}".rstrip())
-    say(fit(text, columns), fg=line.color)
+def _form(reader: RecordingReader, *, json: bool, raw: bool, folded: bool) -> _Form:
+    if json:
+        return _Form(reader, Writer())
+    if raw:
+        return _Raw(reader, Writer())
+    color = use_color()
+    layout = Layout(width(), color=color, newest=last(reader), live=reader.live)
+    return _Screen(reader, Writer(), layout, color, folded)

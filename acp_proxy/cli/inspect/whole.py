@@ -1,0 +1,86 @@
+"""One frame or event in full: what is known of it, its message, and the frame it goes with."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.cli.inspect.layout import Layout
+from acp_proxy.cli.output import Ink, paint
+from acp_proxy.inspection.frames import facts
+from acp_proxy.inspection.hexview import hex_view
+from acp_proxy.inspection.highlight import LONGEST, Role, pretty
+from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.timeline import event_line, frame_line, size
+
+_PARSED = ("request", "response", "error", "notification", "batch")
+_LABEL = 12
+_TERMINAL_LONGEST = 100_000
+"""Characters of a message that a person may want to scroll through."""
+_PAIR_LONGEST = 20_000
+"""Characters of the other frame's message; it has a number of its own to ask for."""
+_INKS = {
+    Role.KEY: Ink.TO_AGENT,
+    Role.STRING: Ink.TO_CLIENT,
+    Role.NUMBER: Ink.STDERR,
+    Role.WORD: Ink.PERMISSION,
+    Role.OTHER: Ink.TROUBLE,
+    Role.NOTE: Ink.FAINT,
+}
+Row = dict[str, Any]
+
+
+@frozen
+class Page:
+    """How frames are printed in full."""
+
+    started_at: datetime
+    """When the recording began."""
+    layout: Layout
+    color: bool
+    terminal: bool
+    """Whether a person reads it there: base64 texts are told by their size, and less is enough."""
+
+    def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
+        """Yields the lines about a row, and about the one that it is paired with."""
+        yield self._title(row)
+        for name, value in facts(row, self.started_at, live=self.layout.live):
+            if value not in (None, ""):
+                yield f"  {self._paint(f'{name:<{_LABEL}}', Ink.FAINT)}{visible(str(value))}"
+        yield from self._content(row, _TERMINAL_LONGEST if self.terminal else LONGEST)
+        if pair is not None:
+            yield ""
+            yield self._title(pair)
+            yield from self._content(pair, _PAIR_LONGEST)
+
+    def _title(self, row: Row) -> str:
+        line = frame_line(row, live=self.layout.live) if "raw" in row else event_line(row)
+        return self.layout.text(line)
+
+    def _content(self, row: Row, longest: int) -> Iterator[str]:
+        if "raw" not in row:
+            yield from self._json(row["data"].encode(), longest, "--json")
+        elif row["kind"] in _PARSED:
+            hint = "--raw" if longest > _PAIR_LONGEST else f"--seq {row['seq']}"
+            yield from self._json(bytes(row["raw"]), longest, hint)
+        else:
+            yield from self._text(bytes(row["raw"]), longest)
+
+    def _json(self, raw: bytes, longest: int, hint: str) -> Iterator[str]:
+        for line in pretty(raw, elide=self.terminal, longest=longest):
+            yield "".join(self._paint(text, _INKS.get(role)) for role, text in line)
+            if line and line[-1][0] is Role.NOTE and line[-1][1].startswith("… cut"):
+                yield self._paint(f"{hint} prints the rest", Ink.FAINT)
+
+    def _text(self, raw: bytes, longest: int) -> Iterator[str]:
+        yield visible(raw[:longest].decode(errors="backslashreplace"))
+        if len(raw) > longest:
+            yield self._paint(f"… cut: all of it is {size(len(raw))}; --raw prints it", Ink.FAINT)
+        rows = list(hex_view(raw))
+        if rows:
+            yield self._paint("not UTF-8:", Ink.FAINT)
+            yield from rows
+
+    def _paint(self, text: str, ink: Ink | None) -> str:
+        return paint(text, ink) if self.color else text

@@ -1,0 +1,107 @@
+"""Whatever is folded, and however text is cut, nothing is lost and nothing gets too wide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.cli.output import clusters, columns_of, fit
+from acp_proxy.inspection.chunks import chunk_of
+from acp_proxy.inspection.folding import KEPT, Run, fold
+from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.timeline import run_line
+from tests.scribe import line, notification, text, update
+
+Row = dict[str, Any]
+
+MESSAGES = st.one_of(
+    st.builds(
+        lambda session, kind, said, more: update(session, kind, content=text(said), **more),
+        st.sampled_from(["s", "t"]),
+        st.sampled_from(["agent_message_chunk", "agent_thought_chunk", "user_message_chunk"]),
+        st.text(st.characters(codec="utf-8"), max_size=5) | st.just("long " * 500),
+        st.just({}) | st.fixed_dictionaries({"messageId": st.sampled_from(["a", "b"])}),
+    ),
+    st.just(update("s", "plan", entries=[])),
+    st.just(notification("_other")),
+)
+
+
+@st.composite
+def timelines(draw: st.DrawFn) -> list[Row]:
+    """Rows as a reader gives them, of many chunks and some of everything else."""
+    rows: list[Row] = []
+    t_ns = 0
+    for seq, message in enumerate(draw(st.lists(MESSAGES, max_size=30)), 1):
+        t_ns += draw(st.sampled_from([0, 10**6, 10**10]))
+        raw = line(message).rstrip(b"\n")
+        if draw(st.integers(0, 9)) == 0:
+            rows.append({"seq": seq, "t_ns": t_ns, "kind": "signal", "data": "{}"})
+            continue
+        rows.append(
+            {
+                "seq": seq,
+                "t_ns": t_ns,
+                "t_first_ns": t_ns,
+                "size": len(raw),
+                "raw": raw,
+                "stream": draw(st.sampled_from(["to-client", "to-client", "to-agent"])),
+                "kind": "notification",
+                "method": message["method"],
+                "fault": None,
+                "session": message["params"].get("sessionId"),
+                "turn": 1,
+                "newline": "\n",
+                "delivered": draw(st.sampled_from(["full", "full", "full", "partial"])),
+            }
+        )
+    return rows
+
+
+@given(rows=timelines())
+def test_folding_loses_nothing(rows: list[Row]) -> None:
+    """Every row is in exactly one item, in order, and runs add up to what is in their frames."""
+    left = iter(rows)
+    for item in fold(iter(rows)):
+        if not isinstance(item, Run):
+            assert item is next(left)
+            continue
+        members = [next(left) for _ in range(item.count)]
+        texts = [found.text for row in members if (found := chunk_of(row["raw"]))]
+        assert item.count == len(texts) > 1
+        assert (item.first, item.last) == (members[0], members[-1]["seq"])
+        assert item.size == sum(row["size"] for row in members)
+        assert item.characters == sum(map(len, texts))
+        assert "".join(texts).startswith(item.text)
+        assert len(item.text) >= min(item.characters, KEPT)
+        assert run_line(item).text.isprintable()
+    assert next(left, None) is None
+
+
+@given(rows=timelines(), alone=st.sets(st.integers(1, 30)))
+def test_folding_what_was_folded_changes_nothing(rows: list[Row], alone: set[int]) -> None:
+    """Who stands alone is in no run, and no two neighbours could have been one run."""
+    items = list(fold(rows, alone))
+    for item in items:
+        if isinstance(item, Run):
+            assert not alone & set(range(item.first["seq"], item.last + 1))
+    singles = [item for item in items if not isinstance(item, Run)]
+    assert all(row in rows for row in singles)
+
+
+WIDE = st.text(
+    st.sampled_from("ab你好한👩💻👍🏽🇩🇪❤\ufe0f\u200d\u0301\u0e33\u093f\u1100\u1161\u11a8")
+    | st.characters(codec="utf-8")
+)
+
+
+@given(said=WIDE, columns=st.integers(1, 20))
+def test_cut_text_fits(said: str, columns: int) -> None:
+    """What is cut takes no more columns than there are, and is a beginning of the text."""
+    shown = visible(said)
+    cut = fit(shown, columns)
+    assert sum(map(columns_of, clusters(cut))) <= columns
+    assert cut == shown or shown.startswith(cut.removesuffix("…"))
+    assert "".join(clusters(said)) == said
