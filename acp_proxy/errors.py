@@ -42,5 +42,16 @@ class NewerRecording(UnreadableRecording):
         )
 
 
+class CannotAnnotate(AcpProxyError):
+    """A recording's note or name cannot be changed, or not now."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"cannot change {path}: {reason}")
+
+
+class BadPattern(AcpProxyError):
+    """A regular expression that is none."""
+
+
 class BadFilter(AcpProxyError):
     """A filter that cannot be understood."""

@@ -37,6 +37,8 @@ class Recording:
     connection_id: str | None = None
     parent: str | None = None
     """The id of the recording of an outer acp-proxy."""
+    note: str | None = None
+    """A person's own words; no recorder writes any."""
 
 
 class FrameHead(NamedTuple):
@@ -53,6 +55,21 @@ class FrameHead(NamedTuple):
     tool_call: str | None
     terminal: str | None
     size: int
+
+
+class Payload(NamedTuple):
+    """What searching needs of a frame; a tuple, since there may be a million."""
+
+    seq: int
+    t_ns: int
+    stream: str
+    kind: str
+    method: str | None
+    session: str | None
+    turn: int | None
+    tool_call: str | None
+    raw: bytes | None
+    """None if it is too large to be held."""
 
 
 @define

@@ -1,21 +1,58 @@
 """Opens the recording that a user means, for every command that takes one."""
 
+import sys
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 
-from acp_proxy.cli.main import recordings
+from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.output import warn
+from acp_proxy.cli.progress import progress
 from acp_proxy.store.library import resolve
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.transcript import is_transcript
+
+STDIN = Path("standard input")
+"""What a recording is called that came that way."""
 
 
 def open_recording(word: str) -> RecordingReader:
-    """Opens a recording by path, name, start of its id, or as the latest; says what is odd of it.
+    """Opens a recording by path, name, start of its id, as the latest, or from standard input.
+
+    Says what is odd of it.
 
     Raises:
         NoSuchRecording: none goes by that word, or several do.
+        Refusal: standard input is a terminal.
         UnreadableRecording: it cannot be read.
     """
-    reader = RecordingReader(resolve(word, recordings(), Path.cwd()))
+    if word == "-":
+        reader = RecordingReader(STDIN, read_stdin())
+    else:
+        reader = _open(resolve(word, recordings(), Path.cwd()))
     if reader.warning is not None:
         warn(reader.warning)
     return reader
+
+
+def read_stdin() -> Iterable[bytes]:
+    """The lines of standard input.
+
+    Raises:
+        Refusal: it is a terminal, so nobody has sent anything.
+    """
+    if sys.stdin is None or sys.stdin.isatty():
+        raise Refusal("- is the text form of a recording on standard input: expected a pipe or a "
+                      "file there, got a terminal")  # fmt: skip
+    return progress(sys.stdin.buffer, label="reading")
+
+
+def _open(path: Path) -> RecordingReader:
+    if not is_transcript(path):
+        return RecordingReader(path)
+    with ExitStack() as files:
+        try:
+            lines = files.enter_context(path.open("rb"))
+        except OSError:
+            return RecordingReader(path)  # which says why
+        return RecordingReader(path, progress(lines, label="reading"))

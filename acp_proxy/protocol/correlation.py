@@ -29,6 +29,9 @@ from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Exchange, Turn
 
+FORCED = "forced by --dialect"
+"""The reason for a dialect that a person has chosen, whatever the frames say."""
+
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
 """Error codes that say a request was cancelled, and the dialect that a code is limited to."""
 
@@ -87,7 +90,7 @@ class Correlator:
         if dialect != "auto" and not self.state.forced:
             self.state.forced = True
             self.state.handshake.dialect = dialect
-            self.state.handshake.dialect_reason = "forced by --dialect"
+            self.state.handshake.dialect_reason = FORCED
         self._exchanges: dict[int, Exchange] = {}
         self._turns: dict[int, Turn] = {}
 

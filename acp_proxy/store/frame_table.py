@@ -13,7 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.filters.conditions import Condition
-from acp_proxy.recording import FrameHead
+from acp_proxy.recording import FrameHead, Payload
 from acp_proxy.store.conditions import Where, translate
 from acp_proxy.store.row_types import Mistyped, check_types
 from acp_proxy.store.schema import FRAME_COLUMNS, KIND_CODES, STREAM_CODES, frames_from
@@ -26,6 +26,8 @@ _HEAD = (
     "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.exchange, f.session, f.turn, f.tool_call,"
     " f.terminal, length(f.raw)"
 )
+_PAYLOAD = "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.session, f.turn, f.tool_call"
+_PIECE = 1 << 20
 _STREAMS = {code: stream.value for stream, code in STREAM_CODES.items()}
 _KINDS = {code: kind.value for kind, code in KIND_CODES.items()}
 
@@ -75,6 +77,28 @@ class FrameTable:
         where = translate(condition, self.labels)
         return self._heads(where) if where.exact else None
 
+    def payloads(self, condition: Condition, largest: int) -> Iterator[Payload] | None:
+        """Streams lines with little else, those of more than ``largest`` bytes without.
+
+        None if the condition asks for payloads itself.
+
+        Raises:
+            sqlite3.Error, Mistyped: the file is damaged.
+        """
+        where = translate(condition, self.labels)
+        return self._payloads(where, largest) if where.exact else None
+
+    def pieces(self, seq: int) -> Iterator[bytes]:
+        """Reads one line piece by piece.
+
+        Raises:
+            sqlite3.Error: the file is damaged, or has no such frame.
+        """
+        schema, _, table = self.rows.partition(".")
+        with self.connection.blobopen(table, "raw", seq, readonly=True, name=schema) as blob:
+            while piece := blob.read(_PIECE):
+                yield piece
+
     def count(self) -> int:
         """Counts the frames.
 
@@ -104,13 +128,33 @@ class FrameTable:
                 raise Mistyped(f"frame {row['seq']} is of no stream")
             yield row
 
-    def _heads(self, where: Where) -> Iterator[FrameHead]:
+    def _texts(self) -> dict[int | None, str | None]:
         texts = dict(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
-        texts[None] = None
+        return {**texts, None: None}
+
+    def _select(self, columns: str, where: Where) -> sqlite3.Cursor:
         joined = f"{self.rows} AS f {_EXCHANGE if where.needs_exchange else ''}"
-        cursor = self.connection.execute(
-            f"SELECT {_HEAD} FROM {joined} WHERE {where.sql} ORDER BY f.seq", where.parameters
+        return self.connection.execute(
+            f"SELECT {columns} FROM {joined} WHERE {where.sql} ORDER BY f.seq", where.parameters
         )
+
+    def _payloads(self, where: Where, largest: int) -> Iterator[Payload]:
+        texts = self._texts()
+        raw_column = f"CASE WHEN length(f.raw) <= {largest:d} THEN f.raw END"
+        cursor = self._select(f"{_PAYLOAD}, {raw_column}", where)
+        for seq, t_ns, stream, kind, method, session, turn, call, raw in cursor:
+            if type(t_ns) is not int or (type(raw) is not bytes and raw is not None):
+                raise Mistyped(f"frame {seq} has no time or no bytes")
+            try:
+                words = (_STREAMS[stream], _KINDS[kind], texts[method], texts[session])
+                # What a NamedTuple does itself, in half the time.
+                yield tuple.__new__(Payload, (seq, t_ns, *words, turn, texts[call], raw))
+            except (KeyError, TypeError):
+                raise Mistyped(f"frame {seq} has a code that stands for nothing") from None
+
+    def _heads(self, where: Where) -> Iterator[FrameHead]:
+        texts = self._texts()
+        cursor = self._select(_HEAD, where)
         for (
             seq,
             t_ns,

@@ -1,40 +1,33 @@
 """Turns a capture log into rows, in batches that neither lose nor double a frame.
 
 The indexer is a machine over log records: it splits lines, numbers frames and events by where they
-end in the log, reads their headers, correlates them, and collects rows. Each batch is one
-transaction that also stores the log offset and all that the machine remembers (`Memory`), so
-whoever comes next, the same process, another one after a crash, or a reader that may not write,
-goes on from exactly there with the same code.
+end in the log, reads their headers, and gives them to a `RowWriter`, which correlates them. Each
+batch is one transaction that also stores the log offset and all that the machine remembers
+(`Memory`), so whoever comes next, the same process, another one after a crash, or a reader that may
+not write, goes on from exactly there with the same code.
 
-What it refuses to know: when to run (`runtime.indexing`), and who may finish a dead recording
-(`store.reader`).
+What it refuses to know: when to run (`runtime.indexing`), who may finish a dead recording
+(`store.reader`), and how rows are written (`store.row_writer`).
 """
 
 import json
 import sqlite3
-from collections.abc import Sized
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from attrs import asdict, evolve
 
 from acp_proxy.capture import log as capture_log
-from acp_proxy.forms import converter
-from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.framing import Line, Segment
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Direction, Stream
-from acp_proxy.recording import Event, Exchange, Recording, Turn
+from acp_proxy.recording import Exchange, Recording
 from acp_proxy.store.log_events import EVENT_KINDS, event_data, number
 from acp_proxy.store.log_reader import LogReader, Record
 from acp_proxy.store.memory import load_memory
-from acp_proxy.store.schema import (
-    DELIVERED_CODES,
-    KIND_CODES,
-    NEWLINE_CODES,
-    STREAM_CODES,
-)
+from acp_proxy.store.row_writer import RowWriter
 
 LARGE = 2 << 20
 """Bytes from which on a line is never held whole: its header is outlined, its BLOB copied."""
@@ -47,18 +40,6 @@ _STREAMS = {
     capture_log.TO_CLIENT: Stream.TO_CLIENT,
     capture_log.STDERR: Stream.STDERR,
 }
-_KEPT = {"id", "name", "started_at"}
-"""Columns of `recording` that are written once; the rest follows the conversation."""
-
-_FRAME_COLUMNS = 15
-_EXCHANGE_COLUMNS = (
-    "id", "direction", "method", "rpc_id", "session",
-    "request_seq", "response_seq", "latency_ns", "outcome",
-)  # fmt: skip
-_TURN_COLUMNS = (
-    "id", "session", "prompt_seq", "end_seq", "stop_reason", "updates", "tool_calls", "duration_ns"
-)  # fmt: skip
-_RAW = 14  # the column of the BLOB
 
 
 class Indexer:
@@ -76,17 +57,7 @@ class Indexer:
         self.connection = connection
         self.log = log
         self.memory = load_memory(connection)
-        self._schema = schema
-        self._labels: dict[str, int] = dict(connection.execute("SELECT text, id FROM main.labels"))
-        self._correlator = Correlator(self.memory.correlation)
-        self._frames: list[tuple[Any, ...]] = []
-        self._large: list[tuple[tuple[Any, ...], tuple[Segment, ...], int]] = []
-        self._events: list[Event] = []
-        self._new_labels: list[tuple[int, str]] = []
-        self._written: Recording | None = self.memory.recording
-        self._marks: list[tuple[Stream, int, int]] = []
-        self._exchanges: dict[int, Exchange] = {}
-        self._turns: dict[int, Turn] = {}
+        self._rows = RowWriter(connection, self.memory, schema=schema)
         self._pending = False
         self._taken = self.memory.offset  # beyond the memory's while a batch is not committed
 
@@ -103,7 +74,7 @@ class Indexer:
 
     def open_requests(self, direction: Direction) -> list[Exchange]:
         """Returns the requests that wait for their answer, as far as the log is indexed."""
-        return self._correlator.open_requests(direction)
+        return self._rows.correlator.open_requests(direction)
 
     def step(self, limit: int = BATCH) -> int:
         """Indexes a batch; returns the bytes of log it committed, 0 at the end of the log.
@@ -212,7 +183,9 @@ class Indexer:
             newline = b"\r\n" if raw.endswith(b"\r\n") else b"\n"
             raw = raw[: -len(newline)]
         message = Message(Kind.STDERR) if stream is Stream.STDERR else read(raw)
-        self._frames.append(self._row(stream, line, message, newline, delivered, raw))
+        t_ns = line.t_ns - self.memory.origin_ns
+        lag_ns = line.t_ns - line.t_first_ns
+        self._rows.add_frame(stream, message, newline, t_ns, lag_ns, raw, delivered)
 
     def _add_large(self, stream: Stream, line: Line, delivered: str = "full") -> None:
         """Adds a line that is too large to hold, by its edges; its BLOB is copied at the commit."""
@@ -226,60 +199,17 @@ class Indexer:
             message = Message(Kind.STDERR)
         else:
             message = read_outline(head, tail[: len(tail) - len(newline)])
-        row = self._row(stream, line, message, newline, delivered, None)
-        self._large.append((row, line.segments, size))
-
-    def _row(
-        self,
-        stream: Stream,
-        line: Line,
-        message: Message,
-        newline: bytes,
-        delivered: str,
-        raw: bytes | None,
-    ) -> tuple[Any, ...]:
-        memory = self.memory
-        seq = memory.next_seq
-        memory.next_seq = seq + 1
-        t_ns = line.t_ns - memory.origin_ns
-        if stream is Stream.STDERR:
-            labels = Labels()
-        else:
-            labels = self._correlator.feed(seq, t_ns, Direction(stream), message)
-        label = self._label
-        return (
-            seq,
-            STREAM_CODES[stream] | NEWLINE_CODES[newline] << 2 | DELIVERED_CODES[delivered] << 4,
-            KIND_CODES[message.kind],
-            t_ns,
-            line.t_ns - line.t_first_ns,
-            label(labels.method),
-            message.rpc_id,
-            labels.exchange,
-            label(labels.session),
-            labels.turn,
-            label(labels.tool_call),
-            label(labels.terminal),
-            message.parse_error,
-            None,
-            raw,
-        )
-
-    def _label(self, text: str | None) -> int | None:
-        if text is None:
-            return None
-        found = self._labels.get(text)
-        if found is None:
-            found = self._labels[text] = len(self._labels) + 1
-            self._new_labels.append((found, text))
-        return found
+        t_ns = line.t_ns - self.memory.origin_ns
+        lag_ns = line.t_ns - line.t_first_ns
+        parts = self._parts(line.segments, size)
+        self._rows.add_large(stream, message, newline, t_ns, lag_ns, size, parts, delivered)
 
     def _begin(self, record: Record, data: dict[str, Any]) -> None:
         memory = self.memory
         memory.origin_ns = number(data, "origin", record.t_ns)
         memory.wall_ns = number(data, "wall", 0)
         dialect = str(data.get("dialect", "auto"))
-        self._correlator = Correlator(memory.correlation, dialect)
+        self._rows.speak(dialect)
         command = data.get("command", [])
         memory.recording = Recording(
             id=str(data.get("id", "")),
@@ -300,9 +230,8 @@ class Indexer:
             self.memory.recording = evolve(self.memory.recording, **known)
 
     def _add_event(self, kind: str, t_ns: int, data: dict[str, Any]) -> None:
-        seq = self.memory.next_seq
-        self.memory.next_seq = seq + 1
-        self._events.append(Event(seq, max(0, t_ns - self.memory.origin_ns), kind, data))
+        t_ns = max(0, t_ns - self.memory.origin_ns)
+        self._rows.add_event(kind, t_ns, json.dumps(data))
 
     def _mark_undelivered(self, stream: Stream, lost: int) -> None:
         """Marks the frames that the last ``lost`` bytes of a stream belong to."""
@@ -310,107 +239,35 @@ class Indexer:
         if framer.size:
             self.memory.undelivered[stream] = lost
             lost -= framer.size
-        if lost <= 0:
-            return
-        self._marks.append((stream, lost, self.memory.next_seq))
+        if lost > 0:
+            self._rows.mark_undelivered(stream, lost)
 
     def _commit(self) -> None:
         """Writes all that was collected in one transaction; keeps it all if that fails."""
-        for exchange in (drained := self._correlator.drain())[0]:
-            self._exchanges[exchange.id] = exchange
-        for turn in drained[1]:
-            self._turns[turn.id] = turn
-        committed, self.memory.offset = self.memory.offset, self._taken
+        memory = self.memory
+        if memory.recording is not None:
+            handshake = asdict(memory.correlation.handshake)
+            memory.recording = evolve(memory.recording, **handshake)
+        committed, memory.offset = memory.offset, self._taken
         try:
-            self._write()
-            self.connection.commit()
+            self._rows.commit()
         except sqlite3.Error:
-            self.memory.offset = committed
+            memory.offset = committed
             self._pending = True
-            self.connection.rollback()
             raise
-        self._written = self.memory.recording
-        for collected in (self._frames, self._large, self._events, self._new_labels, self._marks):
-            collected.clear()
-        self._exchanges.clear()
-        self._turns.clear()
         self._pending = False
 
-    def _write(self) -> None:
-        execute, many, schema = self.connection.execute, self.connection.executemany, self._schema
-        many(f"INSERT INTO {schema}.labels VALUES (?, ?)", self._new_labels)
-        insert = f"INSERT INTO {schema}.frame_rows VALUES ({','.join('?' * _FRAME_COLUMNS)})"
-        many(insert, self._frames)
-        for row, segments, size in self._large:
-            self._write_large(row, segments, size)
-        for mark in self._marks:
-            self._write_mark(*mark)
-        many(
-            f"INSERT INTO {schema}.events VALUES (?, ?, ?, ?)",
-            [(e.seq, e.t_ns, e.kind, json.dumps(e.data)) for e in self._events],
-        )
-        many(
-            f"INSERT OR REPLACE INTO {schema}.exchanges VALUES ({_marks(_EXCHANGE_COLUMNS)})",
-            [
-                tuple(getattr(e, name) for name in _EXCHANGE_COLUMNS)
-                for e in self._exchanges.values()
-            ],
-        )
-        many(
-            f"INSERT OR REPLACE INTO {schema}.turns VALUES ({_marks(_TURN_COLUMNS)})",
-            [tuple(getattr(t, name) for name in _TURN_COLUMNS) for t in self._turns.values()],
-        )
-        self._write_recording()
-        execute(
-            f"INSERT OR REPLACE INTO {schema}.indexing VALUES (1, ?, ?)",
-            (self.memory.offset, converter.dumps(self.memory)),
-        )
+    def _parts(self, segments: tuple[Segment, ...], size: int) -> Callable[[], Iterator[bytes]]:
+        """Reads what stands at ``segments`` piece by piece, up to ``size`` bytes in all."""
 
-    def _write_recording(self) -> None:
-        """Writes what the machine knows of the recording, and leaves what a person may edit."""
-        recording = self.memory.recording
-        if recording is None:
-            return
-        handshake = asdict(self.memory.correlation.handshake)
-        recording = self.memory.recording = evolve(recording, **handshake)
-        if recording == self._written:
-            return
-        row = asdict(recording)
-        columns, names = ", ".join(row), ", ".join(f":{name}" for name in row)
-        follow = ", ".join(f"{name} = excluded.{name}" for name in row if name not in _KEPT)
-        self.connection.execute(
-            f"INSERT INTO {self._schema}.recording ({columns}) VALUES ({names})"
-            f" ON CONFLICT (id) DO UPDATE SET {follow}",
-            row,
-        )
-
-    def _write_large(self, row: tuple[Any, ...], segments: tuple[Segment, ...], size: int) -> None:
-        marks = ",".join("zeroblob(?)" if n == _RAW else "?" for n in range(_FRAME_COLUMNS))
-        values = [size if n == _RAW else value for n, value in enumerate(row)]
-        self.connection.execute(f"INSERT INTO {self._schema}.frame_rows VALUES ({marks})", values)
-        with self.connection.blobopen("frame_rows", "raw", row[0], name=self._schema) as blob:
+        def parts() -> Iterator[bytes]:
+            left = size
             for offset, length in segments:
-                if part := self.log.read(offset, length)[: size - blob.tell()]:
-                    blob.write(part)
+                if part := self.log.read(offset, length)[:left]:
+                    left -= len(part)
+                    yield part
 
-    def _write_mark(self, stream: Stream, lost: int, before: int) -> None:
-        """Marks the frames that the last ``lost`` bytes of a stream before a number belong to."""
-        marks = []
-        latest = self.connection.execute(
-            f"SELECT seq, flags, length(raw) FROM {self._schema}.frame_rows"
-            " WHERE seq < ? AND flags & 3 = ? ORDER BY seq DESC",
-            (before, STREAM_CODES[stream]),
-        )
-        for seq, flags, size in latest:
-            size += (flags >> 2) & 3  # the code of a newline is its length
-            marks.append((DELIVERED_CODES["none" if lost >= size else "partial"] << 4, seq))
-            lost -= size
-            if lost <= 0:
-                break
-        latest.close()
-        self.connection.executemany(
-            f"UPDATE {self._schema}.frame_rows SET flags = flags & ~48 | ? WHERE seq = ?", marks
-        )
+        return parts
 
     def _read_part(self, line: Line, start: int, size: int) -> bytes:
         """Reads part of a line from the log, without reading the rest."""
@@ -431,7 +288,3 @@ class Indexer:
             microseconds=(self.memory.wall_ns + t_ns - self.memory.origin_ns) // 1000
         )
         return moment.isoformat(timespec="microseconds")
-
-
-def _marks(columns: Sized) -> str:
-    return ",".join("?" * len(columns))

@@ -1,8 +1,12 @@
-"""Finds recordings, by path, name, start of id or as the latest; and prunes old ones."""
+"""Finds recordings, by path, name, start of id or as the latest; and prunes old ones.
+
+A recording is a database, or a log that will be one, or its text form.
+"""
 
 import contextlib
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from attrs import frozen
@@ -10,7 +14,12 @@ from attrs import frozen
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.recording import Recording
+from acp_proxy.store.annotations import quick_look
 from acp_proxy.store.reader import RecordingReader, is_finished_or_dead
+from acp_proxy.store.transcript import header_of, is_transcript
+
+TEXT_SUFFIX = ".jsonl"
+"""Of the text form; a file that is named so and does not begin so is something else."""
 
 _SIDE_FILES = ("", LOG_SUFFIX, "-wal", "-shm", "-journal")
 
@@ -39,12 +48,16 @@ class Entry:
 
 
 def paths(directory: Path) -> list[Path]:
-    """Returns the databases of a directory, those included that are only a log so far."""
+    """Returns the recordings of a directory: databases, mere logs by their database, and texts."""
     found = set()
     with contextlib.suppress(OSError):
         for entry in os.scandir(directory):
             name = entry.name.removesuffix(LOG_SUFFIX)
-            if name.endswith(".db") and entry.is_file():
+            if (name.endswith(".db") and entry.is_file()) or (
+                entry.name.endswith(TEXT_SUFFIX)
+                and entry.is_file()
+                and is_transcript(directory / entry.name)
+            ):
                 found.add(directory / name)
     return sorted(found)
 
@@ -72,6 +85,13 @@ def entries(directory: Path) -> list[Entry]:
     return sorted(map(read_entry, paths(directory)), key=lambda e: e.started_at, reverse=True)
 
 
+def started_at(path: Path) -> str:
+    """Returns when a recording began, for sorting; what cannot be read sorts last."""
+    with contextlib.suppress(UnreadableRecording):
+        return _recording_of(path).started_at
+    return ""
+
+
 def resolve(word: str, directory: Path, here: Path) -> Path:
     """Finds the recording that a user means.
 
@@ -85,53 +105,127 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
     """
     if word == "latest":
         return _latest(directory, here)
-    for path in (Path(word), Path(f"{word}.db"), directory / word, directory / f"{word}.db"):
-        if (database := _database_of(path)) is not None:
-            return database
-    if word.endswith((".db", ".jsonl")) or "/" in word:
+    for place in (Path(word), directory / word):
+        for suffix in ("", ".db", TEXT_SUFFIX):
+            if (found := _recording_at(Path(f"{place}{suffix}"))) is not None:
+                return found
+    if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
         raise NoSuchRecording(f"no recording at {word}; `acp-proxy inspect list` shows them")
-    matches = [
-        entry
-        for entry in entries(directory)
-        if entry.recording and (entry.recording.name == word or entry.recording.id.startswith(word))
-    ]
+    matches = _without_texts_of_databases(
+        (path, recording)
+        for path, recording in _recordings(directory)
+        if recording.name == word or recording.id.startswith(word)
+    )
     if len(matches) == 1:
-        return matches[0].path
+        return matches[0][0]
     if not matches:
         raise NoSuchRecording(
             f"no recording named {word!r} in {directory}: expected a path, a name, the start of an "
             "id, or latest; `acp-proxy inspect list` shows them"
         )
-    names = ", ".join(f"{e.recording.id} ({e.path.name})" for e in matches[:5] if e.recording)
+    names = ", ".join(f"{recording.id} ({path.name})" for path, recording in matches[:5])
     raise NoSuchRecording(f"{word!r} fits {len(matches)} recordings: {names}; give more of the id")
 
 
 def _latest(directory: Path, here: Path) -> Path:
-    readable = [entry for entry in entries(directory) if entry.recording]
+    readable = _recordings(directory)
     if not readable:
         raise NoSuchRecording(
             f"no recording in {directory}; put `acp-proxy record --` before an agent's command"
         )
-    own = [e for e in readable if e.recording and e.recording.cwd == str(here)]
-    return (own or readable)[0].path
+    own = [known for known in readable if known[1].cwd == str(here)]
+    return (own or readable)[0][0]
 
 
-def _database_of(path: Path) -> Path | None:
-    """Returns the database's path if ``path`` is a recording's file, its log included."""
+def _recordings(directory: Path) -> list[tuple[Path, Recording]]:
+    """What can be read of a directory, newest first; of a text only the header is read."""
+    found = []
+    for path in paths(directory):
+        with contextlib.suppress(UnreadableRecording):
+            found.append((path, _recording_of(path)))
+    return sorted(found, key=lambda known: known[1].started_at, reverse=True)
+
+
+def _recording_of(path: Path) -> Recording:
+    if is_transcript(path):
+        return header_of(path)
+    with RecordingReader(path) as reader:
+        return reader.recording
+
+
+def _without_texts_of_databases(
+    found: Iterable[tuple[Path, Recording]],
+) -> list[tuple[Path, Recording]]:
+    """Leaves out the texts of recordings whose database is there as well."""
+    every = list(found)
+    databases = {recording.id for path, recording in every if path.suffix != TEXT_SUFFIX}
+    return [
+        (path, recording)
+        for path, recording in every
+        if path.suffix != TEXT_SUFFIX or recording.id not in databases
+    ]
+
+
+def _recording_at(path: Path) -> Path | None:
+    """Returns a recording's path if ``path`` is its file; that of its log leads to its database."""
     if path.name.endswith(LOG_SUFFIX) and path.is_file():
         return path.with_name(path.name.removesuffix(LOG_SUFFIX))
-    if path.is_file() or Path(f"{path}{LOG_SUFFIX}").is_file():
-        return path
-    return None
+    has_log = path.suffix != TEXT_SUFFIX and Path(f"{path}{LOG_SUFFIX}").is_file()
+    return path if has_log or path.is_file() else None
 
 
 def disk_size(path: Path) -> int:
     """Bytes that a recording takes, its log and side files included."""
-    return sum(_size(Path(f"{path}{suffix}")) for suffix in _SIDE_FILES)
+    return sum(map(_size, _files(path)))
+
+
+@frozen
+class Old:
+    """A recording that may be deleted."""
+
+    path: Path
+    size: int
+    """Bytes on disk."""
+    last_written: float
+    """Seconds since 1970."""
+
+
+def prunable(
+    directory: Path,
+    *,
+    older_than: float | None = None,
+    larger_than: float | None = None,
+    spare: Path | None = None,
+    with_noted: bool = False,
+) -> list[Old]:
+    """Returns the recordings that are too old, or too much, oldest first.
+
+    Running ones, and files that cannot be read, are never among them.
+
+    Args:
+        directory: the recordings directory.
+        older_than: seconds; what was last written longer ago.
+        larger_than: bytes; the oldest, until the rest takes no more.
+        spare: the recording that is being made.
+        with_noted: whether those that have a note may be deleted as well.
+    """
+    known = [Old(path, disk_size(path), _last_written(path)) for path in paths(directory)]
+    total = sum(old.size for old in known)
+    limit = None if older_than is None else time.time() - older_than
+    found = []
+    for old in sorted(known, key=lambda old: (old.last_written, old.path)):
+        is_old = limit is not None and old.last_written < limit
+        is_too_much = larger_than is not None and total > larger_than
+        if not (is_old or is_too_much) or old.path == spare:
+            continue
+        if _is_over(old.path) and (with_noted or not _has_note(old.path)):
+            found.append(old)
+            total -= old.size
+    return found
 
 
 def prune(directory: Path, what: str, amount: float, *, spare: Path) -> list[Path]:
-    """Deletes old recordings and returns them; running ones are never touched.
+    """Deletes old recordings and returns them; running and noted ones are never touched.
 
     Args:
         directory: the recordings directory.
@@ -140,35 +234,44 @@ def prune(directory: Path, what: str, amount: float, *, spare: Path) -> list[Pat
         amount: see ``what``.
         spare: the recording that is being made.
     """
-    aged = sorted((_last_written(path), path) for path in paths(directory) if path != spare)
-    if what == "age":
-        limit = time.time() - amount
-        return [path for written, path in aged if written < limit and _delete(path)]
-    total = sum(disk_size(path) for _, path in aged) + disk_size(spare)
-    deleted = []
-    for _, path in aged:
-        size = disk_size(path)
-        if total > amount and _delete(path):
-            total -= size
-            deleted.append(path)
-    return deleted
+    age, size = (amount, None) if what == "age" else (None, amount)
+    found = prunable(directory, older_than=age, larger_than=size, spare=spare)
+    return [old.path for old in found if delete(old.path)]
 
 
-def _delete(path: Path) -> bool:
-    """Deletes a recording, unless it is running; what cannot be read is not ours to delete."""
-    if not is_finished_or_dead(path):
+def delete(path: Path) -> bool:
+    """Deletes a recording, unless it is running; what cannot be read is not ours to delete.
+
+    Returns:
+        Whether it is gone.
+    """
+    if not _is_over(path):
         return False
-    for suffix in _SIDE_FILES:
+    for file in _files(path):
         with contextlib.suppress(OSError):
-            Path(f"{path}{suffix}").unlink()
-    return True
+            file.unlink()
+    return _recording_at(path) is None
+
+
+def _is_over(path: Path) -> bool:
+    return is_transcript(path) or is_finished_or_dead(path)
+
+
+def _has_note(path: Path) -> bool:
+    known = quick_look(path)
+    return known is not None and bool(known[1])
+
+
+def _files(path: Path) -> list[Path]:
+    """The files that make up a recording, whether or not they exist; a text is alone."""
+    return [Path(f"{path}{s}") for s in (("",) if path.suffix == TEXT_SUFFIX else _SIDE_FILES)]
 
 
 def _last_written(path: Path) -> float:
     times = []
-    for suffix in _SIDE_FILES:
+    for file in _files(path):
         with contextlib.suppress(OSError):
-            times.append(Path(f"{path}{suffix}").stat().st_mtime)
+            times.append(file.stat().st_mtime)
     return max(times, default=0.0)
 
 

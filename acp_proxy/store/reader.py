@@ -3,8 +3,8 @@
 A reader never waits for the indexer and never needs to write. Where a log is left, it asks the
 log's lock whether the recorder lives. If not, and if it may write, it finishes the recording;
 otherwise it frames what is beyond the stored offset itself, with the indexer's own code, into
-temporary tables. Either way `frames`, `exchanges`, `turns`, `events` and `recording` name all there
-is.
+temporary tables. The text form becomes rows of a temporary database. In any case `frames`,
+`exchanges`, `turns`, `events` and `recording` name all there is.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ import json
 import operator
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,16 +26,20 @@ from acp_proxy.capture.log import HEADER_SIZE, START
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.forms import converter
-from acp_proxy.recording import FrameHead, Recording
+from acp_proxy.recording import FrameHead, Payload, Recording
 from acp_proxy.store import database
 from acp_proxy.store.frame_table import FrameTable
+from acp_proxy.store.importer import new_rows
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
 from acp_proxy.store.row_types import Mistyped, check_types
 from acp_proxy.store.schema import VIEWS, frames_select
+from acp_proxy.store.transcript import is_transcript, read_transcript
 
 _TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "indexing")
 _TRIES = 20
+LARGEST = 4 << 20
+"""Bytes of a line from which on a search does not hold it."""
 
 _BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading files raises that somebody, or a bad disk, has written."""
@@ -45,18 +49,23 @@ class RecordingReader:
     """One recording, open for reading; a context manager.
 
     Attributes:
-        path: the database's path, whether or not it exists yet.
+        path: the database's path, whether or not it exists yet; or that of the text form.
         live: whether its recorder is still running.
         warning: something that the user should know about the file, or None.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Opens the recording whose database is at ``path``.
+    def __init__(self, path: Path, source: Iterable[bytes] | None = None) -> None:
+        """Opens the recording whose database or text form is at ``path``.
+
+        Args:
+            path: its place, or what to call it in complaints.
+            source: the lines of its text form, to be read in place of a file.
 
         Raises:
             UnreadableRecording: see `errors`.
         """
         self.path = path
+        self._source = source
         self.live = False
         self.warning: str | None = None
         self._log: LogReader | None = None
@@ -144,6 +153,31 @@ class RecordingReader:
                     heads = map(_head, frames)
                 yield from heads
 
+    def payloads(self, chosen: Filter = EVERYTHING) -> Iterator[Payload]:
+        """Streams the lines that a filter means with little else; those beyond `LARGEST` without.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        with self._damage_told():
+            for table in self._tables:
+                payloads = table.payloads(chosen.condition, LARGEST)
+                if payloads is None:
+                    frames = filter(chosen.matches, table.frames(0, chosen.condition))
+                    payloads = map(_payload, frames)
+                yield from payloads
+
+    def pieces(self, seq: int) -> Iterator[bytes]:
+        """Reads the line of a frame piece by piece, however large it is.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or has no such frame.
+        """
+        with self._damage_told():
+            held = f"SELECT 1 FROM {self._tables[-1].rows} WHERE seq = ?"
+            last = self.connection.execute(held, (seq,)).fetchone()
+            yield from self._tables[-1 if last else 0].pieces(seq)
+
     def count(self) -> int:
         """How many frames there are, the tail included.
 
@@ -210,6 +244,9 @@ class RecordingReader:
     def _open_once(self) -> None:
         log_path = Path(f"{self.path}{LOG_SUFFIX}")
         self._log, self._tail, self.live = None, None, False
+        if self._source is not None or is_transcript(self.path):
+            self._open_text()
+            return
         try:
             fd = _open_log(log_path)
         except FileNotFoundError:
@@ -261,6 +298,17 @@ class RecordingReader:
         self._make_views(tail=False)
         if self.recording.state in ("recording", "unindexed"):
             self.warning = f"{self.path}{LOG_SUFFIX} is missing: what was not indexed yet is lost"
+
+    def _open_text(self) -> None:
+        try:
+            source = self._source or self._files.enter_context(self.path.open("rb"))
+            self._own(new_rows())
+            read_transcript(source, self.path, self.connection)
+        except sqlite3.Error as e:  # of a file that is ours alone
+            raise UnreadableRecording(self.path, f"its rows cannot be kept ({e})") from None
+        self._make_views(tail=False)
+        if self.recording.state in ("recording", "unindexed"):
+            self.warning = f"{self.path} was exported before the recording had ended"
 
     def _own(self, connection: sqlite3.Connection) -> None:
         self.connection = self._files.enter_context(contextlib.closing(connection))
@@ -343,7 +391,8 @@ class RecordingReader:
             views["frame_rows"] = rows[1:-1]
             views["frames"] = frames_select(rows, labels)
             views["events"] = "SELECT * FROM main.events UNION ALL SELECT * FROM tail.events"
-            for table in ("exchanges", "turns", "recording"):
+            views["recording"] = self._merged_recording()
+            for table in ("exchanges", "turns"):
                 views[table] = (
                     f"SELECT * FROM tail.{table} UNION ALL SELECT * FROM main.{table}"
                     f" WHERE id NOT IN (SELECT id FROM tail.{table})"
@@ -356,9 +405,26 @@ class RecordingReader:
             self.connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
         self.connection.commit()
 
+    def _merged_recording(self) -> str:
+        """What the tail knows of the recording; what a person may edit stands in the rows."""
+        columns = self.connection.execute("SELECT name FROM pragma_table_info('recording', 'main')")
+        edited = {name: f"coalesce(m.{name}, t.{name}) AS {name}" for name in ("name", "note")}
+        quoted = [
+            edited.get(name) or f't."{name.replace(chr(34), 2 * chr(34))}"' for (name,) in columns
+        ]
+        return (
+            f"SELECT {', '.join(quoted)} FROM tail.recording AS t"
+            " LEFT JOIN main.recording AS m ON m.id = t.id UNION ALL SELECT * FROM main.recording"
+            " WHERE id NOT IN (SELECT id FROM tail.recording)"
+        )
+
 
 def _head(row: dict[str, Any]) -> FrameHead:
     return FrameHead._make(row[name] for name in FrameHead._fields)
+
+
+def _payload(row: dict[str, Any]) -> Payload:
+    return Payload._make(row[name] for name in Payload._fields)
 
 
 def finish(path: Path, log: LogReader) -> None:

@@ -13,7 +13,7 @@ from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Stream
 
 APPLICATION_ID = 0x61637031  # "acp1", at a fixed place in the file's header
-VERSION = 1
+VERSION = 2
 """``PRAGMA user_version``; equals the number of migrations (a test says so)."""
 
 STREAM_CODES = {Stream.TO_AGENT: 1, Stream.TO_CLIENT: 2, Stream.STDERR: 3}
@@ -29,6 +29,7 @@ KIND_CODES = {
 }
 NEWLINE_CODES = {b"": 0, b"\n": 1, b"\r\n": 2}
 DELIVERED_CODES = {"full": 0, "partial": 1, "none": 2}
+MASKED = 1 << 6
 # Bits of `flags`: stream 0-1, newline 2-3, delivered 4-5, masked 6.
 
 migrations = Migrations("acp_proxy")
@@ -103,6 +104,12 @@ def create_tables(db: Database) -> None:
     for name, select in VIEWS.items():
         db.create_view(name, select)
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+@migrations(name="0002_note")
+def add_note(db: Database) -> None:
+    """A person's own words for a recording."""
+    db.execute("ALTER TABLE recording ADD COLUMN note TEXT")
 
 
 def _case(column: str, codes: dict[str, int]) -> str:

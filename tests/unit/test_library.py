@@ -11,6 +11,7 @@ import pytest
 from acp_proxy.errors import NoSuchRecording
 from acp_proxy.store.library import disk_size, entries, paths, prune, read_entry, resolve
 from tests.scribe import Scribe, handshake, record_story, tell_story
+from tests.texts import text_of
 
 HERE = Path("/srv/project")
 """Where every recording of a scribe was made, unless it says otherwise."""
@@ -268,3 +269,69 @@ def test_what_cannot_be_read_is_not_ours_to_delete(tmp_path: Path) -> None:
     assert prune(tmp_path, "age", DAY, spare=tmp_path / "new.db") == []
     assert prune(tmp_path, "size", 0, spare=tmp_path / "new.db") == []
     assert names(tmp_path) == before
+
+
+# The text form
+
+
+def write_text(path: Path, name: str, **start: str) -> Path:
+    """Makes a recording's text form, and only that."""
+    database = record_story(path.with_suffix(".db"), name=name, **start)
+    path.write_bytes(text_of(database))
+    database.unlink()
+    return path
+
+
+def test_texts_are_recordings(tmp_path: Path) -> None:
+    """A file named and begun like the text form counts; one that is only named so does not."""
+    text = write_text(tmp_path / "a.jsonl", "story")
+    record_story(tmp_path / "b.db")
+    (tmp_path / "c.jsonl").write_text('{"some": "thing"}\n')
+    (tmp_path / "d.jsonl").mkdir()
+    assert paths(tmp_path) == [text, tmp_path / "b.db"]
+    entry = read_entry(text)
+    assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
+    assert entry.size == text.stat().st_size
+
+
+def test_a_text_with_a_mistake_is_an_entry_with_a_problem(tmp_path: Path) -> None:
+    """A list goes on, and says which line is wrong."""
+    text = write_text(tmp_path / "a.jsonl", "story")
+    text.write_bytes(text.read_bytes() + b"{}\n")
+    entry = read_entry(text)
+    assert entry.recording is None
+    assert "line 25: expected one of stream" in str(entry.problem)
+
+
+def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
+    """By path, with and without its ending, by name and by id; a database of that name is first."""
+    home = tmp_path / "home"
+    home.mkdir()
+    text = write_text(home / "a.jsonl", "story", id="abc000000000")
+    record_story(home / "b.db", id="def000000000")
+    for word in ("a", "a.jsonl", str(text), str(home / "a"), "story", "abc", "latest"):
+        assert resolve(word, home, HERE) == text, word
+    record_story(home / "a.db", id="fff000000000")
+    assert resolve("a", home, HERE) == home / "a.db"
+    assert resolve("a.jsonl", home, HERE) == text
+
+
+def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
+    """One recording in two forms is one recording, and the database is quicker."""
+    path = record_story(tmp_path / "x.db", name="story")
+    (tmp_path / "exported.jsonl").write_bytes(text_of(path))
+    for word in ("story", "c0ffee"):
+        assert resolve(word, tmp_path, HERE) == path
+
+
+def test_old_texts_are_pruned(tmp_path: Path) -> None:
+    """A text is deleted alone, and what only has its ending is not ours to delete."""
+    text = write_text(tmp_path / "a.jsonl", "story")
+    foreign = tmp_path / "b.jsonl"
+    foreign.write_text("{}\n")
+    beside = tmp_path / "a.jsonl.log"
+    beside.touch()
+    for path in (text, foreign):
+        age(path, 2 * DAY)
+    assert prune(tmp_path, "age", DAY, spare=tmp_path / "new.db") == [text]
+    assert names(tmp_path) == ["a.jsonl.log", "b.jsonl"]

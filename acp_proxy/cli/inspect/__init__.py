@@ -8,6 +8,13 @@ _COMMANDS = {
     "list": "list_:list_",
     "show": "show:show",
     "log": "log:log",
+    "stats": "stats:stats",
+    "export": "export:export",
+    "import": "import_:import_",
+    "search": "search:search",
+    "note": "annotate:note",
+    "rename": "annotate:rename",
+    "prune": "prune:prune",
 }
 
 
@@ -22,7 +29,7 @@ def inspect(ctx: click.Context) -> None:
     """Look at recordings.
 
     REC is a recording's path, its name, the start of its id, or `latest`: the newest one, of the
-    current directory where there is one.
+    current directory where there is one. `-` is the text form on standard input.
     """
     if ctx.invoked_subcommand is None:
         from acp_proxy.cli.overview import overview

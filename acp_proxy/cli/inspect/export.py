@@ -1,0 +1,118 @@
+"""``acp-proxy inspect export``: a recording in another form."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from acp_proxy.cli.new_file import new_file
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.progress import progress
+from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
+from acp_proxy.inspection.preview import visible
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.transcript import write_transcript
+
+_FORMATS = ("jsonl", "raw")
+_STREAMS = {
+    "to-agent": "dir:to-agent",
+    "to-client": "dir:to-client",
+    "stderr": "kind:stderr",
+}
+"""What each stream is in the filter grammar."""
+
+
+@click.command(
+    short_help="Write a recording as text, or as the bytes that passed.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect export latest -o hello.jsonl
+          the whole recording as text, for a pull request; `inspect import`
+          makes a database of it again
+    \b
+      acp-proxy inspect export latest | grep session/prompt
+          to standard output, a line per frame
+    \b
+      acp-proxy inspect export latest 'turn:1 not kind:stderr' -o turn.jsonl
+          a part of it; what stays keeps its numbers and its times
+    \b
+      acp-proxy inspect export latest --format raw --dir to-agent | my-agent
+          what the client said, byte for byte, said again to another agent
+    \b
+      ssh host acp-proxy inspect export latest | acp-proxy inspect show -
+          a recording that is elsewhere
+    """,
+)
+@click.argument("rec")
+@click.argument("filter_words", metavar="[FILTER]...", nargs=-1)
+@click.option(
+    "--format",
+    type=click.Choice(_FORMATS),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: the lossless text form. raw: the bytes of the lines and their newlines.",
+)
+@click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Where to write, in place of standard output. The file must not exist.",
+)
+@click.option("--force", is_flag=True, help="Replace the file that --output names.")
+def export(
+    rec: str,
+    filter_words: tuple[str, ...],
+    format: str,  # noqa: A002  the options' names
+    dir: str | None,  # noqa: A002
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write a recording in another form.
+
+    jsonl, the default, is the text form: one line of JSON for each frame and event, with the time
+    since the line before. It holds all that the recording holds, can be read and compared in a
+    review, and is itself a recording: every command takes it, by its path or as `-` on standard
+    input.
+
+    raw is what passed: the bytes of the lines and what ended them, without times. Say which stream
+    with --dir, or the streams follow each other as they came.
+
+    FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
+    its owner alone, and appears when it is whole.
+
+    A recording holds everything that was said, secrets included: look before you share one.
+    """
+    chosen = _chosen(filter_words, dir)
+    with open_recording(rec) as reader:
+        if format == "raw":
+            parts = _raw(reader, chosen)
+        else:
+            parts = _text(reader, chosen, " ".join([*filter_words, _STREAMS.get(dir or "", "")]))
+        parts = progress(parts, label="writing")
+        if output is None or str(output) == "-":
+            sys.stdout.flush()
+            sys.stdout.buffer.writelines(parts)
+        else:
+            with new_file(output, force=force) as file:
+                file.writelines(parts)
+
+
+def _chosen(words: tuple[str, ...], stream: str | None) -> Filter:
+    parts = [parse(" ".join(words))] if words else []
+    if stream is not None:
+        parts.append(parse(_STREAMS[stream]))
+    return all_of(parts) if parts else EVERYTHING
+
+
+def _raw(reader: RecordingReader, chosen: Filter) -> Iterator[bytes]:
+    for row in reader.frames(chosen):
+        yield row["raw"] + row["newline"].encode()
+
+
+def _text(reader: RecordingReader, chosen: Filter, words: str) -> Iterator[bytes]:
+    if chosen is not EVERYTHING:
+        yield f"# Not the whole recording, only: {visible(words.strip())}\n".encode()
+    yield from write_transcript(reader, chosen)

@@ -1,0 +1,171 @@
+"""A person's own words in a recording: its note and its name, the only things that are ever edited.
+
+A recording that runs can be annotated: the recorder never writes either column again, and a lock is
+held for one statement. A recording keeps the time at which it was last written, by which it is
+pruned.
+"""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.errors import CannotAnnotate, UnreadableRecording
+from acp_proxy.store import database
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.transcript import header_of, is_transcript
+from acp_proxy.transcript.header import write_header
+from acp_proxy.transcript.reader import is_remark
+
+_PATIENCE_S = 2.0
+_MARK = b"\xef\xbb\xbf"
+
+
+def quick_look(path: Path) -> tuple[str, str | None] | None:
+    """Returns a recording's id and note without reading anything else; None if that is not quick.
+
+    What is only in the log is not looked at, so a recording without rows has neither.
+    """
+    try:
+        if is_transcript(path):
+            recording = header_of(path)
+            return recording.id, recording.note
+        with contextlib.closing(database.open_readonly(path)) as connection:
+            cursor = connection.execute("SELECT * FROM recording LIMIT 1")
+            names = [column[0] for column in cursor.description]
+            row = dict(zip(names, cursor.fetchone() or (), strict=False))
+    except (sqlite3.Error, UnreadableRecording, UnicodeDecodeError):
+        return None
+    known, note = row.get("id"), row.get("note")
+    return (known, note if isinstance(note, str) else None) if isinstance(known, str) else None
+
+
+def set_note(path: Path, note: str | None) -> None:
+    """Writes a recording's note, or takes it away; an older recording gets the column for it.
+
+    Raises:
+        CannotAnnotate: it cannot be written, or not now.
+        UnreadableRecording: it is none.
+    """
+    _edit(path, "note", note)
+
+
+def rename(path: Path, name: str, *, moves: bool) -> Path:
+    """Gives a recording a name, and its file too.
+
+    Args:
+        path: of the recording, which has ended if its file is to be renamed.
+        name: a name that a file can have.
+        moves: whether to rename the file.
+
+    Returns:
+        Where the recording is now.
+
+    Raises:
+        CannotAnnotate: it cannot be written, or not now; or a recording with that name is there.
+        UnreadableRecording: it is none.
+    """
+    target = path.with_name(f"{name}{path.suffix}") if moves else path
+    if target != path:
+        _make_sure_is_free(target)
+    _edit(path, "name", name)
+    if target == path:
+        return path
+    if any(Path(f"{path}{suffix}").exists() for suffix in (LOG_SUFFIX, "-wal", "-journal")):
+        raise CannotAnnotate(path, "another program has it open, so only its name was changed")
+    try:
+        os.link(path, target)  # unlike a rename it never replaces anything
+    except OSError as e:
+        raise CannotAnnotate(path, f"only its name was changed: {_reason(e)}") from None
+    path.unlink()
+    return target
+
+
+def _make_sure_is_free(target: Path) -> None:
+    for suffix in (".db", f".db{LOG_SUFFIX}", ".jsonl"):
+        taken = target.with_suffix("").with_name(f"{target.stem}{suffix}")
+        if os.path.lexists(taken):
+            raise CannotAnnotate(target, "a recording with that name exists")
+
+
+def _edit(path: Path, column: str, value: str | None) -> None:
+    with _times_kept(path), _told(path):
+        if is_transcript(path):
+            _edit_header(path, column, value)
+        else:
+            _edit_row(path, column, value)
+
+
+def _edit_row(path: Path, column: str, value: str | None) -> None:
+    with RecordingReader(path) as reader:  # which finishes what a dead recorder left
+        known = reader.recording.id
+    if not path.exists() or not path.stat().st_size:
+        raise CannotAnnotate(path, "its recorder has only just begun; try again")
+    uri = f"{path.absolute().as_uri()}?mode=rw"
+    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=_PATIENCE_S)) as connection:
+        connection.execute("PRAGMA trusted_schema=OFF")
+        if column == "note":
+            database.migrate(connection)
+        with connection:
+            update = f"UPDATE recording SET {column} = ? WHERE id = ?"
+            if not connection.execute(update, (value, known)).rowcount:
+                raise CannotAnnotate(path, "its recorder has only just begun; try again")
+
+
+def _edit_header(path: Path, column: str, value: str | None) -> None:
+    """Writes the text anew with another header, and puts it in the place of the old one at once."""
+    changes: dict[str, Any] = {column: value}
+    header = write_header(evolve(header_of(path), **changes))
+    fd, made = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+    try:
+        with open(fd, "wb") as target, path.open("rb") as source:  # noqa: PTH123  a descriptor
+            line = source.readline()
+            if line.startswith(_MARK):
+                target.write(_MARK)
+                line = line.removeprefix(_MARK)
+            while is_remark(line):
+                target.write(line)
+                line = source.readline()
+            target.write(header)
+            shutil.copyfileobj(source, target)
+        shutil.copymode(path, made)
+        Path(made).replace(path)
+    except BaseException:
+        Path(made).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.contextmanager
+def _times_kept(path: Path) -> Iterator[None]:
+    """Keeps the time of the last change of a file that nobody is writing to."""
+    before = path.stat() if path.exists() else None
+    yield
+    if before is not None and not Path(f"{path}{LOG_SUFFIX}").exists():
+        with contextlib.suppress(OSError):
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Says in one line why a recording could not be edited."""
+    try:
+        yield
+    except OSError as e:
+        raise CannotAnnotate(path, _reason(e)) from None
+    except sqlite3.OperationalError as e:
+        if "locked" in str(e) or "busy" in str(e):
+            raise CannotAnnotate(path, "another program has locked it; try again") from None
+        raise CannotAnnotate(path, str(e)) from None
+    except (sqlite3.Error, UnicodeError) as e:
+        raise database.unreadable(path, e) from None
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

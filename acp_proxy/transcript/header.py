@@ -1,0 +1,133 @@
+"""The first line of the text form: its format, and what the recording's one row holds."""
+
+import json
+from datetime import datetime
+from typing import Any, get_args
+
+import msgspec
+from attrs import NOTHING, asdict, fields
+from msgspec import Struct
+
+from acp_proxy.recording import Recording
+from acp_proxy.transcript.spelling import make_visible
+from acp_proxy.transcript.values import LIMIT, SAFE, BadLine, reason, short
+
+FORMAT = 1
+"""A newer one is refused."""
+
+_encode = msgspec.json.encode
+_COLUMNS = {field.name: field for field in fields(Recording)}
+_REQUIRED = [name for name, field in _COLUMNS.items() if field.default is NOTHING]
+_KINDS = {name: get_args(field.type) or (field.type,) for name, field in _COLUMNS.items()}
+
+
+class NewerFormat(Exception):
+    """A header that a newer version wrote.
+
+    Attributes:
+        version: the format that it says.
+    """
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"format {version}")
+        self.version = version
+
+
+class _Version(Struct):
+    acp_proxy: int
+
+
+class _Header(Struct, forbid_unknown_fields=True):
+    acp_proxy: int
+    recording: dict[str, Any]
+
+
+_decode_version = msgspec.json.Decoder(_Version).decode
+_decode_header = msgspec.json.Decoder(_Header).decode
+
+
+def write_header(recording: Recording) -> bytes:
+    """Writes the header, its newline included."""
+    row = {name: value for name, value in asdict(recording).items() if value is not None}
+    row["command"] = _argv(recording.command)
+    if recording.seed is not None and abs(recording.seed) >= SAFE:
+        row["seed"] = str(recording.seed)
+    return make_visible(_encode({"acp_proxy": FORMAT, "recording": row}) + b"\n")
+
+
+def read_header(line: bytes) -> Recording:
+    """Reads the header.
+
+    Raises:
+        BadLine: it is none.
+        NewerFormat: it is one, of a format that this version does not know.
+    """
+    try:
+        version = _decode_version(line).acp_proxy
+        if version > FORMAT:
+            raise NewerFormat(version)
+        header = _decode_header(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as e:
+        raise BadLine(f"expected a header, got {short(line)}: {reason(e)}") from None
+    if version < 1:
+        raise BadLine(f"expected format {FORMAT}, got {version}")
+    return _recording(header.recording)
+
+
+def _argv(command: str) -> str | list[str]:
+    """The agent's command as a list, if that gives the very text again."""
+    try:
+        argv = json.loads(command)
+        _encode(argv)
+    except (ValueError, RecursionError):
+        return command
+    words = isinstance(argv, list) and all(isinstance(word, str) for word in argv)
+    return argv if words and json.dumps(argv, ensure_ascii=False) == command else command
+
+
+def _recording(row: dict[str, Any]) -> Recording:
+    if unknown := [name for name in row if name not in _COLUMNS]:
+        raise BadLine(f"expected members of a recording, got {unknown[0]}")
+    if missing := [name for name in _REQUIRED if name not in row]:
+        raise BadLine(f"expected a recording with {', '.join(missing)}")
+    if isinstance(row.get("command"), list):
+        row["command"] = json.dumps(row["command"], ensure_ascii=False)
+    for name, value in row.items():
+        row[name] = _value(name, value)
+    recording = Recording(**{"state": "complete", **row})
+    _check_command(recording.command)
+    _check_times(recording)
+    return recording
+
+
+def _value(name: str, value: Any) -> Any:
+    kinds = _KINDS[name]
+    if int in kinds and isinstance(value, str) and value.lstrip("-").isdecimal():
+        value = int(value[:21])
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        expected = "a string" if str in kinds else "an integer"
+        raise BadLine(f"expected {name} to be {expected}, got {value!r:.60}")
+    if isinstance(value, int) and not -LIMIT <= value < LIMIT:
+        raise BadLine(f"{name} is out of range: {value}")
+    return value
+
+
+def _check_command(command: str) -> None:
+    try:
+        argv = json.loads(command)
+    except (ValueError, RecursionError):
+        argv = None
+    if not isinstance(argv, list) or not all(isinstance(word, str) for word in argv):
+        raise BadLine(f"expected command to be a list of strings, got {command[:60]}")
+
+
+def _check_times(recording: Recording) -> None:
+    for name in ("started_at", "ended_at"):
+        text = getattr(recording, name)
+        try:
+            known = text is None or datetime.fromisoformat(text).tzinfo is not None
+        except ValueError:
+            known = False
+        if not known:
+            raise BadLine(f"expected {name} to be a time such as 2025-06-15T15:06:40+00:00, "
+                          f"got {text[:60]!r}")  # fmt: skip

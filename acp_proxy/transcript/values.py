@@ -1,0 +1,129 @@
+"""How times, bytes and the data of events are written in the text form, and read again."""
+
+import base64
+import binascii
+import json
+from typing import Any
+
+import msgspec
+
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.transcript.spelling import is_unchangeable
+
+LIMIT = 1 << 63
+"""What a column can hold is below."""
+SAFE = 1 << 53
+"""From here on a number in JSON may be changed by a tool that reads it as a double."""
+
+_MS = 10**6
+_EXACT = 10**15
+"""Nanoseconds up to which a double of milliseconds is exact; beyond, the number is a string."""
+_BIG = ("wall", "origin", "since", "bytes", *Stream)
+"""Numbers of an event that may be too large for a double; then they are strings of digits."""
+
+_encode = msgspec.json.encode
+
+
+class BadLine(Exception):
+    """A line that is not of the text form; says what was expected and what came."""
+
+
+def milliseconds(ns: int) -> bytes:
+    """Writes nanoseconds as milliseconds."""
+    whole, part = divmod(abs(ns), _MS)
+    text = f"{'-' * (ns < 0)}{whole}.{part:06}".rstrip("0").rstrip(".")
+    return (text if -_EXACT < ns < _EXACT else f'"{text}"').encode()
+
+
+def nanoseconds(name: str, ms: int | float | str) -> int:
+    """Reads milliseconds: as a number exact up to 11 days, as a string whatever its size.
+
+    Raises:
+        BadLine: they are none.
+    """
+    try:
+        if isinstance(ms, str):
+            whole, _, part = ms.removeprefix("-").partition(".")
+            if not (ms.isascii() and whole.isdecimal() and len(whole) <= 20 and len(part) <= 6):
+                raise ValueError
+            ns = int(whole) * _MS + int(part.ljust(6, "0"))
+            return -ns if ms.startswith("-") else ns
+        return ms * _MS if isinstance(ms, int) else round(ms * _MS)
+    except (ValueError, OverflowError):
+        raise BadLine(f"expected {name} to be milliseconds, got {ms!r}") from None
+
+
+def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str]:
+    """Writes bytes as text where they are UTF-8; returns the member's name and its value."""
+    try:
+        return name, raw.decode()
+    except UnicodeDecodeError:
+        return name_of_base64, base64.b64encode(raw).decode()
+
+
+def from_base64(name: str, text: str) -> bytes:
+    """Reads bytes.
+
+    Raises:
+        BadLine: they are not written as Base64.
+    """
+    try:
+        return binascii.a2b_base64(text, strict_mode=True)
+    except ValueError as e:
+        raise BadLine(f"{name} is not Base64: {e}") from None
+
+
+def event_data(text: str) -> bytes:
+    """Writes what an event says: as an object, or as a string where that would change it."""
+    try:
+        data = json.loads(text)
+        small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}
+        if is_unchangeable(small) and _event_text(small) == text:
+            return _encode(small)
+    except (ValueError, AttributeError, RecursionError):
+        pass
+    return _encode(text)
+
+
+def read_event_data(data: bytes) -> str:
+    """Reads what an event says, as its column has it.
+
+    Raises:
+        BadLine: it is no JSON object.
+    """
+    try:
+        value = msgspec.json.decode(data)
+        if isinstance(value, str):
+            if isinstance(json.loads(value), dict):
+                return value
+        elif isinstance(value, dict):
+            return _event_text(value)
+    except (ValueError, msgspec.MsgspecError, RecursionError):
+        pass
+    raise BadLine(f"expected data to be a JSON object, got {short(data)}")
+
+
+def _event_text(data: dict[str, Any]) -> str:
+    for name in _BIG:
+        value = data.get(name)
+        if isinstance(value, str) and value.isdecimal() and value.isascii() and len(value) < 20:
+            data = {**data, name: int(value)}
+    return json.dumps(data)
+
+
+def _is_big(value: Any) -> bool:
+    return isinstance(value, int) and value >= SAFE
+
+
+def short(line: bytes) -> str:
+    """The beginning of a line, for a complaint."""
+    text = line[:200].decode(errors="replace").strip()
+    return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def reason(error: Exception) -> str:
+    """Why a line could not be read, as part of a sentence."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    text = str(error).replace("`", "")
+    return text if text.startswith("JSON") else text[:1].lower() + text[1:]

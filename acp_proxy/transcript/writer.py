@@ -1,0 +1,100 @@
+"""Writes the lines of frames, events and fired faults.
+
+A line says only what differs from the usual and what cannot be found out again: its number follows
+from the line before, and kind, method, exchange, session and turn from the message.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.transcript.spelling import Style, find_style, make_visible
+from acp_proxy.transcript.values import event_data, milliseconds, text_or_base64
+
+_encode = msgspec.json.encode
+
+
+class LineWriter:
+    """Writes the lines of one recording, in order; each ends with a newline."""
+
+    def __init__(self) -> None:
+        self._seq = 0
+        self._t_ns = 0
+
+    def frame(self, row: Mapping[str, Any]) -> bytes:
+        """The line of a frame, whose columns ``row`` has.
+
+        Raises:
+            ValueError: its number does not follow the last one, or a value is none of ours.
+        """
+        t_ns, stream = row["t_ns"], row["stream"]
+        line = self._place(row["seq"], t_ns) + b'"stream":"' + stream.encode() + b'",'
+        if t_ns != row["t_first_ns"]:
+            line += b'"lag_ms":' + milliseconds(t_ns - row["t_first_ns"]) + b","
+        if row["newline"] != "\n":
+            line += b'"newline":' + _encode(row["newline"]) + b","
+        if row["delivered"] != "full":
+            if row["delivered"] is None:
+                raise ValueError(f"frame {row['seq']} does not say whether it was delivered")
+            line += b'"delivered":' + _encode(row["delivered"]) + b","
+        if row["fault"] is not None:
+            line += b'"fault":' + _encode(row["fault"]) + b","
+        if row["masked"]:
+            line += b'"masked":true,'
+        return make_visible(line + _payload(row["raw"], stream) + b"}\n")
+
+    def event(self, row: Mapping[str, Any]) -> bytes:
+        """The line of an event, whose columns ``row`` has.
+
+        Raises:
+            ValueError: its number does not follow the last one.
+        """
+        line = self._place(row["seq"], row["t_ns"]) + b'"event":' + _encode(row["kind"])
+        return make_visible(line + b',"data":' + event_data(row["data"]) + b"}\n")
+
+    def fired(self, row: Mapping[str, Any]) -> bytes:
+        """The line of a fault that fired, after that of the frame at which it did.
+
+        Raises:
+            ValueError: a value is none of ours.
+        """
+        _check_fired(row)
+        fired = {name: row[name] for name in ("rule", "action") if row[name] is not None}
+        for name in ("received", "delivered"):
+            if row[name] is not None:
+                member, text = text_or_base64(name, f"{name}_base64", row[name])
+                fired[member] = text
+        line = {"fired": fired} if row["seq"] == self._seq else {"seq": row["seq"], "fired": fired}
+        return make_visible(_encode(line) + b"\n")
+
+    def _place(self, seq: int, t_ns: int) -> bytes:
+        """Begins a line that has a time and a number."""
+        line = b"{"
+        if t_ns != self._t_ns:
+            line += b'"after_ms":' + milliseconds(t_ns - self._t_ns) + b","
+        if seq != self._seq + 1:
+            if seq <= self._seq:
+                raise ValueError(f"number {seq} follows number {self._seq}")
+            line += b'"seq":%d,' % seq
+        self._seq, self._t_ns = seq, t_ns
+        return line
+
+
+def _payload(raw: bytes, stream: str) -> bytes:
+    if stream != Stream.STDERR and (found := find_style(raw)) is not None:
+        message, style = found
+        if style is Style.COMPACT:
+            return b'"message":' + message
+        return b'"style":"' + style.encode() + b'","message":' + message
+    name, text = text_or_base64("text", "base64", raw)
+    return b'"' + name.encode() + b'":' + _encode(text)
+
+
+def _check_fired(row: Mapping[str, Any]) -> None:
+    texts, blobs = (row["rule"], row["action"]), (row["received"], row["delivered"])
+    if not all(v is None or isinstance(v, str) for v in texts) or not all(
+        v is None or isinstance(v, bytes) for v in blobs
+    ):
+        raise ValueError(f"a fault that fired at {row['seq']} has a value of a wrong type")

@@ -1,0 +1,170 @@
+"""``acp-proxy inspect export``: the text form, the bytes, parts of both, and files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.new_file import new_file
+from tests.commands import complaint, run
+from tests.scribe import Scribe, record_story
+from tests.texts import rows_of_recording, rows_of_text, run_with, text_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A recording with a bit of everything."""
+    return record_story(tmp_path / "x.db")
+
+
+def test_the_text_form_is_the_default(path: Path) -> None:
+    """Without options standard output is the whole recording as text."""
+    result = run("inspect", "export", path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout_bytes == text_of(path)
+    assert run("inspect", "export", path, "--format", "jsonl").stdout_bytes == text_of(path)
+
+
+def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
+    """The same text comes of a text, by its path or on standard input."""
+    text = text_of(path)
+    (tmp_path / "y.jsonl").write_bytes(text)
+    assert run("inspect", "export", tmp_path / "y.jsonl").stdout_bytes == text
+    assert run_with(text, "inspect", "export", "-").stdout_bytes == text
+
+
+def test_raw_is_what_passed(tmp_path: Path) -> None:
+    """The bytes and the newlines of one stream, or of all as they came, and nothing else."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.chunk(1, b"\xff\0\r\nab")
+        scribe.chunk(2, b"\n\r\n")
+        scribe.chunk(3, b"\x1b[31m\n")
+        scribe.chunk(1, b"c")
+        scribe.finish()
+    export = ("inspect", "export", scribe.path, "--format", "raw")
+    assert run(*export, "--dir", "to-agent").stdout_bytes == b"\xff\0\r\nabc"
+    assert run(*export, "--dir", "to-client").stdout_bytes == b"\n\r\n"
+    assert run(*export, "--dir", "stderr").stdout_bytes == b"\x1b[31m\n"
+    assert run(*export).stdout_bytes == b"\xff\0\r\n\n\r\n\x1b[31m\nabc"
+    assert run(*export, "kind:blank").stdout_bytes == b"\n\r\n"
+
+
+def test_a_part_says_that_it_is_one(path: Path) -> None:
+    """A filter and --dir both hold; the text begins with what they were."""
+    result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
+    first, *rest = result.stdout.splitlines()
+    assert first == "# Not the whole recording, only: kind:request or kind:stderr dir:to-agent"
+    assert [json.loads(line).get("stream") for line in rest] == [None, *["to-agent"] * 4]
+    numbers = [row["seq"] for row in rows_of_text(result.stdout_bytes)["frames"]]
+    assert numbers == [2, 4, 6, 16]
+    newline = run("inspect", "export", path, 'text:"a\nb"')
+    assert newline.stdout.splitlines()[0].endswith(r'text:"a\nb"')
+
+
+def test_a_file_is_made_whole_and_private(path: Path, tmp_path: Path) -> None:
+    """Nothing is printed, and nobody else can read what was said."""
+    made = tmp_path / "made.jsonl"
+    result = run("inspect", "export", path, "-o", made)
+    assert (result.exit_code, result.output) == (0, "")
+    assert made.read_bytes() == text_of(path)
+    assert made.stat().st_mode & 0o777 == 0o600
+    assert run("inspect", "export", path, "-o", "-").stdout_bytes == text_of(path)
+
+
+def test_a_file_is_replaced_only_by_force(path: Path, tmp_path: Path) -> None:
+    """What is there stays as it is, and --force replaces it."""
+    made = tmp_path / "made.jsonl"
+    made.write_text("mine")
+    said = complaint("inspect", "export", path, "-o", made)
+    assert said == f"{made} exists; expected the path of a new file, or --force to replace it"
+    assert made.read_text() == "mine"
+    assert run("inspect", "export", path, "-o", made, "--force").exit_code == 0
+    assert made.read_bytes() == text_of(path)
+    said = complaint("inspect", "export", path, "--force", "-o", tmp_path)
+    assert said == f"cannot write {tmp_path}: it is no plain file"
+    said = complaint("inspect", "export", path, "-o", tmp_path / "none" / "x")
+    assert said.endswith("no such file or directory")
+
+
+def test_a_text_may_replace_itself(path: Path, tmp_path: Path) -> None:
+    """The source is read before it is replaced."""
+    made = tmp_path / "made.jsonl"
+    made.write_bytes(text_of(path).replace(b"\n", b"\n# remark\n"))
+    assert run("inspect", "export", made, "--force", "-o", made).exit_code == 0
+    assert made.read_bytes() == text_of(path)
+
+
+def test_nothing_is_left_of_a_file_that_fails(tmp_path: Path) -> None:
+    """An error halfway, or a file that came meanwhile, leaves what was there."""
+
+    def fail() -> None:
+        with new_file(tmp_path / "x", force=False) as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert not list(tmp_path.iterdir())
+
+    def late() -> None:
+        with new_file(tmp_path / "x", force=False) as file:
+            file.write(b"late")
+            (tmp_path / "x").write_text("first")
+
+    with pytest.raises(Refusal, match="exists"):
+        late()
+    assert list(tmp_path.iterdir()) == [tmp_path / "x"]
+    assert (tmp_path / "x").read_text() == "first"
+
+
+def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
+    """A complaint in one line, and no half of a text."""
+    content = bytearray(path.read_bytes())
+    content[4096 * 3 :] = b"\xaa" * (len(content) - 4096 * 3)
+    path.write_bytes(content)
+    assert "damaged" in complaint("inspect", "export", path, "-o", tmp_path / "made.jsonl")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_not_built_is_refused(path: Path) -> None:
+    """A format that is only planned, and a filter that is none, are wrong use."""
+    assert "'mermaid' is not one of" in complaint("inspect", "export", path, "--format", "mermaid")
+    assert "bad filter at column 1" in complaint("inspect", "export", path, "knid:x")
+
+
+@pytest.mark.parametrize("command", ["show", "log", "list"])
+@pytest.mark.parametrize("json_", [True, False])
+def test_a_text_is_shown_as_its_database_is(tmp_path: Path, command: str, json_: bool) -> None:
+    """Every command says the same of the two, but for their paths and sizes."""
+    said = []
+    for form in ("db", "jsonl"):
+        home = tmp_path / form
+        home.mkdir()
+        path = record_story(home / "x.db")
+        if form == "jsonl":
+            (home / "x.jsonl").write_bytes(text_of(path))
+            path.unlink()
+        words = ["inspect", command, home if command == "list" else "x", *["--json"] * json_]
+        result = run(*words, home=home)
+        assert result.exit_code == 0, result.output
+        output = result.output.replace(f"{home}/x.{form}", "PATH").replace(str(home), "HOME")
+        if command == "list":
+            size = (home / f"x.{form}").stat().st_size
+            output = output.replace(str(size), "SIZE")
+            output = "".join(c for c in output if json_ or not (c.isdigit() or c in " .kB"))
+        said.append(output)
+    assert said[0] == said[1]
+
+
+def test_rows_are_equal_after_both_commands(path: Path, tmp_path: Path) -> None:
+    """What is exported and imported is the recording."""
+    exported = run("inspect", "export", path).stdout_bytes
+    result = run_with(exported, "inspect", "import", "-", "-o", tmp_path / "y")
+    assert result.stdout == f"{tmp_path}/y.db\n"
+    assert rows_of_recording(tmp_path / "y.db") == rows_of_recording(path)

@@ -1,0 +1,106 @@
+"""A database that is made of a text is whole or is not there."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.store import importer
+from acp_proxy.store.importer import import_transcript, new_rows
+from acp_proxy.store.reader import RecordingReader
+from tests.scribe import Scribe, record_story
+from tests.texts import HEADER, rows_of_recording, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def make(text: bytes, directory: Path, **options: str) -> Path:
+    """Makes a database of a text."""
+    return import_transcript(io.BytesIO(text), Path("x.jsonl"), directory, **options)
+
+
+def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
+    """It has the rows of the text, belongs to its owner alone, and nothing is beside it."""
+    text = text_of(record_story(tmp_path / "x.db"))
+    home = tmp_path / "home"
+    home.mkdir()
+    path = make(text, home, stem="y")
+    assert list(home.iterdir()) == [path]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert rows_of_recording(path) == rows_of_recording(tmp_path / "x.db")
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    connection.close()
+
+
+def test_what_is_there_is_never_touched(tmp_path: Path) -> None:
+    """A database, a file of any kind and a log that will be one each keep their name."""
+    (tmp_path / "x.db").write_bytes(b"mine")
+    (tmp_path / "x-3.db").symlink_to("nowhere")
+    with Scribe(tmp_path / "x-2.db"):
+        assert make(HEADER, tmp_path) == tmp_path / "x-4.db"
+    assert (tmp_path / "x.db").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("../../etc/x", "etc-x.db"), (".", "recording.db"), ("é b\n", "é-b.db"), ("", "recording.db"),
+     ("n" * 300, f"{'n' * 60}.db")],
+)  # fmt: skip
+def test_a_name_from_a_text_stays_in_its_directory(tmp_path: Path, name: str, file: str) -> None:
+    """Whatever a recording is called, its file lies where it should and can be typed."""
+    text = HEADER.replace(b'"x"', json.dumps(name).encode())
+    assert make(text, tmp_path) == tmp_path / file
+    assert list(tmp_path.iterdir()) == [tmp_path / file]
+
+
+def test_a_recording_can_be_named_anew(tmp_path: Path) -> None:
+    """The new name is in the row."""
+    with RecordingReader(make(HEADER, tmp_path, name="mine")) as reader:
+        assert reader.recording.name == "mine"
+
+
+def test_nothing_is_left_of_what_goes_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong line, a disk that is full and a kill between lines leave an empty directory."""
+    with pytest.raises(UnreadableRecording, match="line 2"):
+        make(HEADER + b"{", tmp_path)
+
+    def full(*_: object, **__: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(importer, "read_transcript", full)
+    with pytest.raises(OSError, match="disk is full"):
+        make(HEADER, tmp_path)
+    monkeypatch.undo()
+
+    def killed() -> Iterator[bytes]:
+        yield HEADER
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_transcript(killed(), Path("x.jsonl"), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_directory_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+    """It is not made on the way."""
+    with pytest.raises(FileNotFoundError):
+        make(HEADER, tmp_path / "none")
+
+
+def test_rows_can_be_ours_alone() -> None:
+    """Without a path they are in a file that nobody sees."""
+    connection = new_rows()
+    assert connection.execute("PRAGMA database_list").fetchall() == [(0, "main", "")]
+    assert connection.execute("SELECT count(*) FROM frames").fetchone() == (0,)
+    connection.close()
