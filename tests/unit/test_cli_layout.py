@@ -1,0 +1,134 @@
+"""The timeline on a terminal: golden screens, and what stands between the lines."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.cli.inspect.layout import Layout
+from acp_proxy.cli.output import clusters, columns_of
+from acp_proxy.inspection.folding import fold
+from acp_proxy.store.reader import RecordingReader
+from tests.screens import GOLDEN, record_odd, screen, screens
+from tests.scribe import MS, Scribe, handshake, notification, request, result, text, update
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What each golden file should hold."""
+    return dict(screens(tmp_path_factory.mktemp("screens")))
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
+def test_screens_are_as_they_were_reviewed(shown: dict[str, str], name: str) -> None:
+    """What is shown is what somebody has looked at; `python -m tests.screens` writes it anew."""
+    assert shown[name] == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+def test_every_screen_was_reviewed(shown: dict[str, str]) -> None:
+    """There is a golden file for each, and none for another."""
+    assert set(shown) == {path.name for path in GOLDEN.iterdir()}
+
+
+def plain(line: str) -> str:
+    """A line without our colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", line)
+
+
+def test_nothing_recorded_commands_the_terminal(shown: dict[str, str]) -> None:
+    """Beside our own colours a screen holds what can be printed, and colours change no text."""
+    for name, content in shown.items():
+        assert all(map(str.isprintable, plain(content).split("\n"))), name
+        assert ("\x1b" in content) == ("colour" in name)
+        if "colour" in name:
+            bare = shown[name.replace("-colour", "")]
+            assert [line.rstrip() for line in plain(content).split("\n")] == bare.split("\n")
+
+
+@pytest.mark.parametrize("columns", [1, 7, 20, 40, 79, 80, 109, 110, 111, 160, 400])
+@pytest.mark.parametrize("color", [True, False])
+def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color: bool) -> None:
+    """However wide it is, and however wide what was said is."""
+    path = record_odd(tmp_path / "x.db")
+    for line in screen(path, columns, color=color).splitlines():
+        assert sum(map(columns_of, clusters(plain(line)))) <= columns
+
+
+def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
+    """What is said begins in the same column in each line, wide characters before it or not."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        for method in ("_a", "_你好", "_😀", "_e\u0301"):
+            scribe.to_client(notification(method, x="HERE"))
+        scribe.close()
+    for columns in (80, 160, None):
+        lines = screen(scribe.path, columns, color=False).splitlines()[1:]
+        places = {columns_of(line[: line.index("x=HERE")]) for line in lines}
+        assert len(lines) == 4
+        assert len(places) == 1
+
+
+def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
+    """Rules and silences are for a terminal; elsewhere a line is a row or a run."""
+    path = record_odd(tmp_path / "x.db")
+    with RecordingReader(path) as reader:
+        count = len(list(fold(reader.rows())))
+    assert len(screen(path, None, color=False).splitlines()) == count
+    assert len(screen(path, 80, color=False).splitlines()) == count + 4
+
+
+def test_what_a_filter_left_out_is_no_silence(tmp_path: Path) -> None:
+    """Between two lines that are not neighbours there is no saying that nothing was said."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.t_ns += 6_000 * MS
+        scribe.stderr("a")
+        scribe.close()
+    with RecordingReader(scribe.path) as reader:
+        rows = list(reader.rows())
+    every, some = Layout(80, color=False), Layout(80, color=False)
+    lines = [line.strip() for row in rows for line in every.lines(row)]
+    assert [line for line in lines if line.startswith("·")] == ["··· 6.0 s ···"]
+    assert len([line for row in (rows[0], rows[3]) for line in some.lines(row)]) == 2
+
+
+def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
+    """Each has its sign in a margin; where numbers are left out a terminal says so."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.to_agent(request(5, "session/list"))
+        scribe.stderr("a")
+        scribe.to_client(result(5))
+        scribe.close()
+    with RecordingReader(scribe.path) as reader:
+        rows = list(reader.rows())
+    layout = Layout(80, color=False)
+    layout.mark(4, 6)
+    lines = [line for row in (rows[2], rows[3], rows[5]) for line in layout.lines(row)]
+    assert [line[:7] for line in lines] == ["      3", "▸     4", "      ⋮", "▹     6"]
+    assert 4 in layout.marked
+    assert 6 in layout.marked
+
+
+@pytest.mark.parametrize(
+    ("numbers", "shown"),
+    [((2, 9), "  2–9 "), ((98, 103), "98–103 "), ((12340, 12399), "12340–99 ")],
+)
+def test_on_a_terminal_a_span_is_short(
+    tmp_path: Path, numbers: tuple[int, int], shown: str
+) -> None:
+    """Of the last number there is what differs from the first, and at least two digits."""
+    first, last = numbers
+    with Scribe(tmp_path / "x.db") as scribe:
+        for _ in range(2):
+            scribe.to_client(update("s", "agent_message_chunk", content=text("a")))
+        scribe.close()
+    with RecordingReader(scribe.path) as reader:
+        rows = [{**row, "seq": seq} for row, seq in zip(reader.frames(), numbers, strict=True)]
+    (run,) = fold(rows)
+    assert next(Layout(80, color=False).lines(run)).startswith(shown)
+    assert next(Layout(None, color=False).lines(run)).split()[0] == f"{first}–{last}"
