@@ -12,9 +12,13 @@ import click
 from acp_proxy import __version__
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.errors import AcpProxyError
-from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.safe_text import visible
 
-_COMMANDS = {"record": "acp_proxy.cli.record:record", "inspect": "acp_proxy.cli.inspect:inspect"}
+_COMMANDS = {
+    "record": "acp_proxy.cli.record:record",
+    "replay": "acp_proxy.cli.replay:replay",
+    "inspect": "acp_proxy.cli.inspect:inspect",
+}
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ACP_PROXY"}
 
 
@@ -100,3 +104,7 @@ def cli(ctx: click.Context) -> None:
 def recordings() -> Path:
     """The recordings directory."""
     return Path(recordings_directory(os.environ))
+
+
+if "_ACP_PROXY_COMPLETE" in os.environ:  # a shell wants to know how a line might go on
+    importlib.import_module("acp_proxy.cli.completion").install()

@@ -14,7 +14,7 @@ import click
 import msgspec
 
 from acp_proxy.forms import converter
-from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.safe_text import visible
 
 
 class Ink(IntEnum):

@@ -11,7 +11,7 @@ from acp_proxy.errors import BadFilter
 from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.filters.conditions import Among
 from acp_proxy.filters.terms import none_of
-from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.store.reader import RecordingReader
 

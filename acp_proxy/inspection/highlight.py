@@ -11,7 +11,7 @@ from enum import Enum
 
 from attrs import define, field
 
-from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import size
 
 LONGEST = 1 << 20

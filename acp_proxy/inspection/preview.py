@@ -17,9 +17,8 @@ from acp_proxy.inspection.describe.methods import (
     describe_params,
     describe_result,
 )
+from acp_proxy.inspection.safe_text import LONGEST, plain
 
-_LONGEST = 2000
-"""Characters of a preview."""
 _LARGEST = 8_000_000
 """Bytes of a frame that is read whole."""
 _HEAD = 65536
@@ -50,18 +49,6 @@ def preview(raw: bytes, kind: str, method: str | None, parse_error: str | None =
         return _line(size + _meaning(_parsed(raw), kind, method))
     except _UNFORESEEN:
         return _line(size + _decoded(raw[:400]))
-
-
-def plain(text: str) -> str:
-    """Makes text safe to print on one line: control characters become visible escapes."""
-    return visible(text[:_LONGEST].replace("\r\n", "\n").replace("\t", " "))[:_LONGEST]
-
-
-def visible(text: str) -> str:
-    """Writes control characters as escapes, so that nothing recorded can command a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def prompt_text(params: dict[str, Any]) -> str:
@@ -100,7 +87,7 @@ def _parsed(raw: bytes) -> object:
     return json.loads(completed(_decoded(raw, _HEAD)))
 
 
-def _decoded(raw: bytes, size: int = 4 * _LONGEST) -> str:
+def _decoded(raw: bytes, size: int = 4 * LONGEST) -> str:
     """The first part of a line as text; a character that the cut split is left out."""
     if len(raw) <= size:
         return raw.decode(errors="replace")
@@ -109,4 +96,4 @@ def _decoded(raw: bytes, size: int = 4 * _LONGEST) -> str:
 
 def _line(text: str) -> str:
     """Cuts first, so that nothing is worked on that nobody sees, then hides, then escapes."""
-    return plain(without_base64(beginning(text, 2 * _LONGEST)))
+    return plain(without_base64(beginning(text, 2 * LONGEST)))

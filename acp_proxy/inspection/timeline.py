@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import frozen
 
-from acp_proxy.inspection.preview import plain, preview
+from acp_proxy.inspection.preview import preview
+from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.waits import Awaited, awaited
 
 if TYPE_CHECKING:
@@ -152,6 +153,9 @@ def describe_event(kind: str, data: Row) -> str:
             return f"not recorded: {lost} ({data.get('reason', '')})"
         case "undelivered":
             return f"{data.get('bytes')} bytes {stream} were read and could not be written on"
+        case "note" if isinstance(data.get("reason"), str):
+            waiting = f": {n:,} bytes wait" if isinstance(n := data.get("bytes"), int) else ""
+            return plain(f"{data['reason']}{waiting}")
     return plain(json.dumps(data, ensure_ascii=False))
 
 

@@ -5,15 +5,13 @@ import os
 import sqlite3
 from pathlib import Path
 
-from sqlite_utils import Database
-
 from acp_proxy.errors import (
     DamagedRecording,
     NewerRecording,
     NotARecording,
     UnreadableRecording,
 )
-from acp_proxy.store.schema import APPLICATION_ID, VERSION, migrations
+from acp_proxy.store.schema import APPLICATION_ID, VERSION
 
 _LARGEST_VALUE = 2_000_000_000
 _MAGIC = b"SQLite format 3\0"
@@ -58,8 +56,11 @@ def migrate(connection: sqlite3.Connection) -> None:
         raise sqlite3.DatabaseError("it is a SQLite database of something else")
     # First of all, since a reader, or a crash, may come between: the file is ours and still empty.
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    database = Database(connection, execute_plugins=False)
-    migrations.apply(database)
+    from sqlite_utils import Database
+
+    from acp_proxy.store.migrations import migrations
+
+    migrations.apply(Database(connection, execute_plugins=False))
     connection.execute(f"PRAGMA user_version={VERSION}")
 
 
@@ -116,6 +117,15 @@ def open_readonly(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
         connection.close()
         raise NewerRecording(path, version, VERSION)
     return connection
+
+
+def is_sqlite(path: Path) -> bool:
+    """Whether there is a file that begins as SQLite's do; False if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
 
 
 def _is_refused(path: Path, error: Exception) -> bool:

@@ -14,9 +14,7 @@ from attrs import frozen
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.recording import Recording
-from acp_proxy.store.annotations import quick_look
-from acp_proxy.store.reader import RecordingReader, is_finished_or_dead
-from acp_proxy.store.transcript import header_of, is_transcript
+from acp_proxy.store.reader import RecordingReader, is_text
 
 TEXT_SUFFIX = ".jsonl"
 """Of the text form; a file that is named so and does not begin so is something else."""
@@ -56,7 +54,7 @@ def paths(directory: Path) -> list[Path]:
             if (name.endswith(".db") and entry.is_file()) or (
                 entry.name.endswith(TEXT_SUFFIX)
                 and entry.is_file()
-                and is_transcript(directory / entry.name)
+                and is_text(directory / entry.name)
             ):
                 found.add(directory / name)
     return sorted(found)
@@ -147,7 +145,9 @@ def _recordings(directory: Path) -> list[tuple[Path, Recording]]:
 
 
 def _recording_of(path: Path) -> Recording:
-    if is_transcript(path):
+    if is_text(path):
+        from acp_proxy.store.transcript import header_of
+
         return header_of(path)
     with RecordingReader(path) as reader:
         return reader.recording
@@ -254,10 +254,14 @@ def delete(path: Path) -> bool:
 
 
 def _is_over(path: Path) -> bool:
-    return is_transcript(path) or is_finished_or_dead(path)
+    from acp_proxy.store.leftover import is_finished_or_dead
+
+    return is_text(path) or is_finished_or_dead(path)
 
 
 def _has_note(path: Path) -> bool:
+    from acp_proxy.store.annotations import quick_look
+
     known = quick_look(path)
     return known is not None and bool(known[1])
 

@@ -16,6 +16,7 @@ EVENT_KINDS = {
     capture_log.SIGNAL: "signal",
     capture_log.EXIT: "exit",
     capture_log.GAP: "gap",
+    capture_log.NOTE: "note",
 }
 """The contract's name of each kind; one that has none is a note."""
 

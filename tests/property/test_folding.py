@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from acp_proxy.cli.output import clusters, columns_of, fit
 from acp_proxy.inspection.chunks import chunk_of
 from acp_proxy.inspection.folding import KEPT, Run, fold
-from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import run_line
 from tests.scribe import line, notification, text, update
 

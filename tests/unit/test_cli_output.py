@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.cli import output
 from acp_proxy.cli.output import Ink, columns_of, fit, pad
-from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.safe_text import visible
 
 if TYPE_CHECKING:
     from pathlib import Path

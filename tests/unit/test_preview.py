@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.preview import plain, preview, prompt_text, visible
+from acp_proxy.inspection.preview import preview, prompt_text
+from acp_proxy.inspection.safe_text import plain, visible
 
 PICTURE = base64.b64encode(random.Random(1).randbytes(3000)).decode()
 

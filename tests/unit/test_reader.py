@@ -22,8 +22,7 @@ from acp_proxy.errors import (
     UnreadableRecording,
 )
 from acp_proxy.runtime import indexing
-from acp_proxy.store import database
-from acp_proxy.store import reader as reader_module
+from acp_proxy.store import database, leftover
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.reader import RecordingReader
@@ -326,7 +325,7 @@ def test_a_reader_that_may_not_write_reads_the_same(
         if closed:
             scribe.close()
     with monkeypatch.context() as patch:
-        patch.setattr(reader_module, "finish", refuse)
+        patch.setattr(leftover, "finish", refuse)
         before = scribe.log_path.read_bytes()
         with RecordingReader(scribe.path) as reader:
             assert not reader.live

@@ -10,7 +10,8 @@ import pytest
 from sqlite_utils import Database
 
 from acp_proxy.store import database
-from acp_proxy.store.schema import APPLICATION_ID, VERSION, VIEWS, migrations
+from acp_proxy.store.migrations import migrations
+from acp_proxy.store.schema import APPLICATION_ID, VERSION, VIEWS
 from tests.scribe import (
     MS,
     Scribe,
@@ -30,7 +31,7 @@ CONTRACT = {
     "recording": """
         id name tool_version started_at ended_at state command cwd platform dialect dialect_reason
         client_name client_version agent_name agent_version protocol_version exit_code exit_signal
-        end_reason fault_plan seed redaction connection_id parent""",
+        end_reason fault_plan seed redaction connection_id parent note""",
     "frames": """
         seq channel stream t_ns t_first_ns kind method rpc_id exchange session turn tool_call
         terminal size raw newline parse_error delivered fault masked""",
@@ -118,6 +119,21 @@ def test_a_death_in_the_middle_of_migrating_leaves_all_or_nothing(tmp_path: Path
             assert rows(connection, "PRAGMA user_version") == [(VERSION,)]
             assert rows(connection, "SELECT * FROM frames") == []
     assert seen == {False, True}
+
+
+def test_version_1_becomes_this_version(tmp_path: Path) -> None:
+    """A database as the first migration makes it gets what came since, and keeps what it has."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "x.db")) as connection:
+        migrations.apply(Database(connection), stop_before="0002_note")
+        connection.execute("PRAGMA user_version = 1")
+        old = CONTRACT["recording"].split()[:-1]
+        assert [row[1] for row in rows(connection, "PRAGMA table_info(recording)")] == old
+        marks = ", ".join("?" * len(old))
+        connection.execute(f"INSERT INTO recording VALUES ({marks})", old)
+        connection.commit()
+        database.migrate(connection)
+        assert rows(connection, "PRAGMA user_version") == [(VERSION,)]
+        assert rows(connection, "SELECT * FROM recording") == [(*old, None)]
 
 
 def test_sqlite_utils_can_query_it(story: sqlite3.Connection) -> None:

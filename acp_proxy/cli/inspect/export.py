@@ -10,7 +10,7 @@ from acp_proxy.cli.new_file import new_file
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.progress import progress
 from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
-from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import write_transcript
 

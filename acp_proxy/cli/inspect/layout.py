@@ -5,7 +5,7 @@ from typing import Any
 
 from acp_proxy.cli.output import Ink, columns_of, fit, pad, paint
 from acp_proxy.inspection.folding import Run
-from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import (
     SILENCE_NS,
     Line,

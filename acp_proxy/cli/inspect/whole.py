@@ -11,7 +11,7 @@ from acp_proxy.cli.output import Ink, paint
 from acp_proxy.inspection.frames import facts
 from acp_proxy.inspection.hexview import hex_view
 from acp_proxy.inspection.highlight import LONGEST, Role, pretty
-from acp_proxy.inspection.preview import visible
+from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import event_line, frame_line, size
 
 _PARSED = ("request", "response", "error", "notification", "batch")

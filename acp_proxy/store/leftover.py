@@ -1,0 +1,152 @@
+"""Logs that a recorder left behind, or still writes: who lives, and how a dead one is finished.
+
+The recorder holds an exclusive lock on its log. Whoever gets the lock has found a dead recording.
+"""
+
+import contextlib
+import fcntl
+import os
+import sqlite3
+from pathlib import Path
+
+from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.capture.log import HEADER_SIZE, START
+from acp_proxy.errors import NotARecording, UnreadableRecording
+from acp_proxy.store import database
+from acp_proxy.store.indexer import Indexer
+from acp_proxy.store.log_reader import LogMoved, LogReader
+
+BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
+"""What reading files raises that somebody, or a bad disk, has written."""
+
+
+def open_log(path: Path) -> int:
+    """Opens a log, for writing where we may, since only then its lock can be had everywhere.
+
+    Raises:
+        OSError: there is none, or we may not read it.
+    """
+    try:
+        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except PermissionError:
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as e:
+        if isinstance(e, FileNotFoundError):
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+
+def is_free(fd: int) -> bool:
+    """Whether the recorder that held the log's lock is gone."""
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    return True
+
+
+def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
+    """Makes sure that the log is one and can become a recording, before anybody touches it.
+
+    Args:
+        path: the database's path.
+        fd: the open log.
+        log_path: the log's path.
+
+    Raises:
+        UnreadableRecording: it is none, or cannot.
+        LogMoved: it is empty; its recorder may be about to write its first record.
+    """
+    try:
+        log = LogReader(fd)
+    except (ValueError, OSError) as e:
+        raise NotARecording(log_path, str(e)) from None
+    if path.exists() and path.stat().st_size:
+        return log
+    if log.end < log.base + HEADER_SIZE:
+        raise LogMoved
+    if log.base:
+        raise UnreadableRecording(log_path, f"it is only an end, and {path} is missing")
+    if not any(record.kind == START for record in log.records(0, HEADER_SIZE)):
+        raise UnreadableRecording(log_path, "it does not say what was recorded")
+    return log
+
+
+def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
+    """Indexes what a dead recorder left and removes its log; False if we may not.
+
+    Args:
+        path: the database's path.
+        fd: the open log, which nobody has locked.
+        log_path: the log's path.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    try:
+        if not log_path.exists():  # somebody else finished it since we opened it
+            return True
+        if path.exists() and path.stat().st_size:
+            database.open_readonly(path).close()
+        finish(path, LogReader(fd))
+        log_path.unlink()
+    except BROKEN:
+        fcntl.flock(fd, fcntl.LOCK_UN)
+        return False
+    return True
+
+
+def finish(path: Path, log: LogReader) -> None:
+    """Indexes all of a log whose recorder is gone, and closes the database.
+
+    Raises:
+        OSError: the database cannot be made.
+        sqlite3.Error: it cannot be written.
+        ValueError: it cannot be understood, or is not the log's.
+    """
+    connection = database.create(path)
+    try:
+        indexer = Indexer(connection, log)
+        check_order(indexer)
+        while indexer.step(1 << 20):
+            pass
+        indexer.settle()
+        database.close(connection)
+    finally:
+        connection.close()
+
+
+def check_order(indexer: Indexer) -> None:
+    """Makes sure that the log goes on where the rows end.
+
+    Raises:
+        ValueError: it begins later.
+    """
+    if indexer.memory.offset < indexer.log.base:
+        raise ValueError(
+            f"its log begins at byte {indexer.log.base}, its rows end at {indexer.memory.offset}"
+        )
+
+
+def is_finished_or_dead(path: Path) -> bool:
+    """Whether there is a recording of ours at ``path`` and no recorder lives; indexes nothing."""
+    try:
+        ours = path.exists() and not _is_blank(path)
+        fd = open_log(Path(f"{path}{LOG_SUFFIX}"))
+    except FileNotFoundError:
+        return ours
+    except (OSError, sqlite3.Error, UnreadableRecording):
+        return False
+    try:
+        return LogReader(fd).end > 0 and is_free(fd)
+    except (OSError, ValueError):
+        return False
+    finally:
+        os.close(fd)
+
+
+def _is_blank(path: Path) -> bool:
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        return database.is_empty(connection)

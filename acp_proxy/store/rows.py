@@ -1,0 +1,162 @@
+"""Everything that can be asked of an open recording, whatever it is made of."""
+
+import contextlib
+import heapq
+import json
+import operator
+import sqlite3
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from attrs import fields
+
+from acp_proxy.errors import DamagedRecording
+from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.recording import FrameHead, Payload, Recording
+from acp_proxy.store import database
+from acp_proxy.store.frame_table import FrameTable
+from acp_proxy.store.row_types import Mistyped, check_types
+
+LARGEST = 4 << 20
+"""Bytes of a line from which on a search does not hold it."""
+_COLUMNS = [field.name for field in fields(Recording)]
+
+
+class Rows:
+    """The rows of one recording.
+
+    Attributes:
+        path: where the recording is, for complaints.
+        connection: a database in which the contract's names, as views, name all there is.
+        tables: the frames, in one table or, while a log is left, in two.
+    """
+
+    path: Path
+    connection: sqlite3.Connection
+    tables: list[FrameTable]
+
+    @property
+    def recording(self) -> Recording:
+        """The recording's one row.
+
+        Raises:
+            DamagedRecording: there is none.
+        """
+        with self._damage_told():
+            cursor = self.connection.execute("SELECT * FROM recording LIMIT 1")
+            names = [column[0] for column in cursor.description]
+            rows = [dict(zip(names, values, strict=True)) for values in cursor]
+        for row in rows:
+            try:
+                check_types(row)
+                recording = Recording(**{name: row[name] for name in _COLUMNS if name in row})
+                datetime.fromisoformat(recording.started_at)
+                datetime.fromisoformat(recording.ended_at or recording.started_at)
+                " ".join(json.loads(recording.command))
+            except Exception:  # whatever a foreign or damaged value makes them raise
+                break
+            return recording
+        raise DamagedRecording(self.path, "it does not say what was recorded")
+
+    def query(self, sql: str, parameters: Any = ()) -> Iterator[dict[str, Any]]:
+        """Runs a SELECT over the contract's names and streams its rows.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        from sqlite_utils import Database  # late: to play a recording nobody needs it
+
+        database_ = Database(self.connection, execute_plugins=False, recursive_triggers=False)
+        with self._damage_told():
+            for row in database_.query(sql, parameters):
+                check_types(row)
+                yield row
+
+    def frames(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Streams the frames that a filter means, beyond number ``after``, without holding them.
+
+        A request and its response also have the numbers and the latency of their exchange
+        (``request_seq``, ``response_seq``, ``latency_ns``). Rows come first and then the tail,
+        which is later.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        with self._damage_told():
+            for table in self.tables:
+                yield from filter(chosen.matches, table.frames(after, chosen.condition))
+
+    def rows(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Streams frames and events in one order; an event has ``data`` and no ``raw``.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        events = self.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
+        happened = filter(chosen.matches, events)
+        return heapq.merge(self.frames(chosen, after), happened, key=operator.itemgetter("seq"))
+
+    def heads(self, chosen: Filter = EVERYTHING) -> Iterator[FrameHead]:
+        """Streams the frames that a filter means without their payloads, far quicker than `frames`.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        with self._damage_told():
+            for table in self.tables:
+                heads = table.heads(chosen.condition)
+                if heads is None:
+                    frames = filter(chosen.matches, table.frames(0, chosen.condition))
+                    heads = map(_head, frames)
+                yield from heads
+
+    def payloads(self, chosen: Filter = EVERYTHING) -> Iterator[Payload]:
+        """Streams the lines that a filter means with little else; those beyond `LARGEST` without.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        with self._damage_told():
+            for table in self.tables:
+                payloads = table.payloads(chosen.condition, LARGEST)
+                if payloads is None:
+                    frames = filter(chosen.matches, table.frames(0, chosen.condition))
+                    payloads = map(_payload, frames)
+                yield from payloads
+
+    def pieces(self, seq: int) -> Iterator[bytes]:
+        """Reads the line of a frame piece by piece, however large it is.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or has no such frame.
+        """
+        with self._damage_told():
+            held = f"SELECT 1 FROM {self.tables[-1].rows} WHERE seq = ?"
+            last = self.connection.execute(held, (seq,)).fetchone()
+            yield from self.tables[-1 if last else 0].pieces(seq)
+
+    def count(self) -> int:
+        """How many frames there are, the tail included.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        with self._damage_told():
+            return sum(table.count() for table in self.tables)
+
+    @contextlib.contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError, Mistyped) as e:
+            raise database.unreadable(self.path, e) from None
+
+
+def _head(row: dict[str, Any]) -> FrameHead:
+    return FrameHead._make(row[name] for name in FrameHead._fields)
+
+
+def _payload(row: dict[str, Any]) -> Payload:
+    return Payload._make(row[name] for name in Payload._fields)

@@ -1,0 +1,88 @@
+"""The contract's names, made in an open connection: views in a file are somebody else's code.
+
+While a log is left, the rows have a tail in an attached database, ``tail``, with the same tables;
+then each name is rows and tail together.
+"""
+
+import sqlite3
+
+from acp_proxy.store.frame_table import FrameTable
+from acp_proxy.store.schema import VIEWS, frames_select
+
+_TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "indexing")
+_LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
+_ROWS = "(SELECT * FROM main.frame_rows UNION ALL SELECT * FROM tail.frame_rows)"
+
+
+class MissingTable(Exception):
+    """A recording without one of its tables; the argument is its name."""
+
+
+def attach_tail(connection: sqlite3.Connection) -> None:
+    """Attaches an empty tail with the tables that the recording has.
+
+    Raises:
+        MissingTable: the recording lacks one.
+        sqlite3.Error: it cannot be read.
+    """
+    connection.execute("ATTACH '' AS tail")  # a temporary file, in memory while small
+    for table in _TABLES:
+        sql = connection.execute(
+            "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?", (table,)
+        ).fetchone()
+        if sql is None:
+            raise MissingTable(table)
+        body = sql[0][sql[0].index("(") :]
+        connection.execute(f"CREATE TABLE tail.{table} {body}")
+    connection.commit()
+
+
+def make_views(connection: sqlite3.Connection, *, tail: bool) -> list[FrameTable]:
+    """Makes the contract's names; returns the tables of frames.
+
+    Args:
+        connection: an open recording.
+        tail: whether a tail is attached.
+
+    Raises:
+        sqlite3.Error: it cannot be read.
+    """
+    views = (
+        _tailed(connection) if tail else {"frames": frames_select("main.frame_rows", "main.labels")}
+    )
+    for name in ("timeline", "unanswered", "latency"):
+        views[name] = VIEWS[name]
+    for name, select in views.items():
+        connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
+    connection.commit()
+    tables = [FrameTable(connection, "main.frame_rows", "main.labels")]
+    return [*tables, FrameTable(connection, "tail.frame_rows", _LABELS)] if tail else tables
+
+
+def _tailed(connection: sqlite3.Connection) -> dict[str, str]:
+    views = {
+        "frame_rows": _ROWS[1:-1],
+        "frames": frames_select(_ROWS, _LABELS),
+        "events": "SELECT * FROM main.events UNION ALL SELECT * FROM tail.events",
+        "recording": _merged_recording(connection),
+    }
+    for table in ("exchanges", "turns"):
+        views[table] = (
+            f"SELECT * FROM tail.{table} UNION ALL SELECT * FROM main.{table}"
+            f" WHERE id NOT IN (SELECT id FROM tail.{table})"
+        )
+    return views
+
+
+def _merged_recording(connection: sqlite3.Connection) -> str:
+    """What the tail knows of the recording; what a person may edit stands in the rows."""
+    columns = connection.execute("SELECT name FROM pragma_table_info('recording', 'main')")
+    edited = {name: f"coalesce(m.{name}, t.{name}) AS {name}" for name in ("name", "note")}
+    quoted = [
+        edited.get(name) or f't."{name.replace(chr(34), 2 * chr(34))}"' for (name,) in columns
+    ]
+    return (
+        f"SELECT {', '.join(quoted)} FROM tail.recording AS t"
+        " LEFT JOIN main.recording AS m ON m.id = t.id UNION ALL SELECT * FROM main.recording"
+        " WHERE id NOT IN (SELECT id FROM tail.recording)"
+    )
