@@ -1,0 +1,244 @@
+"""Counts what passed: for each method frames, bytes and latencies; for each tool call its bytes.
+
+Pure and incremental. A million frames leave behind a few counters for each method, eight bytes for
+each latency, and one small row for each tool call.
+
+Percentiles are by nearest rank: the p-th is the smallest latency that at least p of a hundred do
+not exceed, always one that really occurred.
+"""
+
+import heapq
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from acp_proxy.recording import FrameHead
+
+BUCKETS = 24
+"""Into how many parts of equal length the time of a recording is divided."""
+
+_OPPOSITE = {"to-agent": "to-client", "to-client": "to-agent", "stderr": "stderr"}
+_ANSWERS = ("response", "error")
+
+Row = dict[str, Any]
+
+
+@frozen
+class MethodStatistics:
+    """What one method was used for, in one direction."""
+
+    direction: str
+    """Of the request or notification: to-agent or to-client; or stderr."""
+    method: str | None
+    kind: str | None
+    """The kind of the frames that have no method, else None."""
+    frames: int
+    """Requests, their answers and notifications."""
+    bytes: int
+    """Of these frames, newlines not counted."""
+    requests: int
+    errors: int
+    """Requests that were answered with an error."""
+    cancelled: int
+    unanswered: int
+    p50_ns: int | None
+    """Of the latencies of answers and errors; None if there are none."""
+    p90_ns: int | None
+    p99_ns: int | None
+    max_ns: int | None
+    activity: list[int]
+    """Frames in each of `BUCKETS` equal parts of the recording's time."""
+
+
+@frozen
+class CallTraffic:
+    """What one tool call weighed."""
+
+    session: str | None
+    tool_call: str
+    turn: int | None
+    """Of its first frame."""
+    frames: int
+    bytes: int
+    start_ns: int
+    """From the start of the recording."""
+    duration_ns: int
+    """From its first frame to the last one of the same turn."""
+
+
+def percentile(ordered: Sequence[int], percent: int) -> int | None:
+    """The latency of nearest rank, or None if there are none.
+
+    Args:
+        ordered: in ascending order.
+        percent: from 1 to 100.
+    """
+    return ordered[-(-percent * len(ordered) // 100) - 1] if ordered else None
+
+
+def halved(activity: Sequence[int]) -> list[int]:
+    """The same time in half as many parts."""
+    return [a + b for a, b in zip(activity[::2], activity[1::2], strict=True)]
+
+
+def sparkline(activity: Sequence[int]) -> str:
+    """A bar for each part, as high as the busiest one lets it be; nothing is a space."""
+    most = max(activity, default=0) or 1
+    return "".join(" ▁▂▃▄▅▆▇█"[-(-count * 8 // most)] for count in activity)
+
+
+@define
+class _Count:
+    frames: int = 0
+    bytes: int = 0
+    activity: list[int] = field(factory=lambda: [0] * BUCKETS)
+
+    def add(self, other: "_Count") -> None:
+        self.frames += other.frames
+        self.bytes += other.bytes
+        self.activity = [a + b for a, b in zip(self.activity, other.activity, strict=True)]
+
+
+@define
+class _Method:
+    count: _Count = field(factory=_Count)
+    latencies: "array[int]" = field(factory=lambda: array("q"))
+    requests: int = 0
+    outcomes: dict[str | None, int] = field(factory=dict)
+
+    def statistics(self, direction: str, method: str | None, kind: str | None) -> MethodStatistics:
+        ordered = sorted(self.latencies)
+        p50, p90, p99, longest = (percentile(ordered, percent) for percent in (50, 90, 99, 100))
+        return MethodStatistics(
+            direction,
+            method,
+            kind,
+            self.count.frames,
+            self.count.bytes,
+            self.requests,
+            self.outcomes.get("error", 0),
+            self.outcomes.get("cancelled", 0),
+            self.outcomes.get("unanswered", 0),
+            p50,
+            p90,
+            p99,
+            longest,
+            self.count.activity,
+        )
+
+
+class Traffic:
+    """Takes heads of frames, and afterwards exchanges.
+
+    Attributes:
+        turns: the turns that frames belonged to.
+        exchanges: the numbers of the exchanges whose request or response was among the frames.
+        batches: the numbers of the frames that were batches.
+    """
+
+    def __init__(self, end_ns: int) -> None:
+        """Begins.
+
+        Args:
+            end_ns: the end of the time that is divided into parts.
+        """
+        self.turns: set[int] = set()
+        self.exchanges: set[int] = set()
+        self.batches: set[int] = set()
+        self._span = max(1, end_ns)
+        self._bucket = self._from = self._to = 0
+        self._counts: dict[tuple[str, str, str | None], _Count] = {}
+        self._calls: dict[tuple[str | None, str], list[Any]] = {}
+        self._methods: dict[tuple[str, str | None, str | None], _Method] = {}
+
+    def feed(self, head: FrameHead) -> None:
+        """Takes a frame."""
+        seq, t_ns, stream, kind, method, exchange, session, turn, call, _, size = head
+        count = self._counts.get((stream, kind, method))
+        if count is None:
+            count = self._counts[stream, kind, method] = _Count()
+        count.frames += 1
+        count.bytes += size
+        if not self._from <= t_ns < self._to:
+            self._locate(t_ns)
+        count.activity[self._bucket] += 1
+        if turn is not None:
+            self.turns.add(turn)
+        if kind == "batch":
+            self.batches.add(seq)
+        elif exchange is not None and kind != "notification":
+            self.exchanges.add(exchange)
+        if call is not None:
+            self._call((session, call), t_ns, turn, size)
+
+    def take(self, exchange: Row) -> None:
+        """Takes a row of `exchanges`."""
+        method = self._method(exchange["direction"] or "", exchange["method"], None)
+        method.requests += 1
+        outcome, latency = exchange["outcome"], exchange["latency_ns"]
+        method.outcomes[outcome] = method.outcomes.get(outcome, 0) + 1
+        if latency is not None and outcome in ("result", "error"):
+            method.latencies.append(latency)
+
+    def includes(self, exchange: Row) -> bool:
+        """Whether the request or the response of an exchange was among the frames."""
+        return (
+            exchange["id"] in self.exchanges
+            or exchange["request_seq"] in self.batches
+            or exchange["response_seq"] in self.batches
+        )
+
+    def methods(self) -> list[MethodStatistics]:
+        """All methods, and the frames that have none by their kind; those of most bytes first."""
+        for (stream, kind, name), count in self._counts.items():
+            if name is None:
+                method = self._method(stream, None, kind)
+            else:
+                method = self._method(_OPPOSITE[stream] if kind in _ANSWERS else stream, name, None)
+            method.count.add(count)
+        self._counts = {}
+        found = (method.statistics(*key) for key, method in self._methods.items())
+        return sorted(found, key=lambda m: (-m.bytes, m.direction, m.method or "", m.kind or ""))
+
+    def heaviest_calls(self, most: int) -> list[CallTraffic]:
+        """The tool calls of most bytes."""
+        heaviest = heapq.nlargest(most, self._calls.items(), key=lambda item: item[1][2])
+        return [
+            CallTraffic(session, call, turn, frames, size, start, end - start)
+            for (session, call), (turn, frames, size, start, end) in heaviest
+        ]
+
+    @property
+    def calls(self) -> int:
+        """How many tool calls there were."""
+        return len(self._calls)
+
+    def _locate(self, t_ns: int) -> None:
+        """Finds the part in which a time is, and from when to when it lasts."""
+        self._bucket = min(max(t_ns * BUCKETS // self._span, 0), BUCKETS - 1)
+        self._from = -(-self._bucket * self._span // BUCKETS)
+        self._to = -(-(self._bucket + 1) * self._span // BUCKETS)
+
+    def _call(self, key: tuple[str | None, str], t_ns: int, turn: int | None, size: int) -> None:
+        call = self._calls.get(key)
+        if call is None:
+            self._calls[key] = [turn, 1, size, t_ns, t_ns]
+            return
+        call[1] += 1
+        call[2] += size
+        if turn == call[0]:  # else it is history, told again
+            call[4] = max(call[4], t_ns)
+
+    def _method(self, direction: str, name: str | None, kind: str | None) -> _Method:
+        key = (direction, name, kind)
+        if key not in self._methods:
+            self._methods[key] = _Method()
+        return self._methods[key]
+
+
+def totals(methods: Iterable[MethodStatistics]) -> tuple[int, int]:
+    """Frames and bytes of all methods together."""
+    found = list(methods)
+    return sum(method.frames for method in found), sum(method.bytes for method in found)

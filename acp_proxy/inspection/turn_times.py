@@ -1,0 +1,279 @@
+"""Where the time of each turn went: the agent spoke, was silent, or waited for its client.
+
+Every nanosecond of a turn belongs to exactly one part, so the parts add up to the turn. While a
+request of the agent to its client is open, the turn waits for whoever has to answer it; of several
+that are open at once, the first in the order of `WAITING` has the time, so that parallel requests
+are not counted twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS`
+of what it said last, and else it is silent, as it is until its first word and after each answer.
+
+Pure, incremental and fed with heads of frames; what is kept grows with turns, not with frames.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Any
+
+from attrs import define, frozen
+
+from acp_proxy.inspection.waits import Awaited, awaited
+from acp_proxy.recording import FrameHead
+
+PAUSE_NS = 2 * 10**9
+"""An agent that says nothing for so long no longer streams."""
+
+Row = dict[str, Any]
+
+
+class Part(StrEnum):
+    """What the time of a turn is spent on."""
+
+    STREAMING = "streaming"
+    SILENT = "silent"
+    PERSON = "person"
+    TERMINALS = "terminals"
+    FILES = "files"
+    OTHER = "other"
+
+
+WAITING = (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
+"""The parts in which the client is waited for; an earlier one comes before a later one."""
+
+
+def waiting_part(method: str | None) -> Part:
+    """What a turn waits for while a request of the agent to its client is open."""
+    match awaited("to-client", method):
+        case Awaited.PERSON:
+            return Part.PERSON
+        case Awaited.PROGRAM:
+            return Part.TERMINALS
+    group = (method or "").partition("/")[0]
+    return {"terminal": Part.TERMINALS, "fs": Part.FILES}.get(group, Part.OTHER)
+
+
+class TurnClock:
+    """Divides the time of one turn among its parts, from one thing that happens to the next.
+
+    Each method takes the time at which something happened, and returns on what the time since the
+    thing before was spent, and how much it was. A time before the latest one counts as that.
+
+    Attributes:
+        now_ns: the latest time.
+        spent: the time of each part so far.
+    """
+
+    __slots__ = ("_open", "_spoke", "_waiting", "now_ns", "spent")
+
+    def __init__(self, t_ns: int) -> None:
+        self.now_ns = t_ns
+        self.spent = dict.fromkeys(Part, 0)
+        self._open = dict.fromkeys(WAITING, 0)
+        self._waiting = 0
+        self._spoke = False
+
+    def said(self, t_ns: int) -> tuple[Part, int]:
+        """The agent said something that asks for no answer."""
+        passed = self.passed(t_ns)
+        self._spoke = True
+        return passed
+
+    def asked(self, t_ns: int, part: Part) -> tuple[Part, int]:
+        """The agent asked its client for something."""
+        passed = self.passed(t_ns)
+        self._open[part] += 1
+        self._waiting += 1
+        return passed
+
+    def answered(self, t_ns: int, part: Part) -> tuple[Part, int]:
+        """The client answered what had been asked with the same part."""
+        passed = self.passed(t_ns)
+        self._open[part] -= 1
+        self._waiting -= 1
+        self._spoke = False
+        return passed
+
+    def passed(self, t_ns: int) -> tuple[Part, int]:
+        """It has got that late."""
+        elapsed = t_ns - self.now_ns if t_ns > self.now_ns else 0
+        if self._waiting:
+            part = next(part for part in WAITING if self._open[part])
+        elif self._spoke and elapsed < PAUSE_NS:
+            part = Part.STREAMING
+        else:
+            part = Part.SILENT
+        self.spent[part] += elapsed
+        self.now_ns += elapsed
+        return part, elapsed
+
+
+@frozen
+class TurnTime:
+    """One turn and where its time went."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    end_seq: int | None
+    stop_reason: str | None
+    open: bool
+    """Whether nothing ended it; then it counts until the end of the recording, or until now."""
+    start_ns: int
+    """When the prompt had passed, from the start of the recording."""
+    duration_ns: int
+    first_update_ns: int | None
+    """From the prompt to the first session update."""
+    first_chunk_ns: int | None
+    """From the prompt to the first piece of a message or thought of the agent."""
+    agent_ns: int
+    """Streaming and silent together."""
+    client_ns: int
+    """The four below them together."""
+    streaming_ns: int
+    silent_ns: int
+    person_ns: int
+    terminals_ns: int
+    files_ns: int
+    other_ns: int
+    prompt: str = ""
+    """The beginning of the prompt's text."""
+
+    def part_ns(self, part: Part) -> int:
+        """The time of one part."""
+        ns: int = getattr(self, f"{part}_ns")
+        return ns
+
+
+@frozen
+class WholeTime:
+    """How the time of the whole recording divides into turns and the rest."""
+
+    before_turns_ns: int
+    """Until the first prompt; all of it, if there is none."""
+    in_turns_ns: int
+    """While at least one turn was open."""
+    between_turns_ns: int
+    """After the first prompt, while no turn was open."""
+
+
+@define
+class _Running:
+    """A turn that has begun."""
+
+    row: Row
+    start_ns: int
+    clock: TurnClock
+    first_update_ns: int | None = None
+
+    def finished(self, *, ended: bool) -> TurnTime:
+        row, spent = self.row, self.clock.spent
+        return TurnTime(
+            row["id"],
+            row["session"],
+            row["prompt_seq"],
+            row["end_seq"],
+            row["stop_reason"],
+            open=not ended,
+            start_ns=self.start_ns,
+            duration_ns=self.clock.now_ns - self.start_ns,
+            first_update_ns=self.first_update_ns,
+            first_chunk_ns=None,
+            agent_ns=spent[Part.STREAMING] + spent[Part.SILENT],
+            client_ns=sum(spent[part] for part in WAITING),
+            streaming_ns=spent[Part.STREAMING],
+            silent_ns=spent[Part.SILENT],
+            person_ns=spent[Part.PERSON],
+            terminals_ns=spent[Part.TERMINALS],
+            files_ns=spent[Part.FILES],
+            other_ns=spent[Part.OTHER],
+        )
+
+
+class TurnTimes:
+    """Takes the heads of all frames in their order and says where the time of each turn went."""
+
+    def __init__(self, turns: Iterable[Row], requests: Iterable[Row]) -> None:
+        """Begins before the first frame.
+
+        Args:
+            turns: rows of `turns`.
+            requests: rows of `exchanges` to the client, in the order of their ``request_seq``.
+        """
+        self._starts: defaultdict[int, list[Row]] = defaultdict(list)
+        for row in turns:
+            self._starts[row["prompt_seq"]].append(row)
+        self._ends: dict[int, list[int]] = {}
+        self._running: dict[int, _Running] = {}
+        self._done: list[TurnTime] = []
+        self._requests = iter(requests)
+        self._next = next(self._requests, None)
+        self._answers: dict[int, list[tuple[int, Part]]] = {}
+        self._first_ns: int | None = None
+        self._busy_since = self._busy_ns = 0
+
+    def feed(self, head: FrameHead) -> None:
+        """Takes the next frame."""
+        seq, t_ns, stream, kind, method, _, session, turn, _, _, _ = head
+        if seq in self._starts:
+            self._begin(seq, t_ns)
+        if self._next is not None and self._next["request_seq"] <= seq:
+            if turn is None and session is None and len(self._running) == 1:
+                turn = next(iter(self._running))  # it names none, and there is but one
+            self._ask(seq, t_ns, turn)
+        if seq in self._answers:
+            self._answer(seq, t_ns)
+        if kind == "notification" and stream == "to-client" and turn in self._running:
+            running = self._running[turn]
+            running.clock.said(t_ns)
+            if running.first_update_ns is None and method == "session/update":
+                running.first_update_ns = max(0, t_ns - running.start_ns)
+        if seq in self._ends:
+            for ended in self._ends.pop(seq):
+                self._end(ended, t_ns, ended=True)
+
+    def finish(self, end_ns: int) -> tuple[list[TurnTime], WholeTime]:
+        """Ends the turns that nothing ended, and returns all of them in order.
+
+        Args:
+            end_ns: the end of the recording, or now if it is live.
+        """
+        for turn in list(self._running):
+            self._end(turn, end_ns, ended=False)
+        before = end_ns if self._first_ns is None else min(self._first_ns, end_ns)
+        busy = min(self._busy_ns, end_ns - before)
+        whole = WholeTime(before, busy, end_ns - before - busy)
+        return sorted(self._done, key=lambda turn: turn.id), whole
+
+    def _begin(self, seq: int, t_ns: int) -> None:
+        if self._first_ns is None:
+            self._first_ns = t_ns
+        if not self._running:
+            self._busy_since = t_ns
+        for row in self._starts.pop(seq):
+            self._running[row["id"]] = _Running(row, t_ns, TurnClock(t_ns))
+            if row["end_seq"] is not None:
+                self._ends.setdefault(row["end_seq"], []).append(row["id"])
+
+    def _end(self, turn: int, t_ns: int, *, ended: bool) -> None:
+        running = self._running.pop(turn)
+        running.clock.passed(t_ns)
+        self._done.append(running.finished(ended=ended))
+        if not self._running:
+            self._busy_ns += max(0, t_ns - self._busy_since)
+
+    def _ask(self, seq: int, t_ns: int, turn: int | None) -> None:
+        for row in self._up_to(seq):
+            if row["request_seq"] == seq and turn in self._running:
+                part = waiting_part(row["method"])
+                self._running[turn].clock.asked(t_ns, part)
+                if row["response_seq"] is not None:
+                    self._answers.setdefault(row["response_seq"], []).append((turn, part))
+
+    def _up_to(self, seq: int) -> Iterator[Row]:
+        while self._next is not None and self._next["request_seq"] <= seq:
+            yield self._next
+            self._next = next(self._requests, None)
+
+    def _answer(self, seq: int, t_ns: int) -> None:
+        for turn, part in self._answers.pop(seq):
+            if turn in self._running:
+                self._running[turn].clock.answered(t_ns, part)

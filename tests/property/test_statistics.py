@@ -1,0 +1,127 @@
+"""Whatever was recorded, its statistics can be told, and the parts of a turn make up the turn."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.inspection.statistics import gather, waterfall, with_texts
+from acp_proxy.inspection.traffic import percentile
+from acp_proxy.inspection.turn_times import WAITING, Part, TurnClock, TurnTime
+from acp_proxy.store.reader import RecordingReader
+from tests.commands import run
+from tests.scribe import MS, Scribe, notification, request, result, text, update
+from tests.strategies import broken_lines, lines
+
+if TYPE_CHECKING:
+    from acp_proxy.inspection.waterfall import TurnWaterfall
+
+_TALK = [
+    (1, request(1, "session/prompt", sessionId="s", prompt=[text("go")])),
+    (1, request(2, "session/prompt", sessionId="t", prompt=[text("go")])),
+    (2, update("s", "agent_message_chunk", content=text("a"))),
+    (2, update("t", "agent_thought_chunk", content=text("a"))),
+    (2, update("s", "tool_call", toolCallId="c", status="pending")),
+    (2, update("s", "tool_call_update", toolCallId="c", status="completed")),
+    (2, update("s", "state_update", state="idle")),
+    (2, request(1, "session/request_permission", sessionId="s")),
+    (2, request(2, "fs/read_text_file", sessionId="t")),
+    (2, request(3, "terminal/wait_for_exit", sessionId="s")),
+    (2, request(4, "_x/y")),
+    (2, [request(1, "_x/y", sessionId="s"), request(2, "fs/read_text_file", sessionId="t")]),
+    *[(1, result(number)) for number in (1, 2, 3, 4)],
+    (1, [result(1), result(2)]),
+    (1, notification("session/cancel", sessionId="s")),
+    (2, result(1, stopReason="end_turn")),
+    (2, result(2, stopReason="cancelled")),
+]
+"""What may be said in any order: by the client (1) or the agent (2)."""
+
+moments = st.tuples(st.sampled_from(_TALK), st.integers(0, 3000))
+dialects = st.sampled_from(["v1", "v2", "draft-1.0"])
+
+
+def check(turn: TurnTime, fall: TurnWaterfall) -> None:
+    """Makes sure that parts add up and that no step is outside of its turn."""
+    parts = [turn.part_ns(part) for part in Part]
+    assert min(parts) >= 0
+    assert sum(parts) == turn.duration_ns == turn.agent_ns + turn.client_ns
+    assert turn.client_ns == sum(turn.part_ns(part) for part in WAITING)
+    for first in (turn.first_update_ns, turn.first_chunk_ns):
+        assert first is None or 0 <= first <= turn.duration_ns
+    for step in fall.steps:
+        assert 0 <= step.start_ns <= step.start_ns + step.duration_ns <= turn.duration_ns
+    silence = sum(step.duration_ns for step in fall.steps if step.kind == "silence")
+    assert silence <= turn.silent_ns
+
+
+@given(st.lists(moments, max_size=30), dialects)
+def test_the_parts_of_a_turn_make_up_the_turn(
+    talk: list[tuple[tuple[int, object], int]], dialect: str
+) -> None:
+    """However requests, updates and turns overlap, no time is lost and none is counted twice."""
+    with TemporaryDirectory() as directory:
+        with Scribe(Path(directory) / "x.db", dialect=dialect) as scribe:
+            for (stream, message), pause in talk:
+                (scribe.to_agent if stream == 1 else scribe.to_client)(message)
+                scribe.t_ns += pause * MS
+        with RecordingReader(scribe.path) as reader:
+            found = gather(reader)
+            rows = {row["id"]: row for row in reader.query("SELECT * FROM turns")}
+            assert {turn.id for turn in found.turns} == set(rows)
+            for turn in found.turns:
+                told = with_texts(reader, turn)
+                check(told, waterfall(reader, told))
+                if rows[turn.id]["duration_ns"] is not None:
+                    assert turn.duration_ns == rows[turn.id]["duration_ns"]
+        whole = found.time
+        assert whole.before_turns_ns + whole.in_turns_ns + whole.between_turns_ns == (
+            found.duration_ns
+        )
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), lines() | broken_lines()), max_size=12), dialects)
+def test_any_recording_has_statistics(talk: list[tuple[int, bytes]], dialect: str) -> None:
+    """Whatever was said, every form is printed, and nothing in it is a control character."""
+    with TemporaryDirectory() as directory:
+        with Scribe(Path(directory) / "x.db", dialect=dialect) as scribe:
+            for stream, line in talk:
+                scribe.chunk(stream, line + b"\n")
+        for more in ((), ("--json",), ("kind:request",)):
+            done = run("inspect", "stats", scribe.path, *more)
+            assert done.exit_code == 0
+            assert more == ("--json",) or done.stdout.replace("\n", "").isprintable()
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1)), st.integers(1, 100))
+def test_a_percentile_is_by_nearest_rank(latencies: list[int], percent: int) -> None:
+    """It is the value at the rank, rounded up, in the sorted list."""
+    ordered = sorted(latencies)
+    rank = math.ceil(percent * len(ordered) / 100)
+    assert percentile(ordered, percent) == (ordered[rank - 1] if ordered else None)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["said", *WAITING]), st.integers(-5, 5 * 10**9))))
+def test_a_clock_gives_all_of_its_time_away(happened: list[tuple[str, int]]) -> None:
+    """What was passed in pieces is what the parts have together."""
+    clock, t_ns = TurnClock(0), 0
+    waiting: set[str] = set()
+    for what, pause in happened:
+        t_ns += pause
+        before = clock.now_ns
+        if what == "said":
+            _, passed = clock.said(t_ns)
+        elif what in waiting:
+            waiting.remove(what)
+            part, passed = clock.answered(t_ns, Part(what))
+            assert part == next(each for each in WAITING if each in {*waiting, what})
+        else:
+            waiting.add(what)
+            _, passed = clock.asked(t_ns, Part(what))
+        assert clock.now_ns == before + passed
+    assert sum(clock.spent.values()) == clock.now_ns

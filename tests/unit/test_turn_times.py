@@ -1,0 +1,234 @@
+"""Every nanosecond of a turn has one part: streaming, silent, or one of four waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.inspection.statistics import gather
+from acp_proxy.inspection.turn_times import (
+    PAUSE_NS,
+    Part,
+    TurnClock,
+    TurnTime,
+    WholeTime,
+    waiting_part,
+)
+from acp_proxy.store.reader import RecordingReader
+from tests.scribe import MS, Scribe, error, notification, request, result, text, update
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECOND = 1000 * MS
+HOUR = 3600 * SECOND
+
+
+@pytest.mark.parametrize(
+    ("method", "part"),
+    [
+        ("session/request_permission", Part.PERSON),
+        ("elicitation/create", Part.PERSON),
+        ("terminal/create", Part.TERMINALS),
+        ("terminal/wait_for_exit", Part.TERMINALS),
+        ("fs/read_text_file", Part.FILES),
+        ("fs/write_text_file", Part.FILES),
+        ("mcp/message", Part.OTHER),
+        ("_x/y", Part.OTHER),
+        ("", Part.OTHER),
+        (None, Part.OTHER),
+    ],
+)
+def test_what_is_waited_for_goes_by_the_method(method: str | None, part: Part) -> None:
+    """A permission waits for a person, a terminal's life for terminals, files for files."""
+    assert waiting_part(method) is part
+
+
+def test_an_agent_streams_as_long_as_it_does_not_pause() -> None:
+    """Until its first word and after each pause the agent is silent."""
+    clock = TurnClock(0)
+    assert clock.said(5) == (Part.SILENT, 5)
+    assert clock.said(5 + PAUSE_NS - 1) == (Part.STREAMING, PAUSE_NS - 1)
+    assert clock.said(5 + 2 * PAUSE_NS) == (Part.SILENT, PAUSE_NS + 1)
+    assert clock.passed(6 + 2 * PAUSE_NS) == (Part.STREAMING, 1)
+
+
+def test_parallel_waits_are_counted_once() -> None:
+    """While a person and a file are waited for, the person is; what comes later has the rest."""
+    clock = TurnClock(0)
+    clock.asked(0, Part.FILES)
+    assert clock.asked(10, Part.PERSON) == (Part.FILES, 10)
+    assert clock.said(15) == (Part.PERSON, 5)
+    assert clock.answered(30, Part.PERSON) == (Part.PERSON, 15)
+    assert clock.answered(37, Part.FILES) == (Part.FILES, 7)
+    assert clock.said(40) == (Part.SILENT, 3)
+    assert sum(clock.spent.values()) == 40
+
+
+def test_time_never_runs_backwards() -> None:
+    """What is dated before the latest thing took no time, and what follows is measured from it."""
+    clock = TurnClock(100)
+    assert clock.said(40) == (Part.SILENT, 0)
+    assert clock.said(107) == (Part.STREAMING, 7)
+
+
+def prompt(number: int, session: str = "s", words: str = "go") -> dict[str, Any]:
+    """A prompt."""
+    return request(number, "session/prompt", sessionId=session, prompt=[text(words)])
+
+
+def chunk(session: str = "s") -> dict[str, Any]:
+    """A piece of a message."""
+    return update(session, "agent_message_chunk", content=text("a"))
+
+
+def asks(number: int, method: str, session: str = "s") -> dict[str, Any]:
+    """A request of the agent."""
+    return request(number, method, sessionId=session)
+
+
+def times(scribe: Scribe) -> tuple[list[TurnTime], WholeTime]:
+    """Ends a recording and measures its turns."""
+    scribe.leave()
+    with RecordingReader(scribe.path) as reader:
+        found = gather(reader)
+    return found.turns, found.time
+
+
+def parts(turn: TurnTime) -> dict[str, int]:
+    """The parts of a turn that took time, in milliseconds."""
+    return {str(part): turn.part_ns(part) // MS for part in Part if turn.part_ns(part)}
+
+
+def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
+    """A person thinks for an hour, a program runs for two, and the agent is blamed for neither."""
+    scribe = Scribe(tmp_path / "x.db")
+    scribe.to_agent(prompt(1))  # at 1 ms
+    scribe.t_ns += 3 * SECOND
+    scribe.to_client(chunk(), chunk(), asks(0, "session/request_permission"))
+    scribe.t_ns += HOUR
+    scribe.to_agent(result(0))
+    scribe.to_client(asks(1, "terminal/wait_for_exit"), asks(2, "fs/read_text_file"))
+    scribe.to_agent(error(2, -32002, "none"))
+    scribe.t_ns += 2 * HOUR
+    scribe.to_agent(result(1, exitCode=0))
+    scribe.to_client(chunk(), result(1, stopReason="end_turn"))
+    (turn,), whole = times(scribe)
+    hour = HOUR // MS
+    assert parts(turn) == {
+        "streaming": 1 + 1 + 1,
+        "silent": 3001 + 1 + 1,
+        "person": hour + 1,
+        "terminals": 2 * hour + 3,
+    }
+    assert turn.duration_ns == turn.agent_ns + turn.client_ns == 3 * HOUR + 3 * SECOND + 10 * MS
+    assert turn.client_ns == 3 * HOUR + 4 * MS
+    assert turn.first_update_ns == 3 * SECOND + MS
+    assert (turn.start_ns, turn.open, turn.stop_reason) == (MS, False, "end_turn")
+    assert whole == WholeTime(MS, turn.duration_ns, 0)
+
+
+def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
+    """A turn that nothing ended lasts until the last thing that happened, and so does its wait."""
+    scribe = Scribe(tmp_path / "x.db")
+    scribe.to_agent(prompt(1))
+    scribe.to_client(asks(0, "session/request_permission"))
+    scribe.t_ns += 240 * SECOND
+    scribe.end()
+    (turn,), _ = times(scribe)
+    assert turn.open
+    assert turn.end_seq is None
+    assert parts(turn) == {"silent": 1, "person": 240_000 + 4}
+
+
+def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
+    """The answer to the prompt only accepts it."""
+    scribe = Scribe(tmp_path / "x.db", dialect="v2")
+    scribe.to_agent(prompt(1))
+    scribe.to_client(result(1))
+    scribe.t_ns += SECOND
+    scribe.to_client(chunk(), asks(5, "session/request_permission"))
+    scribe.t_ns += SECOND
+    scribe.to_agent(result(5))
+    scribe.to_client(update("s", "state_update", state="idle", stopReason="end_turn"))
+    (turn,), _ = times(scribe)
+    assert parts(turn) == {"streaming": 1, "silent": 1002 + 1, "person": 1001}
+    assert not turn.open
+
+
+def test_the_draft_names_no_session_for_files(tmp_path: Path) -> None:
+    """In draft-1.0 a file is waited for by the one turn that is open."""
+    scribe = Scribe(tmp_path / "x.db", dialect="draft-1.0")
+    scribe.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
+    scribe.to_client(
+        notification("session/update", sessionId="s", type="plan", data={}),
+        request(0, "fs/read_text_file", path="/a"),
+    )
+    scribe.t_ns += SECOND
+    scribe.to_agent(result(0, content=""))
+    scribe.to_client(result(1, stopReason="end_turn"))
+    (turn,), _ = times(scribe)
+    assert parts(turn) == {"streaming": 1, "silent": 2, "files": 1001}
+
+
+def test_what_names_no_session_belongs_to_the_only_turn(tmp_path: Path) -> None:
+    """With one turn open a nameless request is its, with two it is nobody's."""
+    scribe = Scribe(tmp_path / "x.db")
+    scribe.to_agent(prompt(1))
+    scribe.to_client(request(0, "mcp/message", connectionId="m"))
+    scribe.to_agent(result(0), prompt(2, "t"))
+    scribe.to_client(request(1, "mcp/message", connectionId="m"))
+    scribe.to_agent(result(1))
+    scribe.to_client(result(1, stopReason="end_turn"), result(2, stopReason="end_turn"))
+    (one, other), whole = times(scribe)
+    assert one.other_ns == MS
+    assert other.other_ns == 0
+    assert whole.in_turns_ns == 7 * MS  # of two turns that overlap, not the sum
+
+
+def test_another_sessions_request_is_not_its(tmp_path: Path) -> None:
+    """A request that names a session without a turn belongs to no turn."""
+    scribe = Scribe(tmp_path / "x.db")
+    scribe.to_agent(prompt(1))
+    scribe.to_client(asks(0, "fs/read_text_file", "t"))
+    scribe.to_agent(result(0))
+    scribe.to_client(result(1, stopReason="end_turn"))
+    (turn,), _ = times(scribe)
+    assert parts(turn) == {"silent": 3}
+
+
+def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
+    """Each member of a batch is waited for until its own answer."""
+    scribe = Scribe(tmp_path / "x.db", dialect="v2")
+    scribe.to_agent(prompt(1))
+    scribe.to_client([asks(0, "fs/read_text_file"), asks(1, "session/request_permission")])
+    scribe.to_agent(result(1))
+    scribe.t_ns += SECOND
+    scribe.to_agent(result(0))
+    (turn,), _ = times(scribe)
+    assert parts(turn) == {"silent": 1, "person": 1, "files": 1001}
+
+
+def test_history_is_no_turn(tmp_path: Path) -> None:
+    """What session/load streams belongs to no turn, so all of the time is before the first."""
+    scribe = Scribe(tmp_path / "x.db")
+    scribe.to_agent(request(1, "session/load", sessionId="s", cwd="/", mcpServers=[]))
+    scribe.to_client(chunk(), chunk(), result(1))
+    turns, whole = times(scribe)
+    assert turns == []
+    assert whole == WholeTime(4 * MS, 0, 0)
+
+
+def test_between_turns_nobody_owes_anything(tmp_path: Path) -> None:
+    """The time before, in and between turns adds up to the recording's."""
+    scribe = Scribe(tmp_path / "x.db")
+    scribe.t_ns += SECOND
+    for number in (1, 2):
+        scribe.to_agent(prompt(number))
+        scribe.to_client(result(number, stopReason="end_turn"))
+        scribe.t_ns += HOUR
+    scribe.end()
+    (one, two), whole = times(scribe)
+    assert (one.duration_ns, two.duration_ns) == (MS, MS)
+    assert whole == WholeTime(SECOND + MS, 2 * MS, 2 * HOUR + 2 * MS + 3 * MS)
