@@ -1,16 +1,41 @@
 """Did it work? The running and the newest recordings, and what to type next."""
 
 import shlex
+from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 
-from acp_proxy.cli.output import columns_of, fit, pad, say, warn, width
-from acp_proxy.inspection.preview import visible
+import click
+
+from acp_proxy.cli.output import Ink, paint, say, use_color, warn, width
+from acp_proxy.cli.table import Column, cells, layout
+from acp_proxy.inspection.moments import when
+from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.summary import first_prompt
 from acp_proxy.inspection.timeline import duration, size
+from acp_proxy.recording import Recording
 from acp_proxy.store.library import Entry, entries
 
 _NEWEST = 5
+_PROMPT = 200
+
+_COLUMNS = (
+    Column("ID"),
+    Column("NAME", least=14, most=38),
+    Column("WHEN"),
+    Column("TOOK", rank=5),
+    Column("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
+    Column("AGENT", rank=4, least=8, most=22),
+    Column("CLIENT", rank=9, least=8, most=16),
+    Column("STATE", rank=1),
+    Column("EXIT", rank=1),
+    Column("FRAMES", rank=8),
+    Column("TURNS", rank=7),
+    Column("SIZE", rank=10),
+    Column("NOTE", rank=3, least=10, most=30),
+    Column("FIRST PROMPT", rank=2, least=14, most=60),
+)
+_STATE, _EXIT = 7, 8
 
 
 def overview(directory: Path) -> None:
@@ -36,46 +61,25 @@ def overview(directory: Path) -> None:
         say(f"Next: acp-proxy inspect show {name}    or    acp-proxy inspect log {name}{follow}")
 
 
-def table(found: list[Entry]) -> None:
-    """Prints recordings as a table, newest first."""
-    cells = [_cells(entry) for entry in found if entry.recording is not None]
-    rows = [_HEAD, *(tuple(map(visible, row)) for row in cells)]
-    widths = [max(columns_of(row[n]) for row in rows) for n in range(len(_HEAD))]
+def table(found: Sequence[Entry], now: datetime | None = None) -> None:
+    """Prints recordings as a table, newest first, and below it those that cannot be read.
+
+    Args:
+        found: the recordings.
+        now: the present, by which a terminal is told how long ago they began.
+    """
     columns = width()
-    for number, row in enumerate(rows):
-        text = "  ".join(pad(cell, w) for cell, w in zip(row, widths, strict=True)).rstrip()
-        say(fit(text, columns), bold=number == 0)
+    now = now or datetime.now().astimezone()
+    rows = [tuple(map(visible, _cells(entry, None if columns is None else now))) for entry in found
+            if entry.recording is not None]  # fmt: skip
+    if rows:
+        chosen = layout(_COLUMNS, rows, columns)
+        _print_row([c.title for c in _COLUMNS], chosen, bold=True)
+        for row in rows:
+            _print_row(row, chosen, ink=_ink(row[_STATE], row[_EXIT]), bold=False)
     for entry in found:
         if entry.problem is not None:
             warn(entry.problem)
-
-
-_HEAD = ("ID", "NAME", "STARTED", "TOOK", "STATE", "EXIT", "FRAMES", "TURNS", "SIZE", "AGENT",
-         "FIRST PROMPT")  # fmt: skip
-
-
-def _cells(entry: Entry) -> tuple[str, ...]:
-    recording = entry.recording
-    assert recording is not None
-    started = datetime.fromisoformat(recording.started_at)
-    took = ""
-    if recording.ended_at:
-        ended = datetime.fromisoformat(recording.ended_at)
-        took = duration(int((ended - started).total_seconds() * 1e9))
-    agent = " ".join(filter(None, (recording.agent_name, recording.agent_version)))
-    return (
-        recording.id[:6],
-        recording.name,
-        started.astimezone().strftime("%Y-%m-%d %H:%M:%S"),
-        took,
-        "running" if entry.live else recording.state,
-        exit_text(recording.exit_code, recording.exit_signal),
-        str(entry.frames),
-        str(entry.turns),
-        size(entry.size),
-        agent,
-        first_prompt(entry.first_prompt)[:80],
-    )
 
 
 def exit_text(code: int | None, signal: int | None) -> str:
@@ -83,3 +87,74 @@ def exit_text(code: int | None, signal: int | None) -> str:
     if signal is not None:
         return f"sig {signal}"
     return str(code) if code is not None else ""
+
+
+def _print_row(
+    row: Sequence[str],
+    chosen: Sequence[tuple[int, int]],
+    *,
+    bold: bool,
+    ink: dict[int, int] | None = None,
+) -> None:
+    texts = cells(_COLUMNS, row, chosen)
+    if use_color():
+        inks = ink or {}
+        texts = [
+            paint(text, inks.get(n), bold=bold) for text, (n, _) in zip(texts, chosen, strict=True)
+        ]
+    click.echo("".join(texts).rstrip(), color=use_color())
+
+
+def _ink(state: str, code: str) -> dict[int, int]:
+    """What to colour: a recording that runs, one that was cut short, an agent that failed."""
+    if "running" in (state, code):
+        return {0: Ink.TO_CLIENT, _STATE: Ink.TO_CLIENT, _EXIT: Ink.TO_CLIENT}
+    if code in ("", "0"):
+        return {}
+    return {_EXIT: Ink.STDERR if code in ("incomplete", "unindexed", "recording") else Ink.TROUBLE}
+
+
+def _cells(entry: Entry, now: datetime | None) -> tuple[str, ...]:
+    """The cells of a recording; times are absolute without ``now``."""
+    recording = entry.recording
+    assert recording is not None
+    started = datetime.fromisoformat(recording.started_at)
+    took = ""
+    if recording.ended_at:
+        ended = datetime.fromisoformat(recording.ended_at)
+        took = duration(int((ended - started).total_seconds() * 1e9))
+    state = "running" if entry.live else recording.state
+    code = exit_text(recording.exit_code, recording.exit_signal)
+    if now is not None:  # one column for both says what is worth knowing
+        state, code = "", code if state == "complete" else state
+    return (
+        recording.id[:6],
+        recording.name,
+        f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now),
+        took,
+        recording.cwd if now is None else _tail(recording.cwd),
+        _peer(recording.agent_name, recording.agent_version),
+        _peer(recording.client_name, recording.client_version),
+        state,
+        code,
+        str(entry.frames),
+        str(entry.turns),
+        size(entry.size),
+        recording.note or "",
+        first_prompt(entry.first_prompt)[:_PROMPT],
+    )
+
+
+def _peer(name: str | None, version: str | None) -> str:
+    return " ".join(filter(None, (name, version)))
+
+
+def _tail(directory: str) -> str:
+    """The last two parts of a path, which tell a project."""
+    parts = PurePath(directory).parts
+    return directory if len(parts) <= 3 else f"…/{'/'.join(parts[-2:])}"
+
+
+def described(recording: Recording) -> str:
+    """What an agent can be looked for by: its name, its version and its command."""
+    return f"{_peer(recording.agent_name, recording.agent_version)} {recording.command}"

@@ -91,7 +91,7 @@ def lost_database(path: Path) -> None:
         (empty_file, "it is empty"),
         (empty_directory, "no recording at"),
         (other_database, "it is a SQLite database of something else"),
-        (newer_version, "it has format 1000 and this is format 1; upgrade acp-proxy"),
+        (newer_version, "it has format 1000 and this is format 2; upgrade acp-proxy"),
         (truncated, "it is damaged (database disk image is malformed)"),
         (headless, "it is damaged (database disk image is malformed)"),
         (broken_schema, "it is damaged (malformed database schema"),

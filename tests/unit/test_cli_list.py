@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.cli.output import columns_of
+from acp_proxy.store.annotations import set_note
 from tests.commands import complaint, run
 from tests.scribe import STARTED_AT, Scribe, handshake, record_story, tell_story
 
@@ -30,17 +31,17 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
-    """Newest first: id, start, duration, state, exit, counts, size, name, agent, first prompt."""
+    """Newest first, and in a pipe everything there is to say, with absolute times."""
     size = record_story(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
     record_story(home / "new.db", id="bbbbbb1")
     result = run("inspect", "list", home=home)
     head, new, old, total = result.stdout.splitlines()
     assert " ".join(head.split()) == (
-        "ID NAME STARTED TOOK STATE EXIT FRAMES TURNS SIZE AGENT FIRST PROMPT"
+        "ID NAME WHEN TOOK DIRECTORY AGENT CLIENT STATE EXIT FRAMES TURNS SIZE NOTE FIRST PROMPT"
     )
     assert " ".join(new.split()) == (
-        f"bbbbbb new 2025-06-15 15:06:40 23 ms complete 3 18 1 {size / 1000:.1f} kB ag 3.4 "
-        "hello 你好"
+        "bbbbbb new 2025-06-15 15:06:40 23 ms /srv/project ag 3.4 ed 1.2 complete 3 18 1"
+        f" {size / 1000:.1f} kB hello 你好"
     )
     assert old.split()[:3] == ["aaaaaa", "old", "2001-09-09"]
     assert total == f"2 recordings, {2 * size / 1000:.0f} kB in {home}"
@@ -61,7 +62,7 @@ def test_a_running_recording_is_marked(home: Path) -> None:
     with Scribe(home / "x.db") as scribe:
         tell_story(scribe)
         line = run("inspect", "list", home=home).stdout.splitlines()[1]
-    assert line.split()[4:7] == ["running", "3", "18"]
+    assert " ed 1.2  running  3     18 " in line
 
 
 def test_a_signal_stands_where_the_exit_code_would(home: Path) -> None:
@@ -92,7 +93,10 @@ def test_an_empty_list_is_told_and_no_failure(home: Path) -> None:
     for arguments in (["list"], ["list", str(home)]):
         result = run("inspect", *arguments, home=home)
         assert (result.exit_code, result.stdout) == (0, "")
-        assert result.stderr == f"acp-proxy: no recordings in {home}\n"
+        assert result.stderr == (
+            f"acp-proxy: no recordings in {home}; put `acp-proxy record --` before an agent's"
+            " command, and they are made there\n"
+        )
     result = run("inspect", "list", "--json", home=home)
     assert (result.exit_code, result.output) == (0, "")
 
@@ -142,6 +146,78 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
     assert bad["recording"] is None
     assert bad["problem"].endswith("it is not a SQLite database")
     assert result.stderr == ""
+
+
+def test_a_list_of_some(home: Path, tmp_path: Path) -> None:
+    """Directory, agent, age and number choose; what is not meant does not count."""
+    project = tmp_path / "project"
+    (project / "sub").mkdir(parents=True)
+    now = time.time_ns()
+    record_story(home / "a.db", wall=now - 3600 * 10**9, cwd=str(project))
+    record_story(home / "b.db", wall=now - 90000 * 10**9, cwd=str(project / "sub"))
+    record_story(home / "c.db", wall=10**18, arg=["other-agent"], cwd=f"{project}-two")
+    (home / "bad.db").write_text("hello")
+
+    def listed(*arguments: str | Path) -> str:
+        lines = run("inspect", "list", *arguments, home=home).stdout.splitlines()
+        assert lines[-1].startswith(f"{len(lines[1:-1])} of 4 recordings, ")
+        return "".join(line.split()[1] for line in lines[1:-1])
+
+    assert listed("--cwd", project) == "ab"
+    assert listed("--cwd", project / "sub") == "b"
+    assert listed("--agent", "OTHER") == "c"
+    assert listed("--since", "2h") == "a"
+    assert listed("--since", "2d") == "ab"
+    assert listed("--since", "2001-01-01T00:00", "-n", "2") == "ab"
+    assert listed("--since", "2001-01-01", "--agent", "ag 3.4") == "abc"
+
+
+def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
+    """--cwd without a directory is the one that one is in."""
+    record_story(home / "a.db", cwd=str(tmp_path / "here"))
+    record_story(home / "b.db")
+    lines = run("inspect", "list", "--cwd", home=home).stdout.splitlines()
+    assert [line.split()[1] for line in lines[1:-1]] == ["a"]
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2025-13-01", "5x", ""])
+def test_a_time_that_is_none_is_refused(home: Path, text: str) -> None:
+    """--since takes an age or a date."""
+    answer = complaint("inspect", "list", "--since", text, home=home)
+    assert f"{text!r} is neither an age such as 2h or 7d nor a date such as 2025-06-15" in answer
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 130, 160, 220])
+def test_a_terminal_gets_what_fits(
+    home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    """No line is wider than the terminal, and what matters most is on it at any width."""
+    monkeypatch.setattr("acp_proxy.cli.overview.width", lambda: columns)
+    record_story(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
+    set_note(record_story(home / "b.db"), "a note " * 20)
+    lines = run("inspect", "list", home=home).stdout.splitlines()[:-1]
+    assert max(map(columns_of, lines)) <= columns
+    heads = lines[0].split()
+    assert heads[:3] == ["ID", "NAME", "WHEN"]
+    assert ("PROMPT" in heads) == (columns >= 60)
+    assert ("NOTE" in heads) == (columns >= 80)
+    assert ("SIZE" in heads) == (columns >= 130)
+
+
+def test_a_terminal_sees_what_is_wrong_in_one_column(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Running, cut short or ended with a code: one column says it, and a colour."""
+    monkeypatch.setattr("acp_proxy.cli.overview.width", lambda: 100)
+    record_story(home / "failed.db")
+    with Scribe(home / "killed.db") as scribe:
+        handshake(scribe)
+    with Scribe(home / "live.db"):
+        lines = run("inspect", "list", home=home, FORCE_COLOR="1").stdout.splitlines()
+    told = {name: line for name in ("failed", "killed", "live") for line in lines if name in line}
+    assert "\x1b[38;5;196m3 " in told["failed"]
+    assert "\x1b[38;5;130mincomplete" in told["killed"]
+    assert "\x1b[38;5;28mrunning" in told["live"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["inspect"]])

@@ -1,0 +1,141 @@
+r"""Finds a pattern in what was said: in lines, in the strings within, and across chunks.
+
+A person sees texts, and the wire has them in pieces: a quote is written ``\"``, an accent perhaps
+``\u00e9``, and a sentence comes in a dozen chunks. So a pattern is looked for in the line as it was
+sent, in each JSON string with its escapes undone, and in the messages that chunks make up. A match
+belongs to the frame in which it begins, and a frame is a hit once.
+
+What it refuses to know: where frames come from. Memory is bounded whatever is fed: of a message in
+the making only the end is kept (`streams`), and hits wait only so long for earlier ones.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable
+from itertools import count
+
+from attrs import evolve, frozen
+
+from acp_proxy.inspection.patterns import Pattern, escaped_strings, strings
+from acp_proxy.inspection.pointers import chunk_pointer, find_pointer
+from acp_proxy.inspection.streams import Excerpt, Found, Streams, excerpt, look_through
+from acp_proxy.recording import Payload
+
+_MOST_WAITING = 1000
+_NO_MESSAGES = ("stderr", "invalid", "blank")
+
+
+@frozen
+class Hit:
+    """A frame or event that has what is sought."""
+
+    place: Payload
+    """Of the frame, without its ``raw``."""
+    last_seq: int
+    """The frame in which the match ends: a later one if it goes across chunks."""
+    excerpt: Excerpt
+    pointer: str | None = None
+    """Where in the message (RFC 6901), if that was asked; None if it is in no string there."""
+
+
+class Searcher:
+    """Looks at the frames and events of one recording, in their order.
+
+    Feed all of them, then call `finish`. Each call returns the hits that are complete by then, in
+    the order of their numbers.
+    """
+
+    def __init__(self, pattern: Pattern, *, with_pointers: bool = False) -> None:
+        self._pattern = pattern
+        self._with_pointers = with_pointers
+        self._streams = Streams(pattern)
+        self._pointer = chunk_pointer if with_pointers else None
+        self._joins = pattern.length != 1
+        self._waiting: list[tuple[int, int, Hit]] = []
+        self._order = count()
+
+    def feed(self, frame: Payload) -> list[Hit]:
+        """Looks at a frame that is held whole."""
+        raw = frame.raw or b""
+        hit = self._look(frame, raw) if self._pattern.may_be_in(raw) else None
+        if hit is not None:
+            self._add(hit)
+        if self._joins:
+            for found in self._streams.feed(frame, raw, hit is not None, self._pointer):
+                self._add(_hit(found))
+        if self._waiting and (hit is not None or self._streams.has_moved):
+            return self._complete()
+        return []
+
+    def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[Hit]:
+        """Looks at a frame that nobody holds whole, as often as ``pieces`` is called."""
+        if found := look_through(self._pattern, frame, pieces):
+            self._add(_hit(found))
+        return self._complete()
+
+    def feed_text(self, place: Payload, text: str) -> list[Hit]:
+        """Looks at an event, or whatever else a person sees as ``text``."""
+        if hit := self._hit_in(place, text):
+            self._add(hit)
+        return self._complete()
+
+    def finish(self) -> list[Hit]:
+        """Looks at what was held back; nothing may be fed afterwards."""
+        for found in self._streams.finish():
+            self._add(_hit(found))
+        return self._complete()
+
+    def _look(self, frame: Payload, raw: bytes) -> Hit | None:
+        """Looks into a line: in its strings first, since those are what a person reads."""
+        line = raw.decode(errors="replace")
+        text = self._text_of(frame, line)
+        hit = self._hit_in(frame, text) if text is not None else None
+        if hit is None or not self._with_pointers:
+            return hit
+        return evolve(hit, pointer=find_pointer(line, self._pattern.is_in))
+
+    def _text_of(self, frame: Payload, line: str) -> str | None:
+        """Returns the string of a line that has the match, or the line; None if none has it.
+
+        The method alone would say too little, and a line that is no message is read as it is.
+        """
+        pattern = self._pattern
+        in_line = pattern.is_in(line)
+        if in_line and frame.kind in _NO_MESSAGES:
+            return line
+        if in_line and "\\" not in line and not pattern.has_assertions:
+            return self._string_around(line, frame.method)
+        candidates = strings(line) if in_line or pattern.has_assertions else escaped_strings(line)
+        whole = line if in_line else None
+        return next((s for s in candidates if pattern.is_in(s) and s != frame.method), whole)
+
+    def _string_around(self, line: str, method: str | None) -> str:
+        """Returns the first string with a match of a line that has no escapes, else the line."""
+        for match in self._pattern.regex.finditer(line):
+            start, end = match.span()
+            if line.count('"', 0, start) % 2 and '"' not in match[0]:
+                text = line[line.rfind('"', 0, start) + 1 : line.find('"', end)]
+                if text != method:
+                    return text
+        return line
+
+    def _hit_in(self, place: Payload, text: str) -> Hit | None:
+        match = self._pattern.regex.search(text)
+        if match is None:
+            return None
+        return Hit(place._replace(raw=None), place.seq, excerpt(text, *match.span()))
+
+    def _add(self, hit: Hit) -> None:
+        heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
+
+    def _complete(self) -> list[Hit]:
+        """Takes the hits before which no other can come any more."""
+        complete, waiting = [], self._waiting
+        earliest = self._streams.earliest() if waiting else 0
+        while waiting and (waiting[0][0] <= earliest or len(waiting) > _MOST_WAITING):
+            complete.append(heapq.heappop(waiting)[2])
+        return complete
+
+
+def _hit(found: Found) -> Hit:
+    place = Payload._make((*found.head, None))
+    return Hit(place, found.last_seq, found.excerpt, found.pointer)

@@ -1,0 +1,266 @@
+"""Finds a pattern in texts that come in pieces: messages in chunks, and lines too large to hold.
+
+A piece belongs to a frame. Of a text only the end is kept, so that a match is found which goes on
+in the next piece: all that a fixed text needs, `OVERLAP` characters for a regular expression.
+"""
+
+import codecs
+import re
+import sys
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from attrs import frozen
+
+from acp_proxy.inspection.chunks import chunk_of
+from acp_proxy.inspection.patterns import Pattern, undone
+from acp_proxy.recording import Payload
+
+OVERLAP = 4096
+"""Characters that a match of a regular expression may have and still be found across chunks."""
+CONTEXT = 200
+"""Characters that an excerpt has before the match, and after it."""
+_LONGEST_MATCH = 2000
+_FULL = 4 * OVERLAP
+_AROUND = 64  # what a regular expression may want to see before and after a match
+_MOST_RUNS = 32
+_LONGEST_ESCAPE = 12
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Head = tuple[Any, ...]
+"""A payload without its bytes."""
+
+
+class Excerpt(NamedTuple):
+    """A match and what stands around it, as much as a person wants to see."""
+
+    before: str
+    match: str
+    after: str
+
+
+@frozen
+class Found:
+    """A match in pieces."""
+
+    head: Head
+    """Of the frame in which it begins."""
+    last_seq: int
+    """The frame in which it ends."""
+    excerpt: Excerpt
+    pointer: str | None
+
+
+_Piece = tuple[int, Head, str | None]
+"""Where it begins in the text, its frame, and the pointer to it."""
+
+
+def excerpt(text: str, start: int, end: int) -> Excerpt:
+    """Cuts a match and its surroundings out of a text, fit to be printed and encoded."""
+    parts = (
+        text[max(0, start - CONTEXT) : start],
+        text[start : min(end, start + _LONGEST_MATCH)],
+        text[end : end + CONTEXT],
+    )
+    return Excerpt._make(
+        part if part.isascii() else _SURROGATE.sub("\ufffd", part) for part in parts
+    )
+
+
+class Text:
+    """A text in the making.
+
+    Attributes:
+        size: how many characters are kept; `look` brings it down.
+    """
+
+    def __init__(self, pattern: Pattern) -> None:
+        self._pattern = pattern
+        self._texts: list[str] = []
+        self._pieces: list[_Piece] = []
+        self._hits: set[int] = set()
+        self.size = 0
+        self._from = 0  # where matches may begin that are not known yet
+
+    @property
+    def first_seq(self) -> int:
+        """The first frame in which a match may still be found."""
+        return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
+
+    def add(self, head: Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
+        """Adds a piece of a frame; ``is_hit`` says that a match in it is known already."""
+        if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
+            text = self._whole_character(text)
+        if text:
+            if is_hit:
+                self._hits.add(head[0])
+            self._pieces.append((self.size, head, pointer))
+            self._texts.append(text)
+            self.size += len(text)
+
+    def _whole_character(self, text: str) -> str:
+        """Joins half a surrogate pair with its other half in the piece before; returns the rest."""
+        last = self._texts[-1] if self._texts else " "
+        if not "\ud800" <= last[-1:] <= "\udbff":
+            return text
+        character = (last[-1] + text[0]).encode("utf-16", "surrogatepass").decode("utf-16")
+        self._texts[-1] = last[:-1] + character
+        return text[1:]
+
+    def look(self, *, is_whole: bool) -> list[Found]:
+        """Returns the matches that are certain by now, one for each frame, and forgets the rest.
+
+        Args:
+            is_whole: whether nothing comes after it.
+        """
+        text = "".join(self._texts)
+        length = self._pattern.length
+        cut = max(self._from, len(text) - (length - 1 if length else OVERLAP))
+        found = []
+        if self._pattern.is_in(text):
+            found = list(self._matches(text, len(text) if is_whole else cut, is_whole=is_whole))
+        self._keep(text, len(text) if is_whole else cut)
+        return found
+
+    def _matches(self, text: str, cut: int, *, is_whole: bool) -> Iterator[Found]:
+        starts = [start for start, _, _ in self._pieces]
+        place = self._from
+        while match := self._pattern.regex.search(text, place):
+            start, end = match.span()
+            if not is_whole and start >= cut:
+                return  # it may become another one
+            number = max(0, bisect_right(starts, start) - 1)
+            _, head, pointer = self._pieces[number]
+            if head[0] not in self._hits:
+                self._hits.add(head[0])
+                last = self._pieces[max(number, bisect_right(starts, end - 1) - 1)]
+                yield Found(head, last[1][0], excerpt(text, start, end), pointer)
+            if number + 1 == len(starts):
+                return
+            place = starts[number + 1]
+
+    def _keep(self, text: str, cut: int) -> None:
+        around = 0 if self._pattern.length else _AROUND
+        kept = max(0, cut - around)
+        first = max(0, bisect_right([start for start, _, _ in self._pieces], cut) - 1)
+        left = self._pieces[first:] if cut < len(text) else []
+        self._pieces = [(max(0, start - kept), head, pointer) for start, head, pointer in left]
+        self._hits &= {head[0] for _, head, _ in left}
+        self._texts = [text[kept:]] if self._pieces else []
+        self.size = len(text) - kept if self._pieces else 0
+        self._from = cut - kept
+
+
+class Streams:
+    """The messages of a recording that are being streamed."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        self._pattern = pattern
+        self._full = _FULL + 2 * pattern.length
+        self._texts: OrderedDict[tuple[str | None, str, str | None], Text] = OrderedDict()
+        self._earliest: int | None = None
+        self.has_moved = False
+        """Whether `earliest` may have changed in the last call."""
+
+    def earliest(self) -> int:
+        """The first frame in which a match may still be found."""
+        if self._earliest is None:
+            first = (text.first_seq for text in self._texts.values())
+            self._earliest = min(first, default=sys.maxsize)
+        return self._earliest
+
+    def feed(
+        self,
+        frame: Payload,
+        raw: bytes,
+        is_hit: bool = False,
+        pointer: Callable[[bytes], str | None] | None = None,
+    ) -> list[Found]:
+        """Takes a frame; returns matches across chunks that are complete.
+
+        Args:
+            frame: any frame.
+            raw: its line.
+            is_hit: whether a match in it is known.
+            pointer: tells where in a line the text of a chunk is, if somebody wants to know.
+        """
+        self.has_moved = False
+        if frame.method == "session/prompt":
+            return self._close(frame.session, everything=True)
+        if frame.method != "session/update":
+            return []
+        chunk = chunk_of(raw)
+        if chunk is None:
+            begins = frame.tool_call is not None and b'"tool_call"' in raw
+            return self._close(frame.session) if begins else []
+        key = (frame.session, chunk.update, chunk.message_id)
+        text = self._texts.get(key)
+        found: list[Found] = []
+        if text is None:
+            found = self._close(frame.session)
+            if len(self._texts) >= _MOST_RUNS:
+                found += self._end(next(iter(self._texts)))
+            text = self._texts[key] = Text(self._pattern)
+        else:
+            self._texts.move_to_end(key)
+        text.add(frame[:8], chunk.text, is_hit, pointer(raw) if pointer else None)
+        if self._earliest is not None and frame.seq < self._earliest:
+            self._earliest = frame.seq
+        if text.size > self._full:
+            found += text.look(is_whole=False)
+            self._move()
+        return found
+
+    def finish(self) -> list[Found]:
+        """Returns what is left."""
+        return [found for key in list(self._texts) for found in self._end(key)]
+
+    def _close(self, session: str | None, *, everything: bool = False) -> list[Found]:
+        """Ends the messages of a session; those with an id of their own may go on until its end."""
+        ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
+        return [found for key in ended for found in self._end(key)]
+
+    def _end(self, key: tuple[str | None, str, str | None]) -> list[Found]:
+        self._move()
+        return self._texts.pop(key).look(is_whole=True)
+
+    def _move(self) -> None:
+        self.has_moved = True
+        self._earliest = None
+
+
+def look_through(
+    pattern: Pattern, frame: Payload, pieces: Callable[[], Iterable[bytes]]
+) -> Found | None:
+    """Looks for a match in a line that nobody holds whole, as it stands and with escapes undone."""
+    for decode in (_decoded, _undone):
+        text = Text(pattern)
+        for piece in decode(pieces()):
+            text.add(frame[:8], piece)
+            if found := text.look(is_whole=False):
+                return found[0]
+        if found := text.look(is_whole=True):
+            return found[0]
+    return None
+
+
+def _decoded(pieces: Iterable[bytes]) -> Iterator[str]:
+    decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+    for piece in pieces:
+        yield decode(piece)
+    yield decode(b"", final=True)
+
+
+def _undone(pieces: Iterable[bytes]) -> Iterator[str]:
+    """The text with its escapes undone, none of which is cut."""
+    rest = ""
+    for piece in _decoded(pieces):
+        text = rest + piece
+        place = len(text)
+        while place and "\\" in text[max(0, place - _LONGEST_ESCAPE) : place]:
+            place = text.rindex("\\", 0, place)
+        yield undone(text[:place])
+        rest = text[place:]
+    yield undone(rest)

@@ -1,0 +1,214 @@
+"""Notes and names: written into any recording, by whoever may, without disturbing its recorder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.errors import CannotAnnotate, UnreadableRecording
+from acp_proxy.store.annotations import quick_look, rename, set_note
+from acp_proxy.store.database import open_readonly
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.schema import VERSION
+from acp_proxy.store.transcript import write_transcript
+from tests.scribe import Scribe, handshake, record_story, tell_story
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def make_old(path: Path) -> Path:
+    """Makes a database as version 1 has it: without the column for notes."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("ALTER TABLE recording DROP COLUMN note")
+        connection.execute("DELETE FROM _sqlite_migrations WHERE name = '0002_note'")
+        connection.commit()
+        connection.execute("PRAGMA user_version = 1")
+    return path
+
+
+def note_of(path: Path) -> str | None:
+    """Returns a recording's note as any reader sees it."""
+    with RecordingReader(path) as reader:
+        return reader.recording.note
+
+
+def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
+    """A note is any text; the file stays one file, as old as it was."""
+    path = record_story(tmp_path / "x.db")
+    os.utime(path, (1e9, 1e9))
+    set_note(path, "zwei\nZeilen 你好")
+    assert note_of(path) == "zwei\nZeilen 你好"
+    assert quick_look(path) == ("c0ffee000001", "zwei\nZeilen 你好")
+    set_note(path, None)
+    assert note_of(path) is None
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
+    assert path.stat().st_mtime == 1e9
+
+
+def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
+    """Reading migrates nothing, and what the column would say is nothing."""
+    path = make_old(record_story(tmp_path / "x.db"))
+    before = path.read_bytes()
+    assert note_of(path) is None
+    assert quick_look(path) == ("c0ffee000001", None)
+    assert path.read_bytes() == before
+
+
+def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
+    """An older recording gets the column with its first note, and nothing else changes."""
+    path = make_old(record_story(tmp_path / "x.db"))
+    set_note(path, "words")
+    assert note_of(path) == "words"
+    with contextlib.closing(open_readonly(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
+        assert connection.execute("SELECT count(*) FROM frames").fetchone() == (18,)
+
+
+def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
+    """The tail of an older recorder's log has no room for a note, and needs none."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        make_old(scribe.path)
+        tell_story(scribe)
+        with RecordingReader(scribe.path) as reader:
+            assert (reader.live, reader.count(), reader.recording.note) == (True, 20, None)
+            assert reader.recording.exit_code == 3
+
+
+def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
+    """What an older recorder left is finished with the column for notes."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        make_old(scribe.path)
+        tell_story(scribe)
+    set_note(scribe.path, "words")
+    with RecordingReader(scribe.path) as reader:
+        assert (reader.recording.note, reader.count()) == ("words", 20)
+
+
+def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
+    """Note and name stay whatever the recorder writes later, and are seen at once."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        set_note(scribe.path, "words")
+        rename(scribe.path, "other", moves=False)
+        tell_story(scribe)
+        for _ in range(2):
+            with RecordingReader(scribe.path) as reader:
+                found = reader.recording
+                assert (found.note, found.name, found.exit_code) == ("words", "other", 3)
+            scribe.index()
+        scribe.close()
+        scribe.finish()
+    with RecordingReader(scribe.path) as reader:
+        found = reader.recording
+        assert (found.note, found.name, found.state) == ("words", "other", "complete")
+
+
+def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
+    """In the first moments there is nothing to write into; the advice is to try again."""
+    with (
+        Scribe(tmp_path / "x.db") as scribe,
+        pytest.raises(CannotAnnotate, match="only just begun; try again"),
+    ):
+        set_note(scribe.path, "words")
+
+
+def test_a_locked_recording_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While another program writes, the advice is to try again."""
+    monkeypatch.setattr("acp_proxy.store.annotations._PATIENCE_S", 0.0)
+    path = record_story(tmp_path / "x.db")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(CannotAnnotate, match="another program has locked it; try again"):
+            set_note(path, "words")
+        other.execute("ROLLBACK")
+    assert note_of(path) is None
+
+
+def test_what_is_no_recording_is_left_alone(tmp_path: Path) -> None:
+    """A file of somebody else's is refused and not changed."""
+    (tmp_path / "text.db").write_text("hello")
+    with contextlib.closing(sqlite3.connect(tmp_path / "songs.db")) as other:
+        other.execute("CREATE TABLE recording (id, note)")
+    for name in ("text.db", "songs.db"):
+        before = (tmp_path / name).read_bytes()
+        with pytest.raises(UnreadableRecording):
+            set_note(tmp_path / name, "words")
+        assert (tmp_path / name).read_bytes() == before
+        assert quick_look(tmp_path / name) is None
+
+
+def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
+    """Only the header line of a text changes; remarks, frames and permissions stay."""
+    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+        lines = list(write_transcript(reader))
+    path = tmp_path / "y.jsonl"
+    path.write_bytes(b"".join([b"# a remark\n", *lines]))
+    path.chmod(0o640)
+    set_note(path, "words")
+    rename(path, "other", moves=False)
+    with RecordingReader(path) as reader:
+        assert (reader.recording.note, reader.recording.name) == ("words", "other")
+    assert quick_look(path) == ("c0ffee000001", "words")
+    written = path.read_bytes().splitlines(keepends=True)
+    assert written[0] == b"# a remark\n"
+    assert written[2:] == lines[1:]
+    assert path.stat().st_mode & 0o777 == 0o640
+    set_note(path, None)
+    rename(path, "x", moves=False)
+    assert path.read_bytes().splitlines(keepends=True)[1:] == lines
+
+
+def test_renaming_moves_the_file(tmp_path: Path) -> None:
+    """The file gets the name as well, with the suffix that it had."""
+    path = record_story(tmp_path / "x.db")
+    with RecordingReader(path) as reader:
+        (tmp_path / "z.jsonl").write_bytes(b"".join(write_transcript(reader)))
+    assert rename(path, "v1.2", moves=True) == tmp_path / "v1.2.db"
+    assert rename(tmp_path / "z.jsonl", "w", moves=True) == tmp_path / "w.jsonl"
+    assert {entry.name for entry in tmp_path.iterdir()} == {"v1.2.db", "w.jsonl"}
+    with RecordingReader(tmp_path / "v1.2.db") as reader:
+        assert reader.recording.name == "v1.2"
+
+
+@pytest.mark.parametrize("taken", ["y.db", "y.db.log", "y.jsonl"])
+def test_renaming_replaces_nothing(tmp_path: Path, taken: str) -> None:
+    """Where a recording goes by that name already, nothing at all is changed."""
+    path = record_story(tmp_path / "x.db")
+    (tmp_path / taken).write_text("precious")
+    with pytest.raises(CannotAnnotate, match="a recording with that name exists"):
+        rename(path, "y", moves=True)
+    assert (tmp_path / taken).read_text() == "precious"
+    with RecordingReader(path) as reader:
+        assert reader.recording.name == "x"
+
+
+def test_renaming_to_the_files_own_name_moves_nothing(tmp_path: Path) -> None:
+    """A recording whose file is called so already gets the name alone."""
+    path = record_story(tmp_path / "x.db", name="given")
+    assert rename(path, "x", moves=True) == path
+    with RecordingReader(path) as reader:
+        assert reader.recording.name == "x"
+
+
+def test_a_file_that_somebody_has_open_stays(tmp_path: Path) -> None:
+    """While a write-ahead log is beside it, a database is not moved away from it."""
+    path = record_story(tmp_path / "x.db")
+    shutil.copy(path, tmp_path / "copy")
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA journal_mode=WAL")
+        other.execute("UPDATE recording SET parent = 'p'")
+        other.commit()
+        with pytest.raises(CannotAnnotate, match="has it open, so only its name was changed"):
+            rename(path, "y", moves=True)
+    assert path.exists()

@@ -1,0 +1,146 @@
+"""``inspect prune``: old recordings go, and what they took is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.store.annotations import set_note
+from tests.commands import complaint, run
+from tests.scribe import Scribe, handshake, record_story
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY = 86400.0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A recordings directory: recordings of 10, 5 and 0 days, and something else of 20."""
+    for name, days in (("old", 10), ("mid", 5), ("new", 0)):
+        age(record_story(tmp_path / f"{name}.db", id=f"{name}1"), days)
+    (tmp_path / "other.db").write_text("somebody's")
+    age(tmp_path / "other.db", 20)
+    return tmp_path
+
+
+def age(path: Path, days: float) -> None:
+    """Makes the files of a recording look so old."""
+    for entry in path.parent.glob(f"{path.name}*"):
+        os.utime(entry, (time.time() - days * DAY, time.time() - days * DAY))
+
+
+def names(directory: Path) -> list[str]:
+    """Returns the names of the files of a directory."""
+    return sorted(entry.name for entry in directory.iterdir())
+
+
+def test_what_is_older_goes(home: Path) -> None:
+    """Each has a line with its size, and the last line has the total."""
+    size = (home / "old.db").stat().st_size
+    result = run("inspect", "prune", "--older-than", "7d", home=home)
+    line, total = result.stdout.splitlines()
+    assert line.startswith(f"deleted old.db  {size / 1000:.1f} kB  last written ")
+    assert total == f"1 recording, {size / 1000:.1f} kB, was deleted from {home}"
+    assert names(home) == ["mid.db", "new.db", "other.db"]
+    assert result.stderr == ""
+
+
+def test_a_dry_run_deletes_nothing(home: Path) -> None:
+    """It says the same, as what would be."""
+    before = names(home)
+    result = run("inspect", "prune", "--older-than", "3d", "--dry-run", home=home)
+    lines = result.stdout.splitlines()
+    assert [line.split("  ")[0] for line in lines[:2]] == [
+        "would delete old.db",
+        "would delete mid.db",
+    ]
+    assert lines[2].endswith(f"would be deleted from {home}")
+    assert names(home) == before
+
+
+def test_what_is_too_much_goes(home: Path) -> None:
+    """The oldest go until the rest takes no more; files of somebody else count and stay."""
+    size = sum((home / name).stat().st_size for name in ("new.db", "other.db"))
+    run("inspect", "prune", "--larger-than", str(size), home=home)
+    assert names(home) == ["new.db", "other.db"]
+
+
+def test_both_may_be_given(home: Path) -> None:
+    """What either of them means is deleted."""
+    result = run("inspect", "prune", "--older-than", "7d", "--larger-than", "1TB", home=home)
+    assert result.exit_code == 0
+    assert names(home) == ["mid.db", "new.db", "other.db"]
+
+
+def test_a_note_keeps_a_recording(home: Path) -> None:
+    """What a person has written about stays, unless --noted says otherwise."""
+    set_note(home / "old.db", "precious")
+    run("inspect", "prune", "--older-than", "1d", home=home)
+    assert names(home) == ["new.db", "old.db", "other.db"]
+    run("inspect", "prune", "--older-than", "1d", "--noted", home=home)
+    assert names(home) == ["new.db", "other.db"]
+
+
+def test_a_running_recording_stays(tmp_path: Path) -> None:
+    """However old it is."""
+    with Scribe(tmp_path / "live.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        age(scribe.path, 100)
+        result = run("inspect", "prune", tmp_path, "--older-than", "1d", "--larger-than", "0")
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert result.stderr == f"acp-proxy: nothing to delete in {tmp_path}\n"
+        assert "live.db.log" in names(tmp_path)
+
+
+def test_json_has_an_object_for_each(home: Path) -> None:
+    """Also of a dry run, in which nothing is deleted."""
+    arguments = ("inspect", "prune", "--older-than", "7d", "--json")
+    size = (home / "old.db").stat().st_size
+    dry = json.loads(run(*arguments, "--dry-run", home=home).stdout)
+    done = json.loads(run(*arguments, home=home).stdout)
+    assert dry == {**done, "deleted": False}
+    assert time.time() - 11 * DAY < _timestamp(done.pop("last_written")) < time.time() - 9 * DAY
+    assert done == {
+        "path": str(home / "old.db"),
+        "recording": "old1",
+        "size": size,
+        "deleted": True,
+    }
+
+
+def _timestamp(text: str) -> float:
+    from datetime import datetime
+
+    return datetime.fromisoformat(text).timestamp()
+
+
+def test_what_cannot_be_deleted_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A recording that stays is not called deleted, and the code is 1."""
+    monkeypatch.setattr("acp_proxy.cli.inspect.prune.delete", lambda _: False)
+    result = run("inspect", "prune", "--older-than", "7d", home=home)
+    assert result.stderr.splitlines()[0] == f"acp-proxy: cannot delete {home}/old.db"
+    assert (result.stdout, result.exit_code) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        ([], "expected --older-than AGE, --larger-than SIZE or both"),
+        (["--older-than", "2GB"], "'2GB' is no age: expected one such as 12h or 30d"),
+        (["--larger-than", "5m"], "'5m' is no size: expected one such as 500MB or 2GB"),
+        (["--older-than", "x"], "'x' is neither an age such as 7d nor a size such as 2GB"),
+        (["nowhere", "--older-than", "1d"], "nowhere is no directory"),
+    ],
+)
+def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
+    """Without a limit nothing is deleted; ages and sizes are those of `record --keep`."""
+    before = names(home)
+    assert answer in complaint("inspect", "prune", *arguments, home=home)
+    assert names(home) == before

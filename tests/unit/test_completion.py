@@ -1,0 +1,149 @@
+"""Completion offers recordings and filters, quickly and whatever is in the directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from click.shell_completion import CompletionItem
+
+from acp_proxy.cli.completion import JoiningBashComplete, joined
+from acp_proxy.cli.main import cli
+from tests.scribe import Scribe, record_story
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BASH = shutil.which("bash")
+PROGRAM = shutil.which("acp-proxy", path=os.path.dirname(sys.executable))  # noqa: PTH120
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recordings directory with a recording, one that runs, and what is none."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    directory = tmp_path / "recordings"
+    directory.mkdir()
+    monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(directory))
+    record_story(directory / "hello.db", id="abcdef123456")
+    with Scribe(directory / "help.db"):
+        pass
+    (directory / "broken.db").write_text("no database")
+    (directory / "notes.txt").touch()
+    return directory
+
+
+def offered(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
+    """Returns what bash is told for a line whose last word is being typed."""
+    monkeypatch.setenv("COMP_WORDS", "\n".join(("acp-proxy", *words)))
+    monkeypatch.setenv("COMP_CWORD", str(len(words)))
+    complete = JoiningBashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE").complete()
+    return [line.partition(",")[2] for line in complete.splitlines()]
+
+
+def test_recordings_are_offered_by_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names of files, newest first, `latest`, and what is in the current directory."""
+    (home.parent / "here" / "mine.jsonl").touch()
+    every = ["latest", "help", "hello", "broken", "mine.jsonl"]
+    assert offered(monkeypatch, "inspect", "note", "") == every
+    assert offered(monkeypatch, "inspect", "note", "hel") == ["help", "hello"]
+    assert offered(monkeypatch, "inspect", "rename", "l") == ["latest"]
+
+
+def test_an_id_is_completed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start of an id becomes all of it, whatever else is in the directory."""
+    assert home.is_dir()
+    assert offered(monkeypatch, "inspect", "note", "abcd") == ["abcdef123456"]
+    assert offered(monkeypatch, "inspect", "note", "0") == []
+
+
+def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has a slash is a file, and the shell knows how to complete one."""
+    assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
+
+
+def test_directories_are_offered_where_they_are_taken(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`search` takes recordings and directories; `prune` takes only these."""
+    (home.parent / "here" / "sub").mkdir()
+    assert "sub/" in offered(monkeypatch, "inspect", "search", "x", "")
+    assert "sub/" not in offered(monkeypatch, "inspect", "note", "")
+    assert offered(monkeypatch, "inspect", "prune", "s") == ["s"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offers"),
+    [
+        (["se"], ["session:", "seq:"]),
+        (["kind", ":", "re"], ["request", "response"]),
+        (["dir", ":"], ["to-agent", "to-client"]),
+        (["method", ":", "terminal/w"], ["terminal/wait_for_exit"]),
+        (["seq", ":", "1"], []),
+        (["nope", ":", "1"], []),
+        (["n"], ["not"]),
+        (["'kind:error or (di"], ["kind:error or (dir:"]),
+        (["'dir:to-c"], ["dir:to-client"]),
+    ],
+)
+def test_a_filter_is_completed(
+    home: Path, monkeypatch: pytest.MonkeyPatch, typed: list[str], offers: list[str]
+) -> None:
+    """Keys, and the values of those that have a few, also within quotes."""
+    assert home.is_dir()
+    assert offered(monkeypatch, "inspect", "search", "x", "-w", *typed) == offers
+
+
+def test_words_are_joined_where_bash_tears_them_apart() -> None:
+    """A colon and an equals sign belong to the word that they stand in."""
+    assert joined(["a", "b", ":", "c"]) == (["a", "b:c"], "c")
+    assert joined(["a", "--b", "=", "c", ":"]) == (["a", "--b=c:"], "")
+    assert joined(["a", "b", "c"]) == (["a", "b", "c"], "c")
+    assert joined([]) == ([], "")
+
+
+def test_what_the_shell_would_understand_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name with a space can be inserted as it is offered; within quotes it needs no escape."""
+    complete = JoiningBashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    for typed, insert in (("my", r"my\ run\'s"), ("'my", "my run's")):
+        monkeypatch.setenv("COMP_WORDS", f"acp-proxy\n{typed}")
+        complete.get_completion_args()
+        assert complete.format_completion(CompletionItem("my run's")) == f"plain,{insert}"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.skipif(PROGRAM is None, reason="expected the program to be installed")
+def test_the_program_prints_its_script(shell: str) -> None:
+    """As installed, it tells each shell how to complete, and reads no arguments for that."""
+    assert PROGRAM is not None
+    environment = {**os.environ, "_ACP_PROXY_COMPLETE": f"{shell}_source"}
+    done = subprocess.run([PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    assert f"_ACP_PROXY_COMPLETE={shell}_complete" in done.stdout
+
+
+@pytest.mark.skipif(BASH is None or PROGRAM is None, reason="expected bash and the program")
+def test_bash_completes(home: Path) -> None:
+    """The script does in bash what it is there for."""
+    assert BASH is not None
+    assert PROGRAM is not None
+    script = f"""
+        eval "$(_ACP_PROXY_COMPLETE=bash_source {PROGRAM})"
+        COMP_WORDS=({PROGRAM} inspect search x -w kind : re) COMP_CWORD=7
+        _acp_proxy_completion {PROGRAM} && echo "${{COMPREPLY[@]}}"
+        COMPREPLY=() COMP_WORDS=({PROGRAM} inspect note hell) COMP_CWORD=3
+        _acp_proxy_completion {PROGRAM} && echo "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(
+        [BASH, "--norc", "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=home.parent / "here",
+    )
+    assert done.stdout == "request response\nhello\n"
