@@ -11,6 +11,7 @@ from typing import Any
 import click
 from attrs import frozen
 
+from acp_proxy.cli.arguments import filter_argument, recording_argument
 from acp_proxy.cli.inspect.layout import Layout
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.opening import open_recording
@@ -29,8 +30,8 @@ Row = dict[str, Any]
 
 
 @click.command()
-@click.argument("rec")
-@click.argument("filter_words", metavar="[FILTER]...", nargs=-1)
+@recording_argument
+@filter_argument
 @click.option("--json", is_flag=True, help="One JSON object per frame or event.")
 @click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")
 @click.option(

@@ -5,6 +5,8 @@ and there is one way to close what is open where that was cut off.
 """
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 _TOKEN = re.compile(
     r'\s*(?:"(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*+(?P<quote>"?)'
@@ -12,6 +14,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _CLOSERS = {"{": "}", "[": "]"}
+_Closers = tuple[str, Any] | None
+"""What is open, innermost first; linked, so that any moment of it can be kept at no cost."""
 
 
 def completed(head: str) -> str:
@@ -20,29 +24,34 @@ def completed(head: str) -> str:
     A string is kept as far as it goes; a name without its value, and a number or a word that may go
     on, are dropped. What is no JSON before its end stays none.
     """
-    closers: list[str] = []
-    whole = (0, "")  # up to here it is well-formed, if this follows
+    closers: _Closers = None
+    whole, quote, open_then = 0, "", closers  # up to here it is well-formed, if these follow
     key_next = False
     place = 0
     while (match := _TOKEN.match(head, place)) is not None:
         place, mark = match.end(), match["mark"]
         is_value = not key_next
         if mark in (",", ":"):
-            key_next = mark == "," and closers[-1:] == ["}"]
+            key_next = mark == "," and closers is not None and closers[0] == "}"
             continue
         if mark in _CLOSERS:
-            closers.append(_CLOSERS[mark])
+            closers = (_CLOSERS[mark], closers)
             key_next, is_value = mark == "{", True
         elif mark is not None:
-            if closers:
-                closers.pop()
+            closers = closers[1] if closers is not None else None
             key_next, is_value = False, True
         elif match["quote"] == "":
             if is_value:
-                whole = (place, '"' + "".join(reversed(closers)))
+                whole, quote, open_then = place, '"', closers
             break
         elif match["quote"] is None and place == len(head):
             break
         if is_value:
-            whole = (place, "".join(reversed(closers)))
-    return head[: whole[0]] + whole[1]
+            whole, quote, open_then = place, "", closers
+    return head[:whole] + quote + "".join(_unrolled(open_then))
+
+
+def _unrolled(closers: _Closers) -> Iterator[str]:
+    while closers is not None:
+        closer, closers = closers
+        yield closer
