@@ -43,7 +43,8 @@ GAP = (
 )
 CLOSE = 8  # the recording is whole; fields: reason
 BASE = 9  # payload: the logical offset of the next record, 8 bytes
-LAST_KIND = BASE
+NOTE = 10  # something a reader should know; fields: action, reason and what belongs to it
+LAST_KIND = NOTE
 
 BASE_SIZE = HEADER_SIZE + 8
 GROWTH = 2.25

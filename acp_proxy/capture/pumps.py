@@ -41,6 +41,11 @@ class Pump:
         """The stream's name."""
         return STREAM_NAMES[self.stream]
 
+    @property
+    def sink(self) -> int:
+        """The descriptor that is written to; somebody else's once the pump has ended."""
+        return self._sink
+
     def run(self) -> None:
         """Relays until the source ends or the sink breaks, closes both, and logs why.
 

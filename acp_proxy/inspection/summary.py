@@ -1,155 +1,194 @@
-"""The first screen: who talked, how it went, what is open, how it ended."""
+"""The first screen: who talked, how it went, what is open, what is wrong, how it ended."""
 
-import json
 from collections import Counter
-from typing import Any
 
-from attrs import define, field, frozen
-
-from acp_proxy.inspection.preview import plain, preview, prompt_text
-from acp_proxy.inspection.timeline import describe_event
+from acp_proxy.inspection.course import Course, CourseReader, Happened, read_events
+from acp_proxy.inspection.debts import find_waiting
+from acp_proxy.inspection.details import (
+    MOST,
+    first_prompt,
+    read_capabilities,
+    read_errors,
+    read_sessions,
+    read_tally,
+    read_turns,
+    read_unanswered,
+)
+from acp_proxy.inspection.evidence import Evidence
+from acp_proxy.inspection.facts import (
+    NotAcp,
+    OpenRequest,
+    Problem,
+    SessionSummary,
+    Summary,
+    TurnSummary,
+)
+from acp_proxy.inspection.lines import HEAD, read_lines
+from acp_proxy.inspection.problems import find_problems
+from acp_proxy.inspection.questions import read_questions
+from acp_proxy.inspection.safe_text import plain
+from acp_proxy.inspection.timeline import describe_event, seconds
+from acp_proxy.inspection.tool_calls import read_tool_calls
 from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 
+__all__ = [
+    "OpenRequest", "Problem", "SessionSummary", "Summary", "TurnSummary", "first_prompt",
+    "summarize",
+]  # fmt: skip
+
 STDERR_LINES = 5
-_TURNS = (
-    "SELECT id, session, prompt_seq, end_seq, stop_reason, duration_ns, updates, tool_calls"
-    " FROM turns ORDER BY id"
-)
+_TOLD = ("signal", "gap", "undelivered", "note")
+_MOST_EVENTS = 1000
 
 
-@frozen
-class TurnSummary:
-    """One turn."""
+def summarize(reader: RecordingReader, now_ns: int | None = None) -> Summary:
+    """Reads a recording's summary: one pass over its frames, and the lines of a few of them.
 
-    id: int
-    session: str | None
-    prompt_seq: int
-    end_seq: int | None
-    stop_reason: str | None
-    duration_ns: int | None
-    updates: int
-    tool_calls: int
-    prompt: str
+    Args:
+        reader: the recording.
+        now_ns: the monotonic clock now; a running recording is told until then, or else until
+            the last thing that happened. An ended one has nothing to do with it.
+    """
+    recording, events = reader.recording, read_events(reader)
+    course = CourseReader(reader, events).read()
+    end = _end(course, events, now_ns if reader.live else None)
+    open_ = course.waits.open(end) if reader.live else []
+    course.waits.finish(end)
+    turns, errors = read_turns(reader), read_errors(reader, recording.dialect)
+    unanswered, not_acp = read_unanswered(reader, end), _not_acp(reader, course)
+    evidence = Evidence(
+        reader, recording, reader.live, course, events, turns, unanswered, errors, not_acp, open_,
+        end,
+    )  # fmt: skip
+    problems, questions = find_problems(evidence), list(read_questions(reader, end))
+    sessions = read_sessions(reader, turns)
+    counts = Counter(problem.kind for problem in problems)
+    if counts["unanswered"] and not reader.live:
+        counts["unanswered"] += _count_unanswered(reader) - len(unanswered)
+    return Summary(
+        recording=recording,
+        path=str(reader.path),
+        live=reader.live,
+        duration_ns=course.end_ns,
+        capabilities=read_capabilities(reader),
+        ending=_ending(recording, events, course, live=reader.live),
+        frames=_by_stream(course),
+        kinds=_by_kind(course),
+        sessions=[session.id for session in sessions],
+        opened=sessions,
+        turns=turns,
+        updates=course.updates,
+        tool_calls=read_tool_calls(reader, course.calls),
+        questions=questions[:MOST],
+        answers=dict(Counter(question.answer or "open" for question in questions)),
+        files_read=read_tally(reader, "fs/read_text_file"),
+        files_written=read_tally(reader, "fs/write_text_file"),
+        terminals=read_tally(reader, "terminal/create"),
+        problems=_some(problems),
+        problem_counts=dict(counts),
+        waiting=find_waiting(evidence),
+        unanswered=unanswered,
+        longest_silence=course.waits.longest,
+        errors=_count_errors(reader),
+        error_codes=errors[:MOST],
+        not_acp=not_acp,
+        signals=[describe_event(e.kind, e.data) for e in events if e.kind == "signal"][:MOST],
+        events=[describe_event(e.kind, e.data) for e in events if e.kind in _TOLD][:_MOST_EVENTS],
+        stderr_tail=_stderr_tail(reader),
+    )
 
 
-@frozen
-class OpenRequest:
-    """A request that has no answer."""
-
-    seq: int
-    direction: str
-    method: str | None
-    rpc_id: str | None
-    waited_ns: int
-    """Until the end of the recording, or until now while it runs."""
-    preview: str
-
-    @property
-    def who_waits(self) -> str:
-        """Who waits for whom; a permission is a person's business and no hang."""
-        if self.direction == "to-client":
-            return "agent waits for client"
-        return "client waits for agent"
+def _end(course: Course, events: list[Happened], now_ns: int | None) -> int:
+    """The last thing that happened, or now; both on the recording's clock."""
+    origin = next((e.data.get("origin") for e in events if e.kind == "start"), None)
+    if now_ns is None or not isinstance(origin, int):
+        return course.end_ns
+    return max(course.end_ns, now_ns - origin)
 
 
-@define
-class Summary:
-    """What `inspect show` says."""
-
-    recording: Recording
-    path: str
-    live: bool
-    duration_ns: int
-    frames: dict[str, int] = field(factory=dict)
-    """Frames by stream."""
-    kinds: dict[str, int] = field(factory=dict)
-    """Frames by kind, stderr lines left out."""
-    sessions: list[str] = field(factory=list)
-    turns: list[TurnSummary] = field(factory=list)
-    unanswered: list[OpenRequest] = field(factory=list)
-    errors: int = 0
-    """Requests answered with an error."""
-    events: list[str] = field(factory=list)
-    """Signals, gaps and undelivered bytes, in words."""
-    stderr_tail: list[str] = field(factory=list)
+def _by_stream(course: Course) -> dict[str, int]:
+    frames: dict[str, int] = {}
+    for (stream, _), count in sorted(course.counts.items()):
+        frames[stream] = frames.get(stream, 0) + count
+    return frames
 
 
-def summarize(reader: RecordingReader) -> Summary:
-    """Reads a recording's summary in one pass over its indexes, not over its payloads."""
-    recording = reader.recording
-    end = next(
-        reader.query(
-            "SELECT max(coalesce((SELECT max(t_ns) FROM frames), 0),"
-            " coalesce((SELECT max(t_ns) FROM events), 0)) AS t_ns"
+def _by_kind(course: Course) -> dict[str, int]:
+    kinds: dict[str, int] = {}
+    for (_, kind), count in sorted(course.counts.items()):
+        if kind != "stderr":
+            kinds[kind] = kinds.get(kind, 0) + count
+    return kinds
+
+
+def _not_acp(reader: RecordingReader, course: Course) -> list[NotAcp]:
+    firsts = course.invalid
+    reasons = {
+        row["seq"]: row["parse_error"]
+        for seq in firsts.values()
+        for row in reader.query("SELECT seq, parse_error FROM frames WHERE seq = ?", (seq,))
+    }
+    return [
+        NotAcp(
+            line.stream,
+            course.counts[line.stream, "invalid"],
+            line.seq,
+            plain(line.raw[:400].decode(errors="replace")),
+            plain(reasons.get(line.seq) or ""),
         )
-    )["t_ns"]
-    summary = Summary(recording, str(reader.path), reader.live, end)
-    frames: Counter[str] = Counter()
-    for row in reader.query("SELECT stream, kind, count(*) AS n FROM frames GROUP BY stream, kind"):
-        frames[row["stream"] or "damaged"] += row["n"]
-        if row["kind"] != "stderr":
-            summary.kinds[row["kind"]] = summary.kinds.get(row["kind"], 0) + row["n"]
-    summary.frames = dict(frames)
-    summary.sessions = [
-        row["session"]
-        for row in reader.query(
-            "SELECT session FROM exchanges WHERE session IS NOT NULL"
-            " GROUP BY session ORDER BY min(request_seq)"
-        )
+        for line in read_lines(reader, firsts.values(), HEAD)
     ]
-    summary.turns = [_turn(reader, row) for row in reader.query(_TURNS)]
-    summary.unanswered = _unanswered(reader, end)
-    summary.errors = next(
-        reader.query("SELECT count(*) AS n FROM exchanges WHERE outcome = 'error'")
-    )["n"]
-    for row in reader.query(
-        "SELECT kind, data FROM events WHERE kind IN ('signal', 'gap', 'undelivered', 'note')"
-        " ORDER BY seq"
-    ):
-        summary.events.append(describe_event(row["kind"], json.loads(row["data"])))
+
+
+def _ending(recording: Recording, events: list[Happened], course: Course, *, live: bool) -> str:
+    """How it ended, in words."""
+    if live:
+        return "still running"
+    parts = []
+    if recording.exit_signal is not None:
+        parts.append(f"sig {recording.exit_signal}")
+    elif recording.exit_code is not None:
+        parts.append(f"exit {recording.exit_code}")
+    if recording.state != "incomplete":
+        parts.append(recording.end_reason or "")
+    elif (gap := _last_gap(events)) is not None and gap.seq > course.last_seq:
+        why = plain(str(gap.data.get("reason", "")))
+        parts.append(f"incomplete: recording had stopped at {seconds(gap.t_ns)} s ({why})")
+    else:
+        parts.append("incomplete: the recorder was killed; what it had read is here")
+    return ", ".join(filter(None, parts))
+
+
+def _last_gap(events: list[Happened]) -> Happened | None:
+    return next((event for event in reversed(events) if event.kind == "gap"), None)
+
+
+def _some(problems: list[Problem]) -> list[Problem]:
+    """At most a hundred of each kind."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for problem in problems:
+        seen[problem.kind] += 1
+        if seen[problem.kind] <= MOST:
+            kept.append(problem)
+    return kept
+
+
+def _count_errors(reader: RecordingReader) -> int:
+    sql = "SELECT count(*) AS n FROM exchanges WHERE outcome = 'error'"
+    return int(next(reader.query(sql))["n"])
+
+
+def _count_unanswered(reader: RecordingReader) -> int:
+    sql = "SELECT count(*) AS n FROM exchanges WHERE response_seq IS NULL"
+    return int(next(reader.query(sql))["n"])
+
+
+def _stderr_tail(reader: RecordingReader) -> list[str]:
+    start = "CASE WHEN length(raw) > 2000 THEN substr(raw, 1, 2000) ELSE raw END"  # '' is no NULL
     tail = reader.query(
-        "SELECT substr(raw, 1, 2000) AS raw FROM frames WHERE kind = 'stderr'"
+        f"SELECT {start} AS raw FROM frames WHERE kind = 'stderr'"
         f" ORDER BY seq DESC LIMIT {STDERR_LINES}"
     )
-    summary.stderr_tail = [plain(bytes(row["raw"]).decode(errors="replace")) for row in tail][::-1]
-    return summary
-
-
-def first_prompt(raw: bytes | None) -> str:
-    """The text of a ``session/prompt`` request."""
-    if raw is None:
-        return ""
-    try:
-        params: dict[str, Any] = json.loads(raw)["params"]
-        return plain(prompt_text(params))
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return ""
-
-
-def _turn(reader: RecordingReader, row: dict[str, Any]) -> TurnSummary:
-    raw = reader.query(
-        "SELECT substr(raw, 1, 100000) AS raw FROM frames WHERE seq = ?", (row["prompt_seq"],)
-    )
-    prompt = next((first_prompt(bytes(frame["raw"])) for frame in raw), "")
-    return TurnSummary(**row, prompt=prompt[:200])
-
-
-def _unanswered(reader: RecordingReader, end: int) -> list[OpenRequest]:
-    found = reader.query(
-        "SELECT e.request_seq, e.direction, e.method, e.rpc_id, f.t_ns,"
-        " substr(f.raw, 1, 100000) AS raw"
-        " FROM exchanges AS e JOIN frames AS f ON f.seq = e.request_seq"
-        " WHERE e.response_seq IS NULL ORDER BY e.id LIMIT 100"
-    )
-    return [
-        OpenRequest(
-            seq=row["request_seq"],
-            direction=row["direction"],
-            method=row["method"],
-            rpc_id=row["rpc_id"],
-            waited_ns=end - row["t_ns"],
-            preview=preview(bytes(row["raw"]), "request", row["method"])[:200],
-        )
-        for row in found
-    ]
+    return [plain(bytes(row["raw"]).decode(errors="replace")) for row in tail][::-1]

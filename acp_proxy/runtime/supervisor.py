@@ -6,8 +6,12 @@ in the pumps' threads, before this module is even imported.
 """
 
 import contextlib
+import fcntl
 import gc
 import os
+import stat
+import struct
+import termios
 import time
 from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGTERM
@@ -16,7 +20,7 @@ import trio
 
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import CaptureLog
+from acp_proxy.capture.log import NOTE, STDERR, TO_AGENT, TO_CLIENT, CaptureLog
 from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.pumps import Pump
 from acp_proxy.capture.relay import Relay
@@ -25,7 +29,11 @@ from acp_proxy.runtime.indexing import Indexing
 
 LINGER = 5.0
 """Idle seconds that a descendant has, after the agent's exit, in which to end its output."""
+STALL = 5.0
+"""Seconds that a write may wait for its reader before it is noted."""
 _POLL = 0.25
+_LOOK = 1.0
+_READER = {TO_AGENT: "the agent", TO_CLIENT: "the client", STDERR: "who reads its stderr"}
 _HELD = "held open by a process that has left the agent's group"
 
 
@@ -50,6 +58,7 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
         nursery.start_soon(stop_when_told, relay, options.grace)
         nursery.start_soon(end_overstay, relay, indexing, options.grace)
         nursery.start_soon(end_lingering, relay)
+        nursery.start_soon(note_stalls, relay)
         await until(relay.drained)
         nursery.cancel_scope.cancel()
     relay.close()
@@ -130,6 +139,64 @@ async def end_lingering(relay: Relay) -> None:
         await until(relay.drained)
     for pump in outputs:
         _abandon(pump, _HELD)
+
+
+async def note_stalls(relay: Relay) -> None:
+    """Notes in the log which peer has stopped reading, once for each time, and when it goes on.
+
+    The pump itself just blocks and knows of no time. A second look at it costs nothing: a chunk
+    that was read long ago and is still being written means that nobody takes it.
+    """
+    stalled: dict[Pump, int] = {}
+    while True:
+        await trio.sleep(_LOOK)
+        for pump in relay.pumps:
+            since, now = pump.last_ns, time.monotonic_ns()
+            begun = stalled.get(pump)
+            if begun is not None and (pump.in_read or pump.ended.is_set or since != begun):
+                del stalled[pump]
+                if not pump.ended.is_set:
+                    _note_stall(
+                        relay, pump, "resumed", begun, f"reads again after {_s(now - begun)}"
+                    )
+            elif begun is None and _is_stalled(pump, now):
+                stalled[pump] = since
+                _note_stall(relay, pump, "stalled", since, f"has not read for {_s(now - since)}")
+
+
+def _is_stalled(pump: Pump, now: int) -> bool:
+    if pump.in_read or pump.ended.is_set or now - pump.last_ns < STALL * 1e9:
+        return False
+    return _unread(pump) != 0  # else it is not the reader that we wait for
+
+
+def _note_stall(relay: Relay, pump: Pump, action: str, since: int, what: str) -> None:
+    reader = _READER[pump.stream]
+    fields: dict[str, str | int | list[str]] = {
+        "action": action,
+        "reason": f"{reader} {what}",
+        "since": since,
+    }
+    if action == "stalled" and (unread := _unread(pump)):
+        fields["bytes"] = unread
+    relay.log.event(NOTE, fields, pump.stream)
+
+
+def _unread(pump: Pump) -> int | None:
+    """Bytes that wait for the reader, with what a socket needs around them; None if unknown."""
+    try:
+        mode = os.fstat(pump.sink).st_mode
+        if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
+            return None
+        question = termios.FIONREAD if stat.S_ISFIFO(mode) else termios.TIOCOUTQ
+        answer = fcntl.ioctl(pump.sink, question, bytes(4))
+    except (OSError, ValueError):
+        return None
+    return int(struct.unpack("i", answer)[0])
+
+
+def _s(ns: int) -> str:
+    return f"{ns / 1e9:.0f} s"
 
 
 async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:

@@ -10,7 +10,18 @@ import pytest
 
 from acp_proxy.capture import log as capture_log
 from tests.commands import run
-from tests.scribe import MS, Scribe, handshake, notification, record_story, request, text
+from tests.scribe import (
+    MS,
+    ORIGIN_NS,
+    Scribe,
+    handshake,
+    notification,
+    record_story,
+    request,
+    result,
+    text,
+    update,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,32 +45,44 @@ def shown(path: Path) -> dict[str, str]:
 def test_the_first_screen(tmp_path: Path) -> None:
     """Who talked, how it went, what is open and the last words, in this order."""
     path = record_story(tmp_path / "story.db")
-    dialect = "v1 (protocolVersion 1 in initialize and nothing else that tells)"
+    dialect = "v1, protocol 1 (protocolVersion 1 in initialize and nothing else that tells)"
+    not_acp = (
+        "2 lines on the agent's stdout were not ACP, first #17"
+        ' "not json" (not JSON at character 0: expecting value)'
+    )
     assert (
         run("inspect", "show", path).stdout
         == f"""\
-story  (c0ffee000001)  complete
+story  (c0ffee000001)  complete  ✗ 2 problems
 file        {path}
 command     agent --acp
 directory   /srv/project
 started     2025-06-15 15:06:40 +0000, 22 ms
-client      ed 1.2
-agent       ag 3.4
-dialect     {dialect}
 ended       exit 3, the client closed its end
-frames      1 stderr, 6 to-agent, 11 to-client
+dialect     {dialect}
+
+            client  agent
+name        ed 1.2  ag 3.4
+
+frames      18: 1 stderr, 6 to-agent, 11 to-client
 kinds       1 error, 6 request, 4 response, 1 blank, 2 invalid, 3 notification
-errors      1 requests were answered with an error
-not ACP     2 lines were no messages
-sessions    s-1
+updates     3
+sessions    1
+  s-1  new  1 turn  /srv/project
+turns       1
+  1.  #6–15  end_turn  9 ms  3 updates  1 tool call  hello 你好
+tool calls  1: 1 other (1 completed)
+asked       1 time of a person: 1 allow_once
+  #9  permission  allow_once  after 1 ms  Edit
+files       0 read (1 failed)
 
-turns
-  1. #6 end_turn 9 ms  3 updates, 1 tool calls  hello 你好
+problems
+  ✗ client waits for agent: session/set_mode "code" (#16), 7 ms, never answered
+  ✗ {not_acp}
+  ! the agent exited with 3 (#23)
+  ! the client answered fs/read_text_file with error -32001: no such file (#12)
 
-unanswered
-  #16 client waits for agent: session/set_mode (id 3), 7 ms  code
-
-stderr
+stderr  (the last lines of 1)
   agent: careful
 """
     )
@@ -92,21 +115,59 @@ def test_peers_that_did_not_say_their_names(tmp_path: Path) -> None:
     """Where there was no handshake, the peers are not invented."""
     with Scribe(tmp_path / "x.db") as scribe:
         scribe.to_agent(notification("x"))
-    found = shown(scribe.path)
-    assert found["client"] == found["agent"] == "(did not say its name)"
-    assert "dialect" not in found
+    out = run("inspect", "show", scribe.path).stdout
+    assert "\nname        (did not say its name)  (did not say its name)\n" in out
+    assert "dialect" not in shown(scribe.path)
 
 
-def test_what_happened_has_a_section(tmp_path: Path) -> None:
-    """Signals and gaps are told between what is open and the last words."""
+def test_capabilities_stand_side_by_side(tmp_path: Path) -> None:
+    """What client and agent can do is named in two columns, with the ways to log in."""
+    can = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": True}
+    agent = {"loadSession": True, "promptCapabilities": {"image": True}, "_meta": {"x.dev": {}}}
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_agent(request(0, "initialize", protocolVersion=1, clientCapabilities=can))
+        ways = [{"id": "oauth", "name": "Browser"}, {"id": "key", "name": "Key"}]
+        scribe.to_client(result(0, protocolVersion=1, agentCapabilities=agent, authMethods=ways))
+    table = run("inspect", "show", scribe.path).stdout.split("\n\n")[1]
+    assert (
+        table
+        == """\
+            client                  agent
+name        (did not say its name)  (did not say its name)
+can         fs.readTextFile         loadSession
+            terminal                promptCapabilities.image
+                                    _meta.x.dev
+auth                                oauth, key"""
+    )
+
+
+def test_signals_are_told(tmp_path: Path) -> None:
+    """Signals are told with who sent them; a gap is a problem."""
     with Scribe(tmp_path / "x.db") as scribe:
         scribe.event(capture_log.SIGNAL, signal=15, action="passed on")
         scribe.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
+    assert shown(scribe.path)["signals"] == "SIGTERM passed on"
     out = run("inspect", "show", scribe.path).stdout
-    assert out.endswith(
-        "\n\nhappened\n  SIGTERM passed on\n"
-        "  not recorded: 7 bytes stderr (No space left on device)\n"
-    )
+    gap = "7 bytes stderr passed unrecorded until 0.002 s: No space left on device (#3)"
+    assert f"\nproblems\n  ✗ {gap}\n" in out
+
+
+def test_a_recording_that_had_stopped_says_so(tmp_path: Path) -> None:
+    """Where the end did not fit on the disk, nobody claims that the recorder was killed."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
+    ended = shown(scribe.path)["ended"]
+    stopped = "recording had stopped at 0.003 s (No space left on device)"
+    assert ended == f"incomplete: {stopped}"
+
+
+def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
+    """A gap in the middle does not tell how it ended."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
+        handshake(scribe)
+    assert "the recorder was killed" in shown(scribe.path)["ended"]
 
 
 def test_open_turns_and_permissions_are_told_as_what_they_are(tmp_path: Path) -> None:
@@ -119,10 +180,54 @@ def test_open_turns_and_permissions_are_told_as_what_they_are(tmp_path: Path) ->
         scribe.t_ns += 240_000 * MS
         scribe.event(capture_log.EXIT, code=0)
     out = run("inspect", "show", scribe.path).stdout
-    assert "  1. #2 never ended   0 updates, 0 tool calls  go\n" in out
-    assert (
-        '  #3 agent waits for client: session/request_permission (id "p"), 4 min 0 s  Edit' in out
+    assert "  1.  #2  never ended    0 updates  0 tool calls  go\n" in out
+    waits = 'agent waits for client: session/request_permission "Edit" (#3), 4 min 0 s'
+    assert f"  ✗ {waits}, never answered\n" in out
+    amid = 'the agent exited with 0, in the middle of turn 1 (prompt "go" #2) (#4)'
+    assert f"  ✗ {amid}\n" in out
+    assert "  #3  permission  not answered  after 4 min 0 s  Edit\n" in out
+
+
+def test_a_running_one_waits_without_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a running recording an open permission is told until now, and as no problem."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        scribe.to_client(
+            request("p", "session/request_permission", sessionId="s", toolCall={"title": "Edit"})
+        )
+        now = ORIGIN_NS + scribe.t_ns + 240_000 * MS
+        monkeypatch.setattr("acp_proxy.cli.inspect.show.time.monotonic_ns", lambda: now)
+        out = run("inspect", "show", scribe.path).stdout
+    assert out.startswith("x  (c0ffee000001)  running  no problems\n")
+    assert out.endswith(
+        "\n\nwaiting\n"
+        '  … agent waits for client: session/request_permission "Edit" (#3), 4 min 0 s,'
+        " a person decides\n"
     )
+
+
+def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
+    """Lists are cut where they get long, and say how much more there is and where."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        for n in range(300):
+            scribe.to_agent(request(n, "session/new", cwd="/srv", mcpServers=[]))
+            scribe.to_client(result(n, sessionId=f"s-{n}"))
+            prompt = [text(f"question {n}")]
+            scribe.to_agent(request(n, "session/prompt", sessionId=f"s-{n}", prompt=prompt))
+            scribe.to_client(request(n, "session/request_permission", sessionId=f"s-{n}"))
+            scribe.to_client(result(n, stopReason="end_turn"))
+            scribe.to_client(update(f"s-{n}", "agent_message_chunk", content=text("late")))
+    out = run("inspect", "show", scribe.path).stdout
+    assert len(out.splitlines()) < 60
+    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 600 problems\n")
+    assert "\n  ... and 295 more\n" in out
+    assert "\n  ...   and 290 more\n" in out
+    assert "\n    ... and 295 more of this kind: --json has a hundred\n" in out
+    assert "question 4\n" in out
+    assert "question 295\n" in out
+    assert "question 5\n" not in out
 
 
 def test_nothing_recorded_commands_the_terminal(tmp_path: Path) -> None:
@@ -160,6 +265,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
             "updates": 3,
             "tool_calls": 1,
             "prompt": "hello 你好",
+            "outcome": "result",
         }
     ]
     assert summary["unanswered"] == [
@@ -170,6 +276,8 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
             "rpc_id": "3",
             "waited_ns": 7 * MS,
             "preview": "code",
+            "session": "s-1",
+            "awaited": "agent",
         }
     ]
     assert summary["stderr_tail"] == ["agent: careful"]

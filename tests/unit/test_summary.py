@@ -148,7 +148,8 @@ def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
         (b'{"params": {}}', ""),
         (b'{"params": 7}', ""),
         (b"[]", ""),
-        (b'{"params": {"prompt": [{"type": "te', ""),
+        (b'{"params": {"prompt": [{"type": "text", "text": "cut o', "cut o"),
+        (b"no JSON", ""),
         (None, ""),
     ],
 )

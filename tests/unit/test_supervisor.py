@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
@@ -11,11 +12,19 @@ import trio
 import trio.testing
 
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.capture.log import Unrecorded
+from acp_proxy.capture.log import NOTE, TO_AGENT, TO_CLIENT, Unrecorded
 from acp_proxy.capture.relay import Relay
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime import supervisor
-from acp_proxy.runtime.supervisor import LINGER, end_lingering, end_overstay, stop_when_told, until
+from acp_proxy.runtime.supervisor import (
+    LINGER,
+    STALL,
+    end_lingering,
+    end_overstay,
+    note_stalls,
+    stop_when_told,
+    until,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -323,3 +332,110 @@ async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
     """A silent agent that runs is nobody's business."""
     scene = await play(clock, (10, Scene.agent_says))
     assert scene.agent.sent == []
+
+
+class Notes(Unrecorded):
+    """A log that writes down what is noted: when, on which stream, and the fields."""
+
+    def __init__(self) -> None:
+        self.written: list[tuple[float, int, dict[str, object]]] = []
+
+    def event(self, kind: int, fields: dict[str, str | int | list[str]], stream: int = 0) -> bool:
+        """Writes it down."""
+        assert kind == NOTE
+        self.written.append((trio.current_time(), stream, dict(fields)))
+        return True
+
+
+async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[str, object]]]:
+    """Plays steps at their times before the eyes of `note_stalls`."""
+    scene = Scene(clock)
+    notes = scene.relay.log = Notes()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(note_stalls, scene.relay)
+        for at, step in steps:
+            await trio.sleep_until(at)
+            step(scene)
+        await trio.sleep_until(100)
+        nursery.cancel_scope.cancel()
+    return notes.written
+
+
+async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
+    """One note when it has not read for five seconds, and one when it goes on."""
+    written = await noted(clock, (10.5, blocks), (72.5, unblocks))
+    assert written == [
+        (
+            16,
+            TO_CLIENT,
+            {
+                "action": "stalled",
+                "reason": "the client has not read for 6 s",
+                "since": 10_500_000_000,
+            },
+        ),
+        (
+            73,
+            TO_CLIENT,
+            {
+                "action": "resumed",
+                "reason": "the client reads again after 62 s",
+                "since": 10_500_000_000,
+            },
+        ),
+    ]
+
+
+async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
+    """Either peer may stop; one that never goes on has one note."""
+
+    def agent_blocks(scene: Scene) -> None:
+        scene.relay.to_agent.last_ns = now_ns()
+        scene.relay.to_agent.in_read = False
+
+    ((at, stream, fields),) = await noted(clock, (1, agent_blocks))
+    assert at == pytest.approx(1 + STALL, abs=1)
+    assert stream == TO_AGENT
+    assert fields["reason"] == "the agent has not read for 5 s"
+
+
+async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
+    """Who takes a chunk now and then reads, however slowly."""
+    steps = [(n + 0.5, blocks) for n in range(1, 60, 4)]
+    assert await noted(clock, *steps, (60, unblocks)) == []
+
+
+async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
+    """A silent agent is read from."""
+    assert await noted(clock, (1, Scene.agent_says)) == []
+
+
+async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None:
+    """A client that goes away without reading did not go on."""
+
+    def client_goes(scene: Scene) -> None:
+        scene.relay.to_client.in_read = False
+        scene.relay.to_client.ended.set()
+
+    ((_, _, fields),) = await noted(clock, (1, blocks), (50, client_goes))
+    assert fields["action"] == "stalled"
+
+
+async def test_who_has_read_all_there_is_does_not_stall(clock: MockClock) -> None:
+    """A pump that waits for a slow disk, while its pipe is empty, accuses nobody."""
+    reading, writing = os.pipe()
+    try:
+
+        def waits_for_the_disk(scene: Scene) -> None:
+            scene.relay.to_client._sink = writing
+            blocks(scene)
+
+        def fills(_: Scene) -> None:
+            os.write(writing, b"x" * 1000)
+
+        ((at, _, fields),) = await noted(clock, (1, waits_for_the_disk), (30, fills))
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert at == pytest.approx(30, abs=1)
+    assert fields["bytes"] == 1000

@@ -6,15 +6,19 @@ from pathlib import Path
 
 import click
 
+from acp_proxy.cli.arguments import filter_argument, recording_argument
+from acp_proxy.cli.inspect.pytest_export import Turns, export_test, turns_type
+from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.new_file import new_file
 from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.output import say
 from acp_proxy.cli.progress import progress
 from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.inspection.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import write_transcript
 
-_FORMATS = ("jsonl", "raw")
+_FORMATS = ("jsonl", "raw", "pytest")
 _STREAMS = {
     "to-agent": "dir:to-agent",
     "to-client": "dir:to-client",
@@ -40,18 +44,29 @@ _STREAMS = {
       acp-proxy inspect export latest --format raw --dir to-agent | my-agent
           what the client said, byte for byte, said again to another agent
     \b
+      acp-proxy inspect export latest --format pytest --turn 2 -o tests
+          tests/test_NAME.py, a test that plays what the second turn needs
+    \b
       ssh host acp-proxy inspect export latest | acp-proxy inspect show -
           a recording that is elsewhere
     """,
 )
-@click.argument("rec")
-@click.argument("filter_words", metavar="[FILTER]...", nargs=-1)
+@recording_argument
+@filter_argument
 @click.option(
     "--format",
     type=click.Choice(_FORMATS),
     default="jsonl",
     show_default=True,
-    help="jsonl: the lossless text form. raw: the bytes of the lines and their newlines.",
+    help="jsonl: the lossless text form. raw: the bytes of the lines and their newlines. pytest: "
+    "a test and its recording.",
+)
+@click.option(
+    "--turn",
+    "turns",
+    callback=turns_type,
+    metavar="N..M",
+    help="With --format pytest: only what these turns need.",
 )
 @click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
 @click.option(
@@ -66,6 +81,7 @@ def export(
     rec: str,
     filter_words: tuple[str, ...],
     format: str,  # noqa: A002  the options' names
+    turns: Turns | None,
     dir: str | None,  # noqa: A002
     output: Path | None,
     force: bool,
@@ -80,11 +96,25 @@ def export(
     raw is what passed: the bytes of the lines and what ended them, without times. Say which stream
     with --dir, or the streams follow each other as they came.
 
+    pytest is a regression test: DIR/test_NAME.py and DIR/recordings/NAME.jsonl, where -o names DIR.
+    The recording is cut down to what the turns of --turn need, and has replayed to its own client
+    before anything is written.
+
     FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
     its owner alone, and appears when it is whole.
 
     A recording holds everything that was said, secrets included: look before you share one.
     """
+    if format == "pytest":
+        if filter_words or dir is not None or output is None or str(output) == "-":
+            raise Refusal("expected a directory in --output, no FILTER and no --dir with "
+                          "--format pytest")  # fmt: skip
+        with open_recording(rec) as reader:
+            for path in export_test(reader, output, turns, force=force):
+                say(str(path))
+        return
+    if turns is not None:
+        raise Refusal("expected --format pytest with --turn; a FILTER such as turn:2 is for others")
     chosen = _chosen(filter_words, dir)
     with open_recording(rec) as reader:
         if format == "raw":

@@ -1,7 +1,10 @@
 """``acp-proxy inspect show``: the first screen."""
 
+import time
+
 import click
 
+from acp_proxy.cli.arguments import recording_argument
 from acp_proxy.cli.inspect.screen import show_summary
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.output import say_json
@@ -9,13 +12,17 @@ from acp_proxy.inspection.summary import summarize
 
 
 @click.command()
-@click.argument("rec")
+@recording_argument
 @click.option("--json", is_flag=True, help="Print one JSON object.")
 def show(rec: str, json: bool) -> None:
-    """Summarize a recording: who talked, how it went, what is open, how it ended."""
+    """Summarize a recording: who talked, how it went, what is wrong, how it ended.
+
+    A sentence under problems is marked ✗ where something went wrong and ! where it is worth
+    knowing. A person who thinks and a program that runs are no problem, however long they take.
+    """
     with open_recording(rec) as reader:
-        summary = summarize(reader)
+        summary = summarize(reader, time.monotonic_ns())
     if json:
         say_json(summary)
     else:
-        show_summary(summary)
+        show_summary(summary, rec)

@@ -1,0 +1,226 @@
+"""The course of a conversation, from one pass over its frames without their payloads.
+
+Counts, waits, and what deserves a closer look: updates beyond a turn's end, lines that are no ACP,
+tool calls, files and what happened to the pipes. What it notes are numbers of frames; whoever wants
+to say more about one reads its line. A million frames take a few seconds and little memory.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define, field, frozen
+
+from acp_proxy.inspection.waits import Awaited, Waits
+from acp_proxy.recording import FrameHead
+from acp_proxy.store.reader import RecordingReader
+
+_REPLAYING = ("session/load", "session/resume", "session/fork")
+_MOST_LATE = 10_000
+_MOST_CALLS = 100_000
+
+Row = dict[str, Any]
+
+
+@frozen
+class Late:
+    """An update in a session that had no open turn any more."""
+
+    seq: int
+    turn: int
+    """The last turn of the session."""
+    end_seq: int
+    after_ns: int
+
+
+@define
+class Call:
+    """The first and the last frame about a tool call."""
+
+    first: int
+    last: int
+    count: int = 1
+
+
+@frozen
+class Happened:
+    """An event."""
+
+    seq: int
+    t_ns: int
+    kind: str
+    data: Row
+
+
+@define
+class Course:
+    """What one pass has found."""
+
+    waits: Waits
+    counts: Counter[tuple[str, str]] = field(factory=Counter)
+    """Frames by stream and kind."""
+    updates: int = 0
+    """Session updates, those of a replayed history included."""
+    late: list[Late] = field(factory=list)
+    """Candidates: what they are, their payloads tell. At most 10,000."""
+    calls: dict[tuple[str | None, str], Call] = field(factory=dict)
+    """By session and id; those of a replayed history are none. At most 100,000."""
+    invalid: dict[str, int] = field(factory=dict)
+    """The first line that is no ACP, by stream."""
+    last_seq: int = 0
+    """Of the last frame that is no line of stderr."""
+    end_ns: int = 0
+
+
+class CourseReader:
+    """Goes through frames and events in their order."""
+
+    def __init__(self, reader: RecordingReader, events: list[Happened]) -> None:
+        self._reader = reader
+        self._events = events
+        self._turns = _turn_ends(reader)
+        ends = {seq: [turn for turn, _ in turns] for seq, turns in self._turns.items()}
+        self.course = Course(Waits(ends, _program_ends(reader)))
+        self._ended: dict[str | None, tuple[int, int, int]] = {}
+        self._replaying: dict[int, str | None] = {}
+
+    def read(self) -> Course:
+        """Reads all frames and events."""
+        course, upcoming = self.course, iter(self._events)
+        event = next(upcoming, None)
+        counts, turns, feed = course.counts, self._turns, course.waits.feed
+        t_ns = 0
+        for head in self._reader.heads():
+            seq, t_ns, stream, kind, method, _, _, turn, call, _, _ = head
+            while event is not None and event.seq < seq:
+                self._happen(event)
+                event = next(upcoming, None)
+            counts[stream, kind] += 1
+            if kind == "stderr":
+                continue
+            course.last_seq = seq
+            if kind == "batch":
+                for member in _members(self._reader, head):
+                    self._take(member)
+                continue
+            feed(head)
+            if kind == "notification":
+                if method == "session/update":
+                    course.updates += 1
+                    if turn is None:
+                        self._look_for_late(head)
+                    elif call is not None:
+                        self._note_call(head)
+            else:
+                self._note(head)
+            if seq in turns:
+                self._end_turns(head)
+        while event is not None:
+            self._happen(event)
+            event = next(upcoming, None)
+        course.end_ns = max(t_ns, *(e.t_ns for e in self._events), 0)
+        return course
+
+    def _take(self, head: FrameHead) -> None:
+        self.course.waits.feed(head)
+        self._note(head)
+        if head.seq in self._turns:
+            self._end_turns(head)
+
+    def _note(self, head: FrameHead) -> None:
+        if head.kind == "invalid":
+            self.course.invalid.setdefault(head.stream, head.seq)
+        elif head.method in _REPLAYING and head.exchange is not None:
+            if head.kind == "request":
+                self._replaying[head.exchange] = head.session
+            else:
+                self._replaying.pop(head.exchange, None)
+
+    def _end_turns(self, head: FrameHead) -> None:
+        for turn, session in self._turns[head.seq]:
+            self._ended[session] = (turn, head.seq, head.t_ns)
+
+    def _look_for_late(self, head: FrameHead) -> None:
+        ended = self._ended.get(head.session)
+        if ended is None or head.session in self._replaying.values():
+            return
+        if head.tool_call is not None and (head.session, head.tool_call) in self.course.calls:
+            self._note_call(head)
+        if head.stream == "to-client" and len(self.course.late) < _MOST_LATE:
+            turn, end_seq, end_ns = ended
+            self.course.late.append(Late(head.seq, turn, end_seq, head.t_ns - end_ns))
+
+    def _note_call(self, head: FrameHead) -> None:
+        assert head.tool_call is not None
+        calls, key = self.course.calls, (head.session, head.tool_call)
+        call = calls.get(key)
+        if call is not None:
+            call.last = head.seq
+            call.count += 1
+        elif len(calls) < _MOST_CALLS:
+            calls[key] = Call(head.seq, head.seq)
+
+    def _happen(self, event: Happened) -> None:
+        waits, stream = self.course.waits, event.data.get("stream")
+        match event.kind:
+            case "exit":
+                waits.leave(Awaited.AGENT, event.seq, event.t_ns)
+            case "eof" if stream == "to-client":
+                waits.leave(Awaited.AGENT, event.seq, event.t_ns)
+            case "eof" if stream == "to-agent":
+                waits.leave(Awaited.CLIENT, event.seq, event.t_ns)
+            case "note" if isinstance(stream, str):
+                if event.data.get("action") == "stalled":
+                    waits.stop_reading(stream, event.seq, event.t_ns)
+                elif event.data.get("action") == "resumed":
+                    waits.read_again(stream, event.seq, event.t_ns)
+
+
+def read_events(reader: RecordingReader) -> list[Happened]:
+    """Reads all events."""
+    return [
+        Happened(row["seq"], row["t_ns"], row["kind"], _object(row["data"]))
+        for row in reader.query("SELECT seq, t_ns, kind, data FROM events ORDER BY seq")
+    ]
+
+
+def _object(data: object) -> Row:
+    try:
+        value = json.loads(str(data))
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _turn_ends(reader: RecordingReader) -> dict[int, list[tuple[int, str | None]]]:
+    ends: dict[int, list[tuple[int, str | None]]] = {}
+    sql = "SELECT id, session, end_seq FROM turns WHERE end_seq IS NOT NULL ORDER BY id"
+    for row in reader.query(sql):
+        ends.setdefault(row["end_seq"], []).append((row["id"], row["session"]))
+    return ends
+
+
+def _program_ends(reader: RecordingReader) -> set[int]:
+    """The answers to ``terminal/output`` that tell that its program has exited."""
+    sql = (
+        "SELECT seq FROM frames WHERE method = 'terminal/output' AND kind = 'response'"
+        " AND instr(raw, CAST('\"exitStatus\":' AS BLOB)) > 0"
+        " AND instr(raw, CAST('\"exitStatus\":null' AS BLOB)) = 0"
+    )
+    return {row["seq"] for row in reader.query(sql)}
+
+
+def _members(reader: RecordingReader, head: FrameHead) -> Iterator[FrameHead]:
+    """A batch as the requests and answers that it holds, which is all that anybody waits for."""
+    sql = (
+        "SELECT id, direction, method, session, request_seq FROM exchanges"
+        " WHERE request_seq = ? OR response_seq = ? ORDER BY id"
+    )
+    for row in reader.query(sql, (head.seq, head.seq)):
+        yield head._replace(
+            kind="request" if row["request_seq"] == head.seq else "response",
+            method=row["method"],
+            exchange=row["id"],
+            session=row["session"],
+        )

@@ -1,0 +1,217 @@
+"""What `inspect show` knows of a recording, as values; `docs/json.md` has them for programs."""
+
+from attrs import define, field, frozen
+
+from acp_proxy.inspection.waits import Silence
+from acp_proxy.recording import Recording
+
+PROBLEM, REMARK = "problem", "remark"
+"""How much something matters: it went wrong, or it is worth knowing."""
+
+
+@frozen
+class Capabilities:
+    """What the peers say they can do."""
+
+    client: list[str]
+    agent: list[str]
+    required: list[str]
+    """That the agent demands of its client (draft-1.0)."""
+    auth_methods: list[str]
+    """The agent's ways to log in."""
+
+
+@frozen
+class SessionSummary:
+    """One ACP session."""
+
+    id: str
+    cwd: str | None
+    opened: list[str]
+    """How it was opened here: new, load, resume, fork; nothing if that was not seen."""
+    seq: int
+    """The first request about it."""
+    turns: int
+
+
+@frozen
+class TurnSummary:
+    """One turn."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    end_seq: int | None
+    stop_reason: str | None
+    duration_ns: int | None
+    updates: int
+    tool_calls: int
+    prompt: str
+    outcome: str | None = None
+    """Of the prompt: result, error, cancelled or unanswered."""
+
+
+@frozen
+class ToolTally:
+    """The tool calls of one kind."""
+
+    kind: str
+    count: int
+    statuses: dict[str, int]
+    """How many of them have which last status."""
+
+
+@frozen
+class Tally:
+    """The requests of one method."""
+
+    done: int = 0
+    failed: int = 0
+    """Answered with an error."""
+    open: int = 0
+    """Without an answer."""
+
+
+@frozen
+class Question:
+    """A permission, or a form, that a person was asked for."""
+
+    seq: int
+    method: str
+    session: str | None
+    turn: int | None
+    title: str
+    answer: str | None
+    """The kind of the chosen option, cancelled, granted, denied, error, or what was done with a
+    form; None if there is no answer."""
+    waited_ns: int
+    """How long the person took, or has been waited for."""
+
+
+@frozen
+class ErrorTally:
+    """The errors of one code with which one method was answered."""
+
+    direction: str
+    """Of the request."""
+    method: str | None
+    code: int | None
+    name: str
+    """What the dialect calls the code; empty if it does not."""
+    message: str
+    """Of the first."""
+    seq: int
+    """The first answer."""
+    count: int
+    is_routine: bool
+    """Whether it is how a peer finds out what the other one can do, or which files there are."""
+
+
+@frozen
+class NotAcp:
+    """The lines of one direction that are no messages."""
+
+    stream: str
+    count: int
+    seq: int
+    """The first one."""
+    text: str
+    reason: str
+
+
+@frozen
+class OpenRequest:
+    """A request that has no answer."""
+
+    seq: int
+    direction: str
+    method: str | None
+    rpc_id: str | None
+    waited_ns: int
+    """Until the end of the recording, or until now while it runs."""
+    preview: str
+    session: str | None = None
+    awaited: str = ""
+    """Who is waited for: person, program, client or agent."""
+
+    @property
+    def who_waits(self) -> str:
+        """Who waits for whom; a permission is a person's business and no hang."""
+        if self.direction == "to-client":
+            return "agent waits for client"
+        return "client waits for agent"
+
+
+@frozen
+class Waiting:
+    """What a running conversation waits for, without anything being wrong."""
+
+    seq: int
+    """The request, or the prompt."""
+    awaited: str
+    """person, program, client or agent."""
+    session: str | None
+    turn: int | None
+    waited_ns: int
+    text: str
+
+
+@frozen
+class Problem:
+    """Something that a person should know, in one sentence."""
+
+    kind: str
+    """agent-ended, unanswered, silence, late-update, not-acp, not-reading, undelivered, gap,
+    error or incomplete."""
+    severity: str
+    """problem or remark."""
+    text: str
+    seqs: list[int]
+    """The frames and events that it is about."""
+
+
+@define
+class Summary:
+    """What `inspect show` says."""
+
+    recording: Recording
+    path: str
+    live: bool
+    duration_ns: int
+    capabilities: Capabilities
+    ending: str
+    """How it ended, in words."""
+    frames: dict[str, int] = field(factory=dict)
+    """Frames by stream."""
+    kinds: dict[str, int] = field(factory=dict)
+    """Frames by kind, stderr lines left out."""
+    sessions: list[str] = field(factory=list)
+    opened: list[SessionSummary] = field(factory=list)
+    turns: list[TurnSummary] = field(factory=list)
+    updates: int = 0
+    tool_calls: list[ToolTally] = field(factory=list)
+    questions: list[Question] = field(factory=list)
+    """At most 100."""
+    answers: dict[str, int] = field(factory=dict)
+    """All questions by their answer, open for those that have none."""
+    files_read: Tally = field(factory=Tally)
+    files_written: Tally = field(factory=Tally)
+    terminals: Tally = field(factory=Tally)
+    problems: list[Problem] = field(factory=list)
+    """At most 100 of each kind."""
+    problem_counts: dict[str, int] = field(factory=dict)
+    """How many there are, by kind."""
+    waiting: list[Waiting] = field(factory=list)
+    """Empty unless it is running."""
+    unanswered: list[OpenRequest] = field(factory=list)
+    """At most 100."""
+    longest_silence: Silence | None = None
+    errors: int = 0
+    """Requests answered with an error."""
+    error_codes: list[ErrorTally] = field(factory=list)
+    not_acp: list[NotAcp] = field(factory=list)
+    signals: list[str] = field(factory=list)
+    """Passed on or sent, in words; at most 100."""
+    events: list[str] = field(factory=list)
+    """Signals, gaps, undelivered bytes and notes, in words."""
+    stderr_tail: list[str] = field(factory=list)

@@ -1,0 +1,98 @@
+"""What is wrong with a conversation: one sentence for each thing, with the frames it is about.
+
+A *problem* went wrong; a *remark* is worth knowing and may be as it should. Nothing is a problem
+that a person or a program may take its time for.
+"""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+
+from acp_proxy.inspection.debts import silences, unanswered
+from acp_proxy.inspection.describe.updates import kind_and_update
+from acp_proxy.inspection.describe.values import counted, word
+from acp_proxy.inspection.endings import ended_agent
+from acp_proxy.inspection.evidence import Evidence
+from acp_proxy.inspection.facts import PROBLEM, REMARK, ErrorTally, Problem
+from acp_proxy.inspection.lines import HEAD, Line, read_lines
+from acp_proxy.inspection.losses import gaps, stalls, undelivered
+from acp_proxy.inspection.preview import preview
+from acp_proxy.inspection.safe_text import plain
+from acp_proxy.inspection.timeline import duration
+
+_LATE = {
+    "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "tool_call",
+    "tool_call_update", "plan", "plan_update", "agent_message", "agent_thought",
+    "tool_call_content_chunk",
+}  # fmt: skip
+"""Updates that are a turn's work. Commands, modes, options, titles, usage, notices and what is
+custom may come at any time, and so may an echo of what the user said."""
+
+
+def find_problems(evidence: Evidence) -> list[Problem]:
+    """Looks for everything, the worst first."""
+    finders: tuple[Callable[[Evidence], Iterable[Problem]], ...] = (
+        ended_agent, stalls, unanswered, silences, _late_updates, _not_acp, gaps,
+        undelivered, _errors,
+    )  # fmt: skip
+    found = list(itertools.chain.from_iterable(finder(evidence) for finder in finders))
+    return sorted(found, key=lambda problem: problem.severity != PROBLEM)
+
+
+def _late_updates(evidence: Evidence) -> Iterator[Problem]:
+    """Updates after the end of a turn that are a turn's work, told by turn."""
+    late = {found.seq: found for found in evidence.course.late}
+    by_turn: dict[int, list[tuple[Line, str]]] = {}
+    running: set[str | None] = set()  # v2: a session may work without a prompt
+    for line in read_lines(evidence.reader, late, HEAD):
+        kind, update = kind_and_update(line.part("params"))
+        if kind == "state_update":
+            (running.add if word(update, "state") == "running" else running.discard)(line.session)
+        if kind in _LATE and line.session not in running:
+            by_turn.setdefault(late[line.seq].turn, []).append((line, kind))
+    for turn, updates in by_turn.items():
+        (line, kind), *others = updates
+        first, last = late[line.seq], late[updates[-1][0].seq]
+        text = preview(line.raw, line.kind, line.method).partition(": ")[2][:60]
+        said = f'{kind} "{text}" (#{line.seq})' if text else f"{kind} (#{line.seq})"
+        more = f" and {counted(len(others), 'other update')}" if others else ""
+        when = f"came after turn {turn} had ended (#{first.end_seq})"
+        yield Problem(
+            "late-update",
+            PROBLEM,
+            f"{said}{more} {when}, {duration(last.after_ns)} late",
+            [line.seq for line, _ in updates][:100],
+        )
+
+
+def _not_acp(evidence: Evidence) -> Iterator[Problem]:
+    for lines in evidence.not_acp:
+        text = lines.text[:80]
+        who = {"to-client": "on the agent's stdout", "to-agent": "from the client"}[lines.stream]
+        what = "1 line" if lines.count == 1 else f"{lines.count:,} lines"
+        was = (
+            f"was not ACP: #{lines.seq}"
+            if lines.count == 1
+            else f"were not ACP, first #{lines.seq}"
+        )
+        yield Problem(
+            "not-acp", PROBLEM, f'{what} {who} {was} "{text}" ({lines.reason})', [lines.seq]
+        )  # fmt: skip
+
+
+def _errors(evidence: Evidence) -> Iterator[Problem]:
+    for error in evidence.errors:
+        if error.is_routine:
+            continue
+        who = "the agent" if error.direction == "to-agent" else "the client"
+        times = f", {error.count:,} times, first" if error.count > 1 else ""
+        what = f"answered {plain(error.method or '?')[:80]} with {error_text(error)}"
+        severity = PROBLEM if error.method == "session/prompt" else REMARK
+        yield Problem("error", severity, f"{who} {what}{times} (#{error.seq})", [error.seq])
+
+
+def error_text(error: ErrorTally) -> str:
+    """An error's code, what the dialect calls it, and what it said."""
+    code = "an error without a code" if error.code is None else f"error {error.code}"
+    name = f" ({error.name})" if error.name and error.name not in error.message.lower() else ""
+    said = f": {error.message[:100]}" if error.message else ""
+    return f"{code}{name}{said}"

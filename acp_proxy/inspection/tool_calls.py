@@ -1,0 +1,85 @@
+"""Tool calls: what became of each, and which were under way."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from acp_proxy.inspection.course import Call
+from acp_proxy.inspection.describe.tools import tool_name
+from acp_proxy.inspection.describe.updates import kind_and_update
+from acp_proxy.inspection.describe.values import Value, word
+from acp_proxy.inspection.facts import ToolTally
+from acp_proxy.inspection.lines import HEAD, Line, read_lines
+from acp_proxy.inspection.safe_text import plain
+from acp_proxy.store.reader import RecordingReader
+
+RUNNING = ("pending", "in_progress", "awaiting_permission")
+"""The statuses of a tool call that is not over."""
+_MOST_SEARCHED = 1_000
+
+
+def read_tool_calls(
+    reader: RecordingReader, calls: dict[tuple[str | None, str], Call]
+) -> list[ToolTally]:
+    """All tool calls by kind, with the last status of each, the most frequent first."""
+    told: dict[tuple[str | None, str], Value] = {key: {} for key in calls}
+    edges = (seq for call in calls.values() for seq in (call.first, call.last))
+    for line in read_lines(reader, edges):
+        key = (line.session, line.tool_call or "")
+        if key in told:
+            _learn(told[key], line)
+    silent = [
+        key
+        for key, said in told.items()
+        if calls[key].count > 2 and said.get("status_seq") != calls[key].last
+    ]
+    for session, tool_call in silent[:_MOST_SEARCHED]:
+        for line in lines_of_call(reader, session, tool_call, calls[session, tool_call]):
+            _learn(told[session, tool_call], line)
+    tallies: dict[str, Counter[str]] = {}
+    for said in told.values():
+        kinds = tallies.setdefault(said.get("kind") or "other", Counter())
+        kinds[said.get("status") or "no status"] += 1
+    every = [
+        ToolTally(plain(kind), sum(n.values()), {plain(status): n[status] for status in n})
+        for kind, n in tallies.items()
+    ]
+    return sorted(every, key=lambda tally: (-tally.count, tally.kind))
+
+
+def running_calls(reader: RecordingReader, turn: int, first: int, last: int) -> dict[int, str]:
+    """The tool calls of a turn that were not over at a frame: their first frames and titles."""
+    sql = (
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND turn = ? AND tool_call IS NOT NULL"
+        " AND method = 'session/update'"
+    )
+    seqs = (row["seq"] for row in reader.query(sql, (first, last, turn)))
+    said: dict[str | None, Value] = {}
+    for line in read_lines(reader, seqs, HEAD):
+        _learn(said.setdefault(line.tool_call, {"seq": line.seq}), line)
+    running = [call for call in said.values() if call.get("status") in RUNNING]
+    return {call["seq"]: plain(call.get("title") or "")[:80] for call in running}
+
+
+def lines_of_call(
+    reader: RecordingReader, session: str | None, tool_call: str, call: Call
+) -> Iterable[Line]:
+    """All updates of a tool call."""
+    sql = (
+        "SELECT seq FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
+        " AND method = 'session/update' LIMIT 10000"
+    )
+    rows = reader.query(sql, (tool_call, session, call.first, call.last))
+    return read_lines(reader, (row["seq"] for row in rows), HEAD)
+
+
+def _learn(said: Value, line: Line) -> None:
+    """Takes over what an update says of its call; what it leaves out stays."""
+    _, update = kind_and_update(line.part("params"))
+    for name, found in (
+        ("kind", word(update, "kind", "tool")),
+        ("status", word(update, "status")),
+        ("title", tool_name(update) if word(update, "title", "name", "tool") else ""),
+    ):
+        if found:
+            said[name] = found
+            said[f"{name}_seq"] = line.seq

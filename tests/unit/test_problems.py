@@ -1,0 +1,478 @@
+"""What is called a problem, what a remark, and what nothing at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.capture import log as capture_log
+from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.inspection.codes import code_name
+from acp_proxy.inspection.summary import Summary, summarize
+from acp_proxy.store.reader import RecordingReader
+from tests import captures
+from tests.scribe import (
+    MS,
+    ORIGIN_NS,
+    Scribe,
+    error,
+    handshake,
+    notification,
+    request,
+    result,
+    text,
+    update,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+RECORDINGS = sorted((Path(__file__).parents[2] / "recordings").glob("*.db"))
+STREAMS = {"to-agent": TO_AGENT, "to-client": TO_CLIENT, "stderr": STDERR}
+
+FAILED = {
+    "killed.jsonl": ["agent-ended"],
+    "llmerror.jsonl": ["error"],
+    "reload.2.jsonl": ["error", "error", "error"],
+}
+"""The captures in which something went wrong, by their names."""
+
+
+def summary_of(path: Path) -> Summary:
+    """Reads a recording's summary."""
+    with RecordingReader(path) as reader:
+        return summarize(reader)
+
+
+def sentences(scribe: Scribe) -> list[str]:
+    """The problems and remarks of a recording that its scribe has left."""
+    scribe.leave()
+    marks = {"problem": "✗", "remark": "!"}
+    return [f"{marks[p.severity]} {p.text}" for p in summary_of(scribe.path).problems]
+
+
+@pytest.fixture
+def scribe(tmp_path: Path) -> Scribe:
+    """A log in which client and agent have met."""
+    scribe = Scribe(tmp_path / "x.db")
+    handshake(scribe)  # 2, 3
+    return scribe
+
+
+def prompt(scribe: Scribe, rpc_id: int = 1, session: str = "s") -> None:
+    """The client prompts."""
+    scribe.to_agent(request(rpc_id, "session/prompt", sessionId=session, prompt=[text("go")]))
+
+
+def turn(scribe: Scribe) -> None:
+    """A turn, 4 and 5."""
+    prompt(scribe)
+    scribe.to_client(result(1, stopReason="end_turn"))
+
+
+def client_leaves(scribe: Scribe) -> None:
+    """The client closes its end."""
+    scribe.event(capture_log.END, TO_AGENT, reason="end of file")
+
+
+# Clean conversations
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_nothing_is_wrong_with_our_recordings(path: Path) -> None:
+    """Nothing went wrong in any of them."""
+    assert summary_of(path).problems == []
+
+
+@pytest.mark.parametrize(
+    "path", captures.all_captures(), ids=lambda path: f"{path.parent.name}-{path.name}"
+)
+def test_real_agents_are_judged_fairly(tmp_path: Path, path: Path) -> None:
+    """Of captured conversations, what did go wrong is told and nothing else."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        play(captures.load(path), scribe)
+    told = [problem.kind for problem in summary_of(scribe.path).problems]
+    agent = path.parent.name
+    expected = FAILED.get(path.name, [])
+    if path.name == "reload.2.jsonl" and not agent.startswith("gemini"):
+        expected = []  # the others found the session
+    assert told == expected
+
+
+def play(capture: captures.Capture, scribe: Scribe) -> None:
+    """Writes a capture as a recorder would have logged it."""
+    for record in capture.records:
+        scribe.t_ns = record.t_ns
+        match record:
+            case captures.Read(_, stream, data):
+                scribe.chunk(STREAMS[stream], data)
+            case captures.StreamEnd(_, stream):
+                scribe.event(capture_log.END, STREAMS[stream], reason="end of file")
+            case captures.Signal(_, signum):
+                scribe.event(capture_log.SIGNAL, signal=signum, action="passed on")
+            case captures.Exit(_, code):
+                how = {"code": code} if code >= 0 else {"signal": -code}
+                scribe.event(capture_log.EXIT, **how)
+    scribe.close()
+
+
+# How the agent ended
+
+
+def exits(code: int) -> Callable[[Scribe], None]:
+    """The agent exits."""
+    return lambda scribe: scribe.event(capture_log.EXIT, code=code)
+
+
+def dies(signum: int) -> Callable[[Scribe], None]:
+    """The agent is killed."""
+    return lambda scribe: scribe.event(capture_log.EXIT, signal=signum)
+
+
+def is_told(signum: int, action: str = "passed on", **why: Any) -> Callable[[Scribe], None]:
+    """A signal goes to the agent."""
+    return lambda scribe: scribe.event(capture_log.SIGNAL, signal=signum, action=action, **why)
+
+
+ENDS: list[tuple[list[Callable[[Scribe], None]], list[str]]] = [
+    ([client_leaves, exits(0)], []),
+    ([is_told(15), exits(0)], []),
+    ([is_told(15), exits(143)], []),
+    ([is_told(15), dies(15)], []),
+    ([exits(0)], ["! the agent exited with 0 by itself, its client was still there (#4)"]),
+    ([exits(1)], ["✗ the agent exited with 1, its client was still there (#4)"]),
+    ([client_leaves, exits(1)], ["! the agent exited with 1 (#5)"]),
+    (
+        [dies(11)],
+        [
+            "✗ the agent was killed by SIGSEGV, which did not come through acp-proxy,"
+            " its client was still there (#4)"
+        ],
+    ),
+    (
+        [client_leaves, is_told(9, "sent", reason="it did not end on SIGTERM"), dies(9)],
+        ["✗ the agent was ended by SIGKILL, which acp-proxy sent: it did not end on SIGTERM (#6)"],
+    ),
+    (
+        [prompt, dies(9)],
+        [
+            "✗ the agent was killed by SIGKILL, which did not come through acp-proxy,"
+            ' in the middle of turn 1 (prompt "go" #4) (#5)'
+        ],
+    ),
+    (
+        [prompt, client_leaves, exits(0)],
+        [
+            "✗ the agent exited with 0, after its client had closed its end,"
+            ' in the middle of turn 1 (prompt "go" #4) (#6)'
+        ],
+    ),
+    (
+        [prompt, lambda scribe: prompt(scribe, 2, "other"), is_told(15), dies(15)],
+        [
+            "✗ the agent was ended by SIGTERM, which was passed on to it,"
+            ' in the middle of turn 1 (prompt "go" #4) and 1 other (#7)'
+        ],
+    ),
+    ([prompt], ['✗ the recording ends in the middle of turn 1 (prompt "go" #4)']),
+    ([turn], []),
+]
+
+
+@pytest.mark.parametrize(("steps", "expected"), ENDS)
+def test_how_the_agent_ended(
+    scribe: Scribe, steps: list[Callable[[Scribe], None]], expected: list[str]
+) -> None:
+    """An end that was asked for is none; one in the middle of a turn is, whoever caused it."""
+    for step in steps:
+        step(scribe)
+    assert sentences(scribe) == expected
+
+
+def test_an_agent_that_could_not_start(tmp_path: Path) -> None:
+    """The reason is the problem."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.event(capture_log.EXIT, code=127, reason="cannot start the agent 'x': no such file")
+        scribe.close()
+    assert sentences(scribe) == ["✗ cannot start the agent 'x': no such file (#2)"]
+
+
+# Late updates
+
+CUSTOM = notification("_x/status", sessionId="s")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "available_commands_update",
+        "session_info_update",
+        "usage_update",
+        "current_mode_update",
+        "config_option_update",
+        "user_message_chunk",
+        "notice",
+        "something_new",
+    ],
+)
+def test_what_may_come_at_any_time_is_not_late(scribe: Scribe, kind: str) -> None:
+    """Commands, modes, options, titles, usage, echoes and what is custom belong to no turn."""
+    turn(scribe)
+    scribe.to_client(update("s", kind), CUSTOM)
+    assert sentences(scribe) == []
+
+
+@pytest.mark.parametrize(
+    "kind", ["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"]
+)
+def test_a_turns_work_is_late_after_its_end(scribe: Scribe, kind: str) -> None:
+    """Messages, thoughts, tool calls and plans belong into the turn."""
+    turn(scribe)
+    scribe.t_ns += 500 * MS
+    scribe.to_client(update("s", kind, toolCallId="c"))
+    (late,) = sentences(scribe)
+    assert late.startswith(f"✗ {kind} ")
+    assert late.endswith("(#6) came after turn 1 had ended (#5), 501 ms late")
+
+
+def test_late_updates_of_the_draft(scribe: Scribe) -> None:
+    """The draft's envelope is understood, too."""
+    turn(scribe)
+    chunk = {"content": text("late")}
+    scribe.to_client(
+        notification("session/update", sessionId="s", type="agent_message_chunk", data=chunk)
+    )
+    (late,) = sentences(scribe)
+    assert late.startswith('✗ agent_message_chunk "late" (#6)')
+
+
+def test_late_in_one_session_is_not_late_in_another(scribe: Scribe) -> None:
+    """Each session has turns of its own, and work before the first one is nobody's business."""
+    turn(scribe)
+    scribe.to_client(update("other", "agent_message_chunk", content=text("x")))
+    prompt(scribe, 2, "other")
+    scribe.to_client(update("other", "agent_message_chunk", content=text("x")))
+    scribe.to_client(result(2, stopReason="end_turn"))
+    assert sentences(scribe) == []
+
+
+@pytest.mark.parametrize("method", ["session/load", "session/resume"])
+def test_history_is_not_late(scribe: Scribe, method: str) -> None:
+    """What comes while a session is loaded is its history; what comes after it is late."""
+    turn(scribe)
+    scribe.to_agent(request(2, method, sessionId="s", cwd="/srv"))
+    scribe.to_client(update("s", "agent_message_chunk", content=text("old")), result(2))
+    scribe.to_client(update("s", "agent_message_chunk", content=text("late")))
+    (late,) = sentences(scribe)
+    assert '"late" (#9)' in late
+
+
+def test_work_without_a_prompt_is_not_late_in_v2(scribe: Scribe) -> None:
+    """In v2 a session may begin to run by itself, and says so."""
+    turn(scribe)
+    message = update("s", "agent_message", messageId="m", content=[text("x")])
+    running, idle = (update("s", "state_update", state=s) for s in ("running", "idle"))
+    scribe.to_client(running, message, idle, message)
+    (late,) = sentences(scribe)
+    assert late.startswith("✗ agent_message ")
+    assert "(#9) came" in late
+
+
+# Lines, errors and bytes
+
+
+def test_errors_have_the_dialects_names(tmp_path: Path) -> None:
+    """The same number means different things in two dialects."""
+    told = []
+    for dialect in ("v1", "draft-1.0"):
+        with Scribe(tmp_path / f"{dialect}.db", dialect=dialect) as scribe:
+            scribe.to_agent(request(1, "session/list"), request(2, "session/list"))
+            scribe.to_client(error(1, -32000, "no"), error(2, -32000, "no"))
+        told += sentences(scribe)
+    assert told == [
+        "! the agent answered session/list with error -32000 (authentication required): no,"
+        " 2 times, first (#4)",
+        "! the agent answered session/list with error -32000 (session not found): no,"
+        " 2 times, first (#4)",
+    ]
+
+
+def test_routine_errors_are_no_problem(scribe: Scribe) -> None:
+    """Asking for an unknown extension, or a file that is not there, is how peers find out."""
+    scribe.to_agent(request(1, "_x/y"))
+    scribe.to_client(error(1, -32601, "Method not found"))
+    scribe.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
+    scribe.to_agent(error(1, -32002, "Resource not found"))
+    assert sentences(scribe) == []
+    codes = summary_of(scribe.path).error_codes
+    assert [(e.method, e.code, e.name, e.is_routine) for e in codes] == [
+        ("_x/y", -32601, "method not found", True),
+        ("fs/read_text_file", -32002, "resource not found", True),
+    ]
+
+
+def test_a_prompt_that_fails_is_a_problem(scribe: Scribe) -> None:
+    """An error is worth knowing; one that ends a turn went wrong."""
+    prompt(scribe)
+    scribe.to_client(error(1, -32603, "Internal error: out of credit"))
+    assert sentences(scribe) == [
+        "✗ the agent answered session/prompt with error -32603: Internal error: out of credit (#5)"
+    ]
+    assert summary_of(scribe.path).turns[0].outcome == "error"
+
+
+@pytest.mark.parametrize(
+    ("code", "dialect", "name"),
+    [
+        (-32601, None, "method not found"),
+        (-32002, "v1", "resource not found"),
+        (-32002, "draft-1.0", "permission denied"),
+        (-32009, "draft-1.0", "timeout"),
+        (-32009, "v2", ""),
+        (400, "v1", ""),
+        (None, "v1", ""),
+        ("-32601", "v1", ""),
+    ],
+)
+def test_codes_have_names(code: Any, dialect: str | None, name: str) -> None:
+    """A code that the dialect does not know has none."""
+    assert code_name(code, dialect) == name
+
+
+def test_lines_that_are_no_acp_are_told_by_direction(scribe: Scribe) -> None:
+    """Either peer may write what is none."""
+    scribe.to_agent(b"hello?\n")
+    scribe.to_client(b"log\n", b"\xff\n")
+    assert sentences(scribe) == [
+        '✗ 1 line from the client was not ACP: #4 "hello?"'
+        " (not JSON at character 0: expecting value)",
+        "✗ 2 lines on the agent's stdout were not ACP, first #5"
+        ' "log" (not JSON at character 0: expecting value)',
+    ]
+
+
+def test_undelivered_bytes_are_told_with_their_frames(scribe: Scribe) -> None:
+    """Who was gone, how much did not arrive, and which frames that was."""
+    turn(scribe)
+    scribe.to_client(CUSTOM)
+    scribe.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
+    assert sentences(scribe) == [
+        "! the client was gone: 30 bytes to-client could not be delivered (#6)"
+    ]
+
+
+def test_an_agent_that_does_not_read_is_told(scribe: Scribe) -> None:
+    """Since when, from which frame on, how much waits, and that it never went on."""
+    turn(scribe)
+    since = ORIGIN_NS + scribe.t_ns
+    scribe.to_agent(CUSTOM)
+    scribe.t_ns += 6000 * MS
+    scribe.event(capture_log.NOTE, TO_AGENT, action="stalled", since=since, bytes=65536)
+    assert sentences(scribe) == [
+        "✗ the agent stopped reading at 0.005 s (from frame #6): 65,536 bytes waited;"
+        " it never read again, 6.0 s"
+    ]
+
+
+def test_a_stall_of_a_log_that_somebody_wrote(scribe: Scribe) -> None:
+    """Fields may be missing, or lie."""
+    scribe.event(capture_log.NOTE, TO_AGENT, action="stalled")
+    scribe.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
+    scribe.event(capture_log.NOTE, action="stalled")
+    scribe.event(capture_log.NOTE, STDERR, action="resumed", reason="\x1b[2J")
+    scribe.event(capture_log.NOTE, STDERR)
+    assert [s.partition(" at ")[0] for s in sentences(scribe)] == [
+        "✗ the agent stopped reading",
+        "✗ the client stopped reading",
+    ]
+
+
+# What was counted
+
+
+def test_tool_calls_have_their_last_status(scribe: Scribe) -> None:
+    """A call counts once, by its kind and its last status, also if its last update has none."""
+    prompt(scribe)
+    for call, kind, status in (("a", "read", "completed"), ("b", "read", "failed")):
+        start = {"toolCallId": call, "status": "pending", "title": call}
+        scribe.to_client(with_kind(update("s", "tool_call", **start), kind))
+        scribe.to_client(update("s", "tool_call_update", toolCallId=call, status=status))
+        scribe.to_client(update("s", "tool_call_update", toolCallId=call, content=[]))
+    scribe.to_client(update("s", "tool_call", toolCallId="c", title="c"))
+    scribe.to_client(result(1, stopReason="end_turn"))
+    scribe.leave()
+    calls = summary_of(scribe.path).tool_calls
+    assert [(tally.kind, tally.count, tally.statuses) for tally in calls] == [
+        ("read", 2, {"completed": 1, "failed": 1}),
+        ("other", 1, {"no status": 1}),
+    ]
+
+
+def with_kind(message: dict[str, Any], kind: str) -> dict[str, Any]:
+    """A tool call of a kind, for which a session update has another word."""
+    message["params"]["update"]["kind"] = kind
+    return message
+
+
+def test_questions_have_their_answers(scribe: Scribe) -> None:
+    """What was chosen, in any dialect, and how long it took."""
+    options = [{"optionId": "n", "name": "No", "kind": "reject_once"}]
+    answers: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        ("session/request_permission", {"options": options},
+         result(0, outcome={"outcome": "selected", "optionId": "n"})),
+        ("session/request_permission", {"options": options},
+         result(0, outcome={"outcome": "cancelled"})),
+        ("session/request_permission", {"operation": "file_read", "resource": "/a"},
+         result(0, granted=False)),
+        ("elicitation/create", {"message": "Who?"}, result(0, action="accept")),
+        ("elicitation/create", {"message": "Who?"}, error(0, -32603, "no")),
+    ]  # fmt: skip
+    for method, params, answer in answers:
+        scribe.to_client(request(0, method, sessionId="s", **params))
+        scribe.t_ns += 1000 * MS
+        scribe.to_agent(answer)
+    scribe.to_client(request(0, "elicitation/create", sessionId="s"))
+    scribe.leave()
+    summary = summary_of(scribe.path)
+    assert [(q.title, q.answer) for q in summary.questions] == [
+        ("", "reject_once"),
+        ("", "cancelled"),
+        ("file_read /a", "denied"),
+        ("Who?", "accept"),
+        ("Who?", "error"),
+        ("", None),
+    ]
+    assert summary.questions[0].waited_ns == 1001 * MS
+    assert summary.answers["open"] == 1
+
+
+def test_sessions_say_where_and_how_they_were_opened(scribe: Scribe) -> None:
+    """New, loaded or resumed, with the directory that the client named."""
+    scribe.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
+    scribe.to_client(result(1, sessionId="one"))
+    scribe.to_agent(request(2, "session/load", sessionId="two", cwd="/b", mcpServers=[]))
+    scribe.to_client(result(2))
+    prompt(scribe, 3, "three")
+    scribe.to_client(result(3, stopReason="end_turn"))
+    scribe.leave()
+    summary = summary_of(scribe.path)
+    assert [(s.id, s.opened, s.cwd, s.turns) for s in summary.opened] == [
+        ("one", ["new"], "/a", 0),
+        ("two", ["load"], "/b", 0),
+        ("three", [], None, 1),
+    ]
+
+
+def test_files_and_terminals_are_counted(scribe: Scribe) -> None:
+    """By whether they were answered with a result, an error or not at all."""
+    for n, answer in enumerate((result(0, content="x"), error(1, -32603, "no"), None)):
+        scribe.to_client(request(n, "fs/read_text_file", sessionId="s", path="/a"))
+        if answer is not None:
+            scribe.to_agent(answer)
+    scribe.leave()
+    summary = summary_of(scribe.path)
+    read = summary.files_read
+    assert (read.done, read.failed, read.open) == (1, 1, 1)
+    assert summary.files_written.done == summary.terminals.done == 0

@@ -1,0 +1,433 @@
+"""Who is waited for: an hour is no hang if nobody owed anything, and one if somebody did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.capture import log as capture_log
+from acp_proxy.inspection.summary import Summary, summarize
+from acp_proxy.inspection.waits import LONG_NS, Awaited, Waits, awaited
+from acp_proxy.recording import FrameHead
+from acp_proxy.store.reader import RecordingReader
+from tests.scribe import (
+    MS,
+    ORIGIN_NS,
+    Scribe,
+    error,
+    handshake,
+    notification,
+    request,
+    result,
+    text,
+    update,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+HOUR = 3600 * 10**9
+S = 10**9
+
+
+@pytest.fixture
+def scribe(tmp_path: Path) -> Iterator[Scribe]:
+    """A log in which client and agent have met, and a session with an open prompt."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)  # 2, 3
+        scribe.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))  # 4
+        scribe.to_client(result(1, sessionId="s"))  # 5
+        prompt(scribe, 2)  # 6
+        yield scribe
+
+
+def prompt(scribe: Scribe, rpc_id: int, session: str = "s") -> None:
+    """The client prompts."""
+    scribe.to_agent(request(rpc_id, "session/prompt", sessionId=session, prompt=[text("go")]))
+
+
+def chunk(scribe: Scribe, session: str = "s") -> None:
+    """The agent streams a piece."""
+    scribe.to_client(update(session, "agent_message_chunk", content=text("…")))
+
+
+def permission(scribe: Scribe, rpc_id: Any = 0) -> None:
+    """The agent asks for a permission."""
+    call = {"toolCallId": "c", "title": "Run tests"}
+    options = [{"optionId": "y", "kind": "allow_once"}]
+    scribe.to_client(
+        request(rpc_id, "session/request_permission", sessionId="s", toolCall=call, options=options)
+    )
+
+
+def terminal(scribe: Scribe) -> None:
+    """The agent has the client run a program."""
+    scribe.to_client(request(7, "terminal/create", sessionId="s", command="make"))
+    scribe.to_agent(result(7, terminalId="t"))
+
+
+def told(scribe: Scribe, *, live: bool = False) -> Summary:
+    """What the first screen says, now."""
+    if not live:
+        scribe.leave()
+    with RecordingReader(scribe.path) as reader:
+        assert reader.live is live
+        return summarize(reader, ORIGIN_NS + scribe.t_ns)
+
+
+def finish(scribe: Scribe) -> None:
+    """The turn ends, and then the conversation."""
+    scribe.to_client(result(2, stopReason="end_turn"))
+    scribe.end()
+    scribe.close()
+
+
+def sentences(summary: Summary) -> list[str]:
+    """The problems."""
+    return [problem.text for problem in summary.problems]
+
+
+# Waits that are no hang
+
+
+def ask_a_person(scribe: Scribe) -> Callable[[], None]:
+    """A permission."""
+    permission(scribe)
+    return lambda: scribe.to_agent(result(0, outcome={"outcome": "selected", "optionId": "y"}))
+
+
+def ask_for_a_form(scribe: Scribe) -> Callable[[], None]:
+    """An elicitation."""
+    scribe.to_client(request(0, "elicitation/create", sessionId="s", message="Who?"))
+    return lambda: scribe.to_agent(result(0, action="accept"))
+
+
+def ask_beside_the_session(scribe: Scribe) -> Callable[[], None]:
+    """An elicitation that belongs to a request and names no session."""
+    scribe.to_client(request(0, "elicitation/create", requestId=2, message="Who?"))
+    return lambda: scribe.to_agent(result(0, action="accept"))
+
+
+def wait_for_exit(scribe: Scribe) -> Callable[[], None]:
+    """A program whose end is waited for."""
+    terminal(scribe)
+    scribe.to_client(request(0, "terminal/wait_for_exit", sessionId="s", terminalId="t"))
+    return lambda: scribe.to_agent(result(0, exitCode=0))
+
+
+def run_a_terminal(scribe: Scribe) -> Callable[[], None]:
+    """A program that runs while the agent has a tool call in progress."""
+    terminal(scribe)
+    content = [{"type": "terminal", "terminalId": "t"}]
+    scribe.to_client(
+        update("s", "tool_call", toolCallId="c", status="in_progress", content=content)
+    )
+    return lambda: None
+
+
+def log_in(scribe: Scribe) -> Callable[[], None]:
+    """A person who logs in."""
+    scribe.to_client(result(2, stopReason="end_turn"))
+    scribe.to_agent(request(2, "authenticate", methodId="browser"))
+    return lambda: None
+
+
+WAITS = [
+    (ask_a_person, "person", 'agent waits for client: session/request_permission "Run tests" (#7)'),
+    (ask_for_a_form, "person", 'agent waits for client: elicitation/create "Who?" (#7)'),
+    (ask_beside_the_session, "person", 'agent waits for client: elicitation/create "Who?" (#7)'),
+    (wait_for_exit, "program", 'agent waits for client: terminal/wait_for_exit "t" (#9)'),
+    (run_a_terminal, "agent", "in turn 1 (prompt #6)"),
+    (log_in, "person", "client waits for agent: authenticate (#8)"),
+]
+
+
+@pytest.mark.parametrize(
+    ("begin", "awaited_", "said"), WAITS, ids=lambda v: getattr(v, "__name__", "")
+)
+def test_an_hour_that_nobody_owed_is_no_hang(
+    scribe: Scribe, begin: Callable[[Scribe], Callable[[], None]], awaited_: str, said: str
+) -> None:
+    """While it lasts it is told in a neutral tone, and when it is over there was no silence."""
+    go_on = begin(scribe)
+    scribe.t_ns += HOUR
+    running = told(scribe, live=True)
+    assert running.problems == []
+    (waiting,) = running.waiting
+    assert waiting.text.startswith(f"{said}, 1 h 0 min")
+    assert waiting.awaited == awaited_
+    assert waiting.waited_ns == pytest.approx(HOUR, abs=100 * MS)
+    go_on()
+    finish(scribe)
+    ended = told(scribe)
+    assert ended.problems == []
+    assert ended.waiting == []
+    assert ended.longest_silence is not None
+    assert ended.longest_silence.length_ns < S
+
+
+def test_a_prompt_that_streams_is_no_hang(scribe: Scribe) -> None:
+    """An hour of chunks is a turn under way; its last update is what matters."""
+    for _ in range(120):
+        scribe.t_ns += 30 * S
+        chunk(scribe)
+    scribe.t_ns += 2 * S
+    running = told(scribe, live=True)
+    assert running.problems == []
+    (waiting,) = running.waiting
+    assert waiting.text == "in turn 1 (prompt #6), streaming, last update 2.0 s ago (#126)"
+    finish(scribe)
+    assert told(scribe).problems == []
+
+
+def test_a_prompt_that_was_just_sent_is_no_hang(scribe: Scribe) -> None:
+    """A model may think."""
+    scribe.t_ns += 59 * S
+    summary = told(scribe, live=True)
+    assert summary.problems == []
+    assert [w.text for w in summary.waiting] == ["in turn 1 (prompt #6), nothing came yet, 59.0 s"]
+
+
+def test_a_tool_call_of_the_agents_own_is_no_hang(scribe: Scribe) -> None:
+    """Some agents run commands themselves, and say nothing meanwhile."""
+    scribe.to_client(update("s", "tool_call", toolCallId="c", title="make", status="pending"))
+    scribe.to_client(update("s", "tool_call", toolCallId="d", title="ls", status="pending"))
+    scribe.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
+    scribe.t_ns += HOUR
+    (waiting,) = told(scribe, live=True).waiting
+    assert 'tool call "make" (#7) in progress' in waiting.text
+    scribe.to_client(update("s", "tool_call_update", toolCallId="c", status="completed"))
+    finish(scribe)
+    ended = told(scribe)
+    assert ended.problems == []
+    assert ended.longest_silence is not None
+    assert ended.longest_silence.from_seq == 9
+
+
+def test_a_session_without_a_prompt_owes_nothing(scribe: Scribe) -> None:
+    """Between two turns a person may sleep."""
+    scribe.to_client(result(2, stopReason="end_turn"))
+    scribe.t_ns += HOUR
+    assert told(scribe, live=True).waiting == []
+    prompt(scribe, 2)
+    finish(scribe)
+    assert told(scribe).problems == []
+
+
+def test_who_cannot_be_heard_is_not_blamed(scribe: Scribe) -> None:
+    """While the client does not read, it is not the agent who says nothing."""
+    scribe.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=ORIGIN_NS)
+    scribe.t_ns += HOUR
+    scribe.event(capture_log.NOTE, capture_log.TO_CLIENT, action="resumed", since=ORIGIN_NS)
+    finish(scribe)
+    kinds = {problem.kind for problem in told(scribe).problems}
+    assert kinds == {"not-reading"}
+
+
+def test_an_agent_that_is_gone_owes_nothing(scribe: Scribe) -> None:
+    """After its end nothing can come, so there is no silence."""
+    scribe.event(capture_log.EXIT, code=0)
+    scribe.t_ns += HOUR
+    scribe.close()
+    summary = told(scribe)
+    assert [problem.kind for problem in summary.problems] == ["agent-ended"]
+
+
+def test_replayed_history_is_no_turn(scribe: Scribe) -> None:
+    """What session/load streams is neither late nor a turn, and the load is owed until it ends."""
+    scribe.to_client(result(2, stopReason="end_turn"))
+    scribe.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
+    chunk(scribe)
+    scribe.to_client(update("s", "tool_call", toolCallId="c", status="pending"))
+    scribe.to_client(result(3))
+    scribe.end()
+    scribe.close()
+    summary = told(scribe)
+    assert summary.problems == []
+    assert len(summary.turns) == 1
+    assert summary.tool_calls == []
+    assert summary.opened[0].opened == ["new", "load"]
+
+
+# Hangs
+
+
+def test_an_agent_that_is_silent_in_a_prompt_hangs(scribe: Scribe) -> None:
+    """It is named with what it owes, since when and for how long; when it goes on, until when."""
+    chunk(scribe)  # 7
+    scribe.t_ns += HOUR
+    running = told(scribe, live=True)
+    assert sentences(running) == [
+        'client waits for agent: session/prompt "go" (#6), 1 h 0 min,'
+        " nothing came for 1 h 0 min (since #7)"
+    ]
+    assert running.waiting == []
+    chunk(scribe)
+    finish(scribe)
+    ended = told(scribe)
+    assert [(p.severity, p.text, p.seqs) for p in ended.problems] == [
+        (
+            "remark",
+            "the agent said nothing for 1 h 0 min in turn 1, from #7 to #8,"
+            " and owed the answer to session/prompt #6",
+            [7, 8],
+        )
+    ]
+    silence = ended.longest_silence
+    assert silence is not None
+    assert (silence.debtor, silence.from_seq, silence.to_seq) == (Awaited.AGENT, 7, 8)
+    assert silence.length_ns == HOUR + MS
+
+
+def test_a_client_that_does_not_answer_hangs(scribe: Scribe) -> None:
+    """A file is no matter of a person; the agent is not blamed for waiting."""
+    scribe.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a.py"))
+    scribe.t_ns += HOUR
+    running = told(scribe, live=True)
+    assert sentences(running) == [
+        'agent waits for client: fs/read_text_file "/srv/a.py" (#7), 1 h 0 min, nothing came of it'
+    ]
+    assert running.waiting == []
+    scribe.to_agent(result(0, content="x"))
+    finish(scribe)
+    ended = told(scribe)
+    assert sentences(ended) == [
+        "the client said nothing for 1 h 0 min in turn 1, from #7 to #8,"
+        " and owed the answer to fs/read_text_file #7"
+    ]
+
+
+def test_a_hang_until_the_end_is_told(scribe: Scribe) -> None:
+    """Of an ended recording both the cut turn and the silence are told."""
+    scribe.t_ns += HOUR
+    scribe.event(capture_log.EXIT, signal=9)
+    scribe.close()
+    killed, silent = sentences(told(scribe))
+    assert killed.startswith("the agent was killed by SIGKILL")
+    assert "in the middle of turn 1" in killed
+    assert silent.startswith("the agent said nothing for 1 h 0 min in turn 1, from #6,")
+    assert silent.endswith("until the end")
+
+
+def test_a_session_may_be_silent_while_another_streams(scribe: Scribe) -> None:
+    """Silence is looked for in each session by itself."""
+    scribe.to_agent(request(3, "session/new", cwd="/srv", mcpServers=[]))
+    scribe.to_client(result(3, sessionId="other"))
+    prompt(scribe, 4, "other")
+    for _ in range(100):
+        scribe.t_ns += S
+        chunk(scribe, "other")
+    (problem,) = told(scribe, live=True).problems
+    assert problem.text.startswith('client waits for agent: session/prompt "go" (#6), 1')
+    (waiting,) = told(scribe, live=True).waiting
+    assert waiting.session == "other"
+    assert "streaming" in waiting.text
+
+
+def test_a_program_that_has_ended_holds_nobody_up(scribe: Scribe) -> None:
+    """After its exit, or its release, the agent owes again."""
+    terminal(scribe)
+    scribe.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
+    scribe.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
+    scribe.t_ns += HOUR
+    (problem,) = told(scribe, live=True).problems
+    assert "nothing came for 1 h 0 min (since #10)" in problem.text
+
+
+def test_a_permission_of_a_cancelled_turn_is_owed(scribe: Scribe) -> None:
+    """Once the client has cancelled, no person decides any more, and it has to say so."""
+    permission(scribe)
+    scribe.t_ns += HOUR
+    assert told(scribe, live=True).problems == []
+    scribe.to_agent(notification("session/cancel", sessionId="s"))
+    scribe.t_ns += 11 * S
+    (problem,) = told(scribe, live=True).problems
+    assert problem.text.startswith("agent waits for client: session/request_permission")
+
+
+def test_a_turn_of_v2_is_owed_beyond_its_answer(tmp_path: Path) -> None:
+    """In v2 the answer to the prompt only accepts it; idle ends the turn."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_agent(request(0, "initialize", protocolVersion=2, info={"name": "c"}))
+        scribe.to_client(result(0, protocolVersion=2, info={"name": "a"}, capabilities={}))
+        prompt(scribe, 1)  # 4
+        scribe.to_client(result(1))  # 5
+        scribe.t_ns += HOUR
+        (problem,) = told(scribe, live=True).problems
+        assert problem.text.endswith("1 h 0 min, nothing came for 1 h 0 min (since #5)")
+        scribe.to_client(update("s", "state_update", state="idle", stopReason="end_turn"))
+        scribe.t_ns += HOUR
+        scribe.end()
+        scribe.close()
+        summary = told(scribe)
+    assert sentences(summary) == [
+        "the agent said nothing for 1 h 0 min in turn 1, from #5 to #6,"
+        " and owed the answer to session/prompt #4"
+    ]
+
+
+def test_requests_within_a_batch_are_owed(tmp_path: Path) -> None:
+    """Each member of a batch is waited for by itself."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_agent([request(1, "session/list"), request(2, "session/new")])
+        scribe.t_ns += HOUR
+        scribe.to_client([result(1), error(2, -32603, "no")])
+        scribe.end()
+        summary = told(scribe)
+    (silence,) = [p for p in summary.problems if p.kind == "silence"]
+    assert silence.text.endswith("from #2 to #3, and owed the answer to session/list #2")
+
+
+# The machine
+
+
+def head(seq: int, t_ns: int, stream: str, kind: str, **more: Any) -> FrameHead:
+    """A frame's head."""
+    empty = dict.fromkeys(("method", "exchange", "session", "turn", "tool_call", "terminal"))
+    return FrameHead(**{**empty, **more}, seq=seq, t_ns=t_ns, stream=stream, kind=kind, size=1)
+
+
+def test_only_the_longest_hangs_are_kept() -> None:
+    """However many there are, twenty are told one by one, and all are counted."""
+    waits = Waits({})
+    t_ns = 0
+    for n in range(50):
+        asked = {"method": "x", "exchange": n}
+        waits.feed(head(2 * n, t_ns, "to-agent", "request", **asked))
+        t_ns += LONG_NS[Awaited.AGENT] + n
+        waits.feed(head(2 * n + 1, t_ns, "to-client", "response", **asked))
+    assert waits.long_count == 50
+    assert [s.from_seq for s in waits.long] == [2 * n for n in range(30, 50)]
+    assert waits.longest is not None
+    assert waits.longest.from_seq == 98
+    assert waits.open(t_ns) == []
+
+
+def test_an_answer_to_nothing_changes_nothing() -> None:
+    """Bad traffic is data."""
+    waits = Waits({})
+    waits.feed(head(1, 0, "to-client", "response", exchange=7))
+    waits.feed(head(2, 1, "to-agent", "error"))
+    waits.feed(head(3, 2, "to-agent", "invalid"))
+    waits.finish(HOUR)
+    assert waits.longest is None
+
+
+@pytest.mark.parametrize(
+    ("direction", "method", "who"),
+    [
+        ("to-client", "session/request_permission", Awaited.PERSON),
+        ("to-client", "elicitation/create", Awaited.PERSON),
+        ("to-agent", "authenticate", Awaited.PERSON),
+        ("to-agent", "auth/login", Awaited.PERSON),
+        ("to-client", "terminal/wait_for_exit", Awaited.PROGRAM),
+        ("to-client", "fs/read_text_file", Awaited.CLIENT),
+        ("to-client", None, Awaited.CLIENT),
+        ("to-agent", "session/prompt", Awaited.AGENT),
+    ],
+)
+def test_whom_a_request_waits_for(direction: str, method: str | None, who: Awaited) -> None:
+    """Its receiver, unless that one waits for a person or a program."""
+    assert awaited(direction, method) is who
