@@ -9,9 +9,9 @@ import click
 
 from acp_proxy.cli.output import Ink, paint, say, use_color, warn, width
 from acp_proxy.cli.table import Column, cells, layout
+from acp_proxy.inspection.diagnosis.summary import first_prompt
 from acp_proxy.inspection.moments import when
 from acp_proxy.inspection.safe_text import visible
-from acp_proxy.inspection.summary import first_prompt
 from acp_proxy.inspection.timeline import duration, size
 from acp_proxy.recording import Recording
 from acp_proxy.store.library import Entry, entries

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import frozen
 
+from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.safe_text import plain
-from acp_proxy.inspection.waits import Awaited, awaited
 
 if TYPE_CHECKING:
     from acp_proxy.inspection.folding import Run

@@ -7,8 +7,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.patterns import Pattern
-from acp_proxy.inspection.search import Searcher
+from acp_proxy.inspection.searching.patterns import Pattern
+from acp_proxy.inspection.searching.search import Searcher
 from acp_proxy.recording import Payload
 
 LETTERS = st.sampled_from(

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.statistics import gather, waterfall, with_texts
-from acp_proxy.inspection.traffic import percentile
-from acp_proxy.inspection.turn_times import WAITING, Part, TurnClock, TurnTime
+from acp_proxy.inspection.measures.statistics import gather, waterfall, with_texts
+from acp_proxy.inspection.measures.traffic import percentile
+from acp_proxy.inspection.measures.turn_times import WAITING, Part, TurnClock, TurnTime
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import run
 from tests.scribe import MS, Scribe, notification, request, result, text, update
 from tests.strategies import broken_lines, lines
 
 if TYPE_CHECKING:
-    from acp_proxy.inspection.waterfall import TurnWaterfall
+    from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 
 _TALK = [
     (1, request(1, "session/prompt", sessionId="s", prompt=[text("go")])),

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from acp_proxy.capture import log as capture_log
 from acp_proxy.capture.log import STREAM_NAMES
-from acp_proxy.inspection.capabilities import auth_methods, capabilities, required
 from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.updates import UPDATES
+from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
 from tests.commands import run
 from tests.scribe import Scribe
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.capabilities import auth_methods, capabilities, required
+from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
 
 PROTOCOL = Path(__file__).parents[1] / "data" / "protocol"
 

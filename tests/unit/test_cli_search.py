@@ -203,6 +203,6 @@ def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("acp_proxy.inspection.search.Searcher.feed", interrupt)
+    monkeypatch.setattr("acp_proxy.inspection.searching.search.Searcher.feed", interrupt)
     result = run("inspect", "search", "x", home=home)
     assert (result.exit_code, result.output) == (130, "")

@@ -6,7 +6,7 @@ import pytest
 
 from acp_proxy.cli.inspect.figures import Column, cell, placed, stacked, table
 from acp_proxy.cli.output import columns_of
-from acp_proxy.inspection.turn_times import Part
+from acp_proxy.inspection.measures.turn_times import Part
 
 COLUMNS = [
     Column("n", [cell("1"), cell("1,000")], right=True),

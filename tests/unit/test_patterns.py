@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.errors import BadPattern
-from acp_proxy.inspection.patterns import Pattern, escaped_strings, strings, undone
+from acp_proxy.inspection.searching.patterns import Pattern, escaped_strings, strings, undone
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 
 from acp_proxy.capture import log as capture_log
 from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
-from acp_proxy.inspection.codes import code_name
-from acp_proxy.inspection.summary import Summary, summarize
+from acp_proxy.inspection.diagnosis.codes import code_name
+from acp_proxy.inspection.diagnosis.summary import Summary, summarize
 from acp_proxy.store.reader import RecordingReader
 from tests import captures
 from tests.scribe import (

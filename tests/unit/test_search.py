@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.patterns import Pattern
-from acp_proxy.inspection.search import Hit, Searcher
+from acp_proxy.inspection.searching.patterns import Pattern
+from acp_proxy.inspection.searching.search import Hit, Searcher
 from acp_proxy.recording import Payload
 from tests.scribe import line, notification, request, result, text, update
 

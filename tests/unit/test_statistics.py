@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acp_proxy.filters import parse
-from acp_proxy.inspection.statistics import gather, slowest, with_texts
+from acp_proxy.inspection.measures.statistics import gather, slowest, with_texts
 from acp_proxy.store.reader import RecordingReader
 from tests.minute import record_minute
 from tests.scribe import MS, Scribe, record_story, request, result, text, update

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.capture import log as capture_log
-from acp_proxy.inspection.summary import Summary, first_prompt, summarize
+from acp_proxy.inspection.diagnosis.summary import Summary, first_prompt, summarize
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import (
     MS,

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.traffic import BUCKETS, Traffic, halved, percentile, sparkline, totals
+from acp_proxy.inspection.measures.traffic import (
+    BUCKETS,
+    Traffic,
+    halved,
+    percentile,
+    sparkline,
+    totals,
+)
 from acp_proxy.recording import FrameHead
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.statistics import gather
-from acp_proxy.inspection.turn_times import (
+from acp_proxy.inspection.measures.statistics import gather
+from acp_proxy.inspection.measures.turn_times import (
     PAUSE_NS,
     Part,
     TurnClock,

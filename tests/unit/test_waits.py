@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.capture import log as capture_log
-from acp_proxy.inspection.summary import Summary, summarize
-from acp_proxy.inspection.waits import LONG_NS, Awaited, Waits, awaited
+from acp_proxy.inspection.diagnosis.summary import Summary, summarize
+from acp_proxy.inspection.diagnosis.waits import LONG_NS, Awaited, Waits, awaited
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.statistics import gather, waterfall, with_texts
+from acp_proxy.inspection.measures.statistics import gather, waterfall, with_texts
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import MS, Scribe, error, notification, request, result, text, update
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from acp_proxy.inspection.waterfall import TurnWaterfall
+    from acp_proxy.inspection.measures.waterfall import TurnWaterfall
 
 SECOND = 1000 * MS
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from attrs import evolve, frozen
 
 from acp_proxy.cli.output import Ink, columns_of, fit, paint
+from acp_proxy.inspection.measures.turn_times import Part
 from acp_proxy.inspection.safe_text import visible
-from acp_proxy.inspection.turn_times import Part
 
 Piece = tuple[str, int | None]
 """Text without control characters, and its colour."""

@@ -11,7 +11,7 @@ from acp_proxy.cli.output import Ink, Writer, columns_of, fit, pad, paint, use_c
 from acp_proxy.cli.table import fit_end
 from acp_proxy.inspection.moments import when
 from acp_proxy.inspection.safe_text import plain, visible
-from acp_proxy.inspection.search import Hit
+from acp_proxy.inspection.searching.search import Hit
 from acp_proxy.inspection.timeline import ARROWS, seconds
 from acp_proxy.recording import Recording
 

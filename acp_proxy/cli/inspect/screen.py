@@ -7,8 +7,8 @@ from itertools import zip_longest
 
 from acp_proxy.cli.inspect.paragraphs import Page, Piece, piece, wrap
 from acp_proxy.cli.output import Ink, columns_of
-from acp_proxy.inspection.debts import silence_text
-from acp_proxy.inspection.facts import (
+from acp_proxy.inspection.diagnosis.debts import silence_text
+from acp_proxy.inspection.diagnosis.facts import (
     PROBLEM,
     Problem,
     Question,
@@ -17,7 +17,7 @@ from acp_proxy.inspection.facts import (
     Tally,
     TurnSummary,
 )
-from acp_proxy.inspection.problems import error_text
+from acp_proxy.inspection.diagnosis.problems import error_text
 from acp_proxy.inspection.timeline import duration
 
 _LABEL = 12

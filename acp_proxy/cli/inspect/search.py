@@ -16,8 +16,8 @@ from acp_proxy.cli.output import warn
 from acp_proxy.cli.progress import progress
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import Filter, parse
-from acp_proxy.inspection.patterns import Pattern
-from acp_proxy.inspection.search import Hit, Searcher
+from acp_proxy.inspection.searching.patterns import Pattern
+from acp_proxy.inspection.searching.search import Hit, Searcher
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.recording import Payload
 from acp_proxy.store.library import paths, resolve, started_at

@@ -8,7 +8,7 @@ from acp_proxy.cli.arguments import recording_argument
 from acp_proxy.cli.inspect.screen import show_summary
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.output import say_json
-from acp_proxy.inspection.summary import summarize
+from acp_proxy.inspection.diagnosis.summary import summarize
 
 
 @click.command()

@@ -11,14 +11,14 @@ from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.output import say_json, use_color, warn, width
 from acp_proxy.cli.progress import progress
 from acp_proxy.filters import EVERYTHING, parse
-from acp_proxy.inspection.statistics import (
+from acp_proxy.inspection.measures.statistics import (
     Statistics,
     gather,
     slowest,
     waterfall,
     with_texts,
 )
-from acp_proxy.inspection.turn_times import TurnTime
+from acp_proxy.inspection.measures.turn_times import TurnTime
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
 

@@ -14,12 +14,12 @@ from acp_proxy.cli.inspect.figures import (
     table,
 )
 from acp_proxy.cli.output import Ink, Writer, fit, paint
+from acp_proxy.inspection.measures.statistics import CallStatistics, Statistics
+from acp_proxy.inspection.measures.traffic import MethodStatistics, halved, sparkline
+from acp_proxy.inspection.measures.turn_times import Part, TurnTime
+from acp_proxy.inspection.measures.waterfall import Step, TurnWaterfall
 from acp_proxy.inspection.safe_text import visible
-from acp_proxy.inspection.statistics import CallStatistics, Statistics
 from acp_proxy.inspection.timeline import ARROWS, duration, seconds, size
-from acp_proxy.inspection.traffic import MethodStatistics, halved, sparkline
-from acp_proxy.inspection.turn_times import Part, TurnTime
-from acp_proxy.inspection.waterfall import Step, TurnWaterfall
 
 _INDENTED = 40
 """Columns from which on tables are indented."""

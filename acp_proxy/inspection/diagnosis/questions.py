@@ -5,8 +5,8 @@ from typing import Any
 
 from acp_proxy.inspection.describe.tools import tool_name
 from acp_proxy.inspection.describe.values import Value, part, parts, word
-from acp_proxy.inspection.facts import Question
-from acp_proxy.inspection.lines import HEAD, Line, read_lines
+from acp_proxy.inspection.diagnosis.facts import Question
+from acp_proxy.inspection.diagnosis.lines import HEAD, Line, read_lines
 from acp_proxy.inspection.preview import prompt_text
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.store.reader import RecordingReader

@@ -15,11 +15,17 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.call_state import FAILED, FINAL, CallState, state_of
 from acp_proxy.inspection.chunks import Chunk, chunk_of
+from acp_proxy.inspection.measures.call_state import FAILED, FINAL, CallState, state_of
+from acp_proxy.inspection.measures.turn_times import (
+    PAUSE_NS,
+    Part,
+    TurnClock,
+    TurnTime,
+    waiting_part,
+)
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.safe_text import plain
-from acp_proxy.inspection.turn_times import PAUSE_NS, Part, TurnClock, TurnTime, waiting_part
 from acp_proxy.recording import Payload
 
 _THOUGHTS = frozenset({"agent_thought_chunk", "thought_message_chunk"})

@@ -3,11 +3,11 @@
 from collections import Counter
 from typing import Any
 
-from acp_proxy.inspection.capabilities import auth_methods, capabilities, required
-from acp_proxy.inspection.codes import code_name
 from acp_proxy.inspection.describe.methods import METHODS, describe_error
 from acp_proxy.inspection.describe.values import part, word
-from acp_proxy.inspection.facts import (
+from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
+from acp_proxy.inspection.diagnosis.codes import code_name
+from acp_proxy.inspection.diagnosis.facts import (
     Capabilities,
     ErrorTally,
     OpenRequest,
@@ -15,11 +15,11 @@ from acp_proxy.inspection.facts import (
     Tally,
     TurnSummary,
 )
-from acp_proxy.inspection.lines import HEAD, Line, message_of, read_lines
+from acp_proxy.inspection.diagnosis.lines import HEAD, Line, message_of, read_lines
+from acp_proxy.inspection.diagnosis.questions import prompt_of
+from acp_proxy.inspection.diagnosis.waits import awaited
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.questions import prompt_of
 from acp_proxy.inspection.safe_text import plain
-from acp_proxy.inspection.waits import awaited
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.store.reader import RecordingReader
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.inspection.course import Happened
-from acp_proxy.inspection.evidence import READERS, Evidence
-from acp_proxy.inspection.facts import PROBLEM, REMARK, Problem
+from acp_proxy.inspection.diagnosis.course import Happened
+from acp_proxy.inspection.diagnosis.evidence import READERS, Evidence
+from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, Problem
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import duration, seconds
 

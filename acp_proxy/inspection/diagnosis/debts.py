@@ -2,12 +2,18 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.inspection.evidence import Evidence, named_calls, request_text, requests, under_way
-from acp_proxy.inspection.facts import PROBLEM, REMARK, Problem, Waiting
-from acp_proxy.inspection.lines import Line
+from acp_proxy.inspection.diagnosis.evidence import (
+    Evidence,
+    named_calls,
+    request_text,
+    requests,
+    under_way,
+)
+from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, Problem, Waiting
+from acp_proxy.inspection.diagnosis.lines import Line
+from acp_proxy.inspection.diagnosis.waits import Awaited, Silence, Wait
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import duration
-from acp_proxy.inspection.waits import Awaited, Silence, Wait
 
 
 def find_waiting(evidence: Evidence) -> list[Waiting]:

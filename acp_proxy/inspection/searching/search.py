@@ -15,9 +15,9 @@ from itertools import count
 
 from attrs import evolve, frozen
 
-from acp_proxy.inspection.patterns import Pattern, escaped_strings, strings
-from acp_proxy.inspection.pointers import chunk_pointer, find_pointer
-from acp_proxy.inspection.streams import Excerpt, Found, Streams, excerpt, look_through
+from acp_proxy.inspection.searching.patterns import Pattern, escaped_strings, strings
+from acp_proxy.inspection.searching.pointers import chunk_pointer, find_pointer
+from acp_proxy.inspection.searching.streams import Excerpt, Found, Streams, excerpt, look_through
 from acp_proxy.recording import Payload
 
 _MOST_WAITING = 1000

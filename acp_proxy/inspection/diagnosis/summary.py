@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from acp_proxy.inspection.course import Course, CourseReader, Happened, read_events
-from acp_proxy.inspection.debts import find_waiting
-from acp_proxy.inspection.details import (
+from acp_proxy.inspection.diagnosis.course import Course, CourseReader, Happened, read_events
+from acp_proxy.inspection.diagnosis.debts import find_waiting
+from acp_proxy.inspection.diagnosis.details import (
     MOST,
     first_prompt,
     read_capabilities,
@@ -14,8 +14,8 @@ from acp_proxy.inspection.details import (
     read_turns,
     read_unanswered,
 )
-from acp_proxy.inspection.evidence import Evidence
-from acp_proxy.inspection.facts import (
+from acp_proxy.inspection.diagnosis.evidence import Evidence
+from acp_proxy.inspection.diagnosis.facts import (
     NotAcp,
     OpenRequest,
     Problem,
@@ -23,12 +23,12 @@ from acp_proxy.inspection.facts import (
     Summary,
     TurnSummary,
 )
-from acp_proxy.inspection.lines import HEAD, read_lines
-from acp_proxy.inspection.problems import find_problems
-from acp_proxy.inspection.questions import read_questions
+from acp_proxy.inspection.diagnosis.lines import HEAD, read_lines
+from acp_proxy.inspection.diagnosis.problems import find_problems
+from acp_proxy.inspection.diagnosis.questions import read_questions
+from acp_proxy.inspection.diagnosis.tool_calls import read_tool_calls
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import describe_event, seconds
-from acp_proxy.inspection.tool_calls import read_tool_calls
 from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.waits import Awaited, Waits
+from acp_proxy.inspection.diagnosis.waits import Awaited, Waits
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
 

@@ -2,7 +2,7 @@
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.waits import Silence
+from acp_proxy.inspection.diagnosis.waits import Silence
 from acp_proxy.recording import Recording
 
 PROBLEM, REMARK = "problem", "remark"

@@ -7,14 +7,14 @@ that a person or a program may take its time for.
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
-from acp_proxy.inspection.debts import silences, unanswered
 from acp_proxy.inspection.describe.updates import kind_and_update
 from acp_proxy.inspection.describe.values import counted, word
-from acp_proxy.inspection.endings import ended_agent
-from acp_proxy.inspection.evidence import Evidence
-from acp_proxy.inspection.facts import PROBLEM, REMARK, ErrorTally, Problem
-from acp_proxy.inspection.lines import HEAD, Line, read_lines
-from acp_proxy.inspection.losses import gaps, stalls, undelivered
+from acp_proxy.inspection.diagnosis.debts import silences, unanswered
+from acp_proxy.inspection.diagnosis.endings import ended_agent
+from acp_proxy.inspection.diagnosis.evidence import Evidence
+from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, ErrorTally, Problem
+from acp_proxy.inspection.diagnosis.lines import HEAD, Line, read_lines
+from acp_proxy.inspection.diagnosis.losses import gaps, stalls, undelivered
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import duration

@@ -4,16 +4,16 @@ from collections.abc import Iterable
 
 from attrs import define
 
-from acp_proxy.inspection.course import Course, Happened
 from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.values import counted
-from acp_proxy.inspection.facts import ErrorTally, NotAcp, OpenRequest, TurnSummary
-from acp_proxy.inspection.lines import HEAD, Line, read_lines
+from acp_proxy.inspection.diagnosis.course import Course, Happened
+from acp_proxy.inspection.diagnosis.facts import ErrorTally, NotAcp, OpenRequest, TurnSummary
+from acp_proxy.inspection.diagnosis.lines import HEAD, Line, read_lines
+from acp_proxy.inspection.diagnosis.questions import gist
+from acp_proxy.inspection.diagnosis.tool_calls import running_calls
+from acp_proxy.inspection.diagnosis.waits import Wait
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.questions import gist
 from acp_proxy.inspection.safe_text import plain
-from acp_proxy.inspection.tool_calls import running_calls
-from acp_proxy.inspection.waits import Wait
 from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 

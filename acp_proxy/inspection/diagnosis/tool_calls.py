@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from acp_proxy.inspection.course import Call
 from acp_proxy.inspection.describe.tools import tool_name
 from acp_proxy.inspection.describe.updates import kind_and_update
 from acp_proxy.inspection.describe.values import Value, word
-from acp_proxy.inspection.facts import ToolTally
-from acp_proxy.inspection.lines import HEAD, Line, read_lines
+from acp_proxy.inspection.diagnosis.course import Call
+from acp_proxy.inspection.diagnosis.facts import ToolTally
+from acp_proxy.inspection.diagnosis.lines import HEAD, Line, read_lines
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.inspection.course import Happened
 from acp_proxy.inspection.describe.values import counted
-from acp_proxy.inspection.evidence import Evidence, named_calls, under_way
-from acp_proxy.inspection.facts import PROBLEM, REMARK, Problem, TurnSummary
+from acp_proxy.inspection.diagnosis.course import Happened
+from acp_proxy.inspection.diagnosis.evidence import Evidence, named_calls, under_way
+from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, Problem, TurnSummary
 from acp_proxy.inspection.safe_text import plain
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from attrs import define, frozen
 
-from acp_proxy.inspection.waits import Awaited, awaited
+from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
 from acp_proxy.recording import FrameHead
 
 PAUSE_NS = 2 * 10**9

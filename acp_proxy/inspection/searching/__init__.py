@@ -1,0 +1,1 @@
+"""Finds what a person has read, however it was written and cut."""
