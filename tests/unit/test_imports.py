@@ -89,3 +89,17 @@ def test_the_rest_can_be_imported_without_the_command_line() -> None:
         assert "click" not in named or layer == "cli", path
         assert "trio" not in named or layer == "runtime", path
         assert "sqlite3" not in named or layer in ("store", "runtime"), path
+
+
+IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "threading", "random"}
+
+
+def test_the_engine_is_pure() -> None:
+    """Time, chance and bytes come to `engine` from outside, and it knows no database."""
+    ours = {"commands", "engine", "events", "inspection.safe_text", "protocol"}
+    for path in (PACKAGE / "engine").glob("*.py"):
+        named = set(imports(ast.walk(ast.parse(path.read_text()))))
+        assert not {name.split(".")[0] for name in named} & IMPURE, path
+        for name in named:
+            if name.startswith("acp_proxy."):
+                assert name.removeprefix("acp_proxy.").startswith(tuple(ours)), (path, name)

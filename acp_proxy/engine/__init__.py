@@ -1,0 +1,1 @@
+"""The replay engine: pure machines that take events and return commands."""

@@ -1,0 +1,119 @@
+"""Values that a client chose, as recorded and as it chooses them now.
+
+Agents choose session ids, tool call ids and option ids; those are replayed as they were, since the
+client only echoes them. Working directories, terminals and what lies under a directory are the
+client's: its choice is learnt where the protocol says that it makes one, and put into what the
+recorded agent says later, at typed places alone.
+"""
+
+import json
+import re
+from urllib.parse import quote
+
+from attrs import define, field
+
+from acp_proxy.engine.splice import Place
+
+_SCHEME = "file://"
+_PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
+
+
+@define
+class Bindings:
+    """What recorded values are called now.
+
+    Attributes:
+        roots: directories.
+        terminals: terminal ids.
+        sessions: session ids; different only after two interchangeable ones were swapped.
+    """
+
+    roots: dict[str, str] = field(factory=dict)
+    terminals: dict[str, str] = field(factory=dict)
+    sessions: dict[str, str] = field(factory=dict)
+
+    released: set[str] = field(factory=set)
+    """Recorded terminals that are no more, so that a client may use their ids again."""
+
+    def known(self, place: Place, recorded: str) -> str | None:
+        """What a value is bound to for good; None if it is free."""
+        if place is Place.TERMINAL:
+            return None if recorded in self.released else self.terminals.get(recorded)
+        return self.roots.get(recorded)
+
+    def bind(self, place: Place, recorded: str, live: str) -> None:
+        """Learns a value."""
+        match place:
+            case Place.SESSION:
+                self.sessions[recorded] = live
+            case Place.TERMINAL:
+                self.terminals[recorded] = live
+                self.released.discard(recorded)
+            case Place.ROOT:
+                self.roots[recorded] = live
+
+    @property
+    def change_anything(self) -> bool:
+        """Whether any value differs from the recorded one."""
+        tables = (self.roots, self.terminals, self.sessions)
+        return any(old != new for table in tables for old, new in table.items())
+
+    def live(self, place: Place, recorded: str) -> str:
+        """Returns what a recorded value is called now; itself, if nothing is known."""
+        match place:
+            case Place.SESSION:
+                return self.sessions.get(recorded, recorded)
+            case Place.TERMINAL:
+                return self.terminals.get(recorded, recorded)
+            case Place.URI if recorded.startswith(_SCHEME):
+                return self._moved_uri(recorded)
+            case Place.ROOT | Place.PATH:
+                return self._moved(recorded)
+        return recorded
+
+    def rewritten(self, text: str) -> str:
+        """Replaces directories wherever they are named in a piece of JSON, the longest first."""
+        named = ((old, new) for old, new in self.roots.items() if old.strip("/\\"))
+        names = {_inside_json(old): _inside_json(new) for old, new in named}
+        if not names:
+            return text
+        choice = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        pattern = rf"(?:(?<![\w.-])|(?<=\\[bfnrt]))(?:{choice})(?![\w-])"
+        return re.sub(pattern, lambda found: names[found[0]], text)
+
+    def _moved(self, path: str) -> str:
+        """The longest directory that a path lies under decides."""
+        for old in sorted(self.roots, key=len, reverse=True):
+            if (rest := _below(old, path)) is not None:
+                return _joined(self.roots[old], rest)
+        return path
+
+    def _moved_uri(self, uri: str) -> str:
+        """A URI is compared as what it means, and only the directory in it is written anew."""
+        path = uri.removeprefix(_SCHEME)
+        for old in sorted(self.roots, key=len, reverse=True):
+            for spelled in (old, _in_uri(old)):
+                if (rest := _below(spelled, path)) is not None:
+                    return _SCHEME + _joined(_in_uri(self.roots[old]), rest)
+        return uri
+
+
+def _in_uri(path: str) -> str:
+    return quote(path, safe=_PLAIN_IN_URI, errors="surrogatepass")
+
+
+def _below(root: str, path: str) -> str | None:
+    """The rest of a path that lies under a directory, with its separator; else None."""
+    trimmed = root.rstrip("/\\")
+    if path == root:
+        return ""
+    rest = path.removeprefix(trimmed)
+    return rest if path.startswith(trimmed) and rest[:1] in ("/", "\\") else None
+
+
+def _joined(root: str, rest: str) -> str:
+    return root.rstrip("/\\") + rest if rest else root
+
+
+def _inside_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=not text.isprintable())[1:-1]

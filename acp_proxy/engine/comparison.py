@@ -1,0 +1,212 @@
+"""Compares what a client sent with what was recorded, as JSON values, and says where they differ.
+
+The order of keys and the spelling of numbers do not matter; the order of lists does. ``_meta`` is
+left out, as is what the user ignores. At typed places a recorded value means what it is bound to;
+where the client may choose, a new value is no difference but a proposal to bind it.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import unquote
+
+from attrs import define, field, frozen
+
+from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.splice import Place, Places
+from acp_proxy.protocol.dialects import INITIALIZE
+
+_MISSING = object()
+_HANDSHAKE = ("protocolVersion", "clientCapabilities", "capabilities")
+"""What of ``initialize`` counts: a client may change its name and version."""
+
+
+@frozen
+class Difference:
+    """One place in which two messages differ."""
+
+    pointer: str
+    """A JSON pointer (RFC 6901) from the message's root."""
+    recorded: str
+    """JSON, or ``(nothing)``."""
+    live: str
+
+
+@define
+class Comparison:
+    """What came of comparing two messages."""
+
+    differences: list[Difference] = field(factory=list)
+    proposals: list[tuple[Place, str, str]] = field(factory=list)
+    """Values to bind if the messages are paired: place, recorded, live."""
+    conflicts: list[Difference] = field(factory=list)
+    """Values that the client chose, but chose otherwise before."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs and nothing has another value than it had."""
+        return self.is_match and all(old == new for _, old, new in self.proposals)
+
+    @property
+    def is_match(self) -> bool:
+        """Whether the messages can be paired."""
+        return not self.differences and not self.conflicts
+
+
+class Comparer:
+    """Compares messages with the values known so far.
+
+    Args:
+        bindings: what recorded values are called now.
+        ignored: JSON pointers that are left out; ``*`` in one is any key or item.
+    """
+
+    def __init__(self, bindings: Bindings, ignored: Iterable[str] = ()) -> None:
+        self._bindings = bindings
+        self._ignored = [tuple(map(_unescaped, p.split("/")[1:])) for p in ignored]
+
+    def params(self, method: str | None, recorded: Any, live: Any, places: Places) -> Comparison:
+        """Compares the params of two messages of one method.
+
+        Args:
+            method: the method.
+            recorded: the recorded message, decoded.
+            live: the one that came, decoded.
+            places: its typed places.
+        """
+        old, new = _member(recorded, "params"), _member(live, "params")
+        if method in INITIALIZE:
+            old, new = _picked(old, _HANDSHAKE), _picked(new, _HANDSHAKE)
+        return self._compared(("params",), old, new, _inner(places, "params"))
+
+    def results(self, recorded: Any, live: Any, places: Places) -> Comparison:
+        """Compares the results, or the errors, of two responses."""
+        comparison = Comparison()
+        for name in ("result", "error"):
+            old, new = _member(recorded, name), _member(live, name)
+            part = self._compared((name,), old, new, _inner(places, name))
+            comparison.differences += part.differences
+            comparison.proposals += part.proposals
+            comparison.conflicts += part.conflicts
+        return comparison
+
+    def _compared(self, path: tuple[str, ...], old: Any, new: Any, places: Any) -> Comparison:
+        comparison = Comparison()
+        try:
+            self._walk(comparison, path, old, new, places)
+        except RecursionError:
+            deep = Difference(pointer(path), "(nested too deeply)", "(nested too deeply)")
+            return Comparison([deep])
+        return comparison
+
+    def _walk(
+        self, found: Comparison, path: tuple[str, ...], old: Any, new: Any, places: Any
+    ) -> None:
+        if self._is_ignored(path):
+            return
+        if isinstance(places, Place):
+            if self._settle(found, path, places, old, new):
+                return
+            places = None
+        if isinstance(old, dict) and isinstance(new, dict):
+            for key in [*old, *(key for key in new if key not in old)]:
+                if key != "_meta":
+                    inner = (old.get(key, _MISSING), new.get(key, _MISSING), _inner(places, key))
+                    self._walk(found, (*path, key), *inner)
+        elif isinstance(old, list) and isinstance(new, list):
+            for place in range(max(len(old), len(new))):
+                inner = (_item(old, place), _item(new, place), _inner(places, "*"))
+                self._walk(found, (*path, str(place)), *inner)
+        elif not _is_same(old, new):
+            found.differences.append(Difference(pointer(path), shown(old), shown(new)))
+
+    def _settle(
+        self, found: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any
+    ) -> bool:
+        """Compares two values at a typed place; False if they are none of its kind."""
+        if place is Place.FREE or place is Place.ID:
+            return True
+        if not isinstance(old, str) or not isinstance(new, str):
+            return False
+        if place in (Place.ROOT, Place.TERMINAL):
+            self._settle_choice(found, path, place, old, new)
+            return True
+        expected = self._bindings.live(place, old)
+        if expected != new and not (place is Place.URI and unquote(expected) == unquote(new)):
+            found.differences.append(Difference(pointer(path), shown(expected), shown(new)))
+        return True
+
+    def _settle_choice(
+        self, found: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
+    ) -> None:
+        """Compares what a client may choose, but only once."""
+        proposed = (one[2] for one in found.proposals if one[:2] == (place, old))
+        known = self._bindings.known(place, old) or next(proposed, None)
+        if known is None:
+            found.proposals.append((place, old, new))
+        elif known != new:
+            found.conflicts.append(Difference(pointer(path), shown(known), shown(new)))
+
+    def _is_ignored(self, path: tuple[str, ...]) -> bool:
+        return any(
+            len(path) >= len(ignored)
+            and all(want in ("*", has) for want, has in zip(ignored, path, strict=False))
+            for ignored in self._ignored
+        )
+
+
+def decoded(raw: bytes) -> Any:
+    """Decodes a line; None if it is no JSON."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def shown(value: Any, limit: int = 200) -> str:
+    """A value as a report shows it."""
+    if value is _MISSING:
+        return "(nothing)"
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deeply)"
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def pointer(path: Iterable[str]) -> str:
+    """Writes a JSON pointer."""
+    return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in path)
+
+
+def _unescaped(part: str) -> str:
+    return part.replace("~1", "/").replace("~0", "~")
+
+
+def _member(message: Any, name: str) -> Any:
+    return message.get(name, _MISSING) if isinstance(message, dict) else _MISSING
+
+
+def _picked(value: Any, names: Iterable[str]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: value[name] for name in names if name in value}
+
+
+def _inner(places: Any, key: str) -> Any:
+    return places.get(key) if isinstance(places, dict) else None
+
+
+def _item(values: list[Any], place: int) -> Any:
+    return values[place] if place < len(values) else _MISSING
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """JSON knows one kind of number, and no truth value that is one."""
+    if isinstance(old, bool) or isinstance(new, bool):
+        return old is new
+    if type(old) is not type(new) and not (
+        isinstance(old, int | float) and isinstance(new, int | float)
+    ):
+        return False
+    return bool(old == new)

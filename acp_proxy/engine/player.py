@@ -1,0 +1,221 @@
+"""Decides which recorded frame goes out next."""
+
+from collections.abc import Iterator
+
+from attrs import define, frozen
+
+from acp_proxy.engine.lanes import Key, Lane, Track, Waiting
+from acp_proxy.engine.pacing import Pacing
+from acp_proxy.engine.script import Ask, Step, Wire
+from acp_proxy.engine.story import Order, Story
+from acp_proxy.engine.writer import Writer, without
+from acp_proxy.protocol.dialects import V2
+from acp_proxy.protocol.jsonrpc import read
+
+_WITHHELD = ("fs/write_text_file", "terminal/")
+
+
+@define
+class OpenAsk:
+    """A request of the agent's that is out and has no answer yet."""
+
+    ask: Ask
+    step: Step
+
+
+@frozen
+class Ready:
+    """A frame whose turn it is."""
+
+    seq: int
+    step: Step | None
+    """None for a notification, of which only the number is held."""
+    source: Track | Waiting
+    due: int
+
+
+class Player:
+    """Plays a story's frames.
+
+    Attributes:
+        live_ids: the live id of each client's request that came, by exchange.
+        asked: the agent's open requests by their id's token, oldest first.
+        withheld: numbers of the frames that were not sent, because the client should do nothing.
+        sent: how many frames went out.
+    """
+
+    def __init__(self, story: Story, writer: Writer, pacing: Pacing, *, inert: bool) -> None:
+        self.live_ids: dict[int, str] = {}
+        self.asked: dict[str, list[OpenAsk]] = {}
+        self.withheld: list[int] = []
+        self.sent = 0
+        self._hidden = 0
+        self._story = story
+        self._writer = writer
+        self._pacing = pacing
+        self._inert = inert
+        self._is_shaken = False
+
+    @property
+    def passed(self) -> int:
+        """How many frames were sent or withheld."""
+        return self.sent + self._hidden
+
+    def left_in(self, lane: Lane) -> list[int]:
+        """The frames of a lane that have not gone out, but for what nobody has asked for."""
+        if lane.name is None and self._story.order is not Order.RECORDED:
+            waiting = self._story.connection.waiting
+            optional = {step.key for step in lane.expected if step.can_be_left_out}
+            return [w.step.seq for w in waiting if not w.asked or not w.asked <= optional]
+        track = self._story.track_of(lane.name)
+        left = track.queue if track is not None else ()
+        return [
+            one if isinstance(one, int) else one.seq
+            for one in left
+            if isinstance(one, int) or (one.from_agent and one.lane == lane.name)
+        ]
+
+    def next(self, now: int) -> Ready | None:
+        """Returns the frame that goes out now: of those that are due, the one recorded first."""
+        return min(
+            (ready for ready in self.waiting_for_time(now) if ready.due <= now),
+            key=lambda ready: ready.seq,
+            default=None,
+        )
+
+    def waiting_for_time(self, now: int) -> Iterator[Ready]:
+        """Yields the frames that wait for nothing but perhaps their time."""
+        for track in self._story.tracks.values():
+            if (head := self._head(track)) is not None:
+                seq = head if isinstance(head, int) else head.seq
+                if self._may_pass(seq):
+                    step = None if isinstance(head, int) else head
+                    yield Ready(seq, step, track, self._due(track, seq, now))
+        for waiting in self._story.connection.waiting:
+            if self._may_pass(waiting.step.seq) and waiting.is_free:
+                due = self._due(waiting, waiting.step.seq, now)
+                yield Ready(waiting.step.seq, waiting.step, waiting, due)
+
+    def next_of(self, track: Track | None, now: int) -> Ready | None:
+        """Returns the frame that is next on one track, whenever it is due."""
+        head = None if track is None else self._head(track)
+        if track is None or head is None:
+            return None
+        if isinstance(head, int):
+            return Ready(head, None, track, now) if self._may_pass(head) else None
+        return Ready(head.seq, head, track, now) if self._may_pass(head.seq) else None
+
+    def send(self, ready: Ready, at: int) -> bytes | None:
+        """Takes a frame from its place; returns what to write, None if it is withheld."""
+        wire = self._story.script.wire(ready.seq)
+        if isinstance(ready.source, Track):
+            ready.source.queue.popleft()
+            ready.source.passed(at, wire.t_ns)
+        else:
+            self._story.connection.went(ready.source, at)
+        if ready.seq == self._story.handshake:
+            self._is_shaken = True
+        step = ready.step
+        shown = without(wire, self.is_withheld) if self._inert else wire
+        if shown is not wire:
+            self.withheld.append(ready.seq)
+        answers = step.answers if step is not None else ()
+        if step is not None:
+            self._note(step)
+        if shown is None:
+            self._hidden += 1
+            return None
+        self.sent += 1
+        if self._story.script.dialect == V2:
+            self._look_for_idle(shown)
+        ids = {a.rpc_id: self.live_ids.pop(a.exchange, a.rpc_id) for a in answers}
+        return self._writer.written(shown, ids) + wire.newline.encode()
+
+    def is_withheld(self, method: str | None) -> bool:
+        """Whether the client is not to see a request."""
+        return self._inert and (method or "").startswith(_WITHHELD)
+
+    def is_overtaken(self, lane: Lane, key: Key) -> bool:
+        """Whether something of a session that was recorded before a message has not passed yet."""
+        track = self._story.track_of(lane.name)
+        if track is None or self._story.order is not Order.SESSION:
+            return False
+        self._head(track)
+        head = track.queue[0] if track.queue else None
+        return head is not None and (head if isinstance(head, int) else head.seq) < key[0]
+
+    def skip(self, lane: Lane, missing: Step) -> None:
+        """Forgets the answer to a request that will not come."""
+        if missing.kind == "request" and missing.exchange is not None:
+            lane.skipped.add(missing.exchange)
+            self._story.connection.skip({missing.exchange})
+            self._is_shaken |= missing.response_seq == self._story.handshake
+
+    def _head(self, track: Track) -> int | Step | None:
+        """The frame that is next on a track, or None while it waits for the client."""
+        lanes, queue, let_pass = self._story.lanes, track.queue, self._story.let_pass
+        track.waits_for = None
+        if track.lane is not None and track.lane.poisoned:
+            queue.clear()
+        while queue:
+            head = queue[0]
+            if isinstance(head, int):
+                return head
+            lane = lanes[head.lane]
+            if lane.poisoned or (head.answers and self._is_skipped(head, lane)):
+                queue.popleft()
+            elif head.from_agent:
+                unasked = {a.exchange for a in head.answers} - self.live_ids.keys()
+                if not unasked:
+                    return head
+                if not unasked <= let_pass.keys():
+                    return None
+                keys = {let_pass[exchange] for exchange in unasked}
+                self._story.connection.waiting.append(Waiting(head, keys, set(), set()))
+                queue.popleft()
+            elif (at := lane.arrived.pop(head.key, None)) is not None:
+                track.passed(at, head.t_ns)
+                queue.popleft()
+            elif self._is_optional(head):
+                queue.popleft()
+            else:
+                track.waits_for = head
+                return None
+        return None
+
+    def _is_optional(self, step: Step) -> bool:
+        """Whether nobody waits for a message of the client's."""
+        if self._story.order is Order.CAUSAL or step.exchange in self._story.let_pass:
+            return True
+        return not step.is_required and (step.kind != "invalid" or step.exchange is None)
+
+    def _is_skipped(self, step: Step, lane: Lane) -> bool:
+        return all(answer.exchange in lane.skipped for answer in step.answers)
+
+    def _may_pass(self, seq: int) -> bool:
+        """Whether the handshake is over, or the recording shows that this frame came before."""
+        handshake = self._story.handshake
+        return handshake is None or self._is_shaken or seq <= handshake
+
+    def _due(self, source: Track | Waiting, seq: int, now: int) -> int:
+        if self._pacing.is_instant or source.since is None:
+            return now
+        return self._pacing.due(*source.since, self._story.script.wire(seq).t_ns)
+
+    def _note(self, step: Step) -> None:
+        for ask in step.asks:
+            if not self.is_withheld(ask.method):
+                self.asked.setdefault(ask.rpc_id, []).append(OpenAsk(ask, step))
+        lane = self._story.lanes[step.lane]
+        for answer in step.answers:
+            lane.open.pop(answer.exchange, None)
+            if step.method == "session/prompt" and lane.is_idle:
+                lane.is_cancelled = False
+
+    def _look_for_idle(self, wire: Wire) -> None:
+        """In v2 an update ends the turn, and not the answer to the prompt."""
+        if wire.method == "session/update" and b"idle" in wire.raw:
+            message = read(wire.raw)
+            lane = self._story.lanes.get(message.session)
+            if lane is not None and message.state == "idle":
+                lane.is_idle, lane.is_cancelled = True, False

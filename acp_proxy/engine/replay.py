@@ -1,0 +1,251 @@
+"""The replay engine: a recorded agent, played to a client; events in, commands out.
+
+It runs to quiescence after each line of the client's: everything that the recording allows to go
+out goes out, lowest recorded number first, before the next line is looked at. Time comes with the
+events and nothing is random, so the same lines give the same bytes.
+"""
+
+from collections.abc import Iterator
+
+from acp_proxy.commands import Command, Finish, WakeAt
+from acp_proxy.engine.divergence import Departure
+from acp_proxy.engine.lanes import Lane
+from acp_proxy.engine.pacing import NS_PER_S
+from acp_proxy.engine.receiver import Receiver
+from acp_proxy.engine.script import HANDSHAKE, Script
+from acp_proxy.engine.stage import Options, Stage
+from acp_proxy.events import ClientIsDeaf, EndOfInput, Event, LineReceived
+
+SETTLE_NS = NS_PER_S
+"""How long mere reordering has to resolve itself before a message counts as missing."""
+_AT_ONCE = 1 << 62
+
+
+class Replay:
+    """One connection, played.
+
+    Attributes:
+        stage: all that is known of it.
+        is_over: whether nothing will be sent any more.
+    """
+
+    def __init__(self, script: Script, options: Options) -> None:
+        self.stage = Stage.set(script, options)
+        self.is_over = False
+        self._receiver = Receiver(self.stage)
+        self._story = self.stage.story
+        self._player = self.stage.player
+        self._moved_at: int | None = None
+        self._input_at = 0
+
+    @property
+    def lines(self) -> int:
+        """How many lines the client has sent."""
+        return self._receiver.lines
+
+    @property
+    def unplayed(self) -> int:
+        """How many frames of what was unrolled never went out."""
+        return self._story.frames - self._player.passed
+
+    def feed(self, event: Event) -> Iterator[Command]:
+        """Takes an event and yields what to do; all of it, before the next event is fed."""
+        if self.is_over:
+            return
+        self.stage.judge.begin(event.at)
+        if self._moved_at is None:
+            self._moved_at = event.at
+        if isinstance(event, LineReceived):
+            self._input_at = self._moved_at = event.at
+            yield from self._receiver.take(event.raw, event.at)
+        yield from self._play(event.at)
+        if isinstance(event, EndOfInput):
+            yield from self._end(event.at)
+        elif isinstance(event, ClientIsDeaf):
+            yield from self._give_up(event.at)
+        else:
+            yield from self._look_for_trouble(event.at)
+        if not self.is_over and self._has_agent_left():
+            self.is_over = True
+            yield Finish()
+        if not self.is_over:
+            yield WakeAt(self._next_moment(event.at))
+
+    def _play(self, at: int, *, at_once: bool = False) -> Iterator[Command]:
+        """Plays all that can be played now."""
+        while True:
+            while (ready := self._player.next(at if not at_once else _AT_ONCE)) is not None:
+                self._moved_at = at
+                yield from self.stage.play(ready, at)
+            if self._story.is_whole or not self._needs_more():
+                return
+            self._story.read_on()
+
+    def _needs_more(self) -> bool:
+        """Whether anything beyond what was read could go out without another word."""
+        if self._story.horizon == 0 or self._is_reply_beyond() or self._is_idle():
+            return True
+        for name, lane in self._story.lanes.items():
+            track = self._story.track_of(name)
+            if track is None or lane.poisoned:
+                continue
+            if not track.queue and track.waits_for is None:
+                return True
+        return False
+
+    def _is_reply_beyond(self) -> bool:
+        """Whether a request of the connection that came is answered later in the recording."""
+        waiting = self._story.lanes[None].open.values()
+        return any((step.response_seq or 0) > self._story.horizon for _, step in waiting)
+
+    def _is_idle(self) -> bool:
+        """Whether there is no session yet, and nothing on the connection to wait for."""
+        story = self._story
+        return len(story.lanes) == 1 and not story.connection.waiting and not story.lanes[None].open
+
+    def _has_agent_left(self) -> bool:
+        """Whether all is played and the recorded agent ended then, without being told to."""
+        left_at = self._story.script.agent_left_at
+        if left_at is None or not self._story.is_whole:
+            return False
+        lanes = [lane for lane in self._story.lanes.values() if not lane.poisoned]
+        owed = (lane.awaited for lane in lanes)
+        if any(step is not None and step.seq < left_at for step in owed):
+            return False
+        return not any(self._player.left_in(lane) for lane in lanes)
+
+    def _look_for_trouble(self, at: int) -> Iterator[Command]:
+        """Looks for messages that will not come any more, and for a conversation that stands."""
+        if at - self._input_at >= SETTLE_NS:
+            for lane in list(self._story.lanes.values()):
+                if lane.is_overtaken and not lane.poisoned:
+                    yield from self._miss(lane, at)
+            while self._relax():
+                yield from self._play(at)
+        limit = self.stage.options.stall_ns
+        if (
+            limit is not None
+            and at - (self._moved_at or 0) >= limit
+            and self._is_waiting()
+            and not any(self._player.waiting_for_time(at))
+        ):
+            self._stall(at)
+            self.is_over = True
+            yield Finish()
+
+    def _miss(self, lane: Lane, at: int) -> Iterator[Command]:
+        missing = lane.awaited
+        lane.is_overtaken = False
+        if missing is None:
+            return
+        lane.missed.add(missing.key)
+        divergence = self.stage.judge.note(
+            Departure.MISSING_EXPECTED,
+            lane,
+            f"the client never sent {missing.method} #{missing.seq}, but what came after it",
+            at,
+            seq=missing.seq,
+            of_handshake=missing.method in HANDSHAKE,
+        )
+        if self.stage.options.lenient:
+            self._player.skip(lane, missing)
+            self.stage.match(lane, missing, at)
+            yield from self._play(at)
+        elif missing.response_seq is not None and missing.response_seq == self._story.handshake:
+            for each in list(self._story.lanes.values()):
+                yield from self.stage.poison(each, divergence)
+        else:
+            yield from self.stage.poison(lane)
+
+    def _relax(self) -> bool:
+        """Lets go what waits for a request that a client may leave out; False if nothing does."""
+        optional = {s.key for s in self._story.lanes[None].expected if s.can_be_left_out}
+        passed = self._story.connection.relax(optional)
+        for track in self._story.tracks.values():
+            step = track.waits_for
+            if step is not None and step.can_be_left_out and step.exchange is not None:
+                self._story.let_pass[step.exchange] = step.key
+                passed.add(step.key)
+        self._story.passed_over |= passed
+        return bool(passed)
+
+    def _waits_for_optional(self) -> bool:
+        steps = (track.waits_for for track in self._story.tracks.values())
+        return any(step is not None and step.can_be_left_out for step in steps)
+
+    def _is_waiting(self) -> bool:
+        """Whether the client owes something that was recorded."""
+        return any(lane.awaited for lane in self._story.lanes.values() if not lane.poisoned)
+
+    def _stall(self, at: int) -> None:
+        waiting = [
+            lane for lane in self._story.lanes.values() if lane.awaited and not lane.poisoned
+        ]
+        for lane in waiting:
+            missing = lane.awaited
+            assert missing is not None
+            seconds = (self.stage.options.stall_ns or 0) / NS_PER_S
+            self.stage.judge.note(
+                Departure.STALL,
+                lane,
+                f"nothing came for {seconds:g} s; the recording expected"
+                f" {missing.method or missing.kind} #{missing.seq}",
+                at,
+                seq=missing.seq,
+            )
+
+    def _end(self, at: int) -> Iterator[Command]:
+        """The client is gone: what it still owed is missing, and the rest is unplayed."""
+        yield from self._play(at, at_once=True)
+        while self._story.read_on():
+            yield from self._play(at, at_once=True)
+        for lane in self._story.lanes.values():
+            if not lane.poisoned:
+                self._note_missing(lane, at)
+        for lane in self._story.lanes.values():
+            if not lane.poisoned and (left := self._player.left_in(lane)):
+                summary = f"{len(left)} frame{'s' * (len(left) > 1)} of the agent's never went out"
+                self.stage.judge.note(Departure.UNPLAYED, lane, summary, at, seq=left[0])
+        self.is_over = True
+        yield Finish()
+
+    def _note_missing(self, lane: Lane, at: int) -> None:
+        owed = [step for step in lane.expected if step.is_required]
+        for step in owed:
+            if step.can_be_left_out:
+                summary = f"the client never sent {step.method} #{step.seq}, and need not have"
+                self.stage.judge.note(
+                    Departure.MISSING_EXPECTED, lane, summary, at, seq=step.seq, is_harmless=True
+                )
+        missing = [step for step in owed if not step.can_be_left_out]
+        if missing and missing[0].key not in lane.missed:
+            first, more = missing[0], len(missing) - 1
+            summary = f"the client left without sending {first.method} #{first.seq}"
+            self.stage.judge.note(
+                Departure.MISSING_EXPECTED,
+                lane,
+                summary + (f" and {more} more" if more else ""),
+                at,
+                seq=first.seq,
+                of_handshake=any(step.method in HANDSHAKE for step in missing),
+            )
+
+    def _give_up(self, at: int) -> Iterator[Command]:
+        """The client reads nothing any more, so that nothing can reach it."""
+        seconds = (self.stage.options.stall_ns or 0) / NS_PER_S
+        summary = f"the client has not read what it was sent for {seconds:g} s"
+        self.stage.judge.note(Departure.STALL, self._story.lanes[None], summary, at)
+        self.is_over = True
+        yield Finish()
+
+    def _next_moment(self, at: int) -> int | None:
+        moments = [ready.due for ready in self._player.waiting_for_time(at) if ready.due > at]
+        is_paced = bool(moments)
+        if any(lane.is_overtaken and not lane.poisoned for lane in self._story.lanes.values()):
+            moments.append(self._input_at + SETTLE_NS)
+        waits = self._story.connection.waiting or self._waits_for_optional()
+        if waits and at - self._input_at < SETTLE_NS:
+            moments.append(self._input_at + SETTLE_NS)
+        if not is_paced and self.stage.options.stall_ns is not None and self._is_waiting():
+            moments.append((self._moved_at or 0) + self.stage.options.stall_ns)
+        return min((moment for moment in moments if moment > at), default=None)

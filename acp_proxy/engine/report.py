@@ -1,0 +1,189 @@
+"""What a replay came to: a verdict, every departure, what was left, and what waited for what."""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from acp_proxy.engine.comparison import Difference
+from acp_proxy.engine.divergence import Departure, Divergence, Rank
+from acp_proxy.engine.replay import Replay
+from acp_proxy.inspection.safe_text import visible
+
+CLEAN, DIVERGED, STALLED = 0, 1, 3
+"""Exit codes of the contract; an incomplete recording that was played to its end gives 3, too."""
+_SHOWN = 12
+"""Departures that the text form shows; the file has all of them."""
+
+
+@frozen
+class Wait:
+    """What a lane was waiting for at the end."""
+
+    lane: str
+    waits_for: str
+    """``client`` or ``agent``, the recorded one."""
+    seq: int
+    method: str
+
+
+@frozen
+class ReplayReport:
+    """The report of one replay."""
+
+    recording: str
+    verdict: str
+    """clean, diverged, stalled or incomplete."""
+    exit_code: int
+    frames_sent: int
+    lines_received: int
+    messages_matched: int
+    unplayed: int
+    """Frames of the agent that never went out."""
+    divergences: tuple[Divergence, ...]
+    left_out: int
+    """Departures beyond those that are listed."""
+    withheld: tuple[int, ...]
+    """Numbers of the requests that ``--inert`` kept from the client."""
+    waits: tuple[Wait, ...]
+    bindings: dict[str, str]
+    """Recorded values that have another one now."""
+
+
+def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayReport:
+    """Draws up the report of a replay that has ended.
+
+    Args:
+        replay: the engine.
+        recording: the recording's path or name.
+        is_incomplete: whether the recorder was killed before the recorded agent had ended.
+    """
+    stage = replay.stage
+    judge = stage.judge
+    verdict, code = "clean", CLEAN
+    if judge.has_stalled:
+        verdict, code = "stalled", STALLED
+    elif judge.has_diverged and is_incomplete:
+        verdict, code = "diverged", STALLED
+    elif judge.has_diverged:
+        verdict, code = "diverged", DIVERGED
+    elif is_incomplete:
+        verdict, code = "incomplete", STALLED
+    bindings = stage.bindings
+    tables = (bindings.roots, bindings.terminals, bindings.sessions)
+    return ReplayReport(
+        recording=recording,
+        verdict=verdict,
+        exit_code=code,
+        frames_sent=stage.player.sent,
+        lines_received=replay.lines,
+        messages_matched=sum(lane.messages for lane in stage.story.lanes.values()),
+        unplayed=replay.unplayed,
+        divergences=tuple(judge.found),
+        left_out=judge.left_out,
+        withheld=tuple(stage.player.withheld),
+        waits=tuple(_waits(replay)),
+        bindings={old: new for table in tables for old, new in table.items() if old != new},
+    )
+
+
+def text(found: ReplayReport) -> list[str]:
+    """The report for a person, in lines; of a clean replay there is nothing to say.
+
+    What came from the recording or the client has its control characters made visible.
+    """
+    return [visible(line) for line in _lines(found)]
+
+
+def _lines(found: ReplayReport) -> list[str]:
+    if found.verdict == "clean" and not found.withheld:
+        return []
+    lines = [f"replay of {found.recording}: {_headline(found)}"]
+    told = [one for one in found.divergences if one.rank is Rank.PRIMARY]
+    told += [one for one in found.divergences if one.rank is Rank.CASCADE]
+    for one in told[:_SHOWN]:
+        lines += ["", *_told(one)]
+    if len(told) + found.left_out > _SHOWN:
+        rest = len(told) + found.left_out - _SHOWN
+        lines += ["", f"... and {rest} more; --report FILE has all of them"]
+    if found.verdict in ("stalled", "diverged") and found.waits:
+        lines += ["", "waiting:"]
+        lines += [f"  {w.lane}: for the {w.waits_for}, {w.method} #{w.seq}" for w in found.waits]
+    if found.bindings and told:
+        lines += ["", "the client's own values:"]
+        lines += [f"  {old} is now {new}" for old, new in found.bindings.items()]
+    if found.withheld:
+        numbers = ", ".join(f"#{seq}" for seq in found.withheld[:_SHOWN])
+        lines += ["", f"withheld from the client (--inert): {numbers}"]
+    return lines
+
+
+def junit(found: ReplayReport) -> str:
+    """The report as JUnit XML: a test case for each lane, and one for the whole."""
+    primary = [one for one in found.divergences if one.rank is Rank.PRIMARY]
+    lanes = sorted({one.lane for one in found.divergences if one.rank is not Rank.INFO})
+    recording = visible(found.recording)
+    suite = ET.Element(
+        "testsuite",
+        name=f"acp-proxy replay {recording}",
+        tests=str(len(lanes) + 1),
+        failures=str(len(lanes) + (found.verdict == "incomplete")),
+        errors="0",
+    )
+    whole = ET.SubElement(suite, "testcase", classname="replay", name=recording)
+    if found.verdict == "incomplete":
+        ET.SubElement(whole, "failure", type="incomplete", message=visible(_headline(found)))
+    for lane in lanes:
+        case = ET.SubElement(suite, "testcase", classname=f"replay.{recording}", name=visible(lane))
+        of_lane = [one for one in found.divergences if one.lane == lane]
+        first = next((one for one in primary if one.lane == lane), of_lane[0])
+        failure = ET.SubElement(
+            case, "failure", type=first.kind.value, message=visible(first.summary)
+        )
+        failure.text = "\n".join(visible(line) for one in of_lane for line in _told(one))
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _headline(found: ReplayReport) -> str:
+    played = f"{found.frames_sent} frames sent, {found.messages_matched} messages matched"
+    match found.verdict:
+        case "clean":
+            return f"clean; {played}"
+        case "incomplete":
+            return f"the recording is incomplete, and was played to its end; {played}"
+        case "stalled":
+            return f"stalled; {played}, {found.unplayed} frames unplayed"
+    primary = sum(one.rank is Rank.PRIMARY for one in found.divergences)
+    departures = f"{primary} divergence{'s' * (primary != 1)}"
+    return f"{departures}; {played}, {found.unplayed} frames unplayed"
+
+
+def _told(one: Divergence) -> list[str]:
+    mark = "follows from that" if one.rank is Rank.CASCADE else one.rank.value
+    lines = [f"{one.kind} in {one.lane} ({mark}): {one.summary}"]
+    if one.line is not None:
+        lines.append(f"  the client's line {one.line}: {one.came or ''}"[:300])
+    lines += [f"  {line}" for line in _differing(one.differences)]
+    for miss in one.near_misses:
+        if one.kind in (Departure.MALFORMED_INPUT, Departure.UNKNOWN_REPLY_ID):
+            break
+        used = ", used up" if miss.is_played else ""
+        lines.append(f"  near: {miss.method} #{miss.seq}{used}")
+        lines += [f"    {line}" for line in _differing(miss.differences)]
+    if one.ignores:
+        lines.append(f"  to let it pass: {' '.join(one.ignores)}")
+    return lines
+
+
+def _differing(differences: tuple[Difference, ...]) -> Iterator[str]:
+    for difference in differences[:5]:
+        yield f"{difference.pointer}: recorded {difference.recorded}, came {difference.live}"
+    if len(differences) > 5:
+        yield f"... and {len(differences) - 5} more"
+
+
+def _waits(replay: Replay) -> Iterator[Wait]:
+    for lane in replay.stage.story.lanes.values():
+        awaited = lane.awaited
+        if awaited is not None and not lane.poisoned:
+            yield Wait(lane.title, "client", awaited.seq, awaited.method or awaited.kind)

@@ -1,0 +1,125 @@
+"""What was recorded, as replay needs it: steps in order, and payloads by number.
+
+A step is small; payloads stay where they are until one is sent or compared. Steps are read as the
+conversation goes on, so that a recording of any size begins to play at once.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+from attrs import define, frozen
+
+from acp_proxy.protocol.dialects import INITIALIZE
+
+CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
+FORK = "session/fork"
+"""Names the session that it makes in its reply, and the one that it is made from in its request."""
+HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
+
+
+@frozen
+class Ask:
+    """A request that the agent makes of the client in a step."""
+
+    exchange: int
+    rpc_id: str
+    method: str | None
+    reply_seq: int | None
+    """The number of the recorded reply, if there was one."""
+
+
+@frozen
+class Answer:
+    """A request of the client's that a step answers."""
+
+    exchange: int
+    rpc_id: str
+    """The id's token, which the reply repeats."""
+
+
+class Wire(NamedTuple):
+    """A frame as it was written."""
+
+    raw: bytes
+    newline: str
+    t_ns: int
+    kind: str
+    method: str | None
+
+
+@define
+class Step:
+    """A frame, or a member of a batch that the client sent."""
+
+    seq: int
+    t_ns: int
+    from_agent: bool
+    kind: str
+    method: str | None = None
+    """Its own, or that of the request it answers."""
+    rpc_id: str | None = None
+    session: str | None = None
+    """Of the frame, or of the exchange it is part of: a request that made a session has it."""
+    names_session: bool = False
+    """Whether the message itself says which session it is about."""
+    exchange: int | None = None
+    request_seq: int | None = None
+    response_seq: int | None = None
+    answers: tuple[Answer, ...] = ()
+    """Requests that an agent's frame answers; several if it is a batch."""
+    asks: tuple[Ask, ...] = ()
+    member: int | None = None
+    """Its place in a batch of the client's."""
+    lane: str | None = None
+    """The session in whose lane it is, None for the connection's; `lanes.Lanes` decides."""
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """What tells it from every other step."""
+        return self.seq, self.member or 0
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the agent may have acted on it: a request, a reply, or a cancellation.
+
+        A reply to nothing is what a client says of a line that it could not read.
+        """
+        if self.kind == "notification":
+            return self.method == CANCEL or (self.method == CANCEL_REQUEST and self._has_target)
+        if self.kind in ("response", "error"):
+            return self.exchange is not None
+        return self.kind == "request"
+
+    @property
+    def _has_target(self) -> bool:
+        """Whether the request was open that it cancels."""
+        return self.exchange is not None
+
+    @property
+    def can_be_left_out(self) -> bool:
+        """Whether no lane depends on it: a request of the connection that opens nothing."""
+        if self.kind == "invalid":
+            return True
+        return self.kind == "request" and self.lane is None and self.method not in HANDSHAKE
+
+
+class Script(Protocol):
+    """A recording, to be played.
+
+    Attributes:
+        agent_left_at: the number at which the agent ended its output, if the client had not
+            left before.
+        dialect: the conversation's dialect, if it is known.
+    """
+
+    agent_left_at: int | None
+    dialect: str | None
+
+    def read(self) -> list[Step]:
+        """Returns the next steps in recorded order; none at the end."""
+
+    def wire(self, seq: int) -> Wire:
+        """Returns a frame as it was written."""
+
+    def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
+        """Finds client messages of a method beyond number ``after``, in order."""

@@ -1,0 +1,106 @@
+"""Finds typed places in a line of JSON, so that a value can be replaced and nothing else changes.
+
+A line is never written anew: ``1e3``, escapes, the order of keys and keys that stand twice must
+survive. What is known of a line is the character range of each place, and a replacement is cut in
+there. Values between places are skipped by the standard library's scanner, which is written in C.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from enum import Enum
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
+
+from attrs import frozen
+
+_skip = json.JSONDecoder().raw_decode
+_SPACE = " \t\n\r"
+
+
+class Place(Enum):
+    """What kind of value stands at a place."""
+
+    ID = "id"
+    """The id of a request, or in ``$/cancel_request`` that of the one it names."""
+    SESSION = "session"
+    ROOT = "root"
+    """A directory that the client chose: the working directory, or one beside it."""
+    PATH = "path"
+    URI = "uri"
+    TERMINAL = "terminal"
+    FREE = "free"
+    """What the client configures as it likes: any value is as good as another."""
+
+
+Places = dict[str, Any]
+"""Places by their keys, nested as the message is; ``*`` is every item of a list."""
+
+
+@frozen
+class Span:
+    """A place in a line."""
+
+    start: int
+    end: int
+    place: Place
+
+
+def spans(text: str, places: Places) -> list[Span]:
+    """Finds all places in a line, in order; none in a line that is not JSON."""
+    try:
+        start = _after_space(text, 0)
+        return list(_walk(text, start, places))
+    except (ValueError, IndexError, RecursionError):
+        return []
+
+
+def _walk(text: str, at: int, places: Places) -> Iterator[Span]:
+    """Finds the places in the value that begins at ``at``."""
+    if text[at] not in "{[":
+        return
+    is_object, end = text[at] == "{", "}" if text[at] == "{" else "]"
+    at = _after_space(text, at + 1)
+    while text[at] != end:
+        key = "*"
+        if is_object:
+            key, at = scanstring(text, at + 1)
+            at = _after_space(text, _after_space(text, at) + 1)
+        _, after = _skip(text, at)
+        inner = places.get(key)
+        if isinstance(inner, Place):
+            yield Span(at, after, inner)
+        elif inner is not None:
+            yield from _walk(text, at, inner)
+        at = _after_space(text, after)
+        if text[at] == ",":
+            at = _after_space(text, at + 1)
+
+
+def _after_space(text: str, at: int) -> int:
+    while text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def splice(
+    text: str,
+    replacements: list[tuple[Span, str]],
+    between: Callable[[str], str] | None = None,
+) -> str:
+    """Puts new text into places, which come in order; the rest stays as it is.
+
+    Args:
+        text: a line.
+        replacements: places and what is to stand there.
+        between: what to do with the text between places.
+    """
+    kept = between or _unchanged
+    parts, at = [], 0
+    for span, new in replacements:
+        parts += [kept(text[at : span.start]), new]
+        at = span.end
+    return "".join([*parts, kept(text[at:])])
+
+
+def _unchanged(text: str) -> str:
+    return text

@@ -1,0 +1,107 @@
+"""What all parts of a replay share: the recording, what is known of the client, the departures."""
+
+from collections.abc import Iterator
+
+from attrs import define, field, frozen
+
+from acp_proxy.commands import Command, Send
+from acp_proxy.engine.answers import refusal
+from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.comparison import Comparison
+from acp_proxy.engine.divergence import Divergence
+from acp_proxy.engine.judge import Judge
+from acp_proxy.engine.lanes import Lane
+from acp_proxy.engine.listener import Listener
+from acp_proxy.engine.pacing import NS_PER_S, Pacing
+from acp_proxy.engine.player import Player, Ready
+from acp_proxy.engine.script import HANDSHAKE, Script, Step
+from acp_proxy.engine.story import Order, Story
+from acp_proxy.engine.writer import Writer
+
+
+@frozen
+class Options:
+    """How to play."""
+
+    order: Order = Order.SESSION
+    pacing: Pacing = field(factory=Pacing)
+    lenient: bool = False
+    ignored: tuple[str, ...] = ()
+    rewrite_text: bool = False
+    inert: bool = False
+    stall_ns: int | None = 30 * NS_PER_S
+    """None never stalls."""
+
+
+@define
+class Stage:
+    """The state of one replay.
+
+    Attributes:
+        story: the recording as far as it is unrolled.
+        bindings: what the client chose.
+        player: sends frames, and knows what was sent.
+        listener: compares messages.
+        judge: the departures.
+    """
+
+    options: Options
+    story: Story
+    bindings: Bindings
+    player: Player
+    listener: Listener
+    judge: Judge = field(factory=Judge)
+
+    @classmethod
+    def set(cls, script: Script, options: Options) -> "Stage":
+        """Sets the stage for a recording."""
+        story, bindings = Story(script, options.order), Bindings()
+        writer = Writer(bindings, rewrite_text=options.rewrite_text)
+        player = Player(story, writer, options.pacing, inert=options.inert)
+        listener = Listener(story, bindings, options.ignored)
+        return cls(options, story, bindings, player, listener)
+
+    def match(self, lane: Lane, step: Step, at: int) -> None:
+        """Notes that a recorded message of the client's has come."""
+        lane.match(step)
+        if self.story.track_of(lane.name) is not None:
+            lane.arrived[step.key] = at
+        if lane.name is None:
+            self.story.connection.came(step, at)
+            return
+        awaited = self.story.lanes[None].awaited
+        if awaited is not None and awaited.method in HANDSHAKE and awaited.key < step.key:
+            self.story.lanes[None].is_overtaken = True
+
+    def play(self, ready: Ready, at: int) -> Iterator[Command]:
+        """Sends a frame; what the client is not to see is answered as it was in the recording."""
+        if (data := self.player.send(ready, at)) is not None:
+            yield Send(data, ready.seq)
+        asks = ready.step.asks if ready.step is not None else ()
+        for ask in asks:
+            if self.player.is_withheld(ask.method) and ask.reply_seq is not None:
+                self.story.read_to(ask.reply_seq)
+                lane = self.story.lanes[ready.step.lane if ready.step else None]
+                for reply in [s for s in lane.expected if s.exchange == ask.exchange]:
+                    self.match(lane, reply, at)
+
+    def bind(self, comparison: Comparison) -> bool:
+        """Binds what a pair of messages proposes; False if one value would have two meanings."""
+        if comparison.conflicts:
+            return False
+        for place, recorded, live in comparison.proposals:
+            self.bindings.bind(place, recorded, live)
+        return True
+
+    def poison(self, lane: Lane, reason: Divergence | None = None) -> Iterator[Command]:
+        """Gives a session's lane up: whoever waits in it for an answer gets an error.
+
+        The connection's lane is given up only for a reason of its own, the handshake.
+        """
+        reason = reason or (lane.reason if lane.name is not None else None)
+        if lane.poisoned or reason is None:
+            return
+        lane.poisoned = lane.name is not None
+        for token, _ in lane.open.values():
+            yield refusal(token, reason)
+        lane.open.clear()

@@ -1,0 +1,297 @@
+r"""Replays written as transcripts: what was recorded, and what happens when it is played.
+
+    book = record('''
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+    ''')
+    live = book.replay()
+    live.check('''
+        -> #"a" initialize {"protocolVersion": 1}
+        <- #"a" result {"protocolVersion": 1}
+    ''')
+
+In a recording each line is a frame and has its number; a frame takes a millisecond. Messages are
+written as in `tests.transcripts`. ``| text`` is a whole line, with the escapes of a Python string,
+and ``\c`` at its end leaves out the newline. ``.. 3s`` lets time pass, ``<- end`` ends the agent's
+output and ``-> end`` the client's.
+
+Played, ``-> 3`` sends frame 3 as it was recorded, and below a message stands all that goes out
+then, in order: ``<- 4`` is frame 4 byte for byte, ``refusal #2`` the error that tells the client of
+a divergence, ``end`` the end, anything else the message itself. In ``.. 2s`` the engine is woken
+when it asked to be, and not otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from typing import TYPE_CHECKING
+
+from acp_proxy.capture import log as capture_log
+from acp_proxy.commands import Finish, Send, WakeAt
+from acp_proxy.engine.divergence import ERROR_CODE, Divergence, Rank
+from acp_proxy.engine.replay import Replay
+from acp_proxy.engine.report import ReplayReport, report
+from acp_proxy.engine.stage import Options
+from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.script import StoredScript
+from tests.scribe import Scribe
+from tests.transcripts import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+    from acp_proxy.engine.script import Script
+
+NS = {"ms": 10**6, "s": 10**9}
+START_NS = 77 * 10**9
+"""When every replay begins."""
+_RECORDED = re.compile(r"(?:(?P<number>\d+) )?(?P<arrow>->|<-|\.\.) (?P<what>.+)")
+_LIVE = re.compile(r"(?P<arrow>->|<-|\.\.) (?P<what>.+)")
+_FRAMES = "SELECT seq FROM frames WHERE stream IN ('to-agent', 'to-client') ORDER BY seq"
+_STREAMS = {"->": capture_log.TO_AGENT, "<-": capture_log.TO_CLIENT}
+
+
+class Book:
+    """A recording that was written as a transcript."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._readers = contextlib.ExitStack()
+        script = self.script()
+        seqs = [row[0] for row in self._query(_FRAMES)]
+        self.numbers: dict[int, int] = {seq: number for number, seq in enumerate(seqs, 1)}
+        """The transcript's number of each frame, by that in the recording."""
+        wires = {number: script.wire(seq) for seq, number in self.numbers.items()}
+        self.raw = {n: wire.raw + wire.newline.encode() for n, wire in wires.items()}
+        """Each frame as it was recorded, with its line's end."""
+
+    def replay(self, **options: Any) -> Live:
+        """Begins a replay."""
+        return Live(Replay(self.script(), Options(**options)), self)
+
+    def script(self) -> Script:
+        """Opens the recording once more."""
+        return StoredScript(self._readers.enter_context(RecordingReader(self.path)))
+
+    def seq(self, number: int) -> int:
+        """The recording's number of a frame."""
+        return next(seq for seq, known in self.numbers.items() if known == number)
+
+    def _query(self, sql: str) -> list[Any]:
+        reader = self._readers.enter_context(RecordingReader(self.path))
+        return reader.connection.execute(sql).fetchall()
+
+    def close(self) -> None:
+        """Closes the recording; no replay goes on after that."""
+        self._readers.close()
+
+
+def record(directory: Path, transcript: str, **start: Any) -> Book:
+    """Makes a recording.
+
+    Raises:
+        ValueError: a line is no line of a transcript, or its number is not the next one.
+    """
+    path = directory / f"book-{len(list(directory.iterdir()))}.db"
+    with Scribe(path, **start) as scribe:
+        number = 1
+        for line in lines(transcript):
+            if not (match := _RECORDED.fullmatch(line)) or match["number"] not in (
+                None,
+                str(number),
+            ):
+                raise ValueError(
+                    f"expected a line such as '{number} -> session/cancel {{}}', got {line!r}"
+                )
+            number += _say(scribe, match["arrow"], match["what"])
+        scribe.end()
+        scribe.close()
+        scribe.finish()
+    return Book(path)
+
+
+def _say(scribe: Scribe, arrow: str, what: str) -> int:
+    """Writes one line of a transcript; returns how many frames it is."""
+    if arrow == "..":
+        scribe.t_ns += duration(what)
+        return 0
+    if what == "end":
+        scribe.event(capture_log.END, _STREAMS[arrow], reason="end of file")
+        return 0
+    scribe.chunk(_STREAMS[arrow], wire(what))
+    return 1
+
+
+class Live:
+    """A replay that is under way.
+
+    Attributes:
+        engine: what is played.
+        now: the time.
+        sent: what went out, each with its moment in milliseconds since the beginning.
+    """
+
+    def __init__(self, engine: Replay, book: Book) -> None:
+        self.engine = engine
+        self.now = START_NS
+        self.sent: list[tuple[str, float]] = []
+        self.bytes = b""
+        self._unread: list[str] = []
+        self._book = book
+        self._wake_at: int | None = None
+        self._feed(Wakeup(self.now))
+
+    def check(self, transcript: str) -> None:
+        """Plays a transcript and compares what goes out with what is written there."""
+        written = [normal(line) for line in lines(transcript)]
+        assert list(self.play(written)) == written
+
+    def play(self, written: list[str]) -> Iterator[str]:
+        """Yields what the client does, and after each all that goes out then."""
+        yield from self._news()
+        for line in written:
+            match = _LIVE.fullmatch(line)
+            if match is None:
+                raise ValueError(f"expected a line such as '-> 3' or '<- 4', got {line!r}")
+            if match["arrow"] == "<-":
+                continue
+            yield line
+            self._do(match["arrow"], match["what"])
+            yield from self._news()
+
+    def say(self, *messages: str | int) -> list[str]:
+        """Says messages, as they are written in a transcript; returns what goes out."""
+        for message in messages:
+            self._do("->", str(message))
+        return [*self._news()]
+
+    def wait(self, time: str) -> list[str]:
+        """Lets time pass; returns what goes out."""
+        self._do("..", time)
+        return [*self._news()]
+
+    def leave(self) -> list[str]:
+        """The client goes away; returns what goes out."""
+        self._do("->", "end")
+        return [*self._news()]
+
+    @property
+    def found(self) -> list[str]:
+        """The departures that count: kind, rank, lane and frame."""
+        return [self._told(one) for one in self.departures if one.rank is not Rank.INFO]
+
+    @property
+    def informed(self) -> list[str]:
+        """What is told for information: kind, lane and frame."""
+        return [self._told(one) for one in self.departures if one.rank is Rank.INFO]
+
+    @property
+    def departures(self) -> list[Divergence]:
+        """All departures."""
+        return self.engine.stage.judge.found
+
+    @property
+    def report(self) -> ReplayReport:
+        """The report of it."""
+        return report(self.engine, "book", is_incomplete=False)
+
+    def near(self, divergence: Divergence) -> list[int]:
+        """The numbers of the near misses of a departure."""
+        return [self._book.numbers[miss.seq] for miss in divergence.near_misses]
+
+    def _do(self, arrow: str, what: str) -> None:
+        if arrow == "..":
+            self._pass(self.now + duration(what))
+        elif what == "end":
+            self._feed(EndOfInput(self.now))
+        else:
+            self._do_say(wire(self._recorded(what)))
+
+    def _do_say(self, data: bytes) -> None:
+        self._feed(LineReceived(data.removesuffix(b"\n").removesuffix(b"\r"), self.now))
+
+    def _pass(self, until: int) -> None:
+        while self._wake_at is not None and self._wake_at <= until:
+            self.now = max(self.now, self._wake_at)
+            self._feed(Wakeup(self.now))
+        self.now = until
+
+    def _feed(self, event: Event) -> None:
+        for command in self.engine.feed(event):
+            match command:
+                case Send():
+                    self.bytes += command.data
+                    self._note(self._described(command))
+                case WakeAt(at):
+                    assert at is None or at > self.now, "expected a moment that is still to come"
+                    self._wake_at = at
+                case Finish():
+                    self._wake_at = None
+                    self._note("end")
+
+    def _note(self, what: str) -> None:
+        self.sent.append((what, (self.now - START_NS) / 10**6))
+        self._unread.append(f"<- {what}")
+
+    def _news(self) -> Iterator[str]:
+        news, self._unread = self._unread, []
+        yield from news
+
+    def _described(self, command: Send) -> str:
+        number = self._book.numbers.get(command.seq or 0)
+        if number is not None and command.data == self._book.raw[number]:
+            return str(number)
+        with contextlib.suppress(ValueError):
+            message = json.loads(command.data)
+            error = message.get("error", {}) if isinstance(message, dict) else {}
+            if error.get("code") == ERROR_CODE:
+                return f"refusal #{json.dumps(message['id'])}"
+        return command.data.decode("utf-8", "backslashreplace").rstrip("\n")
+
+    def _recorded(self, what: str) -> str | bytes:
+        return self._book.raw[int(what)] if what.isdigit() else what
+
+    def _told(self, one: Divergence) -> str:
+        number = "" if one.seq is None else f" {self._book.numbers[one.seq]}"
+        rank = f" {one.rank}" if one.rank is not Rank.INFO else ""
+        return f"{one.kind}{rank} in {one.lane}{number}"
+
+
+def lines(transcript: str) -> list[str]:
+    """The lines of a transcript that say something."""
+    found = (line.strip() for line in transcript.strip().splitlines())
+    return [line for line in found if line and not line.startswith("# ")]
+
+
+def normal(line: str) -> str:
+    """A line as `Live.play` writes it: a message that goes out stands there as on the wire."""
+    arrow, _, what = line.partition(" ")
+    if arrow != "<-" or what == "end" or what.isdigit() or what.startswith("refusal "):
+        return line
+    return f"<- {wire(what).decode('utf-8', 'backslashreplace').rstrip(chr(10))}"
+
+
+def wire(what: str | bytes) -> bytes:
+    """The bytes of a line of a transcript, its end included."""
+    if isinstance(what, bytes):
+        return what
+    if not what.startswith("| "):
+        return frame(what) + b"\n"
+    text, newline = what.removeprefix("| "), b"\n"
+    if text.endswith("\\c"):
+        text, newline = text.removesuffix("\\c"), b""
+    escaped = text.encode("latin-1", "backslashreplace")
+    return escaped.decode("unicode_escape").encode("latin-1") + newline
+
+
+def duration(what: str) -> int:
+    """How many nanoseconds ``3s`` or ``0.5ms`` are."""
+    match = re.fullmatch(r"([\d.]+)(ms|s)", what)
+    if match is None:
+        raise ValueError(f"expected a time such as 3s or 20ms, got {what!r}")
+    return round(float(match[1]) * NS[match[2]])

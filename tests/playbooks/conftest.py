@@ -1,0 +1,29 @@
+"""What all playbooks share: a way to make recordings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.playbook import Book
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Callable[..., Book]]:
+    """Makes recordings of transcripts, which are closed when the test is over."""
+    from tests import playbook
+
+    books = []
+
+    def make(transcript: str, **start: Any) -> Book:
+        books.append(playbook.record(tmp_path, transcript, **start))
+        return books[-1]
+
+    yield make
+    for book in books:
+        book.close()

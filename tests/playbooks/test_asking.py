@@ -1,0 +1,214 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""What the agent asks of the client: permissions, questions, files, programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book, Live
+
+OPTIONS = (
+    '[{"optionId": "y", "kind": "allow_once"}, {"optionId": "yy", "kind": "allow_once"},'
+    ' {"optionId": "a", "kind": "allow_always"}, {"optionId": "n", "kind": "reject_once"}]'
+)
+SELECTED = '{"outcome": {"outcome": "selected", "optionId": "%s"}}'
+CANCELLED = '{"outcome": {"outcome": "cancelled"}}'
+
+
+def asked(record: Callable[..., Book], request: str, reply: str, **options: object) -> Live:
+    """A replay in which the agent has just asked something."""
+    live = record(f"""
+        1 -> #0 initialize {{"protocolVersion": 1}}
+        2 <- #0 result {{"protocolVersion": 1}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
+        6 <- #0 {request}
+        7 -> #0 {reply}
+        8 <- session/update {{"sessionId": "s", "update": {{}}}}
+        9 <- #2 result {{"stopReason": "end_turn"}}
+    """).replay(**options)
+    live.say(1, 3, 5)
+    return live
+
+
+PERMISSION = f'session/request_permission {{"sessionId": "s", "options": {OPTIONS}}}'
+READ = 'fs/read_text_file {"sessionId": "s", "path": "/p/f"}'
+WRITE = 'fs/write_text_file {"sessionId": "s", "path": "/p/f", "content": "x"}'
+WAIT = 'terminal/wait_for_exit {"sessionId": "s", "terminalId": "t"}'
+ASK = 'elicitation/create {"sessionId": "s", "message": "?", "mode": "form"}'
+GONE = '{"jsonrpc": "2.0", "id": 0, "error": {"code": -32002, "message": "gone"}}'
+
+
+@pytest.mark.parametrize(
+    ("request_", "recorded", "live_"),
+    [
+        (PERMISSION, SELECTED % "y", SELECTED % "y"),
+        (PERMISSION, SELECTED % "y", SELECTED % "yy"),
+        (PERMISSION, SELECTED % "n", SELECTED % "n"),
+        (PERMISSION, CANCELLED, CANCELLED),
+        (READ, '{"content": "then"}', '{"content": "now"}'),
+        (WRITE, "null", "{}"),
+        (WRITE, "{}", '{"_meta": {"a": 1}}'),
+        (WAIT, '{"exitCode": 1}', '{"exitCode": 1.0, "signal": null}'),
+        (WAIT, '{"exitCode": null, "signal": "KILL"}', '{"signal": "KILL"}'),
+        (ASK, '{"action": "accept", "content": {"a": 1}}', '{"action": "accept"}'),
+    ],
+)
+def test_the_same_outcome_goes_on(
+    record: Callable[..., Book], request_: str, recorded: str, live_: str
+) -> None:
+    """The kind of the choice counts, the exit code and the action; content only drifts."""
+    live = asked(record, request_, f"result {recorded}")
+    live.check(f"""
+        -> #0 result {live_}
+        <- 8
+        <- 9
+        -> end
+        <- end
+    """)
+    assert live.found == []
+
+
+@pytest.mark.parametrize(
+    ("request_", "recorded", "live_"),
+    [
+        (PERMISSION, SELECTED % "y", SELECTED % "a"),
+        (PERMISSION, SELECTED % "y", SELECTED % "n"),
+        (PERMISSION, SELECTED % "n", SELECTED % "y"),
+        (PERMISSION, SELECTED % "y", CANCELLED),
+        (PERMISSION, CANCELLED, SELECTED % "y"),
+        (WAIT, '{"exitCode": 0}', '{"exitCode": 1}'),
+        (WAIT, '{"exitCode": 0}', '{"exitCode": null, "signal": "TERM"}'),
+        (ASK, '{"action": "accept"}', '{"action": "decline"}'),
+        (ASK, '{"action": "decline"}', '{"action": "cancel"}'),
+    ],
+)
+def test_another_outcome_would_make_the_story_a_lie(
+    record: Callable[..., Book], request_: str, recorded: str, live_: str
+) -> None:
+    """The session is given up at the reply, and the client's turn is answered."""
+    live = asked(record, request_, f"result {recorded}")
+    live.check(f"""
+        -> #0 result {live_}
+        <- refusal #2
+    """)
+    assert live.found == ["outcome-differs primary in s 7"]
+
+
+@pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
+def test_an_error_is_another_outcome_than_a_result(
+    record: Callable[..., Book], request_: str
+) -> None:
+    """Whatever was asked, success and error are two stories; the report says which was which."""
+    live = asked(record, request_, "result {}")
+    live.say(GONE)
+    (departure,) = [one for one in live.departures if one.rank == "primary"]
+    assert departure.kind == "outcome-differs"
+    assert departure.summary.endswith("the client answered error")
+
+
+def test_errors_are_alike(record: Callable[..., Book]) -> None:
+    """Another code is drift."""
+    book_reply = 'error {"code": -32001, "message": "no such file"}'
+    live = asked(record, READ, book_reply)
+    assert live.say(GONE) == ["<- 8", "<- 9"]
+    assert live.informed == ["drift in s 7"]
+
+
+def test_drift_is_told_with_its_place(record: Callable[..., Book]) -> None:
+    """A file that holds something else is information, with a pointer and both values."""
+    live = asked(record, READ, 'result {"content": "then"}')
+    live.say('#0 result {"content": "now"}')
+    assert live.informed == ["drift in s 7"]
+    (difference,) = live.departures[0].differences
+    assert (difference.pointer, difference.recorded, difference.live) == (
+        "/result/content", '"then"', '"now"'
+    )  # fmt: skip
+    assert live.report.verdict == "clean"
+
+
+def test_an_answer_before_the_question_is_told(record: Callable[..., Book]) -> None:
+    """A reply that was moved before the request that it answers names the reply's frame."""
+    live = record(f"""
+        1 -> #0 initialize {{"protocolVersion": 1}}
+        2 <- #0 result {{"protocolVersion": 1}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
+        6 <- #0 {READ}
+        7 -> #0 result {{"content": ""}}
+        8 <- #2 result {{"stopReason": "end_turn"}}
+    """).replay()
+    live.say(1, 3)
+    live.check("""
+        -> 7
+        -> 5
+        <- refusal #2
+    """)
+    assert live.found == ["unknown-reply-id primary in s 7", "unmatched cascade in s"]
+
+
+def test_an_answer_too_many_is_told(record: Callable[..., Book]) -> None:
+    """The second reply to one request answers nothing."""
+    live = asked(record, READ, 'result {"content": ""}')
+    live.say(7, 7)
+    assert live.found == ["unknown-reply-id primary in s 7"]
+
+
+HOSTILE = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/p"}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
+    6 <- #0 fs/write_text_file {"sessionId": "s", "path": "/home/me/.bashrc", "content": "evil"}
+    7 -> #0 result {}
+    8 <- #1 terminal/create {"sessionId": "s", "command": "rm", "args": ["-rf", "/"]}
+    9 -> #1 result {"terminalId": "t"}
+    10 <- {"jsonrpc":"2.0","method":"fs\\/write_text_file","params":{"sessionId":"s","path":"/x"}}
+    11 <- [{"jsonrpc":"2.0","id":2,"method":"terminal/kill","params":{"sessionId":"s"}},{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"sessionId":"s"}}]
+    12 -> [{"jsonrpc":"2.0","id":2,"result":{}},{"jsonrpc":"2.0","id":3,"result":{}}]
+    13 <- #4 fs/read_text_file {"sessionId": "s", "path": "/p/a"}
+    14 -> #4 result {"content": ""}
+    15 <- #2 result {"stopReason": "end_turn"}
+"""
+
+
+def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., Book]) -> None:
+    """With ``--inert`` the recorded client's answers stand for the live one's, in batches too."""
+    live = record(HOSTILE).replay(inert=True)
+    live.say(1, 3)
+    live.check("""
+        -> 5
+        <- [{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"sessionId":"s"}}]
+        -> #3 result {}
+        <- 13
+        -> 14
+        <- 15
+        -> end
+        <- end
+    """)
+    assert live.found == []
+    assert b"evil" not in live.bytes
+    assert b"terminal" not in live.bytes
+    assert len(live.report.withheld) == 4
+    assert live.report.unplayed == 0
+
+
+def test_a_replay_that_is_not_inert_asks_for_everything(record: Callable[..., Book]) -> None:
+    """Replay makes a client do what the recorded agent asked for."""
+    live = record(HOSTILE).replay()
+    live.say(1, 3)
+    live.check("""
+        -> 5
+        <- 6
+        -> 7
+        <- 8
+    """)
+    assert live.report.withheld == ()

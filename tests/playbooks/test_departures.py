@@ -1,0 +1,543 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""Where a client departs from the recording: which kind, at which frame, and what goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book, Live
+
+CHAT = """
+    1 -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": true}, "clientInfo": {"name": "a", "version": "1"}}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "one"}], "n": 1}
+    6 <- #2 result {"stopReason": "end_turn"}
+    7 -> #3 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "two"}]}
+    8 <- #3 result {"stopReason": "end_turn"}
+"""
+SECOND = """
+    9 -> #4 session/new {"cwd": "/q", "mcpServers": []}
+    10 <- #4 result {"sessionId": "t"}
+    11 -> #5 session/prompt {"sessionId": "t", "prompt": []}
+    12 <- #5 result {"stopReason": "end_turn"}
+"""
+ONE = '"prompt": [{"type": "text", "text": "one"}]'
+
+
+def begun(record: Callable[..., Book], text: str = CHAT, **options: object) -> Live:
+    """A replay in which there is a session."""
+    live = record(text).replay(**options)
+    live.say(1, 3)
+    return live
+
+
+def test_other_params_are_answered_with_an_error_that_names_both_sides(
+    record: Callable[..., Book],
+) -> None:
+    """The error's data say which frame was expected, and where the client's message differs."""
+    live = begun(record)
+    live.check("""
+        -> #7 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
+        <- refusal #7
+    """)  # fmt: skip
+    assert live.found == ["params-differ primary in s 5"]
+    (departure,) = live.departures
+    assert live.near(departure) == [5, 7]
+    (difference,) = departure.near_misses[0].differences
+    assert difference.pointer == "/params/prompt/0/text"
+    assert (difference.recorded, difference.live) == ('"one"', '"none"')
+    assert departure.ignores == ("--ignore /params/prompt/0/text",)
+    assert departure.line == 3
+    assert b'"pointer":"/params/prompt/0/text"' in live.bytes
+
+
+def test_the_code_of_a_refusal_is_nobodys(record: Callable[..., Book]) -> None:
+    """JSON-RPC and ACP claim the codes from -32768 to -32000."""
+    live = begun(record)
+    live.say('#7 session/prompt {"sessionId": "s"}')
+    assert b'"error":{"code":-31999,' in live.bytes
+
+
+def test_what_follows_a_divergence_in_its_session_is_a_cascade(
+    record: Callable[..., Book],
+) -> None:
+    """Requests of a session that has diverged are all answered, and none of them is primary."""
+    live = begun(record)
+    live.check("""
+        -> #7 session/prompt {"sessionId": "s", "prompt": []}
+        <- refusal #7
+        -> 7
+        <- refusal #3
+    """)
+    assert live.found == ["params-differ primary in s 5", "unmatched cascade in s"]
+
+
+def test_another_session_goes_on_unharmed(record: Callable[..., Book]) -> None:
+    """A divergence poisons its own lane only."""
+    live = begun(record, CHAT + SECOND)
+    live.check("""
+        -> #7 session/prompt {"sessionId": "s", "prompt": []}
+        <- refusal #7
+        -> 9
+        <- 10
+        -> 11
+        <- 12
+        -> end
+        <- end
+    """)
+    assert live.found == ["params-differ primary in s 5"]
+
+
+def test_whoever_waits_in_a_session_that_diverges_is_answered(record: Callable[..., Book]) -> None:
+    """Requests that are open get an error as well, so that no client hangs."""
+    live = begun(record, """
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
+        6 -> #3 session/set_mode {"sessionId": "s", "modeId": "x"}
+        7 <- #3 result {}
+        8 <- #2 result {"stopReason": "end_turn"}
+    """)  # fmt: skip
+    live.check("""
+        -> 5
+        -> #3 session/set_mode {"sessionId": "s", "modeId": "y"}
+        <- refusal #3
+        <- refusal #2
+    """)
+    assert live.found == ["params-differ primary in s 6"]
+
+
+def test_a_message_too_many_is_used_up(record: Callable[..., Book]) -> None:
+    """What was recorded but has been played is exhausted, which is not the same as unknown."""
+    live = begun(record)
+    live.check("""
+        -> 5
+        <- 6
+        -> 5
+        <- refusal #2
+    """)
+    assert live.found == ["exhausted primary in s 5"]
+    assert live.near(live.departures[0]) == [7, 5]
+    assert [miss.is_played for miss in live.departures[0].near_misses] == [False, True]
+
+
+def test_a_method_that_was_never_recorded_is_unmatched(record: Callable[..., Book]) -> None:
+    """The report names what the recording expected instead."""
+    live = begun(record)
+    live.check("""
+        -> #9 session/set_mode {"sessionId": "s", "modeId": "x"}
+        <- refusal #9
+    """)
+    assert live.found == ["unmatched primary in s 5"]
+
+
+def test_a_session_that_was_never_recorded_belongs_to_the_connection(
+    record: Callable[..., Book],
+) -> None:
+    """Its requests are refused, and the sessions that were recorded go on."""
+    live = begun(record)
+    live.check("""
+        -> #9 session/prompt {"sessionId": "nobody", "prompt": []}
+        <- refusal #9
+        -> 5
+        <- 6
+    """)
+    assert live.found == ["unmatched primary in connection"]
+
+
+def test_an_unexpected_notification_gives_nothing_up(record: Callable[..., Book]) -> None:
+    """It is a divergence, and what follows is played all the same."""
+    live = begun(record)
+    live.check("""
+        -> _x/typing {"sessionId": "s"}
+        -> 5
+        <- 6
+    """)
+    assert live.found == ["unexpected-notification primary in s"]
+
+
+def test_a_message_that_is_missing_is_missed_after_a_second(record: Callable[..., Book]) -> None:
+    """It is told when a later one of its lane has come, and not a millisecond too early."""
+    live = begun(record)
+    live.check("""
+        -> 7
+        .. 999ms
+        .. 1ms
+        <- refusal #3
+    """)
+    assert live.found == ["missing-expected primary in s 5"]
+
+
+def test_mere_reordering_resolves_itself(record: Callable[..., Book]) -> None:
+    """A message that comes late, but within a second of the others, is no divergence."""
+    live = begun(record)
+    live.check("""
+        -> 7
+        .. 900ms
+        -> 5
+        <- 6
+        <- 8
+        .. 10s
+    """)
+    assert live.found == []
+
+
+def test_any_input_gives_the_missing_another_second(record: Callable[..., Book]) -> None:
+    """The second begins anew with each line, since the client is busy."""
+    live = begun(record, CHAT + SECOND)
+    live.check("""
+        -> 7
+        .. 900ms
+        -> 9
+        <- 10
+        .. 999ms
+        -> 5
+        <- 6
+        <- 8
+    """)
+    assert live.found == []
+
+
+def test_a_missing_message_is_missed_once(record: Callable[..., Book]) -> None:
+    """Neither time nor the end of input makes another divergence of it."""
+    live = begun(record)
+    live.say(7)
+    live.wait("100s")
+    live.leave()
+    assert live.found == ["missing-expected primary in s 5"]
+
+
+def test_a_session_that_was_given_up_wakes_nobody(record: Callable[..., Book]) -> None:
+    """A message that is missing there is not waited for, though a later one has come."""
+    live = begun(record)
+    live.check("""
+        -> 7
+        -> #9 session/set_mode {"sessionId": "s", "modeId": "x"}
+        <- refusal #9
+        <- refusal #3
+        .. 100s
+        -> end
+        <- end
+    """)
+    assert live.found == ["unmatched primary in s 5"]
+
+
+def test_lenient_skips_the_missing_exchange(record: Callable[..., Book]) -> None:
+    """With ``--lenient`` its reply is left out, it is reported, and the session goes on."""
+    live = begun(record, lenient=True)
+    live.check("""
+        -> 7
+        .. 1s
+        <- 8
+        -> end
+        <- end
+    """)
+    assert live.found == ["missing-expected primary in s 5"]
+
+
+def test_lenient_goes_on_after_a_message_that_differs(record: Callable[..., Book]) -> None:
+    """The other message is refused, and the one that it should have been is skipped."""
+    live = begun(record, lenient=True)
+    live.check("""
+        -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
+        <- refusal #2
+        -> 7
+        .. 1s
+        <- 8
+    """)  # fmt: skip
+    assert live.found == ["params-differ primary in s 5", "missing-expected cascade in s 5"]
+
+
+def test_lenient_skips_a_missing_handshake(record: Callable[..., Book]) -> None:
+    """A client that never initializes is answered all the same, and told."""
+    live = record(CHAT).replay(lenient=True)
+    live.check("""
+        -> 3
+        .. 1s
+        <- 4
+        -> 5
+        <- 6
+    """)
+    assert live.found == ["missing-expected primary in connection 1"]
+
+
+def test_a_missing_handshake_is_missed_after_a_second(record: Callable[..., Book]) -> None:
+    """A client that does not initialize is refused what it asks, instead of waiting for ever."""
+    live = record(CHAT).replay()
+    live.check("""
+        -> 3
+        .. 1s
+        <- refusal #1
+        -> end
+        <- end
+    """)
+    assert live.found == [
+        "missing-expected primary in connection 1",
+        "unplayed cascade in connection 2",
+    ]
+
+
+def test_another_handshake_is_primary_and_all_else_follows(record: Callable[..., Book]) -> None:
+    """Capabilities and the protocol's version count."""
+    live = record(CHAT).replay()
+    live.check("""
+        -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}
+        <- refusal #0
+    """)
+    live.leave()
+    assert live.found[0] == "params-differ primary in connection 1"
+    assert all(" cascade " in one for one in live.found[1:])
+
+
+def test_another_name_and_version_of_the_client_are_forgiven(record: Callable[..., Book]) -> None:
+    """Of initialize, nothing counts but the protocol's version and the capabilities."""
+    live = record(CHAT).replay()
+    live.check("""
+        -> #0 initialize {"clientCapabilities": {"terminal": true}, "protocolVersion": 1.0, "clientInfo": {"name": "b"}}
+        <- 2
+    """)
+    assert live.departures == []
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        f'{{"n": 1, {ONE}, "sessionId": "s"}}',
+        f'{{"sessionId": "s", {ONE}, "n": 1.0}}',
+        f'{{"sessionId": "s", {ONE}, "n": 1, "_meta": {{"trace": 7}}}}',
+        '{"sessionId":"s","prompt":[{"type":"te\\u0078t","text":"one","_meta":{}}],"n":1e0}',
+    ],
+)
+def test_other_spellings_of_the_same_value_are_the_same(
+    record: Callable[..., Book], params: str
+) -> None:
+    """The order of keys, the spelling of numbers and strings, and ``_meta`` do not count."""
+    live = begun(record)
+    live.check(f"""
+        -> #2 session/prompt {params}
+        <- 6
+    """)
+    assert live.departures == []
+
+
+@pytest.mark.parametrize(
+    ("params", "pointer"),
+    [
+        (f'{{"sessionId": "s", {ONE}, "n": 2}}', "/params/n"),
+        (f'{{"sessionId": "s", {ONE}, "n": true}}', "/params/n"),
+        (f'{{"sessionId": "s", {ONE}, "n": "1"}}', "/params/n"),
+        (f'{{"sessionId": "s", {ONE}}}', "/params/n"),
+        (f'{{"sessionId": "s", {ONE}, "n": 1, "a/b~": null}}', "/params/a~1b~0"),
+    ],
+)
+def test_other_values_differ(record: Callable[..., Book], params: str, pointer: str) -> None:
+    """A truth value is no number, a string is none either, and null is not nothing."""
+    live = begun(record)
+    live.say(f"#2 session/prompt {params}")
+    assert live.found == ["params-differ primary in s 5"]
+    assert [d.pointer for d in live.departures[0].near_misses[0].differences] == [pointer]
+
+
+@pytest.mark.parametrize(
+    "pointer", ["/params/prompt/0/text", "/params/prompt/*/text", "/params/prompt", "/*/*/0"]
+)
+def test_what_is_ignored_does_not_count(record: Callable[..., Book], pointer: str) -> None:
+    """``--ignore`` takes a JSON pointer, in which ``*`` is any key or item."""
+    live = begun(record, ignored=(pointer,))
+    live.check("""
+        -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "x"}], "n": 1}
+        <- 6
+    """)
+    assert live.departures == []
+
+
+def test_the_same_request_twice_is_taken_in_recorded_order(record: Callable[..., Book]) -> None:
+    """Of equal candidates the first recorded one is it."""
+    live = begun(record, """
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 -> #2 _again {"sessionId": "s"}
+        6 -> #3 _again {"sessionId": "s"}
+        7 <- #2 result {"first": true}
+        8 <- #3 result {"second": true}
+    """)  # fmt: skip
+    live.check("""
+        -> #8 _again {"sessionId": "s"}
+        -> #9 _again {"sessionId": "s"}
+        <- #8 result {"first": true}
+        <- #9 result {"second": true}
+    """)
+
+
+def test_garbage_is_answered_with_a_parse_error(record: Callable[..., Book]) -> None:
+    """It is a divergence of the connection, and sessions go on."""
+    live = begun(record)
+    live.check(r"""
+        -> | this is not JSON
+        <- {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}
+        -> | \xff\xfe
+        <- {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}
+        -> []
+        <- {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}
+        -> 5
+        <- 6
+    """)
+    assert live.found == [
+        "malformed-input primary in connection",
+        "malformed-input cascade in connection",
+        "malformed-input cascade in connection",
+    ]
+
+
+def test_blank_lines_of_a_client_are_nothing(record: Callable[..., Book]) -> None:
+    """An empty line, or one of spaces, is neither answered nor told."""
+    live = begun(record)
+    live.say("| ", "| \\x20\\r", 5)
+    assert live.departures == []
+
+
+def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., Book]) -> None:
+    """An agent's own parse error comes after the line that it was about, and not before."""
+    book = record(r"""
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> | what?
+        4 <- {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"says the agent"}}
+        5 -> | never mind
+        6 -> []
+        7 -> #1 session/new {"cwd": "/p"}
+        8 <- #1 result {"sessionId": "s"}
+    """)
+    live = book.replay()
+    live.check("""
+        -> 1
+        <- 2
+        .. 5s
+        -> 3
+        <- 4
+        -> 5
+        -> 6
+        -> 7
+        <- 8
+        -> end
+        <- end
+    """)
+    assert live.departures == []
+    sober = book.replay()
+    sober.say(1, 7)
+    sober.leave()
+    assert sober.found == []
+
+
+def test_an_answer_that_nobody_asked_for_is_told(record: Callable[..., Book]) -> None:
+    """A reply whose id is not open is a divergence, and nothing is given up."""
+    live = begun(record)
+    live.check("""
+        -> #99 result {}
+        -> 5
+        <- 6
+    """)
+    assert live.found == ["unknown-reply-id primary in connection"]
+
+
+def test_a_recorded_answer_to_nothing_is_taken(record: Callable[..., Book]) -> None:
+    """What a client says of a line that it could not read is said again, or not, without harm."""
+    text = """
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 <- | Starting up...
+        4 -> {"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "?"}}
+        5 -> #1 session/new {"cwd": "/p"}
+        6 <- #1 result {"sessionId": "s"}
+    """
+    for said in ((1, 4, 5), (1, 5)):
+        live = record(text).replay()
+        assert live.say(*said) == ["<- 2", "<- 3", "<- 6"]
+        live.leave()
+        assert live.departures == []
+
+
+def test_a_stall_tells_what_each_lane_waits_for(record: Callable[..., Book]) -> None:
+    """After the timeout the replay ends, with exit code 3 and what was expected."""
+    live = begun(record, CHAT + SECOND)
+    live.say(5, 9)
+    live.check("""
+        .. 29.999s
+        .. 1ms
+        <- end
+    """)
+    assert live.found == ["stall primary in s 7", "stall primary in t 11"]
+    report = live.report
+    assert (report.verdict, report.exit_code, report.unplayed) == ("stalled", 3, 2)
+    assert [(wait.lane, wait.waits_for, wait.method) for wait in report.waits] == [
+        ("s", "client", "session/prompt"),
+        ("t", "client", "session/prompt"),
+    ]
+
+
+def test_a_stall_timeout_of_nothing_never_stalls(record: Callable[..., Book]) -> None:
+    """Zero seconds on the command line are no limit for the engine, and it waits for ever."""
+    live = begun(record, stall_ns=None)
+    live.check("""
+        .. 1000000s
+        -> 5
+        <- 6
+    """)
+    assert live.found == []
+
+
+def test_a_client_that_owes_nothing_may_be_silent(record: Callable[..., Book]) -> None:
+    """Once all is played, time makes no divergence."""
+    live = begun(record)
+    live.say(5, 7)
+    live.wait("1000000s")
+    live.leave()
+    assert live.departures == []
+
+
+def test_a_client_that_goes_away_is_told_what_was_left(record: Callable[..., Book]) -> None:
+    """Messages that are left are missing, frames that are left are unplayed, lane by lane."""
+    live = begun(record, CHAT + SECOND)
+    live.check("""
+        -> end
+        <- end
+    """)
+    assert live.found == [
+        "missing-expected primary in s 5",
+        "missing-expected primary in t 9",
+        "unplayed cascade in s 6",
+        "unplayed cascade in t 10",
+    ]
+    assert live.report.unplayed == 4
+    assert live.report.exit_code == 1
+
+
+def test_after_its_end_a_replay_says_nothing(record: Callable[..., Book]) -> None:
+    """Events that still come are not answered."""
+    live = begun(record)
+    live.leave()
+    assert live.say(5) == []
+    assert live.wait("100s") == []
+
+
+def test_a_thousand_departures_hide_neither_the_first_nor_a_stall(
+    record: Callable[..., Book],
+) -> None:
+    """Of a client that repeats itself the report counts the rest, and shows what is primary."""
+    live = begun(record)
+    live.say(*["| garbage"] * 1100)
+    live.say('#7 session/prompt {"sessionId": "s", "prompt": []}')
+    assert live.found[-1] == "params-differ primary in s 5"
+    assert live.report.left_out == 100
+    assert live.report.verdict == "diverged"

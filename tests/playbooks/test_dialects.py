@@ -1,0 +1,137 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""The other dialects: the turns of v2, and the shapes of the 1.0 draft."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+V2 = """
+    1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}, "capabilities": {}}
+    2 <- #0 result {"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "capabilities": {"session": {}}}
+    3 -> #1 auth/login {"methodId": "m"}
+    4 <- #1 result {}
+    5 -> #2 session/new {"cwd": "/p"}
+    6 <- #2 result {"sessionId": "s"}
+    7 -> #3 session/prompt {"sessionId": "s", "prompt": []}
+    8 <- #3 result {}
+    9 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "running"}}
+    10 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "terminal_update", "terminalId": "t", "cwd": "/p"}}
+    11 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}}
+    12 -> #4 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "more"}]}
+    13 <- #4 result {}
+    14 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle", "stopReason": "end_turn"}}
+"""
+DRAFT = """
+    1 -> #0 initialize {"protocolVersion": 1, "clientInfo": {"name": "c", "version": "1"}, "capabilities": {"terminal": {}}}
+    2 <- #0 result {"protocolVersion": 1, "agentInfo": {"name": "a", "version": "1"}, "capabilities": {}}
+    3 -> #1 session/new {"workingDirectory": "/p"}
+    4 <- #1 result {"sessionId": "s", "createdAt": "2026-02-04"}
+    5 -> #2 session/prompt {"sessionId": "s", "content": [{"type": "file", "path": "/p/a"}]}
+    6 <- session/update {"sessionId": "s", "type": "tool_call", "data": {"id": "c", "location": {"path": "/p/a"}}}
+    7 <- #0 session/request_permission {"sessionId": "s", "operation": "write", "resource": "/p/a"}
+    8 -> #0 result {"granted": true, "remember": false}
+    9 <- #1 fs/write_text_file {"path": "/p/a", "content": "x"}
+    10 -> #1 result {"bytesWritten": 1, "created": true}
+    11 <- #2 terminal/create {"command": "ls", "cwd": "/p"}
+    12 -> #2 result {"terminalId": "t"}
+    13 -> #3 terminal/output {"terminalId": "t", "data": "a b c"}
+    14 <- #3 result {"received": true}
+    15 <- #2 result {"stopReason": "end_turn"}
+"""
+
+
+def test_the_turns_of_v2(record: Callable[..., Book]) -> None:
+    """A prompt is accepted at once, and updates follow until the session is idle."""
+    live = record(V2).replay()
+    live.check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> 5
+        <- 6
+        -> 7
+        <- 8
+        <- 9
+        <- 10
+        <- 11
+        -> 12
+        <- 13
+        <- 14
+        -> end
+        <- end
+    """)
+    assert live.departures == []
+
+
+def test_another_login_is_a_departure_of_the_handshake(record: Callable[..., Book]) -> None:
+    """What follows from it is told as a consequence."""
+    live = record(V2).replay()
+    live.say(1, '#1 auth/login {"methodId": "other"}')
+    live.leave()
+    assert live.found[0] == "params-differ primary in connection 3"
+    assert all(" cascade " in one for one in live.found[1:])
+
+
+def test_the_draft_against_itself(record: Callable[..., Book]) -> None:
+    """Files and terminals name no session, and belong to the turn that is open."""
+    live = record(DRAFT).replay()
+    live.check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> 5
+        <- 6
+        <- 7
+        -> 8
+        <- 9
+        -> 10
+        <- 11
+        -> 12
+        -> 13
+        <- 14
+        <- 15
+        -> end
+        <- end
+    """)
+    assert live.departures == []
+
+
+def test_the_draft_in_another_directory(record: Callable[..., Book]) -> None:
+    """Its own names for places are typed, too; what a program printed may differ."""
+    live = record(DRAFT).replay()
+    live.say(1)
+    live.check("""
+        -> #1 session/new {"workingDirectory": "/q"}
+        <- 4
+        -> #2 session/prompt {"sessionId": "s", "content": [{"type": "file", "path": "/q/a"}]}
+        <- session/update {"sessionId": "s", "type": "tool_call", "data": {"id": "c", "location": {"path": "/q/a"}}}
+        <- #0 session/request_permission {"sessionId": "s", "operation": "write", "resource": "/q/a"}
+        -> #0 result {"granted": true}
+        <- #1 fs/write_text_file {"path": "/q/a", "content": "x"}
+        -> 10
+        <- #2 terminal/create {"command": "ls", "cwd": "/q"}
+        -> #2 result {"terminalId": "T"}
+        -> #3 terminal/output {"terminalId": "T", "data": "a"}
+        <- 14
+        <- 15
+    """)
+    assert live.found == []
+
+
+def test_a_permission_of_the_draft_that_is_denied(record: Callable[..., Book]) -> None:
+    """Granted and denied are two outcomes."""
+    live = record(DRAFT).replay()
+    live.say(1, 3, 5)
+    live.check("""
+        -> #0 result {"granted": false}
+        <- refusal #2
+    """)
+    assert live.found == ["outcome-differs primary in s 8"]
+    assert "expected granted, the client answered denied" in live.departures[0].summary

@@ -1,0 +1,146 @@
+"""When frames go out: never whether, and never in which order within a lane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.engine.pacing import Pacing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+SLOW = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    .. 99ms
+    2 <- #0 result {"protocolVersion": 1}
+    .. 10s
+    3 -> #1 session/new {"cwd": "/p"}
+    .. 19ms
+    4 <- #1 result {"sessionId": "a"}
+    .. 60s
+    5 -> #2 session/prompt {"sessionId": "a", "prompt": []}
+    .. 199ms
+    6 <- session/update {"sessionId": "a", "update": {"n": 1}}
+    .. 299ms
+    7 <- session/update {"sessionId": "a", "update": {"n": 2}}
+    .. 4999ms
+    8 <- #2 result {"stopReason": "end_turn"}
+"""
+# each frame takes a millisecond itself, so the gaps are 100, 20, 200, 300 and 5000 ms
+
+
+def timed(book: Book, pacing: Pacing, waits: str = "10s") -> list[tuple[str, float]]:
+    """Plays the conversation; returns the frames that went out, each with its milliseconds."""
+    live = book.replay(pacing=pacing)
+    for message in (1, 3, 5):
+        live.say(message)
+        live.wait(waits)
+    live.leave()
+    assert live.found == []
+    return live.sent[:-1]
+
+
+@pytest.mark.parametrize(
+    ("pacing", "moments"),
+    [
+        (Pacing(), (0, 10_000, 20_000, 20_000, 20_000)),
+        (Pacing(1.0), (100, 10_020, 20_200, 20_500, 25_500)),
+        (Pacing(0.5), (50, 10_010, 20_100, 20_250, 22_750)),
+        (Pacing(1.0, cap_ns=250 * 10**6), (100, 10_020, 20_200, 20_450, 20_700)),
+        (Pacing(fixed_ns=7 * 10**6), (7, 10_007, 20_007, 20_014, 20_021)),
+    ],
+    ids=["instant", "recorded", "x0.5", "idle-cap", "fixed"],
+)
+def test_gaps_are_exact(
+    record: Callable[..., Book], pacing: Pacing, moments: tuple[float, ...]
+) -> None:
+    """To the nanosecond, and a person's minute of thinking is not waited for again."""
+    assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
+
+
+def test_a_client_that_pipelines_does_not_replay_thinking_either(
+    record: Callable[..., Book],
+) -> None:
+    """The gap is counted from what came last in the recording, not from what came last live."""
+    live = record(SLOW).replay(pacing=Pacing(1.0))
+    live.say(1, 3, 5)
+    live.wait("10s")
+    assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
+
+
+def test_two_lanes_keep_their_own_time(record: Callable[..., Book]) -> None:
+    """What one session waits for, the other does not; the order within each is kept."""
+    live = record("""
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "a"}
+        5 -> #2 session/new {"cwd": "/q"}
+        6 <- #2 result {"sessionId": "b"}
+        7 -> #3 session/prompt {"sessionId": "a", "prompt": []}
+        8 -> #4 session/prompt {"sessionId": "b", "prompt": []}
+        .. 8ms
+        9 <- session/update {"sessionId": "a", "update": {}}
+        .. 9ms
+        10 <- session/update {"sessionId": "b", "update": {}}
+        11 <- #3 result {"stopReason": "end_turn"}
+        12 <- #4 result {"stopReason": "end_turn"}
+    """).replay(pacing=Pacing(1.0))
+    for message in (1, 3, 5):
+        live.say(message)
+        live.wait("1s")
+    live.say(8)
+    live.wait("15ms")
+    live.say(7)
+    live.wait("1s")
+    # 8 was at 7 ms, 9 at 16 + ..., counted from each prompt
+    assert live.sent[3:] == [
+        ("10", 3019),
+        ("12", 3021),
+        ("9", 3025),
+        ("11", 3036),
+    ]
+
+
+def test_a_frame_that_waits_for_its_time_is_no_stall(record: Callable[..., Book]) -> None:
+    """A gap that is longer than the timeout is waited for; the timeout begins after it."""
+    live = record("""
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        .. 100s
+        4 <- #1 result {"sessionId": "a"}
+        5 -> #2 session/prompt {"sessionId": "a", "prompt": []}
+        6 <- #2 result {"stopReason": "end_turn"}
+    """).replay(pacing=Pacing(1.0))
+    live.say(1, 3)
+    live.wait("131s")
+    assert live.sent[1:] == [("4", 100_001), ("end", 130_001)]
+    assert live.found == ["stall primary in a 5"]
+
+
+def test_all_is_drained_when_the_client_leaves(record: Callable[..., Book]) -> None:
+    """What only waited for its time goes out at once, before the end."""
+    live = record(SLOW).replay(pacing=Pacing(1.0))
+    for message in (1, 3):
+        live.say(message)
+        live.wait("1s")
+    assert live.say(5) == []
+    assert live.leave() == ["<- 6", "<- 7", "<- 8", "<- end"]
+    assert live.found == []
+
+
+def test_timing_changes_no_bytes(record: Callable[..., Book]) -> None:
+    """Whatever the timing, the same bytes go out."""
+    book = record(SLOW)
+    wanted = b"".join(book.raw[n] for n in (2, 4, 6, 7, 8))
+    for pacing in (Pacing(), Pacing(1.0), Pacing(fixed_ns=10**6), Pacing(3.0, cap_ns=10)):
+        live = book.replay(pacing=pacing, stall_ns=None)
+        for message in (1, 3, 5):
+            live.say(message)
+            live.wait("100s")
+        assert live.bytes == wanted

@@ -1,0 +1,385 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""Values: ids and directories are the live client's, and every other byte is the recorded one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book, Live
+
+STRANGE = r"""
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- | { "result" : {"protocolVersion":1e0,"a":1,"a":2,"x":"\\u0041\\/"},\t"id" : 0 , "jsonrpc":"2.0"}
+    3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
+    4 <- | {"jsonrpc":"2.0","result":{"sessionId":"s"},"id":1}
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
+    6 <- | Warning: this is no JSON \x1b[31m
+    7 <- | \x20
+    8 <- | {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","n":-0.0,"big":1E400}}\r
+    9 <- | {"id":2,"result":{"stopReason":"end_turn"}}
+    10 <- | {"unfinished":\c
+"""
+
+
+@pytest.mark.parametrize("token", ['"text"', "1.0", "-7", '"0b7c6c1e-18e0-4b8f-9d6e-7d8f7a3f6f51"', '"\\u00e9\\n"', "123456789012345678901234567890"])  # fmt: skip
+def test_a_reply_repeats_the_live_id_and_nothing_else_changes(
+    record: Callable[..., Book], token: str
+) -> None:
+    """The id's token is cut in; spaces, escapes, key order and duplicate keys survive."""
+    live = record(STRANGE).replay()
+    written = token.replace("\\", "\\\\")
+    live.check(f"""
+        -> | {{"jsonrpc":"2.0","id":{written},"method":"initialize","params":{{"protocolVersion":1}}}}
+        <- | {{ "result" : {{"protocolVersion":1e0,"a":1,"a":2,"x":"\\\\u0041\\\\/"}},\\t"id" : {written} , "jsonrpc":"2.0"}}
+    """)
+    assert live.departures == []
+
+
+def test_whatever_an_agent_wrote_is_written_again(record: Callable[..., Book]) -> None:
+    """Lines that are not ACP, blank ones, a CRLF and an unfinished end go out byte for byte."""
+    book = record(STRANGE)
+    live = book.replay()
+    live.say(1, 3)
+    assert live.say(5) == ["<- 6", "<- 7", "<- 8", "<- 9", "<- 10"]
+    recorded = b"".join(book.raw[n] for n in (2, 4, 6, 7, 8, 9, 10))
+    assert live.bytes == recorded
+    assert live.bytes.endswith(b'\r\n{"id":2,"result":{"stopReason":"end_turn"}}\n{"unfinished":')
+
+
+def test_bytes_that_are_no_text_do_not_stop_a_reply(record: Callable[..., Book]) -> None:
+    """A client in another directory hears broken UTF-8 as it was."""
+    live = record(r"""
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 <- | caf\xe9 in /p
+    """).replay()
+    live.say(1)
+    live.check("""
+        -> #"x" session/new {"cwd": "/q"}
+        <- #"x" result {"sessionId": "s"}
+        <- 5
+    """)
+
+
+def test_the_agents_own_ids_are_the_recorded_ones(record: Callable[..., Book]) -> None:
+    """A request of the agent's goes out as it was, and a client answers with that token."""
+    live = record("""
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #"1" fs/read_text_file {"sessionId": "s", "path": "/p/a"}
+        5 -> #"1" result {"content": ""}
+        6 <- #1 result {"sessionId": "s"}
+    """).replay()
+    live.say(1)
+    live.check("""
+        -> #"1" session/new {"cwd": "/p"}
+        <- 4
+        -> #1 result {"content": ""}
+    """)
+    assert live.found == ["unknown-reply-id primary in connection"]
+    live.check("""
+        -> #"1" result {"content": ""}
+        <- #"1" result {"sessionId": "s"}
+    """)
+
+
+BOUND = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/srv/app", "additionalDirectories": ["/srv/lib"], "mcpServers": []}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link", "uri": "file:///srv/app/a%20b.py", "name": "a"}]}
+    6 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call", "title": "Read /srv/app/x, see\\n/srv/app", "locations": [{"path": "/srv/app/x"}, {"path": "/srv/application"}], "content": [{"type": "diff", "path": "/srv/lib/y"}], "rawInput": {"path": "/srv/app/x"}}}
+    7 <- #0 fs/read_text_file {"sessionId": "s", "path": "/srv/app"}
+    8 -> #0 result {"content": "x"}
+    9 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "resource_link", "uri": "file:///srv/app/sub/z"}}}
+    10 <- #2 result {"stopReason": "end_turn"}
+"""
+ELSEWHERE = """
+    -> #1 session/new {"cwd": "/home/me/my app", "additionalDirectories": ["/opt/lib/"], "mcpServers": [{"name": "own"}]}
+    <- 4
+    -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link", "uri": "file:///home/me/my%20app/a%20b.py", "name": "a"}]}
+"""
+
+
+def begun(record: Callable[..., Book], text: str, **options: object) -> Live:
+    """A replay in which the hands have been shaken."""
+    live = record(text).replay(**options)
+    live.say(1)
+    return live
+
+
+def test_directories_are_the_live_clients(record: Callable[..., Book]) -> None:
+    """Paths and URIs under them are moved at typed places; what only looks like one is not."""
+    live = begun(record, BOUND)
+    live.check(
+        ELSEWHERE
+        + """
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call", "title": "Read /srv/app/x, see\\n/srv/app", "locations": [{"path": "/home/me/my app/x"}, {"path": "/srv/application"}], "content": [{"type": "diff", "path": "/opt/lib/y"}], "rawInput": {"path": "/srv/app/x"}}}
+        <- #0 fs/read_text_file {"sessionId": "s", "path": "/home/me/my app"}
+        -> 8
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message_chunk", "content": {"type": "resource_link", "uri": "file:///home/me/my%20app/sub/z"}}}
+        <- 10
+    """
+    )
+    assert live.departures == []
+    assert live.report.bindings == {"/srv/app": "/home/me/my app", "/srv/lib": "/opt/lib/"}
+
+
+def test_texts_are_rewritten_when_asked_for(record: Callable[..., Book]) -> None:
+    """With ``--rewrite-text`` directories move in free text, too, once and as whole names."""
+    live = begun(record, BOUND, rewrite_text=True)
+    live.say('#1 session/new {"cwd": "/srv/app/deep", "additionalDirectories": ["/l"]}')
+    live.check("""
+        -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link", "uri": "file:///srv/app/deep/a%20b.py", "name": "a"}]}
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call", "title": "Read /srv/app/deep/x, see\\n/srv/app/deep", "locations": [{"path": "/srv/app/deep/x"}, {"path": "/srv/application"}], "content": [{"type": "diff", "path": "/l/y"}], "rawInput": {"path": "/srv/app/deep/x"}}}
+        <- #0 fs/read_text_file {"sessionId": "s", "path": "/srv/app/deep"}
+    """)
+
+
+def test_a_rewritten_text_is_still_json(record: Callable[..., Book]) -> None:
+    """A directory with a quote in its name is escaped where it stands in a text."""
+    live = begun(record, BOUND, rewrite_text=True)
+    live.say(r'#1 session/new {"cwd": "/a\"b\\c", "additionalDirectories": ["/l"]}')
+    live.say('#2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link",'
+             ' "uri": "file:///a%22b\\\\c/a%20b.py", "name": "a"}]}')  # fmt: skip
+    assert live.found == []
+    assert rb'"title": "Read /a\"b\\c/x, see\n/a\"b\\c", "locations": [{"path": "/a\"b\\c/x"}' in (
+        live.bytes
+    )
+
+
+def test_a_name_that_no_encoding_can_carry_is_escaped(record: Callable[..., Book]) -> None:
+    """A lone surrogate in the client's directory stops nothing."""
+    live = begun(record, TERMINALS)
+    live.say(r'#1 session/new {"cwd": "/\ud800"}')
+    live.check(r"""
+        -> 5
+        <- #0 terminal/create {"sessionId": "s", "command": "ls", "cwd": "/\ud800"}
+    """)
+
+
+def test_a_path_of_its_own_differs(record: Callable[..., Book]) -> None:
+    """What does not lie under the client's directory as it did is no match."""
+    live = begun(record, BOUND)
+    live.say('#1 session/new {"cwd": "/q", "additionalDirectories": ["/l"]}')
+    live.check("""
+        -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link", "uri": "file:///srv/app/a%20b.py", "name": "a"}]}
+        <- refusal #2
+    """)
+    assert live.found == ["params-differ primary in s 5"]
+
+
+def test_one_directory_cannot_be_two(record: Callable[..., Book]) -> None:
+    """One recorded value with two live ones is a conflict, and the report says which."""
+    live = begun(record, """
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
+        6 <- #2 result {"sessionId": "t"}
+    """)  # fmt: skip
+    live.check("""
+        -> #1 session/new {"cwd": "/x"}
+        <- 4
+        -> #2 session/new {"cwd": "/y", "mcpServers": []}
+        <- refusal #2
+    """)
+    assert live.found == ["binding-conflict primary in t 5"]
+    (difference,) = live.departures[0].differences
+    assert (difference.pointer, difference.live) == ("/params/cwd", '"/y"')
+
+
+def test_one_message_cannot_give_a_directory_two_names(record: Callable[..., Book]) -> None:
+    """Also within one message a recorded value has one live one."""
+    live = begun(record, """
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
+        4 <- #1 result {"sessionId": "s"}
+    """)  # fmt: skip
+    live.say('#1 session/new {"cwd": "/x", "additionalDirectories": ["/y"]}')
+    assert live.found == ["binding-conflict primary in s 3"]
+
+
+def test_the_directories_of_two_sessions_choose_between_them(record: Callable[..., Book]) -> None:
+    """Exact equality wins over a value that would have to be bound."""
+    live = begun(record, """
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 -> #2 session/new {"cwd": "/q"}
+        6 <- #2 result {"sessionId": "t"}
+    """)  # fmt: skip
+    live.check("""
+        -> 5
+        <- 6
+        -> 3
+        <- 4
+    """)
+    assert live.report.bindings == {}
+
+
+def test_a_client_may_load_a_session_by_another_name(record: Callable[..., Book]) -> None:
+    """What a later process calls the session is what it hears from then on."""
+    live = begun(record, """
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/load {"sessionId": "old", "cwd": "/p", "mcpServers": []}
+        4 <- session/update {"sessionId": "old", "update": {}}
+        5 <- #1 result {}
+        6 -> #2 session/prompt {"sessionId": "old", "prompt": []}
+        7 <- session/update {"sessionId": "old", "update": {"x": 1}}
+        8 <- #2 result {"stopReason": "end_turn"}
+    """)  # fmt: skip
+    live.check("""
+        -> #1 session/load {"sessionId": "mine", "cwd": "/p", "mcpServers": []}
+        <- session/update {"sessionId": "mine", "update": {}}
+        <- 5
+        -> #2 session/prompt {"sessionId": "mine", "prompt": []}
+        <- session/update {"sessionId": "mine", "update": {"x": 1}}
+        <- 8
+        -> end
+        <- end
+    """)
+    assert live.departures == []
+
+
+TERMINALS = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/p"}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
+    6 <- #0 terminal/create {"sessionId": "s", "command": "ls", "cwd": "/p"}
+    7 -> #0 result {"terminalId": "term-1"}
+    8 <- session/update {"sessionId": "s", "update": {"content": [{"type": "terminal", "terminalId": "term-1"}]}}
+    9 <- #1 terminal/wait_for_exit {"sessionId": "s", "terminalId": "term-1"}
+    10 -> #1 result {"exitCode": 0}
+    11 <- #2 terminal/release {"sessionId": "s", "terminalId": "term-1"}
+    12 -> #2 result {}
+    13 <- #3 terminal/create {"sessionId": "s", "command": "id"}
+    14 -> #3 result {"terminalId": "term-1"}
+    15 <- #4 terminal/kill {"sessionId": "s", "terminalId": "term-1"}
+    16 -> #4 result {}
+    17 <- #2 result {"stopReason": "end_turn"}
+"""
+
+
+def test_terminals_are_the_live_clients(record: Callable[..., Book]) -> None:
+    """The id that the client gives a terminal is the one that it hears; released, it is free."""
+    live = begun(record, TERMINALS)
+    live.say(3)
+    live.check("""
+        -> 5
+        <- 6
+        -> #0 result {"terminalId": "A"}
+        <- session/update {"sessionId": "s", "update": {"content": [{"type": "terminal", "terminalId": "A"}]}}
+        <- #1 terminal/wait_for_exit {"sessionId": "s", "terminalId": "A"}
+        -> 10
+        <- #2 terminal/release {"sessionId": "s", "terminalId": "A"}
+        -> 12
+        <- 13
+        -> #3 result {"terminalId": "B"}
+        <- #4 terminal/kill {"sessionId": "s", "terminalId": "B"}
+        -> 16
+        <- 17
+    """)
+    assert live.departures == []
+
+
+def test_a_terminal_that_lives_cannot_be_two(record: Callable[..., Book]) -> None:
+    """Two terminals that had one id at once have one id again, or it is a conflict."""
+    live = begun(record, """
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
+        6 <- #0 terminal/create {"sessionId": "s", "command": "ls"}
+        7 -> #0 result {"terminalId": "t"}
+        8 <- #1 terminal/create {"sessionId": "s", "command": "ls"}
+        9 -> #1 result {"terminalId": "t"}
+        10 <- #2 result {"stopReason": "end_turn"}
+    """)  # fmt: skip
+    live.say(3, 5, '#0 result {"terminalId": "A"}')
+    live.check("""
+        -> #1 result {"terminalId": "B"}
+        <- refusal #2
+    """)
+    assert live.found == ["binding-conflict primary in s 9"]
+
+
+BATCHES = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/p"}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> [{"jsonrpc":"2.0","id":5,"method":"_x/a","params":{"sessionId":"s"}},{"jsonrpc":"2.0","id":6,"method":"_x/b","params":{"sessionId":"s"}}]
+    6 <- [{"id":6,"result":{}},{"id":5,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/p/f"}} , {"id":5,"result":1e3}]
+    7 -> [{"jsonrpc":"2.0","id":5,"result":{"content":""}}]
+    8 <- session/update {"sessionId": "s", "update": {}}
+"""
+
+
+def test_batches_go_both_ways(record: Callable[..., Book]) -> None:
+    """A batch is answered member by member; only replies get the client's ids."""
+    live = begun(record, BATCHES)
+    live.check("""
+        -> #1 session/new {"cwd": "/q"}
+        <- 4
+        -> #"a" _x/a {"sessionId": "s"}
+        -> [{"jsonrpc":"2.0","id":"b","method":"_x/b","params":{"sessionId":"s"}}]
+        <- [{"id":"b","result":{}},{"id":5,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/q/f"}} , {"id":"a","result":1e3}]
+        -> 7
+        <- 8
+    """)
+    assert live.departures == []
+
+
+def test_a_recorded_batch_plays_against_itself(record: Callable[..., Book]) -> None:
+    """Sent as it was recorded, it is answered as it was."""
+    live = begun(record, BATCHES)
+    live.check("""
+        -> 3
+        <- 4
+        -> 5
+        <- 6
+        -> 7
+        <- 8
+        -> end
+        <- end
+    """)
+    assert live.departures == []
+
+
+def test_a_member_of_a_batch_departs_alone(record: Callable[..., Book]) -> None:
+    """What differs in one member is told of that member."""
+    live = begun(record, BATCHES)
+    live.say(3)
+    live.check("""
+        -> [{"jsonrpc":"2.0","id":5,"method":"_x/a","params":{"sessionId":"s"}},{"jsonrpc":"2.0","id":6,"method":"_x/b","params":{"sessionId":"s","n":1}}]
+        <- refusal #6
+        <- refusal #5
+    """)
+    assert live.found == ["params-differ primary in s 5"]
+
+
+def test_depth_is_no_way_to_stop_a_replay(record: Callable[..., Book]) -> None:
+    """A message that is nested beyond measure differs, and is answered."""
+    live = begun(record, BOUND)
+    deep = '{"a":' * 700 + "1" + "}" * 700
+    live.say(3)
+    news = live.say(f'#2 session/prompt {{"sessionId": "s", "prompt": {deep}}}')
+    assert news == ["<- refusal #2"]
+    assert live.found == ["params-differ primary in s 5"]

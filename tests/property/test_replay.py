@@ -1,0 +1,385 @@
+"""What replay guarantees, of every recording there is and of conversations that nobody had."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.engine.pacing import Pacing
+from acp_proxy.engine.story import Order
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.script import StoredScript
+from tests import reactive
+from tests.reactive import Conversation, play
+from tests.scribe import Scribe, error, handshake, notification, request, result, text, update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from acp_proxy.engine.script import Step
+    from tests.reactive import Played, Saying
+
+
+@pytest.fixture(scope="module")
+def conversations(tmp_path_factory: pytest.TempPathFactory) -> list[Conversation]:
+    """Every recording in the repository and every captured conversation."""
+    directory = tmp_path_factory.mktemp("captures")
+    return [Conversation.load(path) for path in reactive.recordings(directory)]
+
+
+def assert_faithful(played: Played, order: Order) -> None:
+    """The client has heard what was recorded, and said nothing that was not."""
+    conversation = played.conversation
+    assert played.departures == []
+    for lane in conversation.lanes:
+        assert played.heard(lane) == conversation.spoken(lane)
+    assert len(played.stream) == len(conversation.whole)
+    if order is Order.RECORDED or len(conversation.lanes) == 1:
+        assert played.stream == conversation.whole
+
+
+@pytest.mark.parametrize("order", Order)
+def test_every_recording_replays_against_itself(
+    conversations: list[Conversation], order: Order
+) -> None:
+    """G0: a reactive client gets back the recorded bytes, per lane; in recorded order, all."""
+    assert len(conversations) > 40
+    for conversation in conversations:
+        assert_faithful(play(conversation, order=order), order)
+
+
+def changed(step: Step, raw: bytes) -> bytes:
+    """A message, different in something that matching compares."""
+    message = json.loads(raw)
+    match step.kind:
+        case "request" if step.method == "initialize":
+            message["params"]["protocolVersion"] = 77
+        case "request":
+            message["params"] = {**(message.get("params") or {}), "other": 1}
+        case "error":
+            message = result(message["id"])
+        case _:
+            message = error(message["id"], 1, "no")
+    return json.dumps(message).encode()
+
+
+def drops(_: Step, __: bytes) -> list[bytes]:
+    """Says nothing."""
+    return []
+
+
+def doubles(_: Step, raw: bytes) -> list[bytes]:
+    """Says it twice."""
+    return [raw, raw]
+
+
+def changes(step: Step, raw: bytes) -> list[bytes]:
+    """Says something else."""
+    return [changed(step, raw)]
+
+
+MISTAKES: dict[Callable[[Step, bytes], list[bytes]], dict[str, str]] = {
+    drops: dict.fromkeys(("request", "response", "error", "notification"), "missing-expected"),
+    doubles: {
+        "request": "exhausted",
+        "notification": "exhausted",
+        "response": "unknown-reply-id",
+        "error": "unknown-reply-id",
+    },
+    changes: {
+        "request": "params-differ",
+        "response": "outcome-differs",
+        "error": "outcome-differs",
+    },
+}
+"""What a client does wrong, and what that is called for each kind of message."""
+
+
+def twins(conversation: Conversation, step: Step) -> set[int]:
+    """The numbers of the messages that say the same as one, itself included.
+
+    Which of them is missing, or one too many, nobody can tell; of the others it is the last.
+    """
+    by_seq = {say.step.seq: say for say in conversation.says}
+
+    def said(say: Saying) -> Any:
+        message = json.loads(say.raw)
+        return {name: value for name, value in message.items() if name != "id"}
+
+    mine = said(by_seq[step.seq])
+    if step.kind != "request":
+        return {step.seq}
+    return {say.step.seq for say in conversation.says if said(say) == mine}
+
+
+def mistaken(step: Step, mistake: Callable[[Step, bytes], list[bytes]]) -> Any:
+    """A client that makes one mistake, at one message."""
+
+    def act(said: Step, raw: bytes) -> list[bytes]:
+        return mistake(said, raw) if said.seq == step.seq else [raw]
+
+    return act
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.__name__)
+def test_one_mistake_is_one_divergence(
+    conversations: list[Conversation], mistake: Callable[[Step, bytes], list[bytes]]
+) -> None:
+    """Of every required message of every recording: one primary, at that frame, of the right kind.
+
+    Two exceptions are in the nature of things. Of equal requests nobody can tell which one is
+    missing or too many. And where the agent ended its output, nobody hears what the client says
+    after the last frame.
+    """
+    made = 0
+    for conversation in conversations:
+        for step in conversation.required:
+            if step.kind not in MISTAKES[mistake]:
+                continue
+            made += 1
+            assert_one_divergence(conversation, step, mistake)
+    assert made > 100
+
+
+def assert_one_divergence(
+    conversation: Conversation, step: Step, mistake: Callable[[Step, bytes], list[bytes]]
+) -> None:
+    """Makes a mistake, and looks at what is found."""
+    played = play(conversation, mistaken(step, mistake))
+    where = f"{conversation.path.name} {mistake.__name__} {step}"
+    if mistake is drops and step.can_be_left_out:
+        assert played.counted == [], where
+        return
+    if mistake is doubles and is_last_word(conversation, step):
+        return
+    (primary,) = played.primary
+    same = twins(conversation, step) if mistake is not changes else {step.seq}
+    assert primary.seq in same, where
+    assert primary.kind == MISTAKES[mistake][step.kind], where
+    if mistake is changes and step.kind == "request":
+        assert primary.near_misses[0].seq == step.seq, where
+    unharmed = set(conversation.lanes) - {primary.lane, step.lane, None}
+    if len(same) == 1 and step.lane is not None:
+        for lane in unharmed:
+            assert played.heard(lane) == conversation.spoken(lane), where
+
+
+def is_last_word(conversation: Conversation, step: Step) -> bool:
+    """Whether the agent's output ended after this message, and no other one is waited for."""
+    with RecordingReader(conversation.path) as reader:
+        left_at = StoredScript(reader).agent_left_at
+    return left_at is not None and all(
+        other.seq <= step.seq or other.seq > left_at for other in conversation.required
+    )
+
+
+def test_an_answer_before_its_question_is_one_divergence(
+    conversations: list[Conversation],
+) -> None:
+    """Of every reply of every recording, moved before the message that led to the request."""
+    made = 0
+    for conversation in conversations:
+        for reply in conversation.required:
+            before = [
+                say.step.seq
+                for say in conversation.says
+                if say.step.lane == reply.lane and say.step.seq < (reply.request_seq or 0)
+            ]
+            if reply.kind != "response" or not before:
+                continue
+            made += 1
+            played = play(conversation, moved(conversation, reply, before[-1]))
+            assert [(one.kind, one.seq) for one in played.primary] == [
+                ("unknown-reply-id", reply.seq)
+            ]
+    assert made > 10
+
+
+def moved(conversation: Conversation, reply: Step, to: int) -> Any:
+    """A client that says a reply before another message."""
+    (line,) = (say.raw for say in conversation.says if say.step.seq == reply.seq)
+
+    def act(said: Step, raw: bytes) -> list[bytes]:
+        if said.seq == to:
+            return [line, raw]
+        return [] if said.seq == reply.seq else [raw]
+
+    return act
+
+
+def test_what_matching_forgives_stays_clean(conversations: list[Conversation]) -> None:
+    """``_meta``, another client, other spellings, other ids and other content are no departures."""
+    for conversation in conversations:
+        played = play(conversation, forgiven)
+        assert played.counted == [], conversation.path.name
+        for lane in conversation.lanes:
+            assert without_ids(played.heard(lane)) == without_ids(conversation.spoken(lane))
+
+
+def forgiven(step: Step, raw: bytes) -> list[bytes]:
+    """Says the same in another way."""
+    message = json.loads(raw)
+    params = message.get("params")
+    if isinstance(params, dict):
+        params["_meta"] = {"trace": [1, 2]}
+        if step.method == "initialize":
+            params["clientInfo"] = {"name": "another", "version": "9"}
+        elif step.method == "$/cancel_request":
+            params["requestId"] = f"id-{params['requestId']}"
+    if step.kind == "request":
+        message["id"] = f"id-{message['id']}"
+    if step.method == "fs/read_text_file" and "content" in (message.get("result") or {}):
+        message["result"]["content"] += " and more"
+    upside_down = dict(reversed(message.items()))
+    return [b"  " + json.dumps(upside_down, indent=1).replace("\n", " ").encode() + b" "]
+
+
+def without_ids(stream: bytes) -> list[Any]:
+    """The messages of a stream, replies without their ids."""
+    messages = []
+    for line in stream.splitlines():
+        try:
+            message = json.loads(line)
+        except ValueError:
+            message = line
+        if isinstance(message, dict) and "method" not in message:
+            message.pop("id", None)
+        messages.append(message)
+    return messages
+
+
+# Conversations that nobody had.
+
+Line = tuple[str, Any]
+"""A direction, and a message whose id is still to be given: None for a request's, or a key."""
+
+
+@st.composite
+def sessions(draw: st.DrawFn, name: str) -> list[Line]:
+    """What is said in one session, in order; ``"->"`` is the client's."""
+    said: list[Line] = [("->", ("session/new", {"cwd": f"/{name}", "mcpServers": []}))]
+    said += [("<-", update(name, "plan", n=n)) for n in range(draw(st.integers(0, 2)))]
+    said.append(("<-", ("answer", {"sessionId": name})))
+    for turn in range(draw(st.integers(0, 3))):
+        said.append(("->", ("session/prompt", {"sessionId": name, "prompt": [text(f"{turn}")]})))
+        for n in range(draw(st.integers(0, 4))):
+            said += draw(st.sampled_from(EVENTS))(name, n)
+        said.append(("<-", ("answer", {"stopReason": "end_turn", "turn": turn})))
+        said += [("<-", update(name, "late", n=n)) for n in range(draw(st.integers(0, 1)))]
+    return said
+
+
+EVENTS: list[Callable[[str, int], list[Line]]] = [
+    lambda name, n: [("<-", update(name, "agent_message_chunk", content=text(f"{n}")))],
+    lambda name, n: [
+        ("<-", ("ask", "fs/read_text_file", {"sessionId": name, "path": f"/{name}/{n}"})),
+        ("->", ("reply", {"content": f"{n}"})),
+    ],
+    lambda name, _: [
+        ("<-", ("ask", "session/request_permission", {"sessionId": name, "options": []})),
+        ("->", ("reply", {"outcome": {"outcome": "cancelled"}})),
+    ],
+    lambda name, _: [("->", notification("session/cancel", sessionId=name))],
+    lambda name, n: [("->", notification("_focus", sessionId=name, n=n))],
+    lambda name, _: [
+        ("->", ("session/set_mode", {"sessionId": name, "modeId": "m"})),
+        ("<-", ("latest", {})),
+    ],
+]
+
+
+@st.composite
+def talks(draw: st.DrawFn) -> list[Line]:
+    """Several sessions and the connection's own requests, interleaved."""
+    lanes = [draw(sessions(name)) for name in ("a", "b", "c")[: draw(st.integers(1, 3))]]
+    lists: list[Line] = [("->", ("session/list", {})), ("<-", ("answer", {"sessions": []}))]
+    lanes.append([line for _ in range(draw(st.integers(0, 2))) for line in lists])
+    places = [lane for lane, lines in enumerate(lanes) for _ in lines]
+    said: list[Line] = []
+    for lane in draw(st.permutations(places)):
+        direction, message = lanes[lane].pop(0)
+        said.append((direction, (lane, message)))
+    return said
+
+
+def record(said: list[Line], path: Path) -> None:
+    """Writes a talk down, and gives its messages their ids."""
+    next_id, next_ask = 1, 0
+    open_requests: dict[int, list[int]] = {}
+    open_asks: dict[int, list[int]] = {}
+    with Scribe(path) as scribe:
+        handshake(scribe)
+        for direction, (lane, message) in said:
+            requests, asks = open_requests.setdefault(lane, []), open_asks.setdefault(lane, [])
+            match message:
+                case ("answer", value):
+                    message = result(requests.pop(0), **value)
+                case ("latest", value):
+                    message = result(requests.pop(), **value)
+                case ("reply", value):
+                    message = result(asks.pop(0), **value)
+                case ("ask", method, params):
+                    asks.append(next_ask)
+                    message = request(next_ask, method, **params)
+                    next_ask += 1
+                case (method, params):
+                    requests.append(next_id)
+                    message = request(next_id, method, **params)
+                    next_id += 1
+            (scribe.to_agent if direction == "->" else scribe.to_client)(message)
+        scribe.end()
+        scribe.close()
+        scribe.finish()
+
+
+def recorded(said: list[Line]) -> Iterator[Conversation]:
+    """Makes a recording of a talk for as long as it is needed."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "talk.db")
+        record(said, path)
+        yield Conversation.load(path)
+
+
+@given(talks(), st.sampled_from(Order))
+def test_any_conversation_replays_against_itself(said: list[Line], order: Order) -> None:
+    """G0, of several sessions with requests of both sides, late updates and cancellations."""
+    for conversation in recorded(said):
+        assert_faithful(play(conversation, order=order), order)
+
+
+PACINGS = [Pacing(), Pacing(0.001), Pacing(fixed_ns=7)]
+
+
+@given(talks(), st.randoms(use_true_random=False))
+def test_the_interleaving_of_lanes_changes_no_lane(said: list[Line], chance: random.Random) -> None:
+    """G1: whichever lane the client serves first, and at whatever pace, each is the same."""
+    for conversation in recorded(said):
+        for pacing in PACINGS:
+            played = play(conversation, choose=chance.choice, pacing=pacing)
+            assert played.counted == []
+            for lane in conversation.lanes:
+                assert played.heard(lane) == conversation.spoken(lane)
+
+
+@given(talks(), st.integers(0, 2**32))
+def test_the_same_input_gives_the_same_output(said: list[Line], seed: int) -> None:
+    """G2: the whole stream is the same, byte for byte, for a client that misbehaves as well."""
+    for conversation in recorded(said):
+        streams = set()
+        for _ in range(3):
+            chance = random.Random(seed)
+
+            def act(_: Step, raw: bytes, chance: random.Random = chance) -> list[bytes]:
+                return chance.choice([[raw], [raw], [raw], [], [raw, raw], [b"garbage"]])
+
+            played = play(conversation, act, chance.choice)
+            streams.add(hashlib.sha256(played.stream).hexdigest())
+        assert len(streams) == 1

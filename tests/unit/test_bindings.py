@@ -1,0 +1,106 @@
+"""What recorded values are called now: the longest directory decides, and whole names count."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.splice import Place
+
+
+def bound(**roots: str) -> Bindings:
+    """Bindings of directories; ``_`` in a name is a slash."""
+    bindings = Bindings()
+    for old, new in roots.items():
+        bindings.bind(Place.ROOT, old.replace("_", "/"), new)
+    return bindings
+
+
+@pytest.mark.parametrize(
+    ("roots", "path", "moved"),
+    [
+        ({"_srv_a": "/x"}, "/srv/a", "/x"),
+        ({"_srv_a": "/x"}, "/srv/a/", "/x/"),
+        ({"_srv_a": "/x"}, "/srv/a/b.py", "/x/b.py"),
+        ({"_srv_a": "/x"}, "/srv/ab", "/srv/ab"),
+        ({"_srv_a": "/x"}, "/other/srv/a", "/other/srv/a"),
+        ({"_srv_a": "/x"}, "", ""),
+        ({"_srv": "/x", "_srv_a": "/y"}, "/srv/a/b", "/y/b"),
+        ({"_srv": "/x", "_srv_a": "/y"}, "/srv/b", "/x/b"),
+        ({"_srv_": "/x/"}, "/srv/b", "/x/b"),
+        ({"_": "/x"}, "/etc/passwd", "/x/etc/passwd"),
+        ({"C:\\p": "/x"}, "C:\\p\\a", "/x\\a"),
+        ({"_a": "/"}, "/a/b", "/b"),
+    ],
+)
+def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
+    """A path lies under a directory, or it only begins like one."""
+    assert bound(**roots).live(Place.PATH, path) == moved
+
+
+@pytest.mark.parametrize(
+    ("uri", "moved"),
+    [
+        ("file:///srv/my%20app/a%20b", "file:///x/y%20z/a%20b"),
+        ("file:///srv/my app/c", "file:///x/y%20z/c"),
+        ("file:///srv/my%20apple", "file:///srv/my%20apple"),
+        ("https://host/srv/my%20app", "https://host/srv/my%20app"),
+    ],
+)
+def test_uris_are_spelled_as_uris(uri: str, moved: str) -> None:
+    """The directory is found however it was spelled; what lies under it keeps its spelling."""
+    bindings = Bindings(roots={"/srv/my app": "/x/y z"})
+    assert bindings.live(Place.URI, uri) == moved
+
+
+@pytest.mark.parametrize(
+    ("text", "rewritten"),
+    [
+        ("see /srv/a/b and /srv/a.", "see /x/b and /x."),
+        ("/srv/ab /srv/a-b /my/srv/a", "/srv/ab /srv/a-b /my/srv/a"),
+        (r"line\n/srv/a\t(/srv/a)", r"line\n/x\t(/x)"),
+        ("/srv", "/srv"),
+    ],
+)
+def test_texts_are_rewritten_by_whole_names(text: str, rewritten: str) -> None:
+    """Also after an escape; never within a longer name."""
+    assert bound(_srv_a="/x").rewritten(text) == rewritten
+
+
+def test_a_text_is_rewritten_once() -> None:
+    """What was put in is not looked at again."""
+    assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
+    assert bound(_="/b").rewritten("/ /") == "/ /"
+    assert Bindings().rewritten("/a") == "/a"
+
+
+def test_other_places_are_bound_by_themselves() -> None:
+    """A terminal is no session, and neither is a directory."""
+    bindings = Bindings()
+    bindings.bind(Place.TERMINAL, "t", "T")
+    bindings.bind(Place.SESSION, "s", "S")
+    assert bindings.live(Place.TERMINAL, "t") == "T"
+    assert bindings.live(Place.SESSION, "s") == "S"
+    assert bindings.live(Place.SESSION, "t") == "t"
+    assert bindings.live(Place.PATH, "t") == "t"
+    assert bindings.live(Place.FREE, "t") == "t"
+
+
+def test_a_terminal_that_was_released_is_free() -> None:
+    """It keeps its meaning until it is bound anew."""
+    bindings = Bindings()
+    bindings.bind(Place.TERMINAL, "t", "A")
+    assert bindings.known(Place.TERMINAL, "t") == "A"
+    bindings.released.add("t")
+    assert bindings.known(Place.TERMINAL, "t") is None
+    assert bindings.live(Place.TERMINAL, "t") == "A"
+    bindings.bind(Place.TERMINAL, "t", "B")
+    assert bindings.known(Place.TERMINAL, "t") == "B"
+
+
+def test_equal_values_change_nothing() -> None:
+    """As long as the client chooses as it chose, every line goes out as it is."""
+    bindings = bound(_a="/a")
+    assert not bindings.change_anything
+    bindings.bind(Place.TERMINAL, "t", "u")
+    assert bindings.change_anything

@@ -1,0 +1,87 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""The helper that plays transcripts notices what it is for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.playbook import Book, duration, record, wire
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TALK = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    .. 2s
+    2 <- #0 result {"protocolVersion": 1}
+    3 <- | odd\\r
+"""
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    """A recording of a handshake."""
+    made = record(tmp_path, TALK)
+    yield made
+    made.close()
+
+
+def test_a_transcript_becomes_the_frames_that_it_says(book: Book) -> None:
+    """Messages as JSON, whole lines with their own ends, and time between them."""
+    assert book.raw == {
+        1: b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}\n',
+        2: b'{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}\n',
+        3: b"odd\r\n",
+    }
+    script = book.script()
+    first, second = script.wire(book.seq(1)), script.wire(book.seq(2))
+    assert second.t_ns - first.t_ns == 2_001_000_000
+
+
+@pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
+def test_a_line_that_is_none_is_refused(tmp_path: Path, line: str) -> None:
+    """So is one with another number than its own, or with the wrong arrow."""
+    if line == "-> | x":
+        record(tmp_path, line).close()  # a number may be left out
+        return
+    with pytest.raises(ValueError, match="expected a line such as"):
+        record(tmp_path, line)
+
+
+def test_what_goes_out_is_compared(book: Book) -> None:
+    """A frame that is missing, one too many and another one all fail."""
+    for wrong in ("-> 1", "-> 1\n<- 2", "-> 1\n<- 3\n<- 2", "-> 1\n<- 2\n<- 3\n<- end"):
+        with pytest.raises(AssertionError):
+            book.replay().check(wrong)
+    book.replay().check("-> 1\n<- 2\n<- 3")
+
+
+def test_a_live_line_that_is_none_is_refused(book: Book) -> None:
+    """Numbers are for recordings."""
+    with pytest.raises(ValueError, match="expected a line such as"):
+        book.replay().check("1 -> 1")
+
+
+def test_other_bytes_are_not_called_by_the_frames_number(book: Book) -> None:
+    """A reply that was given another id is shown as it is."""
+    live = book.replay()
+    assert live.say('#"x" initialize {"protocolVersion": 1}')[0] == (
+        '<- {"jsonrpc": "2.0", "id": "x", "result": {"protocolVersion": 1}}'
+    )
+
+
+def test_lines_are_written_with_escapes() -> None:
+    """A bar begins a whole line; an escaped c at its end keeps the newline away."""
+    assert wire(r"| a\x00\xff\t") == b"a\x00\xff\t\n"
+    assert wire(r"| a\c") == b"a"
+
+
+@pytest.mark.parametrize(("text", "ns"), [("3s", 3 * 10**9), ("0.5ms", 500_000)])
+def test_times_have_a_unit(text: str, ns: int) -> None:
+    """Seconds or milliseconds."""
+    assert duration(text) == ns
+    with pytest.raises(ValueError, match="expected a time"):
+        duration(text.rstrip("ms"))

@@ -1,0 +1,145 @@
+"""The report of a replay: for a person, and for machines."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.engine.comparison import Difference
+from acp_proxy.engine.divergence import Departure, Divergence, NearMiss, Rank
+from acp_proxy.engine.report import ReplayReport, Wait, junit, text
+from acp_proxy.forms import converter
+
+CLEAN = ReplayReport("r.db", "clean", 0, 5, 3, 3, 0, (), 0, (), (), {})
+DIFFERS = Divergence(
+    Departure.PARAMS_DIFFER,
+    Rank.PRIMARY,
+    "s-1",
+    "the recording expected session/prompt #5; the client sent another one",
+    5,
+    3,
+    '{"id":2}',
+    (),
+    (
+        NearMiss(5, "session/prompt", (Difference("/params/a", "1", "2"),), False),
+        NearMiss(9, "session/prompt", tuple(Difference(f"/{n}", "1", "2") for n in range(9)), True),
+    ),
+)
+FOLLOWS = evolve(DIFFERS, kind=Departure.UNMATCHED, rank=Rank.CASCADE, near_misses=())
+DRIFTS = evolve(DIFFERS, kind=Departure.DRIFT, rank=Rank.INFO)
+DIVERGED = evolve(
+    CLEAN,
+    verdict="diverged",
+    exit_code=1,
+    unplayed=4,
+    divergences=(DRIFTS, DIFFERS, FOLLOWS),
+    waits=(Wait("s-2", "client", 7, "session/prompt"),),
+    bindings={"/old": "/new"},
+)
+
+
+def test_of_a_clean_replay_there_is_nothing_to_say() -> None:
+    """Unless something was withheld from the client."""
+    assert text(CLEAN) == []
+    assert text(evolve(CLEAN, withheld=(7, 9))) == [
+        "replay of r.db: clean; 5 frames sent, 3 messages matched",
+        "",
+        "withheld from the client (--inert): #7, #9",
+    ]
+
+
+def test_a_divergence_is_told_with_all_that_helps() -> None:
+    """Both sides, near misses, an option to paste, what waits, and the client's own values."""
+    assert text(DIVERGED) == [
+        "replay of r.db: 1 divergence; 5 frames sent, 3 messages matched, 4 frames unplayed",
+        "",
+        "params-differ in s-1 (primary): the recording expected session/prompt #5;"
+        " the client sent another one",
+        '  the client\'s line 3: {"id":2}',
+        "  near: session/prompt #5",
+        "    /params/a: recorded 1, came 2",
+        "  near: session/prompt #9, used up",
+        *(f"    /{n}: recorded 1, came 2" for n in range(5)),
+        "    ... and 4 more",
+        "  to let it pass: --ignore /params/a",
+        "",
+        "unmatched in s-1 (follows from that): the recording expected session/prompt #5;"
+        " the client sent another one",
+        '  the client\'s line 3: {"id":2}',
+        "",
+        "waiting:",
+        "  s-2: for the client, session/prompt #7",
+        "",
+        "the client's own values:",
+        "  /old is now /new",
+    ]
+
+
+def test_only_some_divergences_are_told() -> None:
+    """The file has all of them."""
+    many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
+    assert "... and 13 more; --report FILE has all of them" in text(many)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"), [("incomplete", "incomplete, and was played"), ("stalled", "stalled; ")]
+)
+def test_other_verdicts_have_a_headline(verdict: str, words: str) -> None:
+    """A person sees at once what it came to."""
+    assert words in text(evolve(CLEAN, verdict=verdict))[0]
+
+
+def hostile(value: str) -> ReplayReport:
+    """A report in which all that comes from outside says the same."""
+    divergence = evolve(DIFFERS, lane=value, summary=value, came=value, differences=(
+        Difference(value, value, value),))  # fmt: skip
+    return evolve(
+        DIVERGED,
+        recording=value,
+        divergences=(divergence,),
+        waits=(Wait(value, "client", 1, value),),
+        bindings={value: value},
+    )
+
+
+EVIL = "\x1b[2J\x00\x07\x9b\u202e\ud800\n]]>"
+
+
+def test_nothing_recorded_commands_the_terminal() -> None:
+    """Control characters are made visible, and lines stay lines."""
+    for line in text(hostile(EVIL)):
+        assert line.isprintable()
+
+
+def test_nothing_recorded_breaks_the_xml() -> None:
+    """What XML cannot carry is made visible as well."""
+    suite = ET.fromstring(junit(hostile(EVIL)).encode())
+    assert [case.tag for case in suite] == ["testcase", "testcase"]
+
+
+def test_junit_has_a_case_for_each_lane_that_diverged_and_one_for_the_whole() -> None:
+    """Information is no failure; an incomplete recording is one."""
+    suite = ET.fromstring(junit(DIVERGED).encode())
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+    (failure,) = suite.iter("failure")
+    assert failure.get("type") == "params-differ"
+    assert "/params/a: recorded 1, came 2" in (failure.text or "")
+    assert ET.fromstring(junit(CLEAN).encode()).get("failures") == "0"
+    incomplete = ET.fromstring(junit(evolve(CLEAN, verdict="incomplete")).encode())
+    assert incomplete.get("failures") == "1"
+
+
+def test_the_report_is_json() -> None:
+    """What is written can be read; kinds and ranks are words."""
+    read: Any = converter.loads(converter.dumps(DIVERGED), ReplayReport)
+    assert read == DIVERGED
+    assert '"kind": "params-differ"' in converter.dumps(DIVERGED)
+
+
+def test_only_a_difference_of_params_can_be_ignored() -> None:
+    """Nothing else has an option to paste."""
+    assert DIFFERS.ignores == ("--ignore /params/a",)
+    assert FOLLOWS.ignores == ()

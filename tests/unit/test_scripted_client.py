@@ -1,0 +1,64 @@
+"""The scripted client says what was said, each message once it has heard what came before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.engine.scripted_client import ScriptedClient
+from tests.playbook import Book, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TALK = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/a"}
+    4 -> #2 session/new {"cwd": "/b"}
+    5 <- #1 result {"sessionId": "a"}
+    6 <- #2 result {"sessionId": "b"}
+    7 -> #3 session/prompt {"sessionId": "a", "prompt": []}
+    8 -> #4 session/prompt {"sessionId": "b", "prompt": []}
+    9 <- | {"jsonrpc":"2.0","id":4,"result":{}}\\r
+    10 <- #3 result {"stopReason": "end_turn"}
+"""
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    """A conversation in two sessions."""
+    made = record(tmp_path, TALK)
+    yield made
+    made.close()
+
+
+def hear(client: ScriptedClient, book: Book, number: int) -> list[bytes]:
+    """Lets a client hear a frame, cut at its newline."""
+    return [*client.hear(book.raw[number].removesuffix(b"\n"))]
+
+
+def test_each_lane_goes_on_by_itself(book: Book) -> None:
+    """What one session waits for, the other does not."""
+    client = ScriptedClient(book.script())
+    assert [*client.begin()] == [book.raw[1], book.raw[3], book.raw[4]]
+    assert hear(client, book, 2) == []
+    assert hear(client, book, 6) == [book.raw[8]]
+    assert hear(client, book, 9) == []
+    was_done = client.is_done
+    assert hear(client, book, 5) == [book.raw[7]]
+    assert hear(client, book, 10) == []
+    assert (was_done, client.is_done, client.unexpected) == (False, True, None)
+
+
+def test_what_was_not_recorded_there_is_noticed(book: Book) -> None:
+    """Also a frame that comes before its turn; nothing is said after that."""
+    for wrong in (b"{}", book.raw[10].rstrip()):
+        client = ScriptedClient(book.script())
+        assert [*client.begin()] != []
+        assert [*client.hear(wrong)] == []
+        assert client.unexpected == wrong
+        assert [*client.hear(b"more")] == []
+        assert client.unexpected == wrong

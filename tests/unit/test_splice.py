@@ -1,0 +1,55 @@
+"""Typed places are found in a line as it is written, and nothing else is touched."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.engine.splice import Place, Places, Span, spans, splice
+
+PLACES: Places = {
+    "id": Place.ID,
+    "params": {"path": Place.PATH, "list": {"*": {"uri": Place.URI}}, "all": {"*": Place.ROOT}},
+}
+
+
+def found(text: str) -> list[tuple[str, Place]]:
+    """The text of each place, and its kind."""
+    return [(text[span.start : span.end], span.place) for span in spans(text, PLACES)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"id":1}', [("1", Place.ID)]),
+        ('\t{ "id" : "a\\"b" , "x":{"id":2} }', [('"a\\"b"', Place.ID)]),
+        ('{"params":{"path":null,"other":{"path":"no"}}}', [("null", Place.PATH)]),
+        ('{"\\u0069d":1e3}', [("1e3", Place.ID)]),
+        ('{"id":1,"id":2}', [("1", Place.ID), ("2", Place.ID)]),
+        ('{"params":{"list":[{"uri":"a"},3,{"x":[],"uri":"b"}]}}',
+         [('"a"', Place.URI), ('"b"', Place.URI)]),
+        ('{"params":{"all":["a","b"]}}', [('"a"', Place.ROOT), ('"b"', Place.ROOT)]),
+        ('{"params":[{"path":"no"}]}', []),
+        ("[]", []), ("{}", []), ("3", []), ("", []), ('{"id":', []), ('{"id" 1}', []),
+        ("{'id':1}", []), ('{"params":{"path":"a"}', []), ("[" * 100000, []),
+    ],
+)  # fmt: skip
+def test_places_are_where_they_are_written(text: str, expected: list[tuple[str, Place]]) -> None:
+    """Escaped keys, keys that stand twice and spaces included; broken JSON has none."""
+    assert found(text) == expected
+
+
+def test_a_replacement_changes_its_place_alone() -> None:
+    """What stands before, between and behind the places stays."""
+    text = ' {"a" : 1e3, "id" : 7 ,"b":"\\u0041", "params":{"path":"x"}} '
+    new = splice(text, [(span, f"<{span.place.value}>") for span in spans(text, PLACES)])
+    assert new == ' {"a" : 1e3, "id" : <id> ,"b":"\\u0041", "params":{"path":<path>}} '
+
+
+def test_the_text_between_places_can_be_changed() -> None:
+    """The places themselves are left out of that."""
+    assert splice("axbxc", [(Span(1, 2, Place.ID), "-")], str.upper) == "A-BXC"
+
+
+def test_without_places_nothing_is_changed() -> None:
+    """A line is given back as it is."""
+    assert splice("{}", []) == "{}"

@@ -1,0 +1,74 @@
+"""A frame as the live client has to see it."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.script import Wire
+from acp_proxy.engine.writer import Writer, quoted, without
+
+
+def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:
+    """Writes a frame for a client that has its own ids and directories."""
+    bindings = Bindings(roots={f"/{old}": new for old, new in roots.items()})
+    wire = Wire(raw, "\n", 0, kind, "session/update")
+    return Writer(bindings, rewrite_text=False).written(wire, ids)
+
+
+def test_nothing_replaced_is_nothing_touched() -> None:
+    """The very bytes go out, text or not."""
+    raw = b'\xff {"id" : 1 }'
+    assert written(raw, "response", {"1": "1"}) is raw
+
+
+@pytest.mark.parametrize("raw", [b"\xff\xfe", b'{"a":"\xe9"}', b"{", b"", b'{"id":1', b"[[[["])
+def test_whatever_was_recorded_can_be_written(raw: bytes) -> None:
+    """Bytes that are no text, and text that is no JSON, come out as they are."""
+    for kind in ("response", "notification", "batch", "invalid", "error"):
+        assert written(raw, kind, {"1": "2"}, a="/b") == raw
+
+
+def test_only_a_reply_gets_another_id() -> None:
+    """A request of the agent's keeps its own, alone and within a batch."""
+    reply, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
+    assert written(reply, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
+    assert written(ask, "request", {"1": '"x"'}) == ask
+    batch = b"[ %b , %b,3]" % (reply, ask)
+    assert written(batch, "batch", {"1": "9"}) == (
+        b'[ {"id":9,"result":{"id":1}} , {"id":1,"method":"m"},3]'
+    )
+
+
+def test_a_batch_is_moved_member_by_member() -> None:
+    """Each at its own typed places."""
+    raw = b'[{"method":"terminal/create","params":{"cwd":"/a/b","x":"/a/b"},"id":0}]'
+    assert written(raw, "batch", {}, a="/z") == raw.replace(b'"cwd":"/a/b"', b'"cwd":"/z/b"')
+
+
+def test_strings_are_quoted_so_that_they_can_be_sent() -> None:
+    """As text if there is a way, else with escapes."""
+    assert quoted('é"\\') == '"é\\"\\\\"'
+    assert quoted("\ud800é") == '"\\ud800\\u00e9"'
+
+
+@pytest.mark.parametrize(
+    ("kind", "method", "raw", "kept"),
+    [
+        ("request", "bad", b"{}", None),
+        ("notification", "bad", b"{}", None),
+        ("request", "good", b"{}", b"{}"),
+        ("response", "bad", b"{}", b"{}"),
+        ("batch", None, b'[{"method":"bad"}, {"method":"good"} ,1]', b'[{"method":"good"},1]'),
+        ("batch", None, b'[{"method":"bad","id":1}]', None),
+        ("batch", None, b'[ {"method":"good"} ]', b'[ {"method":"good"} ]'),
+    ],
+)
+def test_methods_can_be_left_out(
+    kind: str, method: str | None, raw: bytes, kept: bytes | None
+) -> None:
+    """A batch loses the members in question; a frame that keeps all is itself."""
+    wire = Wire(raw, "\n", 0, kind, method)
+    found = without(wire, lambda name: name == "bad")
+    assert (found and found.raw) == kept
+    assert found is wire or kept != raw
