@@ -1,0 +1,204 @@
+"""``acp-proxy replay``: be the recorded agent."""
+
+import contextlib
+import os
+import re
+import select
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from acp_proxy.cli.arguments import RecordingType
+from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.commands import Send
+from acp_proxy.engine import report as reports
+from acp_proxy.engine.choice import Choice
+from acp_proxy.engine.pacing import NS_PER_S, Pacing
+from acp_proxy.engine.replay import Replay
+from acp_proxy.engine.stage import Options
+from acp_proxy.engine.story import Order
+from acp_proxy.events import LineReceived
+from acp_proxy.inspection.safe_text import visible
+
+if TYPE_CHECKING:
+    from acp_proxy.store.reader import RecordingReader
+
+_CHUNK = 1 << 16
+_SAFE = 4096
+"""Bytes that a pipe takes at once, if nobody has written to it yet."""
+
+
+def _timing(_ctx: click.Context, _param: click.Parameter, word: str) -> Pacing:
+    """Reads ``instant``, ``recorded``, ``xN`` or ``fixed:MS``."""
+    if word == "instant":
+        return Pacing()
+    if word == "recorded":
+        return Pacing(1.0)
+    if match := re.fullmatch(r"x(\d*\.?\d+)", word):
+        return Pacing(float(match[1]))
+    if match := re.fullmatch(r"fixed:(\d*\.?\d+)", word):
+        return Pacing(fixed_ns=int(float(match[1]) * 1e6))
+    raise click.BadParameter(f"{word!r} is no timing: expected instant, recorded, x0.5 or fixed:20")
+
+
+def _pointer(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> object:
+    for pointer in value:
+        if not pointer.startswith("/"):
+            raise click.BadParameter(
+                f"{pointer!r} is no JSON pointer: expected one such as /params/prompt/0/text"
+            )
+    return value
+
+
+@click.command()
+@click.argument("recording", nargs=-1, required=True, metavar="RECORDING...", type=RecordingType())
+@click.option(
+    "--order",
+    type=click.Choice([order.value for order in Order]),
+    default="session",
+    help="What is kept of the recorded order: within each session, of all, or only causes.",
+)
+@click.option(
+    "--timing",
+    callback=_timing,
+    default="instant",
+    metavar="instant|recorded|xN|fixed:MS",
+    help="How long frames wait: not at all, as recorded, N times that, or MS milliseconds each.",
+)
+@click.option("--idle-cap", type=click.FloatRange(min=0), metavar="S", help="The longest wait.")
+@click.option(
+    "--strict/--lenient",
+    default=True,
+    help="Give a session up that diverged, or skip what is missing and go on.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="PTR",
+    callback=_pointer,
+    help="A JSON pointer into the client's messages that does not count; * is any key or item.",
+)
+@click.option("--rewrite-text", is_flag=True, help="Put the client's directories into texts, too.")
+@click.option("--inert", is_flag=True, help="Do not ask the client to write files or run commands.")
+@click.option(
+    "--stall-timeout",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    metavar="S",
+    help="Seconds without progress after which the replay ends; 0 for never.",
+)
+@click.option("--report", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write a report as JSON.")  # fmt: skip
+@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write a report as JUnit XML.")  # fmt: skip
+def replay(
+    recording: tuple[str, ...],
+    order: str,
+    timing: Pacing,
+    idle_cap: float | None,
+    strict: bool,
+    ignore: tuple[str, ...],
+    rewrite_text: bool,
+    inert: bool,
+    stall_timeout: float,
+    report: Path | None,
+    junit: Path | None,
+) -> None:
+    """Be the recorded agent, the same every time.
+
+    Use it as an agent's command. It says what the recorded agent said, as soon as the client has
+    done what the recorded client did, and tells on stderr where the client departs from that.
+    """
+    timing.cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
+    options = Options(
+        order=Order(order),
+        pacing=timing,
+        lenient=not strict,
+        ignored=ignore,
+        rewrite_text=rewrite_text,
+        inert=inert,
+        stall_ns=int(stall_timeout * NS_PER_S) or None,
+    )
+    for file in (report, junit):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise Refusal(f"cannot write {file}: {file.absolute().parent} is no directory")
+    found = _play(recording, options)
+    _write_reports(found, report, junit)
+    for line in reports.text(found):
+        sys.stderr.write(f"acp-proxy: {visible(line)}\n" if line else "\n")
+    sys.stderr.flush()
+    os._exit(found.exit_code)  # a thread may still wait for the client
+
+
+def _play(words: tuple[str, ...], options: Options) -> reports.ReplayReport:
+    from acp_proxy.store.script import StoredScript
+
+    source, sink = _take_stdio()
+    with contextlib.ExitStack() as stack:
+        readers = {word: stack.enter_context(_open(word)) for word in words}
+        replays = {word: Replay(StoredScript(reader), options) for word, reader in readers.items()}
+        choice = Choice(list(replays.values()))
+        heard, unsaid = _answer_first(choice, source, sink)
+        if not choice.is_over or unsaid:
+            from acp_proxy.runtime.replayer import play
+
+            play(choice, source, sink, heard=heard, unsaid=unsaid)
+        os.close(sink)
+        word = next(word for word, replay in replays.items() if replay is choice.chosen)
+        incomplete = readers[word].recording.state == "incomplete"
+        return reports.report(choice.chosen, word, is_incomplete=incomplete)
+
+
+def _answer_first(choice: Choice, source: int, sink: int) -> tuple[bytes, bytes]:
+    """Answers what the client has said while we started, before trio is even imported.
+
+    Returns:
+        What was read and not fed, the beginning of a line; and what would have to be written and
+        might block, beyond the few bytes that every pipe takes at first.
+    """
+    poller = select.poll()
+    poller.register(source, select.POLLIN)
+    if not poller.poll(0):
+        return b"", b""
+    *lines, heard = os.read(source, _CHUNK).split(b"\n")
+    said = bytearray()
+    for line in lines:
+        event = LineReceived(line.removesuffix(b"\r"), time.monotonic_ns())
+        said += b"".join(c.data for c in choice.feed(event) if isinstance(c, Send))
+    with contextlib.suppress(OSError):  # a client that is gone is told by the end of its input
+        os.write(sink, bytes(said[:_SAFE]))
+    return heard, bytes(said[_SAFE:])
+
+
+def _open(word: str) -> "RecordingReader":
+    from acp_proxy.store.library import resolve
+    from acp_proxy.store.reader import RecordingReader
+
+    return RecordingReader(resolve(word, recordings(), Path.cwd()))
+
+
+def _take_stdio() -> tuple[int, int]:
+    """Moves stdin and stdout away, so that nothing else can read or print there."""
+    source, sink = os.dup(0), os.dup(1)
+    null = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(null, 0)
+    os.close(null)
+    os.dup2(2, 1)
+    return source, sink
+
+
+def _write_reports(
+    found: reports.ReplayReport, report_file: Path | None, junit_file: Path | None
+) -> None:
+    try:
+        if report_file is not None:
+            from acp_proxy.forms import converter
+
+            report_file.write_text(converter.dumps(found, indent=2) + "\n", encoding="utf-8")
+        if junit_file is not None:
+            junit_file.write_text(reports.junit(found), encoding="utf-8")
+    except OSError as e:
+        sys.stderr.write(f"acp-proxy: cannot write the report: {e}\n")

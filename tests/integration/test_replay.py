@@ -1,0 +1,436 @@
+"""``acp-proxy replay`` as editors start it: real processes, real pipes, real clients."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.agents.make_recordings import RECORDINGS
+from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
+from tests.integration.processes import DEADLINE_S, Recording, Talk
+from tests.playbook import Book, record
+from tests.reactive import Conversation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[2]
+SDK_AGENT = ROOT / "tests" / "agents" / "sdk_agent.py"
+SDK_CLIENT = [sys.executable, "-m", "tests.agents.sdk_client"]
+
+TALK = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/p"}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "hi"}]}
+    6 <- session/update {"sessionId": "s", "update": {"text": "é 你 😀"}}
+    7 <- #2 result {"stopReason": "end_turn"}
+"""
+OTHER_PROMPT = (
+    b'{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":'
+    b'{"sessionId":"s","prompt":[{"type":"text","text":"ho"}]}}\n'
+)
+PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}\n'
+
+
+class Replaying(Talk):
+    """A replay that runs, and the client's ends of its pipes."""
+
+    def says(self, book: Book, *numbers: int) -> None:
+        """Says recorded frames."""
+        self.say(*(book.raw[number] for number in numbers))
+
+    def hears(self, book: Book, *numbers: int) -> None:
+        """Expects recorded frames, which are next."""
+        self.expect(b"".join(book.raw[number] for number in numbers))
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    """A short conversation."""
+    made = record(tmp_path, TALK)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def replay(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Replaying]]:
+    """Starts replays of recordings; none of them outlives the test."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(path: Path, *options: str, **environment: str) -> Replaying:
+        complaints = tmp_path / f"stderr-{len(started)}"
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
+        with complaints.open("wb") as file:
+            process = subprocess.Popen(
+                [acp_proxy, "replay", path, *options],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=file,
+                bufsize=0,
+                env={**kept, **environment},
+            )
+        started.append(process)
+        return Replaying(process, Recording(path), complaints, "")
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
+def test_a_client_that_says_the_same_hears_the_same(
+    book: Book, replay: Callable[..., Replaying]
+) -> None:
+    """The exit code is 0, and nothing is said on stderr."""
+    talk = replay(book.path)
+    talk.says(book, 1)
+    talk.hears(book, 2)
+    talk.says(book, 3)
+    talk.hears(book, 4)
+    talk.says(book, 5)
+    talk.hears(book, 6, 7)
+    talk.close_input()
+    assert talk.hear_all() == b"".join(book.raw[n] for n in (2, 4, 6, 7))
+    assert talk.wait() == 0
+    assert talk.stderr == b""
+
+
+def test_a_divergence_is_told_on_stderr_and_by_the_exit_code(
+    book: Book, replay: Callable[..., Replaying]
+) -> None:
+    """The report names both sides, the near miss, and an option to paste; stdout stays ACP."""
+    talk = replay(book.path)
+    heard = talk.converse(book.raw[1], book.raw[3], OTHER_PROMPT)
+    assert talk.wait() == 1
+    told = talk.stderr.decode()
+    assert "params-differ in s (primary)" in told
+    assert "/params/prompt/0/text" in told
+    assert 'recorded "hi", came "ho"' in told
+    assert "--ignore /params/prompt/0/text" in told
+    assert str(book.path) in told
+    error = json.loads(heard.splitlines()[-1])
+    assert error["id"] == 2
+    assert error["error"]["data"]["divergence"] == "params-differ"
+    assert error["error"]["data"]["recorded"] == book.seq(5)
+
+
+def test_what_the_report_offers_lets_it_pass(book: Book, replay: Callable[..., Replaying]) -> None:
+    """The line that is ready to paste works."""
+    talk = replay(book.path, "--ignore", "/params/prompt/0/text")
+    talk.converse(book.raw[1], book.raw[3], OTHER_PROMPT)
+    assert (talk.wait(), talk.stderr) == (0, b"")
+
+
+def test_the_report_for_machines(
+    book: Book, replay: Callable[..., Replaying], tmp_path: Path
+) -> None:
+    """JSON and JUnit XML say what stderr says, with all that is known."""
+    out, xml = tmp_path / "report.json", tmp_path / "report.xml"
+    talk = replay(book.path, "--report", str(out), "--junit", str(xml))
+    talk.converse(book.raw[1], book.raw[3], OTHER_PROMPT)
+    assert talk.wait() == 1
+    report = json.loads(out.read_text())
+    assert set(report) == {
+        "recording", "verdict", "exit_code", "frames_sent", "lines_received", "messages_matched",
+        "unplayed", "divergences", "left_out", "withheld", "waits", "bindings",
+    }  # fmt: skip
+    assert (report["verdict"], report["exit_code"], report["lines_received"]) == ("diverged", 1, 3)
+    (divergence,) = report["divergences"]
+    assert divergence["kind"] == "params-differ"
+    assert (divergence["rank"], divergence["lane"]) == ("primary", "s")
+    assert (divergence["seq"], divergence["line"]) == (book.seq(5), 3)
+    assert divergence["near_misses"][0]["differences"] == [
+        {"pointer": "/params/prompt/0/text", "recorded": '"hi"', "live": '"ho"'}
+    ]
+    suite = ET.fromstring(xml.read_text())
+    assert (suite.tag, suite.get("tests"), suite.get("failures")) == ("testsuite", "2", "1")
+    failures = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert failures == ["s"]
+
+
+def test_the_report_of_a_clean_replay(
+    book: Book, replay: Callable[..., Replaying], tmp_path: Path
+) -> None:
+    """It says so: no failures, and where the client works."""
+    out, xml = tmp_path / "report.json", tmp_path / "report.xml"
+    talk = replay(book.path, "--report", str(out), "--junit", str(xml))
+    talk.converse(*(book.raw[n].replace(b'"/p"', b'"/q"') for n in (1, 3, 5)))
+    assert talk.wait() == 0
+    report = json.loads(out.read_text())
+    assert report["verdict"] == "clean"
+    assert report["bindings"] == {"/p": "/q"}
+    assert ET.fromstring(xml.read_text()).get("failures") == "0"
+
+
+def test_a_client_that_hangs_stalls(book: Book, replay: Callable[..., Replaying]) -> None:
+    """After the timeout the replay ends with exit code 3, and tells what waits for what."""
+    talk = replay(book.path, "--stall-timeout", "0.3")
+    talk.says(book, 1, 3)
+    assert talk.hear_all() == book.raw[2] + book.raw[4]
+    assert talk.wait() == 3
+    assert f"s: for the client, session/prompt #{book.seq(5)}" in talk.stderr.decode()
+
+
+def test_a_client_that_does_not_read_stalls(
+    tmp_path: Path, replay: Callable[..., Replaying]
+) -> None:
+    """A pipe that is full for as long as the timeout ends the replay, with exit code 3."""
+    large = record(tmp_path, f"""
+        1 -> #0 initialize {{"protocolVersion": 1}}
+        2 <- #0 result {{"filler": "{"x" * 3_000_000}"}}
+    """)  # fmt: skip
+    talk = replay(large.path, "--stall-timeout", "0.3")
+    talk.says(large, 1)
+    assert talk.wait() == 3
+    assert b"the client has not read what it was sent for 0.3 s" in talk.stderr
+    large.close()
+
+
+def test_a_client_that_goes_away_is_told_of(book: Book, replay: Callable[..., Replaying]) -> None:
+    """What it still owed and what remained unplayed are reported, with exit code 1."""
+    talk = replay(book.path)
+    talk.converse(book.raw[1], book.raw[3])
+    assert talk.wait() == 1
+    told = talk.stderr.decode()
+    assert f"the client left without sending session/prompt #{book.seq(5)}" in told
+    assert "2 frames of the agent's never went out" in told
+
+
+def test_a_client_that_closes_its_ears_is_no_traceback(
+    book: Book, replay: Callable[..., Replaying]
+) -> None:
+    """A broken pipe ends nothing but the writing."""
+    talk = replay(book.path)
+    talk.close_output()
+    assert talk.process.stdin is not None
+    talk.process.stdin.write(book.raw[1] + book.raw[3] + book.raw[5])
+    talk.close_input()
+    assert talk.wait() == 0
+    assert b"Traceback" not in talk.stderr
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_is_a_goodbye(
+    book: Book, replay: Callable[..., Replaying], signum: signal.Signals
+) -> None:
+    """A replay that is told to end reports as if its input had ended; all said is 0, else 1."""
+    for last, code in ((5, 0), (3, 1)):
+        talk = replay(book.path)
+        for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
+            if number <= last:
+                talk.says(book, number)
+                talk.hears(book, *answers)
+        talk.process.send_signal(signum)
+        assert talk.wait() == code
+        assert b"Traceback" not in talk.stderr
+
+
+def test_garbage_is_answered_and_told(book: Book, replay: Callable[..., Replaying]) -> None:
+    """A parse error for each line, exit code 1, and no control character on stderr."""
+    talk = replay(book.path)
+    garbage = b"\x1b[31mnot ACP\x07\n\xff\xfe\n"
+    heard = talk.converse(garbage, book.raw[1], book.raw[3], book.raw[5])
+    expected = [PARSE_ERROR, PARSE_ERROR, *(book.raw[n] for n in (2, 4, 6, 7))]
+    assert heard == b"".join(expected)
+    assert talk.wait() == 1
+    assert b"malformed-input" in talk.stderr
+    assert b"\x1b" not in talk.stderr
+    assert rb"\x1b[31mnot ACP\x07" in talk.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["nowhere.db"], "nowhere.db"),
+        ([__file__], "test_replay.py"),
+        (["BOOK", "--timing", "soon"], "soon"),
+        (["BOOK", "--ignore", "params"], "no JSON pointer"),
+        (["BOOK", "--report", "/nowhere/at/all.json"], "/nowhere/at"),
+    ],
+)
+def test_bad_use_is_one_line_and_exit_code_2(
+    acp_proxy: Path, book: Book, arguments: list[str], complaint: str
+) -> None:
+    """Stdout stays empty, whatever is wrong."""
+    words = [str(book.path) if word == "BOOK" else word for word in arguments]
+    done = subprocess.run(
+        [acp_proxy, "replay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert complaint in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+
+
+def test_the_text_form_plays_as_well(
+    acp_proxy: Path, book: Book, replay: Callable[..., Replaying], tmp_path: Path
+) -> None:
+    """A recording that was exported as text says the same bytes."""
+    text = tmp_path / "talk.jsonl"
+    subprocess.run(
+        [acp_proxy, "inspect", "export", book.path, "-o", text], check=True, capture_output=True
+    )
+    talk = replay(text)
+    heard = talk.converse(*(book.raw[n] for n in (1, 3, 5)))
+    assert heard == b"".join(book.raw[n] for n in (2, 4, 6, 7))
+    assert talk.wait() == 0
+
+
+def test_an_incomplete_recording_is_played_to_its_end(
+    tmp_path: Path, replay: Callable[..., Replaying]
+) -> None:
+    """A recorder that was killed leaves one; a client that does all of it is told so, with 3."""
+    from tests.scribe import Scribe, handshake
+
+    path = tmp_path / "killed.db"
+    with Scribe(path) as scribe:
+        handshake(scribe)
+    talk = replay(path)
+    conversation_says = (
+        b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
+    )
+    talk.converse(conversation_says)
+    assert talk.wait() == 3
+    assert b"incomplete" in talk.stderr
+
+
+def sdk(command: list[str], directory: Path, *options: str) -> str:
+    """Runs the client on the Python SDK in a scratch project; returns what it saw."""
+    project = directory / "project"
+    project.mkdir(parents=True)
+    (project / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
+    done = subprocess.run(
+        [*SDK_CLIENT, "--cwd", project, *options, "--", *command],
+        cwd=ROOT,
+        env=kept,
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stderr == b""
+    return done.stdout.decode()
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_a_real_client_sees_what_it_saw(acp_proxy: Path, tmp_path: Path, name: str) -> None:
+    """Texts, tool calls, permissions, files and stop reasons are those of the real agent."""
+    options = RECORDINGS[name]
+    agent = sdk([sys.executable, str(SDK_AGENT)], tmp_path / "agent", *options)
+    recording = ROOT / "recordings" / f"{name}.db"
+    report = tmp_path / "report.json"
+    command = [str(acp_proxy), "replay", str(recording), "--rewrite-text", "--report", str(report)]
+    assert sdk(command, tmp_path / "replay", *options) == agent
+    assert json.loads(report.read_text())["verdict"] == "clean"
+
+
+def test_a_real_client_that_decides_otherwise_is_told(acp_proxy: Path, tmp_path: Path) -> None:
+    """Rejecting what the recorded client allowed is a divergence, and the client does not hang."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
+    report = tmp_path / "report.json"
+    recording = ROOT / "recordings" / "edit-allowed.db"
+    replay = [str(acp_proxy), "replay", str(recording), "--report", str(report)]
+    client = [*SDK_CLIENT, "--cwd", str(project)]
+    options = ["--scenario", "edit", "--permission", "reject"]
+    done = subprocess.run(
+        [*client, *options, "--", *replay], cwd=ROOT, capture_output=True, timeout=DEADLINE_S
+    )
+    assert done.returncode == 1
+    found = json.loads(report.read_text())
+    assert [one["kind"] for one in found["divergences"] if one["rank"] == "primary"] == [
+        "outcome-differs"
+    ]
+    assert found["exit_code"] == 1
+
+
+def play_randomly(talk: Replaying, conversation: Conversation, chance: random.Random) -> bytes:
+    """Says what the recorded client said, each message in its time, in random pieces."""
+    for saying in conversation.says:
+        wanted = sum(len(conversation.lines[seq]) for seq in saying.after)
+        talk.run(until=lambda wanted=wanted: len(talk.heard) >= wanted)  # type: ignore[misc]
+        rest = saying.raw + b"\n"
+        while rest:
+            size = chance.randrange(1, 40)
+            talk.say(rest[:size])
+            rest = rest[size:]
+    talk.run(until=lambda: len(talk.heard) >= len(conversation.whole))
+    talk.close_input()
+    return talk.hear_all()
+
+
+def hash_seeds(count: int) -> list[str]:
+    """Seeds for Python's hashes, the same in every run."""
+    return [str(seed) for seed in random.Random(4).sample(range(2**32), count)]
+
+
+@pytest.mark.parametrize("count", [8, pytest.param(200, marks=pytest.mark.soak)])
+def test_processes_agree_whatever_their_hashes(
+    tmp_path: Path, replay: Callable[..., Replaying], count: int
+) -> None:
+    """G1 and G2: with other hash seeds and chunks, one hash, and it is the recording's."""
+    from tests.unit.test_replayer import TALK as TWO_LANES
+
+    book = record(tmp_path, TWO_LANES)
+    conversation = Conversation.load(book.path)
+    hashes = set()
+    for seed in hash_seeds(count):
+        talk = replay(book.path, "--order", "recorded", PYTHONHASHSEED=seed)
+        heard = play_randomly(talk, conversation, random.Random(seed))
+        assert talk.wait() == 0
+        hashes.add(hashlib.sha256(heard).hexdigest())
+    assert hashes == {hashlib.sha256(conversation.whole).hexdigest()}
+    book.close()
+
+
+def test_the_scripted_client_plays_every_recording(acp_proxy: Path) -> None:
+    """``python -m acp_proxy.client`` ends with 0 against a replay of the same recording."""
+    for name in RECORDINGS:
+        recording = str(ROOT / "recordings" / f"{name}.db")
+        done = run_client(recording, str(acp_proxy), "replay", recording)
+        assert (done.returncode, done.stderr) == (0, b""), name
+
+
+def test_the_scripted_client_notices_another_agent(acp_proxy: Path) -> None:
+    """It ends with 1 and the line that was not recorded, or that something is missing."""
+    hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
+    other = run_client(tour, str(acp_proxy), "replay", hello)
+    assert other.returncode == 1
+    assert b"the agent said what was not recorded there" in other.stderr
+    gone = run_client(hello, "true")
+    assert gone.returncode == 1
+    assert b"the agent left before it had said all" in gone.stderr
+
+
+def test_the_scripted_client_says_how_it_is_used() -> None:
+    """Without an agent's command it is one line and exit code 2."""
+    done = subprocess.run(
+        [sys.executable, "-m", "acp_proxy.client", "x"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+
+
+def run_client(recording: str, *command: str) -> Any:
+    """Runs the scripted client."""
+    return subprocess.run(
+        [sys.executable, "-m", "acp_proxy.client", recording, "--", *command],
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )

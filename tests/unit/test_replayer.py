@@ -1,0 +1,287 @@
+# ruff: noqa: ARG001  (a test that names the clock runs on it)
+"""The driver: lines in, bytes out, woken in time, on a clock that the test sets."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+from trio.testing import MockClock, memory_stream_pair
+
+from acp_proxy.engine.pacing import Pacing
+from acp_proxy.engine.replay import Replay
+from acp_proxy.engine.scripted_client import ScriptedClient
+from acp_proxy.engine.stage import Options
+from acp_proxy.engine.story import Order
+from acp_proxy.runtime.conversation import converse
+from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer
+from tests.playbook import Book, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+TALK = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    .. 249ms
+    2 <- #0 result {"protocolVersion": 1}
+    .. 60s
+    3 -> #1 session/new {"cwd": "/a"}
+    4 <- #1 result {"sessionId": "a"}
+    5 -> #2 session/new {"cwd": "/b"}
+    6 <- #2 result {"sessionId": "b"}
+    7 -> #3 session/prompt {"sessionId": "a", "prompt": []}
+    8 -> #4 session/prompt {"sessionId": "b", "prompt": []}
+    .. 497ms
+    9 <- session/update {"sessionId": "a", "update": {"text": "é 你 😀"}}
+    .. 998ms
+    10 <- session/update {"sessionId": "b", "update": {}}
+    11 <- #0 fs/read_text_file {"sessionId": "a", "path": "/a/x"}
+    12 <- #4 result {"stopReason": "end_turn"}
+    13 -> #0 result {"content": "x"}
+    14 <- #3 result {"stopReason": "end_turn"}
+"""
+LANE_A, LANE_B = (4, 9, 11, 14), (6, 10, 12)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    """A conversation in two sessions."""
+    made = record(tmp_path, TALK)
+    yield made
+    made.close()
+
+
+class Client:
+    """The client's ends of a replay that runs in the background."""
+
+    def __init__(self, book: Book, nursery: trio.Nursery, **options: Any) -> None:
+        self.book = book
+        self.replay = Replay(book.script(), Options(**options))
+        self.heard = b""
+        self.ended = trio.Event()
+        self.into, source = memory_stream_pair()
+        self.sink, self._out = memory_stream_pair()
+        nursery.start_soon(self._run, source)
+
+    async def _run(self, source: trio.abc.ReceiveStream) -> None:
+        await Replayer(self.replay, source, self.sink).run()
+        self.ended.set()
+        await self.sink.aclose()
+
+    async def say(self, *numbers: int) -> None:
+        """Says recorded frames."""
+        await self.into.send_all(b"".join(self.book.raw[number] for number in numbers))
+
+    async def hears(self, *numbers: int) -> float:
+        """Expects recorded frames, and nothing else; returns when the last of them came."""
+        wanted = b"".join(self.book.raw[number] for number in numbers)
+        heard = b""
+        while len(heard) < len(wanted):
+            heard += await self._out.receive_some()
+        assert heard == wanted
+        self.heard += heard
+        return trio.current_time()
+
+    @property
+    def found(self) -> list[str]:
+        """The kinds of the departures."""
+        return [one.kind.value for one in self.replay.stage.judge.found]
+
+
+@pytest.fixture
+def clock() -> MockClock:
+    """A clock that jumps to the next deadline."""
+    return MockClock(autojump_threshold=0)
+
+
+def at(seconds: float) -> Any:
+    """A moment, as exactly as trio's clock can tell it."""
+    return pytest.approx(seconds, abs=2e-9)
+
+
+async def test_recorded_timing_is_exact(book: Book, clock: MockClock) -> None:
+    """Frames come after the gaps that were recorded, a person's minute left out."""
+    async with trio.open_nursery() as nursery:
+        client = Client(book, nursery, pacing=Pacing(1.0))
+        await client.say(1)
+        assert await client.hears(2) == at(0.25)
+        await trio.sleep(3)
+        await client.say(3)
+        assert await client.hears(4) == at(3.251)
+        await client.say(5)
+        assert await client.hears(6) == at(3.252)
+        await client.say(7, 8)  # recorded a millisecond after another
+        assert await client.hears(9) == at(3.252 + 0.499)
+        assert await client.hears(10) == at(3.252 + 1.497)
+        assert await client.hears(11, 12) == at(3.252 + 1.499)
+        await trio.sleep(20)
+        await client.say(13)
+        assert await client.hears(14) == at(24.752)
+        nursery.cancel_scope.cancel()
+
+
+async def test_instant_timing_takes_no_time(book: Book, clock: MockClock) -> None:
+    """Everything that may go out goes out at once."""
+    async with trio.open_nursery() as nursery:
+        client = Client(book, nursery)
+        await client.say(1, 3, 5, 7, 8, 13)
+        assert await client.hears(2, 4, 6, 9, 11, 10, 12, 14) == 0.0
+        await client.into.aclose()
+        await client.ended.wait()
+    assert client.found == []
+
+
+async def test_a_missing_message_is_noticed_in_time(book: Book, clock: MockClock) -> None:
+    """The driver wakes the engine when it asked to be woken: a second after the last line."""
+    async with trio.open_nursery() as nursery:
+        client = Client(book, nursery)
+        await client.say(1, 3)
+        await client.hears(2, 4)
+        await client.say(13)
+        await trio.sleep(0.5)
+        assert client.found == ["unknown-reply-id"]
+        await client.into.aclose()
+        await client.ended.wait()
+
+
+async def test_a_client_that_hangs_stalls(book: Book, clock: MockClock) -> None:
+    """After the timeout the driver ends, and the verdict is a stall."""
+    async with trio.open_nursery() as nursery:
+        client = Client(book, nursery, stall_ns=5 * 10**9)
+        await client.say(1)
+        await client.hears(2)
+        await client.ended.wait()
+        assert trio.current_time() == at(5.0)
+    assert set(client.found) == {"stall"}
+
+
+async def test_a_client_that_does_not_read_stalls(book: Book, clock: MockClock) -> None:
+    """Bytes that nobody takes for as long as the timeout end the replay, and are told."""
+    async with trio.open_nursery() as nursery:
+        client = Client(book, nursery, stall_ns=5 * 10**9)
+        client.sink.send_stream.send_all_hook = trio.sleep_forever
+        await client.say(1)
+        await client.ended.wait()
+        assert trio.current_time() == at(5.0)
+    assert client.found == ["stall"]
+
+
+async def broken() -> None:
+    """What writing to a pipe comes to that nobody reads any more."""
+    raise trio.BrokenResourceError
+
+
+async def test_a_client_that_hears_nothing_any_more_is_not_a_crash(
+    book: Book, clock: MockClock
+) -> None:
+    """Writing to a client that is gone is no error; its end of input ends the replay."""
+    async with trio.open_nursery() as nursery:
+        client = Client(book, nursery)
+        client.sink.send_stream.send_all_hook = broken
+        await client.say(1, 3, 5)
+        await client.into.aclose()
+        await client.ended.wait()
+    assert "missing-expected" in client.found
+
+
+async def test_a_last_line_without_an_end_is_a_line(book: Book, clock: MockClock) -> None:
+    """What stands before the end of input counts, with a newline or without; CRs do not."""
+    async with trio.open_nursery() as nursery:
+        client = Client(book, nursery)
+        await client.into.send_all(book.raw[1].replace(b"\n", b"\r\n") + book.raw[3].rstrip())
+        await client.into.aclose()
+        await client.hears(2, 4)
+        await client.ended.wait()
+    assert client.replay.lines == 2
+
+
+async def test_a_source_that_breaks_has_ended(book: Book, clock: MockClock) -> None:
+    """An error while reading is the end of input."""
+    replay = Replay(book.script(), Options())
+    _, source = memory_stream_pair()
+    source.receive_stream.receive_some_hook = broken
+    sink, _ = memory_stream_pair()
+    await Replayer(replay, source, sink).run()
+    assert replay.is_over
+
+
+async def test_descriptors_are_streams(tmp_path: Path) -> None:
+    """A file can be read and written; a descriptor that is none breaks the stream."""
+    file = tmp_path / "file"
+    with file.open("wb") as written:
+        await DescriptorSink(written.fileno()).send_all(b"abc")
+    with file.open("rb") as read:
+        source = DescriptorSource(read.fileno())
+        assert await source.receive_some(2) == b"ab"
+        assert await source.receive_some() == b"c"
+        assert await source.receive_some() == b""
+        with pytest.raises(trio.BrokenResourceError):
+            await DescriptorSink(read.fileno()).send_all(b"x")
+
+
+class Jittery(trio.abc.ReceiveStream):
+    """A stream that gives random pieces after random times."""
+
+    def __init__(self, stream: trio.abc.ReceiveStream, chance: random.Random) -> None:
+        self._stream = stream
+        self._chance = chance
+
+    async def receive_some(self, max_bytes: int | None = None) -> bytes:  # noqa: ARG002
+        """Gives a piece that is as large as it likes."""
+        if self._chance.random() < 0.3:
+            await trio.sleep(self._chance.random() / 2)
+        return bytes(await self._stream.receive_some(self._chance.choice([1, 7, 60, 4096])))
+
+    async def aclose(self) -> None:
+        """Closes what is beneath."""
+        await self._stream.aclose()
+
+
+async def talk_once(book: Book, chance: random.Random, order: Order) -> bytes:
+    """Lets the scripted client talk to a replay over bad lines; returns all that it heard."""
+    into, source = memory_stream_pair()
+    sink, out = memory_stream_pair()
+    heard = bytearray()
+
+    class Tapped(Jittery):
+        async def receive_some(self, max_bytes: int | None = None) -> bytes:
+            data = await super().receive_some(max_bytes)
+            heard.extend(data)
+            return data
+
+    replay = Replay(book.script(), Options(order=order))
+    client = ScriptedClient(book.script())
+
+    async def agent() -> None:
+        await Replayer(replay, Jittery(source, chance), sink).run()
+        await sink.aclose()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(agent)
+        await converse(client, into, Tapped(out, chance))
+        await into.aclose()
+    assert client.is_done
+    assert replay.stage.judge.found == []
+    return bytes(heard)
+
+
+async def test_a_thousand_runs_are_one(book: Book, clock: MockClock) -> None:
+    """G1 and G2: random chunks and sleeps over two lanes, one hash, and it is the recording's."""
+    lanes = [{book.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
+    hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
+    for seed in range(1000):
+        order = Order.RECORDED if seed % 2 else Order.SESSION
+        heard = await talk_once(book, random.Random(seed), order)
+        if order is Order.SESSION:
+            lines = heard.splitlines(keepends=True)
+            heard = b"".join(line for lane in lanes for line in lines if line in lane)
+        hashes[order].add(hashlib.sha256(heard).hexdigest())
+    whole = b"".join(book.raw[n] for n in (2, 4, 6, 9, 10, 11, 12, 14))
+    by_lane = b"".join(book.raw[n] for n in LANE_A + LANE_B)
+    assert hashes[Order.RECORDED] == {hashlib.sha256(whole).hexdigest()}
+    assert hashes[Order.SESSION] == {hashlib.sha256(by_lane).hexdigest()}
