@@ -19,8 +19,26 @@ from sqlite_utils.cli import cli as sqlite_utils
 
 from acp_proxy.capture.options import RECORD
 from acp_proxy.cli.main import cli
+from acp_proxy.inspection.diagnosis.facts import (
+    Capabilities,
+    ErrorTally,
+    NotAcp,
+    OpenRequest,
+    Problem,
+    Question,
+    SessionSummary,
+    Summary,
+    Tally,
+    ToolTally,
+    TurnSummary,
+    Waiting,
+)
+from acp_proxy.inspection.diagnosis.waits import Owed, Silence
 from acp_proxy.inspection.frames import EventView, FrameView
-from acp_proxy.inspection.summary import OpenRequest, Summary, TurnSummary
+from acp_proxy.inspection.measures.statistics import CallStatistics
+from acp_proxy.inspection.measures.traffic import MethodStatistics
+from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
+from acp_proxy.inspection.measures.waterfall import Step, TurnWaterfall
 from acp_proxy.recording import Recording
 from tests.commands import run
 from tests.scribe import record_story
@@ -30,7 +48,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted([*DOCS.glob("*.md"), *ROOT.glob("*.md"), *ROOT.glob("recordings/*.md")])
+PAGES = sorted([*DOCS.glob("**/*.md"), *ROOT.glob("*.md"), *ROOT.glob("recordings/*.md")])
 ELSEWHERE = {"--help"}
 """Options that every command has."""
 
@@ -38,6 +56,12 @@ ELSEWHERE = {"--help"}
 def page(name: str) -> str:
     """Returns the text of a page."""
     return (DOCS / name).read_text(encoding="utf-8")
+
+
+def page_of(name: str) -> str:
+    """Returns the page of a command, by its full name."""
+    words = name.split()[1:]
+    return page(f"commands/{'-'.join(words) or 'acp-proxy'}.md")
 
 
 def section(text: str, title: str) -> str:
@@ -76,19 +100,20 @@ def options(command: click.Command) -> list[click.Option]:
 
 def flags(command: click.Command) -> set[str]:
     """Returns how a command's options are written."""
-    return {flag for option in options(command) for flag in option.opts}
+    return {flag for o in options(command) for flag in (*o.opts, *o.secondary_opts)}
 
 
 def variables() -> dict[str, str]:
     """Returns the variable of every option, with how the option is written."""
     found = {option.variable: option.flag for option in RECORD}
     for name, command in COMMANDS.items():
-        if name.startswith("acp-proxy inspect "):
-            words = name.split()[2:]
+        if name.startswith(("acp-proxy inspect ", "acp-proxy replay")):
+            words = name.removeprefix("acp-proxy ").split()
             for option in options(command):
                 assert option.name is not None
-                variable = "_".join(["ACP_PROXY", *words, option.name]).upper()
-                found[variable] = f"{' '.join(['inspect', *words])} {long_flag(option)}"
+                within = words[1:] if words[0] == "inspect" else words
+                variable = "_".join(["ACP_PROXY", *within, option.name]).upper()
+                found[variable] = f"{' '.join(words)} {long_flag(option)}"
     return found
 
 
@@ -103,7 +128,7 @@ def long_flag(option: click.Option) -> str:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_every_command_is_documented(name: str) -> None:
     """Each command has a section, and each of its options a row in it; no row has another one."""
-    rows = first_cells(section(page("command-line.md"), name))
+    rows = first_cells(page_of(name))
     documented = {word.split()[0] for word in rows if word.startswith("-")}
     assert documented - {"-h", "--help"} == flags(COMMANDS[name])
     for option in options(COMMANDS[name]):
@@ -117,14 +142,17 @@ def test_every_command_has_its_synopsis(name: str) -> None:
     # A command keeps the help option of the first context that asks, hence a true one.
     context = click.Context(COMMANDS[name], help_option_names=["-h", "--help"])
     words = COMMANDS[name].collect_usage_pieces(context)
-    assert f"```\n{' '.join([name, *words])}\n```" in section(page("command-line.md"), name)
+    assert page_of(name).startswith(f"# {name}\n\n```\n{' '.join([name, *words])}\n```\n")
 
 
 def test_every_command_is_in_the_list_of_contents() -> None:
     """The page of commands begins with links to all of them."""
     contents = page("command-line.md").partition("\n## ")[0]
-    for name in COMMANDS:
-        assert f"(#{slug(name)})" in contents
+    linked = re.findall(r"^\| \[`([^`]+)`\]\(commands/", contents, re.MULTILINE)
+    assert linked == list(COMMANDS)
+    assert {path.stem for path in (DOCS / "commands").glob("*.md")} == {
+        "-".join(name.split()[1:]) or "acp-proxy" for name in COMMANDS
+    }
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -171,9 +199,16 @@ def test_every_variable_is_documented() -> None:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_no_variable_is_made_up(path: Path) -> None:
     """A variable of ours that a page names is one that we read."""
-    named = set(re.findall(r"ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
+    named = set(re.findall(r"(?<!_)ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
     known = {*variables(), "ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT"}
     assert named <= known
+
+
+_VALUES = {
+    **{flag: ["5"] for flag in ("--seq", "--around", "--context", "--lines")},
+    "--turn": ["1"],
+    "--session": ["s-"],
+}
 
 
 @pytest.mark.parametrize("variable", [v for v in variables() if "_LOG_" in v or "_SHOW_" in v])
@@ -183,11 +218,11 @@ def test_the_variables_of_inspect_are_read(
     """What a variable says is what its option would say."""
     path = record_story(tmp_path / "x.db")
     command = variable.split("_")[2].lower()
-    flag = f"--{variable.split('_')[3].lower()}"
-    value = ["5"] if flag == "--seq" else []
+    flag = f"--{'-'.join(variable.split('_')[3:]).lower()}"
+    value = _VALUES.get(flag, [])
     by_option = run("inspect", command, flag, *value, path)
     assert by_option.exit_code == 0
-    monkeypatch.setenv(variable, "5" if value else "1")
+    monkeypatch.setenv(variable, value[0] if value else "1")
     assert run("inspect", command, path).output == by_option.output
 
 
@@ -201,6 +236,8 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
     listed = json.loads(run("inspect", "list", "--json", tmp_path).stdout)
     shown = json.loads(run("inspect", "show", "--json", path).stdout)
     lines = [json.loads(line) for line in run("inspect", "log", "--json", path).stdout.splitlines()]
+    found = json.loads(run("inspect", "search", "--json", "hello", path).stdout)
+    pruned = run("inspect", "prune", "--json", "--dry-run", "--larger-than", "0", tmp_path).stdout
     frame = {name for line in lines if "stream" in line for name in line}
     event = {name for line in lines if "event" in line for name in line}
     show = section(text, "inspect show").partition("\n### ")[0]
@@ -209,7 +246,10 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
         "inspect show": set(first_cells(show)),
         **{
             name: set(first_cells(section(text, name)))
-            for name in ("Recording", "Turn", "Unanswered request", "Frame", "Event")
+            for name in (
+                *("Recording", "Turn", "Unanswered request", "Frame", "Event"),
+                *("inspect search", "inspect prune"),
+            )
         },
     }
     assert documented == {
@@ -220,7 +260,29 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
         "Unanswered request": set(shown["unanswered"][0]),
         "Frame": frame | {"base64"},
         "Event": event,
+        "inspect search": set(found),
+        "inspect prune": set(json.loads(pruned)),
     }
+
+
+def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
+    """What `stats` prints as JSON is on the page of JSON, member by member and no other."""
+    path = record_story(tmp_path / "x.db")
+    found = json.loads(run("inspect", "stats", "--json", path).stdout)
+    text = section(page("json.md"), "inspect stats")
+    values = {
+        "Whole time": found["time"],
+        "Method": found["methods"][0],
+        "Timed turn": found["turns"][0],
+        "Tool call": found["tool_calls"][0],
+        "Waterfall": found["waterfall"],
+        "Step": found["waterfall"]["steps"][0],
+    }
+    assert first_cells(text.partition("\n### ")[0]) == list(found)
+    for title, value in values.items():
+        rows = section(text, title)
+        assert [word for word in first_cells(rows) if word in value] == list(value), title
+        assert set(first_cells(rows)) == set(value), title
 
 
 @pytest.mark.parametrize(
@@ -230,8 +292,25 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
         (Summary, "inspect show"),
         (TurnSummary, "Turn"),
         (OpenRequest, "Unanswered request"),
+        (Capabilities, "Capabilities"),
+        (SessionSummary, "Session"),
+        (ToolTally, "Tool calls"),
+        (Question, "Question"),
+        (Tally, "Tally"),
+        (Problem, "Problem"),
+        (Waiting, "Waiting"),
+        (Silence, "Silence"),
+        (Owed, "Debt"),
+        (ErrorTally, "Error"),
+        (NotAcp, "Lines that are no ACP"),
         (FrameView, "Frame"),
         (EventView, "Event"),
+        (WholeTime, "Whole time"),
+        (MethodStatistics, "Method"),
+        (TurnTime, "Timed turn"),
+        (CallStatistics, "Tool call"),
+        (TurnWaterfall, "Waterfall"),
+        (Step, "Step"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
@@ -339,7 +418,7 @@ def test_every_page_can_be_reached() -> None:
         text = path.read_text(encoding="utf-8")
         targets = re.findall(r"\]\(([^)\s#:]+)(?:#[^)]*)?\)", text)
         waiting += [(path.parent / target).resolve() for target in targets]
-    assert set(DOCS.glob("*.md")) <= reached
+    assert set(DOCS.glob("**/*.md")) <= reached
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
