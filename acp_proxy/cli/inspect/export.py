@@ -63,7 +63,6 @@ _STREAMS = {
 )
 @click.option(
     "--turn",
-    "turns",
     callback=turns_type,
     metavar="N..M",
     help="With --format pytest: only what these turns need.",
@@ -81,7 +80,7 @@ def export(
     rec: str,
     filter_words: tuple[str, ...],
     format: str,  # noqa: A002  the options' names
-    turns: Turns | None,
+    turn: Turns | None,
     dir: str | None,  # noqa: A002
     output: Path | None,
     force: bool,
@@ -110,10 +109,10 @@ def export(
             raise Refusal("expected a directory in --output, no FILTER and no --dir with "
                           "--format pytest")  # fmt: skip
         with open_recording(rec) as reader:
-            for path in export_test(reader, output, turns, force=force):
+            for path in export_test(reader, output, turn, force=force):
                 say(str(path))
         return
-    if turns is not None:
+    if turn is not None:
         raise Refusal("expected --format pytest with --turn; a FILTER such as turn:2 is for others")
     chosen = _chosen(filter_words, dir)
     with open_recording(rec) as reader:

@@ -1,0 +1,165 @@
+"""Which frames of a recording a replay of some of its turns needs.
+
+Kept are the handshake, whatever opens or sets up the sessions of these turns, and the turns. Only
+whole exchanges are kept, so what is left is a conversation that could have been: each reply has its
+request, and no request of which the reply was recorded is left without it.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from attrs import define, field, frozen
+
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording import FrameHead
+
+_HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
+_FORK = "session/fork"
+_FOREVER = 1 << 63
+
+
+@frozen
+class KnownExchange:
+    """A request and its reply, as the recording pairs them."""
+
+    id: int
+    method: str | None
+    session: str | None
+    request_seq: int
+    response_seq: int | None = None
+
+
+@frozen
+class KnownTurn:
+    """A prompt and its end."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    end_seq: int | None = None
+
+    @property
+    def last_seq(self) -> int:
+        """Its last number; beyond all, if it never ended."""
+        return _FOREVER if self.end_seq is None else self.end_seq
+
+
+def trim(
+    heads: Iterable[FrameHead],
+    exchanges: Iterable[KnownExchange],
+    turns: Iterable[KnownTurn],
+) -> set[int]:
+    """Chooses the frames that a replay of some turns needs.
+
+    Args:
+        heads: all frames of the recording, in order.
+        exchanges: all its exchanges.
+        turns: those turns that are wanted.
+
+    Returns:
+        The numbers of the frames to keep.
+    """
+    known = {exchange.id: exchange for exchange in exchanges}
+    trimmer = _Trimmer(known, list(turns))
+    kept = {head.seq for head in heads if trimmer.keeps(head)}
+    _complete(kept, list(known.values()))
+    return kept
+
+
+def _complete(kept: set[int], exchanges: list[KnownExchange]) -> None:
+    """Adds the other half of each exchange; only batches can have left one out."""
+    before = -1
+    while len(kept) != before:
+        before = len(kept)
+        for exchange in exchanges:
+            if exchange.response_seq is not None:
+                pair = {exchange.request_seq, exchange.response_seq}
+                if pair & kept:
+                    kept |= pair
+
+
+@define
+class _Trimmer:
+    """Judges frames, one after the other.
+
+    Attributes:
+        in_wake: of each session, whether the client's last message was kept; what the agent says
+            outside of turns goes with it.
+        last_kept: the verdict on the last frame; what names no session goes with it.
+    """
+
+    exchanges: dict[int, KnownExchange]
+    turns: list[KnownTurn]
+    in_wake: dict[str | None, bool] = field(factory=dict)
+    last_kept: bool = False
+    _ends: dict[str | None, int] = field(init=False)
+    _chosen: set[int] = field(init=False)
+    _verdicts: dict[int, bool] = field(factory=dict)
+    _begun_in: dict[int, list[KnownExchange]] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self._chosen = {turn.id for turn in self.turns}
+        self._ends = {}
+        for turn in self.turns:
+            self._ends[turn.session] = max(turn.last_seq, self._ends.get(turn.session, 0))
+        for exchange in self.exchanges.values():
+            self._begun_in.setdefault(exchange.request_seq, []).append(exchange)
+        self._follow_forks()
+
+    def _follow_forks(self) -> None:
+        """A session that may be the fork of another one needs how that one was opened."""
+        last = max(self._ends.values(), default=0)
+        for exchange in self.exchanges.values():
+            if exchange.method == _FORK and exchange.request_seq < last:
+                self._ends.setdefault(exchange.session, exchange.request_seq)
+
+    def keeps(self, head: FrameHead) -> bool:
+        """Judges the next frame."""
+        if head.stream == Stream.STDERR:
+            return self.last_kept
+        exchange = self.exchanges.get(head.exchange) if head.exchange is not None else None
+        session = head.session or (exchange.session if exchange else None)
+        if exchange is not None and exchange.id in self._verdicts:
+            kept = self._verdicts[exchange.id]
+        else:
+            kept = self._judge(head, session)
+            if exchange is not None:
+                self._verdicts[exchange.id] = kept
+        if head.stream == Stream.TO_AGENT and session is not None:
+            self.in_wake[session] = kept
+        self.last_kept = kept
+        return kept
+
+    def _judge(self, head: FrameHead, session: str | None) -> bool:
+        from_client = head.stream == Stream.TO_AGENT
+        if head.method in _HANDSHAKE or self._begins_handshake(head):
+            return True
+        if head.turn is not None:
+            return head.turn in self._chosen
+        if session is None:
+            asks = from_client or head.kind in ("request", "batch")
+            return self._is_within(head.seq) if asks else self.last_kept
+        if session not in self._ends:
+            return False
+        return head.seq <= self._ends[session] if from_client else self.in_wake.get(session, False)
+
+    def _begins_handshake(self, head: FrameHead) -> bool:
+        """Whether it is a batch with a part of the handshake in it."""
+        return any(e.method in _HANDSHAKE for e in self._begun_in.get(head.seq, ()))
+
+    def _is_within(self, seq: int) -> bool:
+        return any(turn.prompt_seq <= seq <= turn.last_seq for turn in self.turns)
+
+
+def spans(numbers: Iterable[int]) -> Iterator[str]:
+    """Writes numbers in order as few words: ``2``, ``4..6``."""
+    first = last = None
+    for number in sorted(numbers):
+        if last is not None and number == last + 1:
+            last = number
+            continue
+        if first is not None:
+            yield f"{first}" if first == last else f"{first}..{last}"
+        first = last = number
+    if first is not None:
+        yield f"{first}" if first == last else f"{first}..{last}"

@@ -1,0 +1,283 @@
+"""A pytest plugin: tests get a recorded agent, and fail where their client departs from it.
+
+    @pytest.mark.acp_recording("hello")
+    def test_hello(acp_agent):
+        with MyClient(acp_agent.command) as client:
+            assert client.ask("hello") == "Hello!"
+
+The fixture `acp_agent` is the command of an agent that plays ``recordings/hello.jsonl``. When the
+test has passed, the plugin looks at what the replay reports: a divergence, a message that never
+came, an agent that was never started or that nobody ended fails the test, with the report.
+
+It is loaded in every run of pytest by everybody who has installed acp-proxy, so it imports nothing
+but the standard library until a test asks for the fixture.
+"""
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_proxy.testing.agent import AcpAgent
+
+__all__ = ["AcpAgent", "acp_agent"]
+
+_MARK = "acp_recording"
+_MODES = ("none", "once", "rewrite")
+_FAILED_LATE = "acp_replay_failed"
+
+
+class _Watch:
+    """What is known of a test's agent while the test goes through its phases."""
+
+    def __init__(self, agent: AcpAgent, *, is_shared: bool) -> None:
+        self.agent = agent
+        self.is_shared = is_shared
+        """Whether another fixture uses it, and so may end it only after the test."""
+        self.is_judged = False
+        self.has_failed = False
+        self.has_failed_late = False
+
+    def can_wait(self) -> bool:
+        """Whether something may still end the agent after the test's own code."""
+        runs = self.agent.runs
+        return self.is_shared and not (runs and all(run.is_over() for run in runs))
+
+    def judge(self, item: pytest.Item) -> None:
+        """Fails the test if anything is wrong; keeps a recording that is being made."""
+        self.is_judged = True
+        complaint = self.agent.complaint()
+        if complaint is None and self.agent.is_recording:
+            complaint = _keep(self.agent, item)
+        if complaint is not None:
+            pytest.fail(complaint, pytrace=False)
+
+
+_WATCH = pytest.StashKey[_Watch]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds our options."""
+    group = parser.getgroup("acp-proxy", "recorded ACP agents")
+    group.addoption(
+        "--acp-record",
+        choices=_MODES,
+        help="none: only play recordings, and fail where there is none (the default). once: record"
+        " from the real agent where there is no recording. rewrite: record all anew.",
+    )
+    group.addoption(
+        "--acp-agent", metavar="CMD", help="The command of the real agent that is to be recorded."
+    )
+    parser.addini("acp_record", "What --acp-record is by default; not heeded where CI is set.")
+    parser.addini("acp_agent_command", "What --acp-agent is by default.")
+    parser.addini("acp_recordings", "The directory of recordings, from the root directory.")
+    parser.addini(
+        "acp_agent_patience", "Seconds that an agent has to end after its test.", default="5"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes our marker known."""
+    config.addinivalue_line(
+        "markers",
+        f"{_MARK}(name, *, order, timing, idle_cap, stall_timeout, lenient, inert, rewrite_text, "
+        "ignore, agent): the recording that the fixture acp_agent plays, and how.",
+    )
+
+
+@pytest.fixture
+def acp_agent(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[AcpAgent]:
+    """An agent that plays a recording: ``acp_agent.command`` is what a client has to start."""
+    item = request.node
+    agent = _prepare(item, tmp_path_factory.mktemp("acp-agent"))
+    watch = item.stash[_WATCH] = _Watch(agent, is_shared=_is_shared(item))
+    yield agent
+    if not watch.is_judged and not watch.has_failed:
+        try:
+            watch.judge(item)
+        except BaseException:
+            watch.has_failed_late = True
+            raise
+    for run in agent.runs:
+        run.end()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Looks at the replay when a test has passed; not called for one that has not."""
+    watch = item.stash.get(_WATCH, None)
+    if watch is not None and not watch.can_wait():
+        watch.judge(item)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Adds what the replay reports to a test that failed by itself."""
+    outcome: Any = yield
+    watch = item.stash.get(_WATCH, None)
+    if watch is None:
+        return
+    report = outcome.get_result()
+    if call.when == "teardown":
+        if watch.has_failed_late:
+            setattr(report, _FAILED_LATE, True)
+        elif watch.has_failed and not watch.is_judged:
+            report.sections.append(("acp replay (teardown)", watch.agent.account()))
+        del item.stash[_WATCH]
+    elif call.excinfo is not None and not watch.is_judged:
+        watch.has_failed = True
+        if call.when == "setup" or not watch.can_wait():
+            watch.is_judged = True
+            if not call.excinfo.errisinstance(pytest.skip.Exception):
+                report.sections.append(("acp replay", watch.agent.account()))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """A test whose agent was ended by a fixture has failed nevertheless; it is no error."""
+    if report.failed and getattr(report, _FAILED_LATE, False):
+        return "failed", "F", "FAILED"
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Says which recordings were made."""
+    made = [
+        value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == _MARK
+    ]
+    if made:
+        terminalreporter.section("recordings made")
+        for path in sorted(set(made)):
+            terminalreporter.line(path)
+
+
+def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
+    """Finds out what the marker, the command line and the configuration say together."""
+    from acp_proxy.testing.places import story
+
+    asked = _asked(item)
+    if isinstance(asked, str):
+        pytest.fail(asked, pytrace=False)
+    name, words, real_agent, patience_s = asked
+    place = _place(item, name)
+    mode, recordings = _mode(item.config), story(place)
+    if recordings and mode != "rewrite":
+        real_agent = None
+    elif mode == "none":
+        pytest.fail(_missing(item, place), pytrace=False)
+    elif real_agent is None:
+        pytest.fail(f"cannot record {place}: {_NO_AGENT}", pytrace=False)
+    return AcpAgent(
+        directory,
+        place,
+        recordings=recordings,
+        options=words,
+        real_agent=real_agent,
+        patience_s=patience_s,
+    )
+
+
+def _asked(item: pytest.Item) -> tuple[str | None, list[str], list[str] | None, float] | str:
+    """The recording's name, options of replay, the real agent, and patience; or what is wrong."""
+    from acp_proxy.testing.options import BadOption, replay_words
+
+    try:
+        name, options = _marked(item)
+        words = replay_words(options)
+        real_agent = _real_agent(item.config, options)
+        return name, words, real_agent, float(item.config.getini("acp_agent_patience"))
+    except (BadOption, ValueError) as e:
+        return str(e)
+
+
+_NO_AGENT = (
+    "expected the real agent's command, in --acp-agent, as agent=[...] of the marker, or as"
+    " acp_agent_command in pytest's configuration"
+)
+
+
+def _missing(item: pytest.Item, place: Path) -> str:
+    return (
+        f"no recording at {place}. To make it from a real agent, run\n"
+        f"    pytest --acp-record=once --acp-agent 'AGENT ARGS' {shlex.quote(item.nodeid)}\n"
+        "and to make a test of a recording that you have,\n"
+        f"    acp-proxy inspect export REC --format pytest -o {shlex.quote(str(item.path.parent))}"
+    )
+
+
+def _marked(item: pytest.Item) -> tuple[str | None, dict[str, Any]]:
+    """What the markers of a test, its class and its module say; the closest one counts."""
+    from acp_proxy.testing.options import BadOption
+
+    name: str | None = None
+    options: dict[str, Any] = {}
+    for marker in reversed(list(item.iter_markers(_MARK))):
+        if len(marker.args) > 1 or not all(isinstance(arg, str) for arg in marker.args):
+            raise BadOption(f"acp_recording takes one name, a string; got {marker.args!r}")
+        name = marker.args[0] if marker.args else name
+        options.update(marker.kwargs)
+    return name, options
+
+
+def _real_agent(config: pytest.Config, options: dict[str, Any]) -> list[str] | None:
+    from acp_proxy.testing.options import listed
+
+    given = config.getoption("acp_agent")
+    if given:
+        return shlex.split(given)
+    if options.get("agent"):
+        agent = options["agent"]
+        return shlex.split(agent) if isinstance(agent, str) else listed(agent)
+    return shlex.split(config.getini("acp_agent_command")) or None
+
+
+def _place(item: pytest.Item, name: str | None) -> Path:
+    from acp_proxy.testing.places import default_name, recording_place
+
+    if name is None:
+        around = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
+        name = default_name(item.path, [*around, item.name])
+    ini = item.config.getini("acp_recordings")
+    directory = item.config.rootpath / ini if ini else None
+    return recording_place(name, item.path.parent, directory)
+
+
+def _mode(config: pytest.Config) -> str:
+    """How recordings are made; in CI only the command line says so."""
+    if given := config.getoption("acp_record"):
+        return str(given)
+    in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
+    mode = (not in_ci and config.getini("acp_record")) or "none"
+    if mode not in _MODES:
+        raise pytest.UsageError(f"acp_record is {mode!r}: expected {', '.join(_MODES)}")
+    return str(mode)
+
+
+def _is_shared(item: pytest.Item) -> bool:
+    """Whether a fixture uses ours; the client that it makes may end with it, after the test."""
+    known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
+    return any("acp_agent" in one.argnames for every in known.values() for one in every)
+
+
+def _keep(agent: AcpAgent, item: pytest.Item) -> str | None:
+    """Makes the recording; returns why it could not."""
+    from acp_proxy.errors import AcpProxyError
+    from acp_proxy.testing.keeping import NotKept, keep
+
+    try:
+        for path in keep([run.database for run in agent.runs], agent.recording):
+            item.user_properties.append((_MARK, str(path)))
+    except (AcpProxyError, OSError) as e:
+        return f"acp replay: nothing was recorded: {e}"
+    except NotKept as e:
+        return f"acp replay: what was recorded does not replay, so it was not kept\n\n{e}"
+    return None

@@ -1,0 +1,163 @@
+"""The agent that a test is given: what to start, and after the test whether all went well."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from acp_proxy.testing.runs import Report, Run, runs_in, wait
+
+_TITLE = "acp"
+_BEGIN_S = 1.0
+_BLANK_LINE = "\n\n"
+_STILL_RUNNING = (
+    "start {} of the agent was still running when the test was over: the client has to close the"
+    " agent's stdin, and should wait for it"
+)
+
+
+class AcpAgent:
+    """A recorded agent, to be started by the client under test.
+
+    Attributes:
+        command: the agent's command, to be started as often as the client wants.
+        recording: the file that is played; while one is being made, where it will be.
+        is_recording: whether the command is a real agent, which is being recorded.
+        env: an environment to start it in: ours, without what is meant for other acp-proxies.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        recording: Path,
+        *,
+        recordings: list[Path],
+        options: list[str],
+        real_agent: list[str] | None,
+        patience_s: float,
+    ) -> None:
+        """Prepares the command.
+
+        Args:
+            directory: an empty directory for what its starts leave.
+            recording: the file of the recording, or of the first of several.
+            recordings: what each start plays; one alone is played by all.
+            options: of ``acp-proxy replay``.
+            real_agent: the command to record, in place of playing anything.
+            patience_s: seconds that a start has to end, once nobody needs it any more.
+        """
+        self.recording = recording
+        self.is_recording = real_agent is not None
+        self.command = [sys.executable, "-P", "-m", "acp_proxy.testing.start", str(directory)]
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
+        self._directory = directory
+        self._recordings = recordings
+        self._patience_s = patience_s
+        self._runs: dict[int, Run] = {}
+        plan = {
+            "mode": "record" if self.is_recording else "replay",
+            "agent": real_agent,
+            "recordings": [str(path) for path in recordings],
+            "options": options,
+        }
+        (directory / "plan.json").write_text(json.dumps(plan, indent=2), encoding="utf-8")
+
+    @property
+    def runs(self) -> list[Run]:
+        """Every start so far."""
+        return [self._runs.setdefault(run.number, run) for run in runs_in(self._directory)]
+
+    @property
+    def reports(self) -> list[Report]:
+        """The report of every start; waits until they have ended.
+
+        Raises:
+            RuntimeError: it was never started, one still runs, or left no report.
+        """
+        runs = self.runs
+        if self.is_recording:
+            raise RuntimeError("there is no report: the agent is a real one, which is recorded")
+        if not runs:
+            raise RuntimeError("there is no report: the agent was never started")
+        if not wait(runs, self._patience_s):
+            raise RuntimeError("there is no report: the agent still runs, so close its stdin first")
+        reports = [run.report() for run in runs]
+        if None in reports:
+            raise RuntimeError(f"there is no report: {_fate(runs[reports.index(None)])}")
+        return [report for report in reports if report is not None]
+
+    @property
+    def report(self) -> Report:
+        """The report of the last start; see `reports`."""
+        return self.reports[-1]
+
+    def verdict(self) -> str:
+        """``clean``, or what was wrong first with any start; see `reports`."""
+        verdicts = [report.verdict for report in self.reports]
+        return next((verdict for verdict in verdicts if verdict != "clean"), "clean")
+
+    def complaint(self) -> str | None:
+        """Says what is wrong after a test that has passed; ends what still runs.
+
+        Returns:
+            None if nothing is wrong.
+        """
+        runs = self._begun()
+        if not runs:
+            return (
+                f"{_TITLE}: the agent was never started, and {self.recording.name} was not played;"
+                " the client has to start acp_agent.command"
+            )
+        wait(runs, self._patience_s)
+        told = []
+        for run in runs:
+            run.end()
+            told += [_STILL_RUNNING.format(run.number)] if run.was_ended else []
+            told += self._troubles(run)
+        if not self.is_recording and 1 < len(self._recordings) > len(runs):
+            left = ", ".join(path.name for path in self._recordings[len(runs) :])
+            told.append(
+                f"the agent was started {len(runs)} times, {len(self._recordings)} were recorded;"
+                f" not played: {left}"
+            )
+        return f"{_TITLE}: {_BLANK_LINE.join(told)}" if told else None
+
+    def account(self) -> str:
+        """Says how far everything had come when a test failed by itself; ends what still runs."""
+        told = []
+        for run in self.runs:
+            run.end()
+            if run.was_ended:
+                told.append(f"start {run.number} of the agent ran when the test failed")
+            told += self._troubles(run) or [_success(run)]
+        if self.is_recording:
+            told.append("nothing was recorded, since the test has failed")
+        return _BLANK_LINE.join(told) or "the agent was not started"
+
+    def _begun(self) -> list[Run]:
+        """Every start; one that only just began has a moment to be seen."""
+        deadline = time.monotonic() + min(self._patience_s, _BEGIN_S)
+        while not (runs := self.runs) and time.monotonic() < deadline:
+            time.sleep(_BEGIN_S / 100)
+        return runs
+
+    def _troubles(self, run: Run) -> list[str]:
+        """What is wrong with a start that is over."""
+        if self.is_recording:
+            return [] if run.error is None else [_fate(run)]
+        report = run.report()
+        if report is None:
+            return [_fate(run)]
+        return [] if report.verdict == "clean" else [report.text]
+
+
+def _fate(run: Run) -> str:
+    if (why := run.error) is not None:
+        return f"start {run.number} of the agent came to nothing: {why}"
+    return f"start {run.number} of the agent was killed before it could report"
+
+
+def _success(run: Run) -> str:
+    report = run.report()
+    return report.text if report is not None else f"start {run.number} of the agent was recorded"

@@ -1,0 +1,123 @@
+"""What the starts of an agent left behind: who still runs, and the reports of those that ended."""
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+_MOMENT_S = 0.005
+_KILL_AFTER_S = 2.0
+
+
+class Report(NamedTuple):
+    """What a replay came to, as `acp-proxy replay --report` writes it."""
+
+    verdict: str
+    """``clean``, ``diverged``, ``stalled`` or ``incomplete``."""
+    exit_code: int
+    divergences: list[dict[str, Any]]
+    unplayed: int
+    """Frames of the agent that never went out."""
+    text: str
+    """The report for a person; one line if it is clean."""
+    data: dict[str, Any]
+    """All of the report."""
+
+
+class Run:
+    """One start of the agent.
+
+    Attributes:
+        number: counted from 1.
+        was_ended: whether we had to end it.
+    """
+
+    def __init__(self, directory: Path, number: int) -> None:
+        self.number = number
+        self.was_ended = False
+        self._base = directory / str(number)
+
+    @property
+    def database(self) -> Path:
+        """Where it recorded, if it did."""
+        return self._base.with_suffix(".db")
+
+    @property
+    def error(self) -> str | None:
+        """Why it could not even begin; None if it could."""
+        with contextlib.suppress(OSError):
+            return self._base.with_suffix(".error").read_text(encoding="utf-8")
+        return None
+
+    def is_over(self) -> bool:
+        """Whether its process has ended."""
+        fd = os.open(self._base.with_suffix(".lock"), os.O_RDWR)
+        try:
+            if not os.read(fd, 20):
+                return False  # it is just beginning
+            fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        finally:
+            os.close(fd)
+        return True
+
+    def end(self) -> None:
+        """Ends it, if it runs, first as a client would that leaves."""
+        for signum in (signal.SIGTERM, signal.SIGKILL):
+            if wait([self], 0):
+                return
+            self.was_ended = True
+            self._signal(signum)
+            if wait([self], _KILL_AFTER_S):
+                return
+
+    def report(self) -> Report | None:
+        """Reads the report of a replay; None if it left none."""
+        try:
+            data = json.loads(self._base.with_suffix(".json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return Report(
+            verdict=data["verdict"],
+            exit_code=data["exit_code"],
+            divergences=data["divergences"],
+            unplayed=data["unplayed"],
+            text=_text(data),
+            data=data,
+        )
+
+    def _signal(self, signum: int) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            os.kill(int(self._base.with_suffix(".lock").read_text()), signum)
+
+
+def runs_in(directory: Path) -> list[Run]:
+    """Finds all starts, the first one first."""
+    numbers = [int(path.stem) for path in directory.glob("*.lock") if path.stem.isdecimal()]
+    return [Run(directory, number) for number in sorted(numbers)]
+
+
+def wait(runs: list[Run], seconds: float) -> bool:
+    """Waits until starts have ended; returns whether all have."""
+    deadline = time.monotonic() + seconds
+    while not all(run.is_over() for run in runs):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_MOMENT_S)
+    return True
+
+
+def _text(data: dict[str, Any]) -> str:
+    from acp_proxy.engine.report import ReplayReport, text
+    from acp_proxy.forms import converter
+    from acp_proxy.inspection.safe_text import visible
+
+    name = Path(data["recording"]).name
+    lines = text(converter.structure({**data, "recording": name}, ReplayReport))
+    told = f"{data['frames_sent']} frames sent, {data['messages_matched']} messages matched"
+    return "\n".join(map(visible, lines)) or f"replay of {name}: clean; {told}"

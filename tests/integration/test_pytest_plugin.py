@@ -1,0 +1,700 @@
+"""The pytest plugin, in runs of pytest of their own: what passes, what fails, and what is said."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from attrs import frozen
+
+from acp_proxy.pytest_plugin import AcpAgent
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.testing.options import NAMES
+from acp_proxy.testing.rehearsal import rehearse
+from tests.commands import run
+from tests.texts import text_of
+
+ROOT = Path(__file__).parents[2]
+RECORDINGS = ROOT / "recordings"
+PLUGIN = "acp_proxy/pytest_plugin.py"
+EXAMPLE = ROOT / "examples" / "editor_plugin"
+REAL_AGENT = f"{sys.executable} {ROOT / 'tests' / 'agents' / 'sdk_agent.py'}"
+TIMEOUT_S = 120
+
+pytestmark = pytest.mark.slow
+
+CLIENT = """
+    import subprocess, sys
+    import pytest
+
+    def drive(agent, name=None):
+        # Plays the client of a recording, by default the one that the agent is of.
+        recording = agent.recording if name is None else agent.recording.with_name(f"{name}.jsonl")
+        client = [sys.executable, "-m", "acp_proxy.client", str(recording)]
+        return subprocess.run([*client, "--", *agent.command], env=agent.env, timeout=60).returncode
+
+    def start(agent):
+        return subprocess.Popen(agent.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+"""
+
+
+@frozen
+class Outcome:
+    """How a run of pytest ended."""
+
+    code: int
+    output: str
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What became of each test, by its name."""
+        found = re.findall(r"^([A-Z]+) \S+?::(\w+)", self.output, re.MULTILINE)
+        return {name: word for word, name in found}
+
+    def told_of(self, test: str) -> str:
+        """What is said of a failed test."""
+        found = re.search(
+            rf"^_+ (?:ERROR at \w+ of )?{test} _+$(.*?)(?=^_{{3,}} |^={{3,}} )",
+            self.output,
+            re.MULTILINE | re.DOTALL,
+        )
+        assert found, self.output
+        return found[1]
+
+
+class Suite:
+    """A directory with tests."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.recordings = directory / "recordings"
+        if not (directory / "pytest.ini").exists():
+            self.configure()
+
+    def configure(self, *lines: str) -> None:
+        """Writes the configuration."""
+        usual = ("filterwarnings = error", "addopts = --strict-markers --strict-config -rA")
+        (self.directory / "pytest.ini").write_text("\n".join(["[pytest]", *usual, *lines]) + "\n")
+
+    def recorded(self, *names: str) -> None:
+        """Puts recordings in their place."""
+        self.recordings.mkdir(exist_ok=True)
+        for name in names:
+            (self.recordings / f"{name}.jsonl").write_bytes(text_of(RECORDINGS / f"{name}.db"))
+
+    def tests(self, source: str, name: str = "test_it.py") -> None:
+        """Writes a file of tests."""
+        (self.directory / name).write_text(dedent(CLIENT) + dedent(source), encoding="utf-8")
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command that runs the tests."""
+        plain = [
+            "-p",
+            "no:cacheprovider",
+            *([] if "no:trio" in arguments else ["-p", "no:asyncio"]),
+        ]
+        return [sys.executable, "-m", "pytest", *plain, *arguments]
+
+    def run(self, *arguments: str, **environment: str) -> Outcome:
+        """Runs the tests."""
+        done = subprocess.run(
+            self.command(*arguments),
+            cwd=self.directory,
+            env={**plain_environment(), **environment},
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        return Outcome(done.returncode, (done.stdout + done.stderr).decode())
+
+
+def plain_environment() -> dict[str, str]:
+    """The environment without what changes a run of pytest or an acp-proxy."""
+    left_out = ("ACP_PROXY_", "PYTEST_", "COV_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(left_out) and k != "CI"}
+    return {**kept, "COLUMNS": "200", "NO_COLOR": "1"}
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    """A directory for tests."""
+    directory = tmp_path / "suite"
+    directory.mkdir()
+    return Suite(directory)
+
+
+@pytest.fixture(scope="module")
+def failures(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """One run with a test of each kind of failure."""
+    suite = Suite(tmp_path_factory.mktemp("failures"))
+    suite.configure("acp_agent_patience = 1")
+    suite.recorded("hello", "tour")
+    suite.tests("""
+        hello = pytest.mark.acp_recording("hello")
+
+        @hello
+        def test_clean(acp_agent):
+            assert drive(acp_agent) == 0
+            assert acp_agent.verdict() == "clean"
+            assert acp_agent.report.exit_code == 0
+            assert acp_agent.report.divergences == []
+            assert acp_agent.report.text.startswith("replay of hello.jsonl: clean")
+
+        @hello
+        def test_diverges(acp_agent):
+            assert drive(acp_agent, "tour") == 1
+            assert acp_agent.verdict() == "diverged"
+
+        @hello
+        def test_diverges_and_fails(acp_agent):
+            assert drive(acp_agent, "tour") == 0
+
+        @hello
+        def test_leaves_early(acp_agent):
+            agent = start(acp_agent)
+            agent.communicate()
+
+        @hello
+        def test_never_starts(acp_agent):
+            pass
+
+        @hello
+        def test_restarts(acp_agent):
+            assert drive(acp_agent) == 0
+            assert drive(acp_agent) == 0
+            assert [report.verdict for report in acp_agent.reports] == ["clean"] * 2
+
+        @hello
+        def test_diverges_after_a_restart(acp_agent):
+            assert drive(acp_agent) == 0
+            drive(acp_agent, "tour")
+            assert drive(acp_agent) == 0
+
+        kept = []
+
+        @pytest.fixture(scope="session", autouse=True)
+        def nothing_is_left():
+            yield
+            for process in kept:
+                process.communicate(timeout=60)
+
+        @hello
+        def test_leaves_it_running(acp_agent):
+            kept.append(start(acp_agent))
+
+        @hello
+        @pytest.mark.xfail(strict=True)
+        def test_is_expected_to_diverge(acp_agent):
+            drive(acp_agent, "tour")
+
+        @hello
+        def test_is_skipped(acp_agent):
+            pytest.skip("no reason")
+
+        @pytest.mark.acp_recording("nowhere")
+        def test_has_no_recording(acp_agent):
+            pass
+
+        @pytest.mark.acp_recording("hello", oder="session")
+        def test_has_an_unknown_option(acp_agent):
+            pass
+
+        @pytest.mark.acp_recording("hello", order="upwards")
+        def test_has_a_bad_option(acp_agent):
+            drive(acp_agent)
+
+        @pytest.fixture
+        def client(acp_agent):
+            with start(acp_agent) as agent:
+                yield agent
+                agent.stdin.close()
+
+        @hello
+        def test_has_a_client_that_leaves_early(client):
+            pass
+
+        @hello
+        def test_has_such_a_client_and_fails(client):
+            assert client is None
+    """)
+    return suite.run()
+
+
+def test_each_test_ends_as_it_should(failures: Outcome) -> None:
+    """What departs from the recording fails, also if it ended well by its own account."""
+    assert failures.words == {
+        "test_clean": "PASSED",
+        "test_diverges": "FAILED",
+        "test_diverges_and_fails": "FAILED",
+        "test_leaves_early": "FAILED",
+        "test_never_starts": "FAILED",
+        "test_restarts": "PASSED",
+        "test_diverges_after_a_restart": "FAILED",
+        "test_leaves_it_running": "FAILED",
+        "test_is_expected_to_diverge": "XFAIL",
+        "test_has_no_recording": "ERROR",
+        "test_has_an_unknown_option": "ERROR",
+        "test_has_a_bad_option": "FAILED",
+        "test_has_a_client_that_leaves_early": "FAILED",
+        "test_has_such_a_client_and_fails": "FAILED",
+    }
+    assert "1 skipped" in failures.output
+    assert failures.code == 1
+
+
+def test_a_divergence_is_told(failures: Outcome) -> None:
+    """The failure is the report: both sides, the difference, and how to let it pass."""
+    told = failures.told_of("test_diverges")
+    assert told.startswith("\nacp: replay of hello.jsonl: ")
+    assert "the recording expected session/prompt #6" in told
+    assert '/params/prompt/0/text: recorded "hello", came "tour"' in told
+    assert "--ignore /params/prompt/0/text" in told
+    assert "Traceback" not in told
+
+
+def test_a_test_that_fails_by_itself_has_the_report_as_a_section(failures: Outcome) -> None:
+    """The test's own failure comes first, then how far the replay had come."""
+    own, _, section = failures.told_of("test_diverges_and_fails").partition("- acp replay -")
+    assert "assert 1 == 0" in own
+    assert "the recording expected session/prompt #6" in section
+
+
+def test_what_was_never_sent_is_told(failures: Outcome) -> None:
+    """A client that leaves is told what was still expected of it."""
+    assert "the client left without sending initialize #2" in failures.told_of("test_leaves_early")
+
+
+def test_an_agent_that_was_not_started_is_told(failures: Outcome) -> None:
+    """A test that never starts the agent has tested nothing."""
+    assert "the agent was never started" in failures.told_of("test_never_starts")
+
+
+def test_an_agent_that_is_left_running_is_told_and_ended(failures: Outcome) -> None:
+    """It is ended as by a client that leaves, so that it still reports; nothing is left."""
+    told = failures.told_of("test_leaves_it_running")
+    assert "start 1 of the agent was still running" in told
+    assert "the client left without sending initialize #2" in told
+
+
+def test_what_a_fixture_ends_is_judged_after_it(failures: Outcome) -> None:
+    """An agent that a fixture ends after the test fails the test all the same, and is no error."""
+    told = failures.told_of("test_has_a_client_that_leaves_early")
+    assert "the client left without sending initialize #2" in told
+    own = failures.told_of("test_has_such_a_client_and_fails")
+    assert "- acp replay (teardown) -" in own
+    assert "the client left without sending initialize #2" in own
+    assert "was still running" not in told + own
+
+
+def test_wrong_use_is_one_line(failures: Outcome) -> None:
+    """No recording, no such option, no such value: each says what was expected."""
+    missing = failures.told_of("test_has_no_recording")
+    assert re.search(r"no recording at \S+/recordings/nowhere\.jsonl", missing)
+    assert "pytest --acp-record=once --acp-agent" in missing
+    assert "no option 'oder': expected order, " in failures.told_of("test_has_an_unknown_option")
+    assert "'upwards' is not one of 'session'" in failures.told_of("test_has_a_bad_option")
+
+
+def test_options_of_the_marker_are_those_of_replay(suite: Suite) -> None:
+    """The closest marker counts, and what it does not say an outer one does."""
+    suite.recorded("hello", "tour")
+    suite.tests("""
+        import json, pathlib
+        pytestmark = pytest.mark.acp_recording("tour", ignore="/params/a", stall_timeout=7)
+
+        @pytest.mark.acp_recording("hello", ignore=["/params/b", "/params/c"], lenient=True)
+        def test_options(acp_agent):
+            plan = json.loads(pathlib.Path(acp_agent.command[-1], "plan.json").read_text())
+            words = " ".join(plan["options"])
+            assert words == (
+                "--ignore /params/b --ignore /params/c --stall-timeout 7 --lenient"
+            )
+            assert drive(acp_agent) == 0
+
+        def test_outer(acp_agent):
+            assert acp_agent.recording.name == "tour.jsonl"
+            assert drive(acp_agent) == 0
+    """)
+    assert suite.run().words == {"test_options": "PASSED", "test_outer": "PASSED"}
+
+
+def test_names_and_places_of_recordings(suite: Suite) -> None:
+    """A name, a path, the test's own name, another directory, a database: each is found."""
+    suite.recorded("hello")
+    hello = suite.recordings / "hello.jsonl"
+    for place in (
+        "elsewhere/x.jsonl",
+        "recordings/it-Class-own-a-b.jsonl",
+        "recordings/it-own.jsonl",
+    ):
+        (suite.directory / place).parent.mkdir(exist_ok=True)
+        shutil.copy(hello, suite.directory / place)
+    shutil.copy(RECORDINGS / "hello.db", suite.recordings / "database.db")
+    suite.tests("""
+        @pytest.mark.acp_recording("./elsewhere/x")
+        def test_path(acp_agent):
+            assert drive(acp_agent) == 0
+
+        @pytest.mark.acp_recording("database")
+        def test_database(acp_agent):
+            assert drive(acp_agent) == 0
+
+        def test_own(acp_agent):
+            assert drive(acp_agent) == 0
+
+        class TestClass:
+            @pytest.mark.parametrize("value", ["a/b"])
+            def test_own(self, acp_agent, value):
+                assert drive(acp_agent) == 0
+    """)
+    outcome = suite.run()
+    assert outcome.code == 0, outcome.output
+    suite.configure("acp_recordings = elsewhere")
+    suite.tests("""
+        @pytest.mark.acp_recording("x")
+        def test_directory(acp_agent):
+            assert drive(acp_agent) == 0
+    """)
+    assert suite.run().words == {"test_directory": "PASSED"}
+
+
+def test_a_story_of_several_starts(suite: Suite) -> None:
+    """Each start plays the next recording; one too few and one too many are told."""
+    suite.recorded("hello", "tour")
+    shutil.copy(suite.recordings / "tour.jsonl", suite.recordings / "hello.2.jsonl")
+    suite.tests("""
+        hello = pytest.mark.acp_recording("hello")
+
+        @hello
+        def test_both(acp_agent):
+            assert drive(acp_agent) == 0
+            assert drive(acp_agent, "tour") == 0
+
+        @hello
+        def test_one(acp_agent):
+            assert drive(acp_agent) == 0
+
+        @hello
+        def test_three(acp_agent):
+            assert drive(acp_agent) == 0
+            assert drive(acp_agent, "tour") == 0
+            assert drive(acp_agent) != 0
+    """)
+    outcome = suite.run()
+    assert outcome.words == {"test_both": "PASSED", "test_one": "FAILED", "test_three": "FAILED"}
+    assert "not played: hello.2.jsonl" in outcome.told_of("test_one")
+    assert "this is start 3 of the agent, and 2 were recorded" in outcome.told_of("test_three")
+
+
+# Recording
+
+RECORDING_TEST = """
+    import asyncio, acp
+
+    class Client:
+        def __init__(self):
+            self.heard = ""
+
+        def on_connect(self, conn):
+            pass
+
+        async def session_update(self, session_id, update, **_):
+            self.heard += getattr(getattr(update, "content", None), "text", "")
+
+    async def talk(agent, word):
+        client = Client()
+        async with acp.spawn_agent_process(client, *agent.command) as (connection, _):
+            await connection.initialize(1)
+            session = await connection.new_session("/", mcp_servers=[])
+            await connection.prompt(session.session_id, [acp.text_block(word)])
+        return client.heard
+
+    @pytest.mark.acp_recording("made")
+    def test_hello(acp_agent):
+        assert "Hello!" in asyncio.run(talk(acp_agent, "hello"))
+"""
+
+
+def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
+    """The first run talks to the real agent, every later one to the recording, and says so."""
+    suite.tests(RECORDING_TEST)
+    made = suite.recordings / "made.jsonl"
+    record = ("--acp-record=once", "--acp-agent", REAL_AGENT)
+    first = suite.run(*record)
+    assert first.words == {"test_hello": "PASSED"}, first.output
+    assert f"recordings made\n{made}" in re.sub(r"[=-]{3,} ?| ?[=-]{3,}", "", first.output)
+    with RecordingReader(made) as reader:
+        assert rehearse(reader).verdict == "clean"
+    before = made.read_bytes()
+    assert before.startswith(b'{"acp_proxy":1,')
+    for arguments in ((), ("--acp-record=once", "--acp-agent", "/nowhere")):
+        again = suite.run(*arguments)
+        assert again.words == {"test_hello": "PASSED"}
+        assert "recordings made" not in again.output
+    assert made.read_bytes() == before
+
+
+def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
+    """A new recording replaces the old one; a test that fails leaves the old one as it was."""
+    suite.recorded("tour")
+    made = (suite.recordings / "tour.jsonl").rename(suite.recordings / "made.jsonl")
+    shutil.copy(made, suite.recordings / "made.2.jsonl")
+    old = made.read_bytes()
+    suite.tests(RECORDING_TEST.replace('"Hello!" in', '"Good day!" in'))
+    suite.configure(f"acp_agent_command = {REAL_AGENT}", "acp_record = rewrite")
+    failed = suite.run()
+    assert failed.words == {"test_hello": "FAILED"}
+    assert "nothing was recorded, since the test has failed" in failed.told_of("test_hello")
+    assert made.read_bytes() == old
+    suite.tests(RECORDING_TEST)
+    assert suite.run().words == {"test_hello": "PASSED"}
+    assert made.read_bytes() != old
+    assert [path.name for path in suite.recordings.iterdir()] == ["made.jsonl"]
+    assert suite.run("--acp-record=none").words == {"test_hello": "PASSED"}
+
+
+def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
+    """Where CI is set, only the command line can ask for recordings."""
+    suite.tests(RECORDING_TEST)
+    suite.configure(f"acp_agent_command = {REAL_AGENT}", "acp_record = once")
+    strict = suite.run(CI="true")
+    assert strict.words == {"test_hello": "ERROR"}
+    assert "no recording at" in strict.told_of("test_hello")
+    assert not suite.recordings.exists()
+    assert suite.run("--acp-record=once", CI="true").words == {"test_hello": "PASSED"}
+
+
+def test_recording_needs_an_agent(suite: Suite) -> None:
+    """Without the command of a real agent there is nothing to record; it is said where it goes."""
+    suite.tests(RECORDING_TEST)
+    outcome = suite.run("--acp-record=once")
+    assert outcome.words == {"test_hello": "ERROR"}
+    assert "expected the real agent's command, in --acp-agent" in outcome.told_of("test_hello")
+    suite.tests(RECORDING_TEST.replace('("made")', f'("made", agent={REAL_AGENT.split()!r})'))
+    assert suite.run("--acp-record=once").words == {"test_hello": "PASSED"}
+
+
+# Neighbours
+
+
+@pytest.mark.parametrize("neighbour", ["trio", "asyncio"])
+def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
+    """Tests that are coroutines can have an agent, whoever runs them; so can fixtures of theirs."""
+    pytest.importorskip(f"pytest_{neighbour}")
+    suite.recorded("hello", "tour")
+    if neighbour == "asyncio":
+        suite.configure("asyncio_default_fixture_loop_scope = function")
+    library, mark = neighbour, f"@pytest.mark.{neighbour}"
+    fixture = "pytest.fixture" if neighbour == "trio" else "pytest_asyncio.fixture"
+    suite.tests(f"""
+        import {library}, pytest_{library}
+        hello = pytest.mark.acp_recording("hello")
+
+        async def apart(function, *arguments):
+            if {neighbour == "trio"}:
+                return await trio.to_thread.run_sync(function, *arguments)
+            return await asyncio.to_thread(function, *arguments)
+
+        @{fixture}
+        async def client(acp_agent):
+            yield acp_agent
+            await apart(drive, acp_agent)
+
+        {mark}
+        @hello
+        async def test_clean(acp_agent):
+            assert await apart(drive, acp_agent) == 0
+
+        {mark}
+        @hello
+        async def test_diverges(acp_agent):
+            await apart(drive, acp_agent, "tour")
+
+        {mark}
+        @hello
+        async def test_has_a_fixture(client):
+            pass
+    """)
+    other = "asyncio" if neighbour == "trio" else "trio"
+    outcome = suite.run("-p", f"no:{other}")
+    assert outcome.words == {
+        "test_clean": "PASSED",
+        "test_diverges": "FAILED",
+        "test_has_a_fixture": "PASSED",
+    }, outcome.output
+
+
+def test_it_needs_neither(suite: Suite) -> None:
+    """It works where no other plugin is."""
+    suite.recorded("hello")
+    suite.tests("""
+        @pytest.mark.acp_recording("hello")
+        def test_clean(acp_agent):
+            assert drive(acp_agent) == 0
+    """)
+    outcome = suite.run("-p", "acp_proxy", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    assert outcome.words == {"test_clean": "PASSED"}
+    assert "trio-" not in outcome.output
+
+
+def test_it_disturbs_nobody(suite: Suite) -> None:
+    """It is loaded in every run, and imports next to nothing."""
+    suite.tests("""
+        ONLY = {"acp_proxy", "acp_proxy.pytest_plugin", "acp_proxy.testing"}
+
+        def test_imports():
+            ours = {name for name in sys.modules if name.split(".")[0] == "acp_proxy"}
+            assert ours <= ONLY | {"acp_proxy.testing.agent", "acp_proxy.testing.runs"}
+            assert not {"attrs", "cattrs", "trio", "click", "sqlite3"} & set(sys.modules)
+    """)
+    assert suite.run("-p", "acp_proxy", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1").code == 0
+
+
+def test_nothing_is_amiss_without_it(suite: Suite) -> None:
+    """Switched off, it is not there at all."""
+    suite.tests("""
+        def test_nothing(pytestconfig):
+            assert not hasattr(pytestconfig.option, "acp_record")
+    """)
+    outcome = suite.run("-p", "no:acp_proxy")
+    assert outcome.words == {"test_nothing": "PASSED"}
+    assert outcome.code == 0
+
+
+def test_runs_side_by_side_do_not_meet(suite: Suite) -> None:
+    """Two runs of the same tests at the same time, as workers are, have agents of their own."""
+    suite.recorded("hello", "tour")
+    suite.tests("""
+        @pytest.mark.acp_recording("hello")
+        @pytest.mark.parametrize("number", range(3))
+        def test_clean(acp_agent, number):
+            assert drive(acp_agent) == 0
+            assert len(acp_agent.reports) == 1
+    """)
+    with side_by_side(suite, 2) as runs:
+        for process in runs:
+            output, _ = process.communicate(timeout=TIMEOUT_S)
+            assert process.returncode == 0, output
+
+
+def test_it_works_in_workers(suite: Suite) -> None:
+    """With pytest-xdist, failures and recordings are told by the main process."""
+    pytest.importorskip("xdist")
+    suite.recorded("hello", "tour")
+    suite.tests(RECORDING_TEST)
+    suite.tests(
+        """
+        hello = pytest.mark.acp_recording("hello")
+
+        @hello
+        def test_diverges(acp_agent):
+            drive(acp_agent, "tour")
+
+        @pytest.fixture
+        def client(acp_agent):
+            yield start(acp_agent)
+            drive(acp_agent, "tour")
+
+        @hello
+        def test_has_a_client(client):
+            client.communicate()
+    """,
+        "test_others.py",
+    )
+    outcome = suite.run("-n", "2", "--acp-record=once", "--acp-agent", REAL_AGENT)
+    assert outcome.words == {
+        "test_hello": "PASSED",
+        "test_diverges": "FAILED",
+        "test_has_a_client": "FAILED",
+    }
+    assert "recordings made" in outcome.output
+    assert "the recording expected session/prompt #6" in outcome.told_of("test_diverges")
+
+
+class side_by_side:  # noqa: N801  a context manager
+    """Several runs of a suite at the same time."""
+
+    def __init__(self, suite: Suite, count: int) -> None:
+        self._runs = [
+            subprocess.Popen(
+                suite.command(),
+                cwd=suite.directory,
+                env=plain_environment(),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
+            for _ in range(count)
+        ]
+
+    def __enter__(self) -> list[subprocess.Popen[bytes]]:
+        return self._runs
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._runs:
+            process.kill()
+            process.communicate()
+
+
+# The example, and tests that are exported
+
+
+def test_the_example_passes(tmp_path: Path) -> None:
+    """The suite of the editor plugin passes as it is shown."""
+    directory = tmp_path / "editor_plugin"
+    shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    ran = Suite(directory).run("-rA")
+    assert ran.code == 0, ran.output
+    assert set(ran.words.values()) == {"PASSED"}
+
+
+def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
+    """A plugin that answers otherwise than when it was recorded fails, and is told where."""
+    directory = tmp_path / "editor_plugin"
+    shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    plugin = directory / "editor_plugin.py"
+    source = plugin.read_text(encoding="utf-8")
+    assert '"allow_once" if' in source
+    plugin.write_text(source.replace('"allow_once" if', '"reject_once" if'), encoding="utf-8")
+    ran = Suite(directory).run("-rA", "-k", "allowed")
+    assert ran.words == {"test_an_allowed_edit_changes_the_file": "FAILED"}
+    told = ran.told_of("test_an_allowed_edit_changes_the_file")
+    assert "outcome-differs" in told
+    assert "session/request_permission" in told
+
+
+def test_the_manual_shows_the_example() -> None:
+    """Code on the page is code of the example, line by line."""
+    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    example = (EXAMPLE / "tests" / "test_editor_plugin.py").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 4
+    assert all(block in example for block in blocks)
+
+
+def test_the_manual_names_every_setting() -> None:
+    """Options of the marker, of pytest and of its configuration, and what the fixture has."""
+    page = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    fixture = [name for name in vars(AcpAgent) if not name.startswith("_")]
+    ours = re.findall(r"(--acp-[a-z]+|acp_[a-z_]+)", (ROOT / PLUGIN).read_text(encoding="utf-8"))
+    own_words = {"acp_proxy", "acp_replay_failed", "acp_recording", "acp_agent"}
+    internal = {"runs", "complaint", "account"}
+    for name in {*NAMES, *fixture, *ours} - own_words - internal:
+        assert re.search(f"`(pytest )?{name}\\b", page), name
+
+
+@pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.db")), ids=lambda path: path.stem)
+def test_an_exported_test_is_green(suite: Suite, path: Path) -> None:
+    """What the export writes passes as it is, whole and cut down to its turn."""
+    for turn in ((), ("--turn", "1")):
+        made = run("inspect", "export", path, "--format", "pytest", "-o", suite.directory, *turn)
+        assert made.exit_code == 0
+        assert all(Path(line).is_file() for line in made.stdout.splitlines())
+    outcome = suite.run()
+    assert outcome.code == 0, outcome.output
+    assert list(outcome.words.values()) == ["PASSED", "PASSED"]

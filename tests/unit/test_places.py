@@ -1,0 +1,77 @@
+"""Where the recordings of a test are, and what a marker's options mean to a replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.testing.options import BadOption, replay_words
+from acp_proxy.testing.places import default_name, numbered, recording_place, story
+
+
+@pytest.mark.parametrize(
+    ("file", "names", "name"),
+    [
+        ("test_panel.py", ["test_hello"], "panel-hello"),
+        ("test_panel.py", ["TestEdit", "test_allowed[once]"], "panel-Edit-allowed-once"),
+        ("test_panel.py", ["test_x[../../etc/passwd]"], "panel-x-..-..-etc-passwd"),
+        ("panel_test.py", ["test_你好"], "panel_test-你好"),
+    ],
+)
+def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: str) -> None:
+    """Module, classes and test, without what all of them begin with; never a path."""
+    assert default_name(Path("/tests", file), names) == name
+
+
+def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
+    """In `recordings`, or in the other directory if only that is there, or where one is given."""
+    usual, other = tmp_path / "recordings", tmp_path / "acp_recordings"
+    assert recording_place("x", tmp_path, None) == usual / "x.jsonl"
+    other.mkdir()
+    assert recording_place("x", tmp_path, None) == other / "x.jsonl"
+    usual.mkdir()
+    assert recording_place("x", tmp_path, None) == usual / "x.jsonl"
+    assert recording_place("x", tmp_path, tmp_path) == tmp_path / "x.jsonl"
+
+
+def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
+    """With a slash it is a path, also an absolute one; directories of recordings do not count."""
+    assert recording_place("./x", tmp_path, Path("/y")) == tmp_path / "x.jsonl"
+    assert recording_place("a/x.db", tmp_path, Path("/y")) == tmp_path / "a" / "x.db"
+    assert recording_place("/a/x", tmp_path, Path("/y")) == Path("/a/x.jsonl")
+
+
+def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
+    """The text comes first, since it is what is reviewed; dots in a name are part of it."""
+    (tmp_path / "v1.2.db").touch()
+    assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.db"
+    (tmp_path / "v1.2.jsonl").touch()
+    assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.jsonl"
+
+
+def test_a_story_ends_where_a_number_is_missing(tmp_path: Path) -> None:
+    """The first has the plain name; one beyond a gap is no part of it."""
+    place = tmp_path / "x.jsonl"
+    assert story(place) == []
+    for number in (1, 2, 4):
+        numbered(place, number).touch()
+    assert [path.name for path in story(place)] == ["x.jsonl", "x.2.jsonl"]
+
+
+def test_options_are_words_of_replay() -> None:
+    """Values follow their options, switches are there or not, pointers may be several."""
+    assert replay_words({}) == []
+    assert replay_words({"agent": ["x"], "lenient": False, "idle_cap": None}) == []
+    assert replay_words({"timing": "x0.5", "idle_cap": 2, "rewrite_text": True}) == [
+        "--timing", "x0.5", "--idle-cap", "2", "--rewrite-text",
+    ]  # fmt: skip
+    assert replay_words({"ignore": "/a"}) == ["--ignore", "/a"]
+    assert replay_words({"ignore": ("/a", "/b")}) == ["--ignore", "/a", "--ignore", "/b"]
+
+
+@pytest.mark.parametrize("options", [{"ordr": "x"}, {"ignore": 3}, {"ignore": ["/a", 3]}])
+def test_what_is_no_option_is_refused(options: dict[str, object]) -> None:
+    """A misspelt option or a value of another kind is told, not passed over."""
+    with pytest.raises(BadOption):
+        replay_words(options)
