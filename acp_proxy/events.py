@@ -1,6 +1,11 @@
 """What can happen to an engine; time comes with each event, from whoever runs the engine."""
 
+import signal
+
 from attrs import frozen
+
+GOODBYES = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals by which a client takes its leave of an agent; to an engine they are an `EndOfInput`."""
 
 
 @frozen

@@ -125,8 +125,7 @@ class _Story:
             number, result = self._owed.pop()
             yield self._result("to-client", number, **result)
 
-    def _stray(self, session: str) -> Iterator[tuple[str, Any]]:
-        yield from self._update(session)  # whose lane it is then in
+    def _stray(self, _: str) -> Iterator[tuple[str, Any]]:
         self._count["strays"] = self._count.get("strays", 0) + 1
         yield "to-client", f"not JSON {self._count['strays']}"
 

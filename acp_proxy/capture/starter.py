@@ -57,6 +57,8 @@ def main() -> None:
         options = parse(sys.argv[2:], os.environ)
         if options is not None:
             record(options)
+    elif sys.argv[1:2] == ["replay"]:  # which can tell what is left once it runs
+        pthread_sigmask(SIG_BLOCK, (SIGTERM, SIGINT, SIGHUP))
     from acp_proxy.cli.main import cli
 
     cli(prog_name="acp-proxy")

@@ -153,24 +153,25 @@ def _play(words: tuple[str, ...], options: Options) -> reports.ReplayReport:
 
 
 def _answer_first(choice: Choice, source: int, sink: int) -> tuple[bytes, bytes]:
-    """Answers what the client has said while we started, before trio is even imported.
+    """Answers the client's first line, if it is there already, before trio is even imported.
 
     Returns:
-        What was read and not fed, the beginning of a line; and what would have to be written and
-        might block, beyond the few bytes that every pipe takes at first.
+        What was read and not fed; and what would have to be written and might block, beyond the few
+        bytes that every pipe takes at first.
     """
     poller = select.poll()
     poller.register(source, select.POLLIN)
     if not poller.poll(0):
         return b"", b""
-    *lines, heard = os.read(source, _CHUNK).split(b"\n")
-    said = bytearray()
-    for line in lines:
-        event = LineReceived(line.removesuffix(b"\r"), time.monotonic_ns())
-        said += b"".join(c.data for c in choice.feed(event) if isinstance(c, Send))
+    heard = os.read(source, _CHUNK)
+    line, newline, rest = heard.partition(b"\n")
+    if not newline:
+        return heard, b""
+    event = LineReceived(line.removesuffix(b"\r"), time.monotonic_ns())
+    said = b"".join(c.data for c in choice.feed(event) if isinstance(c, Send))
     with contextlib.suppress(OSError):  # a client that is gone is told by the end of its input
-        os.write(sink, bytes(said[:_SAFE]))
-    return heard, bytes(said[_SAFE:])
+        os.write(sink, said[:_SAFE])
+    return rest, said[_SAFE:]
 
 
 def _open(word: str) -> "RecordingReader":

@@ -187,19 +187,22 @@ class Connection:
         self._requests[step.key] = step
 
     def add_frame(self, step: Step) -> None:
-        """Adds a frame of the agent's; what was in flight with its exchange comes before it."""
+        """Adds a frame of the agent's; what was in flight with its exchange comes before it.
+
+        One that answers nothing follows everything that came before it.
+        """
         begun = step.request_seq if step.request_seq is not None else step.seq
         for key in [k for k, r in self._requests.items() if r.response_seq in range(begun)]:
             self._requests.pop(key)
             self._come.pop(key, None)
         answered = {answer.exchange for answer in step.answers}
         asked = {key for key, r in self._requests.items() if r.exchange in answered}
-        frames = {r.response_seq for r in self._requests.values() if r.response_seq is not None}
-        if not step.answers:
-            frames |= {other.step.seq for other in self.waiting if not other.step.answers}
-        unsent = {other.step.seq for other in self.waiting}
+        frames = unsent = {other.step.seq for other in self.waiting}
+        if step.answers:
+            answers = {r.response_seq for r in self._requests.values()}
+            frames = {seq for seq in unsent if seq in answers}
         come = self._come.keys()
-        waiting = Waiting(step, asked - come, self._requests.keys() - come, frames & unsent)
+        waiting = Waiting(step, asked - come, self._requests.keys() - come, frames)
         for key, request in self._requests.items():
             if (at := self._come.get(key)) is not None:
                 waiting.since = latest(waiting.since, at, request.t_ns)

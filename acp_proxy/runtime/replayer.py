@@ -18,7 +18,7 @@ from trio.abc import ReceiveStream, SendStream
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.choice import Choice
 from acp_proxy.engine.replay import Replay
-from acp_proxy.events import ClientIsDeaf, EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.events import GOODBYES, ClientIsDeaf, EndOfInput, Event, LineReceived, Wakeup
 
 _CHUNK = 1 << 16
 _LINES_AHEAD = 64
@@ -133,8 +133,9 @@ class Replayer:
             return b""
 
     async def _end_when_told(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
-        """A signal that ends an agent is the client's goodbye."""
-        with trio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
+        """A signal that ends an agent is the client's goodbye; until now ours were held back."""
+        with trio.open_signal_receiver(*GOODBYES) as signals:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, GOODBYES)
             async for _ in signals:
                 await into.send(None)
 
