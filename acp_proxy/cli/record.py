@@ -77,6 +77,13 @@ record = click.Command(
     Every option can be given in the environment as well (ACP_PROXY_GRACE for --grace, and so on).
     ACP_PROXY_OFF=1 runs the agent untouched, without recording.
     """,
-    epilog="Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not "
-    "start; 2 for wrong use.",
+    epilog="""Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not
+    start; 2 for wrong use.
+
+    \b
+    Examples:
+      acp-proxy record -- opencode acp
+      acp-proxy record --name bug --keep 30d -- npx @google/gemini-cli --acp
+      ACP_PROXY_OFF=1 acp-proxy record -- opencode acp      as if it were not there
+    """,
 )

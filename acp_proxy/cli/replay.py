@@ -53,7 +53,21 @@ def _pointer(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...
     return value
 
 
-@click.command()
+_EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it departed from that, 2 for
+wrong use or a recording that cannot be read, 3 if nothing went on any more, or if the recording is
+incomplete and was played to its end.
+
+\b
+Examples:
+  acp-proxy replay latest
+  acp-proxy replay bug.jsonl --report report.json --junit report.xml
+  acp-proxy replay run.db --timing recorded --idle-cap 2
+  acp-proxy replay run.db --lenient --ignore /params/prompt/0/text
+  acp-proxy replay first.db second.db       a client that starts its agent twice
+"""
+
+
+@click.command(epilog=_EXAMPLES)
 @click.argument("recording", nargs=-1, required=True, metavar="RECORDING...", type=RecordingType())
 @click.option(
     "--order",

@@ -63,10 +63,22 @@ class Client:
 
     def talk(self, *proxy: str) -> Seen:
         """Lets the client talk to the agent, through `proxy` if one is given."""
-        project, wire = self.directory / "project", self.directory / "agent.wire"
+        wire = self.directory / "agent.wire"
+        printed = self._talk([*proxy, sys.executable, str(AGENT), "--wire", str(wire)])
+        return Seen(printed, Wire.load(wire))
+
+    def replay(self, acp_proxy: Path, recording: Path) -> str:
+        """Lets the client talk to the recorded agent; returns what it printed."""
+        report = self.directory / "report.json"
+        printed = self._talk([str(acp_proxy), "replay", str(recording), "--report", str(report)])
+        found = json.loads(report.read_text())
+        assert (found["verdict"], found["unplayed"]) == ("clean", 0), found["divergences"]
+        return printed
+
+    def _talk(self, agent: list[str]) -> str:
+        project = self.directory / "project"
         project.mkdir(exist_ok=True)
         (project / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
-        agent = [*proxy, sys.executable, str(AGENT), "--wire", str(wire)]
         done = subprocess.run(
             self._command(str(project), agent),
             cwd=ROOT,
@@ -75,7 +87,7 @@ class Client:
             timeout=TIMEOUT_S,
         )
         assert done.returncode == 0, done.stderr.decode()
-        return Seen(UUID.sub("UUID", done.stdout.decode()), Wire.load(wire))
+        return UUID.sub("UUID", done.stdout.decode())
 
     def _command(self, cwd: str, agent: list[str]) -> list[str]:
         match self.name:
@@ -218,6 +230,12 @@ def test_frames_are_the_very_bytes(python: Talks) -> None:
 def test_the_exit_code_is_recorded(python: Talks) -> None:
     """An agent that left when its input ended is recorded with the exit code 0."""
     assert python.recording.rows("select exit_code, exit_signal from recording") == [(0, None)]
+
+
+def test_a_client_sees_the_same_of_a_replayed_agent(talks: Talks, acp_proxy: Path) -> None:
+    """What a client prints about its talk is the same when the agent is only played back."""
+    played = talks.client.replay(acp_proxy, talks.recording.path)
+    assert played == talks.direct.printed
 
 
 @pytest.mark.slow

@@ -18,8 +18,18 @@ _COMMANDS = {
 }
 
 
+_EXAMPLES = """\b
+Examples:
+  acp-proxy inspect                       the newest recordings, and what to type next
+  acp-proxy inspect show latest           what went wrong?
+  acp-proxy inspect stats latest          where did the time go?
+  acp-proxy inspect log latest --follow   what is being said right now?
+"""
+
+
 @click.group(
     cls=LazyGroup,
+    epilog=_EXAMPLES,
     lazy={word: f"{__name__}.{place}" for word, place in _COMMANDS.items()},
     invoke_without_command=True,
     context_settings=CONTEXT,

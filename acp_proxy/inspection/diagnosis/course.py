@@ -7,7 +7,7 @@ to say more about one reads its line. A million frames take a few seconds and li
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from attrs import define, field, frozen
@@ -73,11 +73,23 @@ class Course:
     end_ns: int = 0
 
 
-class CourseReader:
-    """Goes through frames and events in their order."""
+Watch = Callable[[Iterator[FrameHead]], Iterator[FrameHead]]
 
-    def __init__(self, reader: RecordingReader, events: list[Happened]) -> None:
+
+class CourseReader:
+    """Goes through frames and events in their order.
+
+    Args:
+        reader: the recording.
+        events: what happened in it.
+        watch: is given all frames to pass them on, by whoever shows how far we are.
+    """
+
+    def __init__(
+        self, reader: RecordingReader, events: list[Happened], watch: Watch = iter
+    ) -> None:
         self._reader = reader
+        self._watch = watch
         self._events = events
         self._turns = _turn_ends(reader)
         ends = {seq: [turn for turn, _ in turns] for seq, turns in self._turns.items()}
@@ -91,7 +103,7 @@ class CourseReader:
         event = next(upcoming, None)
         counts, turns, feed = course.counts, self._turns, course.waits.feed
         t_ns = 0
-        for head in self._reader.heads():
+        for head in self._watch(self._reader.heads()):
             seq, t_ns, stream, kind, method, _, _, turn, call, _, _ = head
             while event is not None and event.seq < seq:
                 self._happen(event)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from acp_proxy.inspection.diagnosis.course import Course, CourseReader, Happened, read_events
+from acp_proxy.inspection.diagnosis.course import Course, CourseReader, Happened, Watch, read_events
 from acp_proxy.inspection.diagnosis.debts import find_waiting
 from acp_proxy.inspection.diagnosis.details import (
     MOST,
@@ -42,16 +42,17 @@ _TOLD = ("signal", "gap", "undelivered", "note")
 _MOST_EVENTS = 1000
 
 
-def summarize(reader: RecordingReader, now_ns: int | None = None) -> Summary:
+def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch = iter) -> Summary:
     """Reads a recording's summary: one pass over its frames, and the lines of a few of them.
 
     Args:
         reader: the recording.
         now_ns: the monotonic clock now; a running recording is told until then, or else until
             the last thing that happened. An ended one has nothing to do with it.
+        watch: is given all frames to pass them on, by whoever shows how far we are.
     """
     recording, events = reader.recording, read_events(reader)
-    course = CourseReader(reader, events).read()
+    course = CourseReader(reader, events, watch).read()
     end = _end(course, events, now_ns if reader.live else None)
     open_ = course.waits.open(end) if reader.live else []
     course.waits.finish(end)
