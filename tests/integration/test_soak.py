@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from tests.integration.processes import agent, needs_proc, peak_memory
+from tests.million import record_million
 from tests.property.test_relay_bytes import SIZES, cut, expect_unchanged, odd_bytes
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ FRAME = (
     b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","n":%07d,"pad":"%s"}}\n'
 )
 PEAK = 48 << 20
+PEAK_READING = 200 << 20
 
 
 @needs_proc
@@ -70,3 +74,47 @@ def test_a_gigabyte_of_noise(record: Recorder, tmp_path: Path) -> None:
     assert talk.converse() == said.read_bytes()
     assert talk.wait() == 0
     assert talk.recording.stream("to-agent") == block
+
+
+@pytest.fixture(scope="module")
+def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A recording of a million frames."""
+    return record_million(tmp_path_factory.mktemp("million") / "million.db")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["show"],
+        ["stats"],
+        ["log"],
+        ["log", "--json"],
+        ["log", "method:fs/*"],
+        ["search", "found in there"],
+        ["export"],
+    ],
+    ids=" ".join,
+)
+def test_a_million_frames_are_looked_at_in_flat_memory(
+    million: Path, acp_proxy: Path, arguments: list[str]
+) -> None:
+    """Whatever is asked of a million frames, they are streamed and not held."""
+    command, *rest = arguments
+    target = [*rest, str(million)] if command == "search" else [str(million), *rest]
+    assert _peak([str(acp_proxy), "inspect", command, *target]) < PEAK_READING
+
+
+def test_a_million_frames_are_replayed_in_flat_memory(million: Path, acp_proxy: Path) -> None:
+    """The recorded client has the whole talk with the replayed agent, which holds little of it."""
+    client = [sys.executable, "-m", "acp_proxy.client", str(million), "--"]
+    agent_command = [str(acp_proxy), "replay", str(million)]
+    assert _peak([*client, *agent_command]) < PEAK_READING
+
+
+def _peak(command: list[str]) -> int:
+    """Runs a command to its good end; returns the most memory that it or a child of it had."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return usage.ru_maxrss << 10
