@@ -55,3 +55,7 @@ class BadPattern(AcpProxyError):
 
 class BadFilter(AcpProxyError):
     """A filter that cannot be understood."""
+
+
+class BadPlan(AcpProxyError):
+    """A plan of faults that cannot be understood."""

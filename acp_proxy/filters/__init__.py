@@ -8,7 +8,7 @@ A filter is used in two ways. Its `condition` tells whoever keeps frames which o
 may let through too much; `matches` is the exact answer for one row. Both are pure.
 """
 
-from acp_proxy.filters.grammar import parse
+from acp_proxy.filters.grammar import parse, terms_of
 from acp_proxy.filters.terms import EVERYTHING, TERMS, Filter, all_of
 
-__all__ = ["EVERYTHING", "TERMS", "Filter", "all_of", "parse"]
+__all__ = ["EVERYTHING", "TERMS", "Filter", "all_of", "parse", "terms_of"]

@@ -30,30 +30,41 @@ def parse(text: str) -> Filter:
     return _Parser(text).parse()
 
 
+def terms_of(text: str) -> list[str]:
+    """Names the keys that a filter asks for, in order; of a path its first part.
+
+    Raises:
+        BadFilter: the text is no filter.
+    """
+    tokens = [token for token, _ in _Parser(text).tokens]
+    keys = [match[1] for token in tokens if (match := _TERM.fullmatch(token))]
+    return keys + [match[1].split(".")[0] for token in tokens if (match := _PATH.fullmatch(token))]
+
+
 class _Parser:
     """Recursive descent over tokens that know their column."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens: list[tuple[str, int]] = []
+        self.tokens: list[tuple[str, int]] = []
         place = 0
         while place < len(text.rstrip()):
             match = _TOKEN.match(text, place)
             if match is None:
                 raise self._wrong(place, "a quote that is never closed")
             group = 1 if match[1] else 2
-            self._tokens.append((match[group], match.start(group)))
+            self.tokens.append((match[group], match.start(group)))
             place = match.end()
         self._next = 0
 
     def parse(self) -> Filter:
-        parsed = self._either() if self._tokens else EVERYTHING
-        if self._next < len(self._tokens):
-            raise self._wrong(self._tokens[self._next][1], "a parenthesis that was never opened")
+        parsed = self._either() if self.tokens else EVERYTHING
+        if self._next < len(self.tokens):
+            raise self._wrong(self.tokens[self._next][1], "a parenthesis that was never opened")
         return parsed
 
     def _peek(self) -> str:
-        return self._tokens[self._next][0] if self._next < len(self._tokens) else ""
+        return self.tokens[self._next][0] if self._next < len(self.tokens) else ""
 
     def _either(self) -> Filter:
         parts = [self._both()]
@@ -71,9 +82,9 @@ class _Parser:
         return all_of(parts)
 
     def _one(self) -> Filter:
-        if self._next >= len(self._tokens):
+        if self._next >= len(self.tokens):
             raise self._wrong(len(self._text), "expected a term here")
-        token, column = self._tokens[self._next]
+        token, column = self.tokens[self._next]
         self._next += 1
         if token == "not":
             return none_of(self._one())

@@ -1,0 +1,37 @@
+"""Keyed randomness: what a rule draws depends on its own matches, and on nothing else.
+
+``u = H(seed, rule, lane, number of the match in the lane)``. No draw shifts another one, so a rule
+that is added to a plan leaves the faults of the others where they were, and interleaving does not
+matter.
+"""
+
+import hashlib
+
+from attrs import frozen
+
+_BITS = 53  # what a float holds
+
+
+@frozen
+class Chance:
+    """The draws of one match of one rule."""
+
+    seed: int
+    rule: str
+    lane: str
+    match: int
+    """The number of the match in the lane, from 1."""
+
+    def draw(self, what: str = "") -> float:
+        """Returns a number from 0 to below 1; the same for the same question."""
+        key = "\0".join((str(self.seed), self.rule, self.lane, str(self.match), what))
+        digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        return (int.from_bytes(digest) >> (64 - _BITS)) / (1 << _BITS)
+
+    def below(self, limit: int, what: str = "") -> int:
+        """Returns a whole number from 0 to below ``limit``."""
+        return int(self.draw(what) * limit)
+
+    def between(self, low: float, high: float, what: str = "") -> float:
+        """Returns a number from ``low`` to below ``high``."""
+        return low + self.draw(what) * (high - low)

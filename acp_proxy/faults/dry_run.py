@@ -1,0 +1,166 @@
+"""What a plan would have done to a recording: the engine, fed with its frames at their times.
+
+The conversation does not answer: what the peers said is what they said without the faults.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from attrs import define, field, frozen
+
+from acp_proxy.faults.effects import Exit, Signal, WriteStderr
+from acp_proxy.faults.engine import Deliver, EndOf, FaultEngine, Fired, Output
+from acp_proxy.faults.plan import Plan
+from acp_proxy.protocol.peers import Direction
+
+_MS = 1_000_000
+
+
+@frozen
+class Passed:
+    """A frame of a recording."""
+
+    seq: int
+    direction: Direction
+    t_ns: int
+    method: str | None
+    kind: str
+    raw: bytes
+    newline: bytes
+
+
+@frozen
+class Hit:
+    """What rules made of a frame.
+
+    Attributes:
+        rules: those that fired, in order; the one that had stopped the direction before, else.
+        outcome: what became of it, in words.
+        delivered: the bytes that arrive in its place; None if it never does.
+        late_ms: how much later than in the recording its last byte arrives.
+        injected: lines that arrive besides.
+    """
+
+    seq: int
+    direction: str
+    method: str | None
+    kind: str
+    rules: tuple[str, ...]
+    outcome: str
+    delivered: bytes | None
+    late_ms: float
+    injected: tuple[bytes, ...] = ()
+    effects: tuple[str, ...] = ()
+
+
+@define
+class _Fate:
+    """What is known of a frame so far."""
+
+    frame: Passed
+    rules: list[str] = field(factory=list)
+    pieces: list[Deliver] = field(factory=list)
+    injected: list[bytes] = field(factory=list)
+    effects: list[str] = field(factory=list)
+
+
+class DryRun:
+    """A plan at work on a recording.
+
+    Attributes:
+        fired: how often each rule fired.
+        seed: of all chance.
+        delivered: all bytes that each direction would have carried.
+    """
+
+    def __init__(self, plan: Plan, frames: Iterable[Passed], seed: int = 0) -> None:
+        engine = FaultEngine(plan, seed, 0)
+        self.seed = engine.seed
+        self._sent: list[Deliver] = []
+        self._fates: dict[int, _Fate] = {}
+        last = 0
+        for number, frame in enumerate(frames, 1):
+            self._fates[number] = _Fate(frame)
+            last = frame.t_ns
+            self._note(number, engine.receive(frame.direction, frame.raw, frame.newline, last))
+        for direction in Direction:
+            self._note(0, engine.end(direction, last))
+        self.fired = engine.fired
+
+    @property
+    def hits(self) -> list[Hit]:
+        """The frames to which something happened."""
+        return [_hit(fate) for fate in self._fates.values() if fate.rules]
+
+    def delivered(self, direction: Direction) -> bytes:
+        """All bytes that a direction would have carried, in order."""
+        sent = [one for one in self._sent if one.direction is direction]
+        return b"".join(one.data for one in sorted(sent, key=lambda one: one.due))
+
+    def _note(self, number: int, outputs: Iterator[Output]) -> None:
+        for output in outputs:
+            if isinstance(output, Fired):
+                fate = self._fates[output.frame]
+                if output.received is not None:
+                    fate.rules.append(output.rule)
+                elif output.delivered is not None:
+                    fate.injected.append(output.delivered)
+            elif isinstance(output, Deliver):
+                self._sent.append(output)
+                if not output.is_injected:
+                    self._fates[output.frame].pieces.append(output)
+            elif number:
+                self._fates[number].effects.append(_effect(output))
+
+
+def _hit(fate: _Fate) -> Hit:
+    frame = fate.frame
+    delivered = b"".join(piece.data for piece in fate.pieces) if fate.pieces else None
+    late = (max(piece.due for piece in fate.pieces) - frame.t_ns) / _MS if fate.pieces else 0.0
+    return Hit(
+        seq=frame.seq,
+        direction=frame.direction.value,
+        method=frame.method,
+        kind=frame.kind,
+        rules=tuple(fate.rules),
+        outcome=_outcome(fate, delivered, late),
+        delivered=delivered,
+        late_ms=late,
+        injected=tuple(fate.injected),
+        effects=tuple(fate.effects),
+    )
+
+
+def _outcome(fate: _Fate, delivered: bytes | None, late: float) -> str:
+    """What became of a frame, in words."""
+    original = fate.frame.raw + fate.frame.newline
+    parts = []
+    if delivered is None:
+        parts.append("never arrives")
+    elif delivered != original:
+        sizes = f"{len(original)} B become {len(delivered)} B"
+        is_cut = original.startswith(delivered)
+        parts.append(f"is cut: {sizes}" if is_cut else f"is changed: {sizes}")
+    if late > 0:
+        parts.append(f"{late:,.3f}".rstrip("0").rstrip(".") + " ms later")
+    if len(fate.pieces) > 1:
+        parts.append(f"in {len(fate.pieces)} writes")
+    parts += [_told(line) for line in fate.injected]
+    return "; ".join([*parts, *fate.effects]) or "passes as it is"
+
+
+def _told(line: bytes) -> str:
+    text = line.decode(errors="backslashreplace").rstrip("\r\n")
+    return f"and there is {text[:100]}{'…' if len(text) > 100 else ''}"
+
+
+def _effect(output: Output) -> str:
+    match output:
+        case EndOf(direction):
+            return f"{direction.value} ends"
+        case Signal(signum):
+            return f"the agent gets signal {signum:d}"
+        case Exit(code):
+            return f"the agent exits with {code}"
+        case WriteStderr(data):
+            return f"{len(data)} B appear on stderr"
+    return ""

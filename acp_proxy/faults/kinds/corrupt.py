@@ -1,0 +1,87 @@
+"""``corrupt``: bytes are changed."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from attrs import frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import Effect
+from acp_proxy.faults.fault import Fault, Passing
+
+_BOM = b"\xef\xbb\xbf"
+
+
+class Mode(StrEnum):
+    """How bytes are changed."""
+
+    FLIP = "flip"
+    """One bit, somewhere; never into a newline."""
+    BAD_UTF8 = "bad-utf8"
+    """A byte that no UTF-8 text has, somewhere."""
+    BAD_JSON = "bad-json"
+    """The last character is gone, which is a bracket."""
+    NUL = "nul"
+    """A NUL byte, somewhere."""
+    BOM = "bom"
+    """A byte order mark in front."""
+    CRLF = "crlf"
+    """The line ends in CR LF."""
+
+
+@frozen
+class Corrupt(Fault):
+    """Bytes of the frame are changed."""
+
+    kind = "corrupt"
+
+    mode: Mode = Mode.FLIP
+    """How."""
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:
+        """Changes the frame."""
+        data = frame.parcel.data
+        line = data.removesuffix(b"\n").removesuffix(b"\r")
+        end = data[len(line) :]
+        yield frame.parcel.with_data(self._changed(line, end, chance))
+
+    def _changed(self, line: bytes, end: bytes, chance: Chance) -> bytes:
+        at = chance.below(len(line) + 1, "place")
+        match self.mode:
+            case Mode.FLIP:
+                return _flipped(line, chance) + end
+            case Mode.BAD_UTF8:
+                return line[:at] + b"\xff" + line[at:] + end
+            case Mode.BAD_JSON:
+                return line.rstrip()[:-1] + end
+            case Mode.NUL:
+                return line[:at] + b"\0" + line[at:] + end
+            case Mode.BOM:
+                return _BOM + line + end
+            case Mode.CRLF:
+                return line + (b"\r\n" if end else b"")
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        return _WORDS[self.mode]
+
+
+_WORDS = {
+    Mode.FLIP: "has a bit flipped",
+    Mode.BAD_UTF8: "has a byte in it that is no UTF-8",
+    Mode.BAD_JSON: "lacks its last bracket",
+    Mode.NUL: "has a NUL byte in it",
+    Mode.BOM: "begins with a byte order mark",
+    Mode.CRLF: "ends in CR LF",
+}
+
+
+def _flipped(line: bytes, chance: Chance) -> bytes:
+    if not line:
+        return line
+    at = chance.below(len(line), "place")
+    bit = chance.below(8, "bit")
+    changed = line[at] ^ (1 << bit)
+    if changed in b"\r\n":
+        changed = line[at] ^ (1 << (bit + 1) % 8)
+    return line[:at] + bytes([changed]) + line[at + 1 :]

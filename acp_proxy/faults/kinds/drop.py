@@ -1,0 +1,24 @@
+"""``drop``: the frame never arrives."""
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import Effect
+from acp_proxy.faults.fault import Fault, Passing
+
+
+@frozen
+class Drop(Fault):
+    """The frame never arrives."""
+
+    kind = "drop"
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Lets nothing pass."""
+        return ()
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        return "never arrives"

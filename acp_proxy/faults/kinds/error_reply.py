@@ -1,0 +1,43 @@
+"""``error-reply``: a request is not forwarded; its sender gets an error."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import field, frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import Effect, made_up
+from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.settings import plain_json
+
+
+@frozen
+class ErrorReply(Fault):
+    """A request is answered with a JSON-RPC error, and never arrives."""
+
+    kind = "error-reply"
+
+    code: int = -32603
+    """Of the error."""
+    message: str = "Internal error"
+    """Of the error."""
+    data: Any = field(default=None, validator=plain_json)
+    """Of the error; none unless given."""
+
+    def fits(self, frame: Passing) -> bool:
+        """Only a request can be answered."""
+        return bool(frame.row["kind"] == "request")
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Answers the request; copies of it go unanswered."""
+        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        if self.data is not None:
+            error["data"] = self.data
+        body = json.dumps(error, ensure_ascii=False, separators=(",", ":"))
+        line = f'{{"jsonrpc":"2.0","id":{frame.row["rpc_id"]},"error":{body}}}\n'
+        yield made_up(frame.direction.other, line.encode("utf-8", "backslashreplace"))
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        return f"never arrives, and is answered with error {self.code}: {self.message}"

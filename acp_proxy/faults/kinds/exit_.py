@@ -1,0 +1,36 @@
+"""``exit``: the agent appears to exit with a code."""
+
+from collections.abc import Iterable
+
+from attrs import field, frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import Effect
+from acp_proxy.faults.effects import Exit as Exited
+from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.settings import at_least
+
+
+@frozen
+class Exit(Fault):
+    """The agent appears to exit, in place of the frame or after it."""
+
+    kind = "exit"
+    needs_agent = True
+    acts_beside = True
+
+    code: int = field(default=1, validator=at_least(0, 255))
+    """The exit code."""
+    keep_frame: bool = False
+    """Whether the frame, or what is left of it, still passes."""
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Ends the agent."""
+        if self.keep_frame:
+            yield frame.parcel
+        yield Exited(self.code)
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        passes = "passes" if self.keep_frame else "never arrives"
+        return f"{passes}, and the agent exits with {self.code}"

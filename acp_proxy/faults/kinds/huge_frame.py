@@ -1,0 +1,66 @@
+"""``huge-frame``: a legal frame is padded in its ``_meta``."""
+
+from collections.abc import Iterable
+
+from attrs import field, frozen
+
+from acp_proxy.engine.splice import Place, Span, spans, splice
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import Effect
+from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.settings import at_least
+
+_BODIES = ("params", "result")
+
+
+@frozen
+class HugeFrame(Fault):
+    """The frame stays legal and becomes as large as you like."""
+
+    kind = "huge-frame"
+
+    bytes: int = field(default=100_000, validator=at_least(1))
+    """Of the whole line; what is as large already stays as it is."""
+
+    def fits(self, frame: Passing) -> bool:
+        """What is smaller and has params, or a result, that ``_meta`` can be put into."""
+        data = frame.parcel.data
+        return len(data) < self.bytes and _padded(data, self.bytes) != data
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Pads the frame."""
+        yield frame.parcel.with_data(_padded(frame.parcel.data, self.bytes))
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        return f"is padded to {self.bytes} bytes, and stays legal"
+
+
+def _padded(data: bytes, size: int) -> bytes:
+    """Puts padding into ``_meta``, which is made where there is none; else returns the same."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return data
+    meta = _objects(text, {body: {"_meta": Place.FREE} for body in _BODIES})
+    if meta:
+        return _with(text, meta[0] + 1, '"padding":"%s"', size)
+    bodies = _objects(text, dict.fromkeys(_BODIES, Place.FREE))
+    has_other_meta = spans(text, {body: {"_meta": Place.FREE} for body in _BODIES})
+    if not bodies or has_other_meta:
+        return data
+    return _with(text, bodies[0] + 1, '"_meta":{"padding":"%s"}', size)
+
+
+def _objects(text: str, places: dict[str, object]) -> list[int]:
+    """Where the objects begin that stand at places."""
+    return [span.start for span in spans(text, places) if text[span.start] == "{"]
+
+
+def _with(text: str, at: int, member: str, size: int) -> bytes:
+    """Puts a member in front of an object's others, as long as the size asks for."""
+    after = "" if text[at:].lstrip().startswith("}") else ","
+    missing = size - len(text.encode()) - len(member % "") - len(after)
+    if missing < 0:
+        return text.encode()
+    return splice(text, [(Span(at, at, Place.FREE), member % ("x" * missing) + after)]).encode()

@@ -1,0 +1,36 @@
+"""``latency``: the frame goes out later; the order on its direction is kept."""
+
+from collections.abc import Iterable
+
+from attrs import evolve, field, frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import NS_PER_MS, Effect
+from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.settings import at_least
+
+
+@frozen
+class Latency(Fault):
+    """The frame goes out later, and what is behind it waits for it."""
+
+    kind = "latency"
+
+    latency_ms: float = field(default=100.0, validator=at_least(0))
+    """How much later."""
+    jitter_ms: float = field(default=0.0, validator=at_least(0))
+    """At most so much is added or taken away, by chance."""
+    keep_order: bool = True
+    """Whether what is behind it waits for it; else it is overtaken."""
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:
+        """Delays the frame."""
+        wait = self.latency_ms + chance.between(-self.jitter_ms, self.jitter_ms)
+        later = frame.parcel.later(int(max(0.0, wait) * NS_PER_MS))
+        yield later if self.keep_order else evolve(later, is_apart=True)
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        jitter = f", give or take {self.jitter_ms:g} ms" if self.jitter_ms else ""
+        order = "" if self.keep_order else ", behind what comes meanwhile"
+        return f"arrives {self.latency_ms:g} ms later{jitter}{order}"

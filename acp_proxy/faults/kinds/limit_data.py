@@ -1,0 +1,35 @@
+"""``limit-data``: the direction ends after some bytes, in the middle of a frame perhaps."""
+
+from collections.abc import Iterable
+
+from attrs import field, frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import Close, Effect
+from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.settings import at_least
+
+
+@frozen
+class LimitData(Fault):
+    """The direction ends after so many bytes."""
+
+    kind = "limit-data"
+
+    bytes: int = field(default=1000, validator=at_least(0))
+    """Counted from the start of the connection, as they were received."""
+
+    def fits(self, frame: Passing) -> bool:
+        """Only the frame in which the last of the bytes is."""
+        return frame.total + len(frame.parcel.data) > self.bytes
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Lets pass what fits, then closes the direction."""
+        left = max(0, self.bytes - frame.total)
+        if left:
+            yield frame.parcel.with_data(frame.parcel.data[:left])
+        yield Close(frame.direction)
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        return f"is cut off at byte {self.bytes} of its direction, which ends there"

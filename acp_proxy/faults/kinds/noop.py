@@ -1,0 +1,24 @@
+"""``noop``: nothing happens; the byte-exact identity."""
+
+from collections.abc import Iterable
+
+from attrs import frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import Effect
+from acp_proxy.faults.fault import Fault, Passing
+
+
+@frozen
+class Noop(Fault):
+    """Nothing happens."""
+
+    kind = "noop"
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Lets the frame pass."""
+        yield frame.parcel
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        return "passes as it is"

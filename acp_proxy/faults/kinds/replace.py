@@ -1,0 +1,86 @@
+"""``replace``: the frame is another one."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import field, frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import Effect
+from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.settings import BadSetting, one_line, plain_json
+
+
+@frozen
+class Replace(Fault):
+    """The frame is another one: a given line, or itself with some members set."""
+
+    kind = "replace"
+
+    frame: str | None = field(default=None, validator=one_line)
+    """The line that arrives in its place."""
+    set: dict[str, Any] = field(factory=dict, validator=plain_json)
+    """New values by JSON pointer; a last part ``-`` appends to a list."""
+
+    def __attrs_post_init__(self) -> None:
+        """Refuses settings that do not go together."""
+        if (self.frame is None) == (not self.set):
+            came = "neither" if self.frame is None else "both"
+            raise BadSetting("frame", f"expected either frame or set, got {came}")
+        for pointer in self.set:
+            if not pointer.startswith("/"):
+                raise BadSetting(
+                    "set", f"expected a JSON pointer such as /params/sessionId, got {pointer!r}"
+                )
+
+    def fits(self, frame: Passing) -> bool:
+        """Any frame for a line; for members only JSON that has their places."""
+        return self.frame is not None or self._changed(frame.parcel.data) is not None
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Replaces the frame; a copy that a rule before has spoiled passes as it is."""
+        line = self._changed(frame.parcel.data) if self.frame is None else self.frame.encode()
+        if line is None:
+            yield frame.parcel
+        else:
+            yield frame.parcel.with_data(line + (frame.newline or b"\n"))
+
+    def _changed(self, data: bytes) -> bytes | None:
+        """A line with its members set; None if it cannot be."""
+        try:
+            value = json.loads(data)
+            for pointer, new in self.set.items():
+                _put(value, pointer.split("/")[1:], new)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        if self.frame is not None:
+            return f"is replaced by {self.frame}"
+        values = (f"{p} is {json.dumps(v, ensure_ascii=False)}" for p, v in self.set.items())
+        return f"is changed: {', '.join(values)}"
+
+
+def _put(value: Any, path: list[str], new: Any) -> None:
+    """Sets a member, making objects on the way where there is nothing."""
+    for place, part in enumerate(path):
+        key = part.replace("~1", "/").replace("~0", "~")
+        is_last = place == len(path) - 1
+        if isinstance(value, list):
+            if key == "-" and is_last:
+                value.append(new)
+                return
+            if not key.isdecimal():
+                raise LookupError(key)
+            if is_last:
+                value[int(key)] = new
+            else:
+                value = value[int(key)]
+        elif is_last:
+            value[key] = new
+        else:
+            value = value.setdefault(key, {})

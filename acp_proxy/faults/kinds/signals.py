@@ -1,0 +1,76 @@
+"""``kill``, ``pause``, ``resume``, ``terminate``: the agent's process group gets a signal."""
+
+import signal
+from collections.abc import Iterable
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import NS_PER_MS, Effect, Signal
+from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.settings import at_least
+
+
+@frozen
+class _Signalled(Fault):
+    """The agent gets a signal, and the frame passes."""
+
+    signum: ClassVar[int]
+    effect: ClassVar[str]
+    needs_agent = True
+    acts_beside = True
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Lets the frame pass and signals."""
+        yield frame.parcel
+        yield Signal(self.signum)
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        return f"passes, and the agent is {self.effect}"
+
+
+@frozen
+class Kill(_Signalled):
+    """The agent is killed; what it has said so far arrives."""
+
+    kind = "kill"
+    signum = signal.SIGKILL
+    effect = "killed"
+
+
+@frozen
+class Pause(_Signalled):
+    """The agent is stopped, and stays so until something resumes it."""
+
+    kind = "pause"
+    signum = signal.SIGSTOP
+    effect = "stopped"
+
+
+@frozen
+class Resume(_Signalled):
+    """A stopped agent goes on."""
+
+    kind = "resume"
+    signum = signal.SIGCONT
+    effect = "resumed"
+
+
+@frozen
+class Terminate(_Signalled):
+    """The agent is told to end."""
+
+    kind = "terminate"
+    signum = signal.SIGTERM
+    effect = "told to end"
+
+    grace_ms: float | None = field(default=None, validator=at_least(0))
+    """When to kill it if it is still there; never, unless given."""
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Lets the frame pass and signals."""
+        yield frame.parcel
+        grace = None if self.grace_ms is None else int(self.grace_ms * NS_PER_MS)
+        yield Signal(self.signum, grace)

@@ -1,0 +1,41 @@
+"""``slice``: the frame goes out in small writes, through the middle of characters and tokens."""
+
+from collections.abc import Iterable, Iterator
+
+from attrs import evolve, field, frozen
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import NS_PER_MS, Effect, Piece
+from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.settings import at_least
+
+_MOST_WRITES = 100_000
+
+
+@frozen
+class Slice(Fault):
+    """The frame goes out in small writes."""
+
+    kind = "slice"
+
+    bytes: int = field(default=7, validator=at_least(1))
+    """Of one write; more where a frame would take over 100,000 of them."""
+    delay_ms: float = field(default=1.0, validator=at_least(0))
+    """Between two writes, so that a reader sees them apart."""
+
+    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+        """Cuts the frame."""
+        parcel = frame.parcel
+        size = max(self.bytes, len(parcel.data) // _MOST_WRITES + 1)
+        cut = tuple(part for piece in parcel.pieces for part in self._cut(piece, size))
+        yield evolve(parcel, pieces=cut)
+
+    def _cut(self, piece: Piece, size: int) -> Iterator[Piece]:
+        wait = int(self.delay_ms * NS_PER_MS)
+        for at in range(0, len(piece.data), size):
+            part = piece.data[at : at + size]
+            yield Piece(part, wait) if at else evolve(piece, data=part)
+
+    def words(self) -> str:
+        """Says what becomes of a frame."""
+        return f"goes out {self.bytes} bytes at a time, {self.delay_ms:g} ms apart"

@@ -1,0 +1,147 @@
+"""What can be said of kinds and rules: settings with their defaults, and sentences for a person.
+
+What a setting means stands under it in its class, and is read from there, so that there is one text
+of it.
+"""
+
+import ast
+import inspect
+import textwrap
+from enum import StrEnum
+from functools import cache
+from typing import Any, get_args, get_type_hints
+
+import attrs
+from attrs import frozen
+
+from acp_proxy.faults.fault import BOTH, Fault
+from acp_proxy.faults.plan import Rule
+from acp_proxy.faults.structuring import Trigger, settings_of
+
+_TYPES = {bool: "true or false", int: "whole number", float: "number", str: "text", dict: "table"}
+
+
+@frozen
+class Setting:
+    """One setting of a kind, or of a trigger."""
+
+    name: str
+    type: str
+    """What it is, in words."""
+    default: Any
+    """None if it has none."""
+    choices: tuple[str, ...]
+    about: str
+
+
+@frozen
+class KindManual:
+    """What a kind does, and how it can be set."""
+
+    kind: str
+    about: str
+    directions: tuple[str, ...]
+    settings: tuple[Setting, ...]
+
+
+def manual_of(kind: type[Fault]) -> KindManual:
+    """Describes a kind."""
+    directions = tuple(direction.value for direction in kind.directions)
+    return KindManual(kind.kind, first_sentence(kind), directions, settings_manual(kind))
+
+
+def trigger_manual() -> tuple[Setting, ...]:
+    """Describes what can set a rule off."""
+    return settings_manual(Trigger)
+
+
+def settings_manual(kind: type) -> tuple[Setting, ...]:
+    """Describes the settings of a kind."""
+    hints, texts = get_type_hints(kind), _texts(kind)
+    return tuple(
+        Setting(
+            name=name,
+            type=_type_of(name, hints[name]),
+            default=_default(setting),
+            choices=_choices(hints[name]),
+            about=texts.get(name, ""),
+        )
+        for name, setting in settings_of(kind).items()
+    )
+
+
+def first_sentence(kind: type) -> str:
+    """The summary of a docstring."""
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
+def sentence(rule: Rule) -> str:
+    """Says what a rule does, and to which frames."""
+    trigger = rule.trigger
+    if trigger.where:
+        which = f"a frame that is {trigger.where}"
+    elif rule.fault.directions == BOTH:
+        which = "any frame"
+    else:
+        which = f"any frame {rule.fault.directions[0].value}"
+    return f"{which} {rule.fault.words()}{_conditions(trigger)}"
+
+
+def _conditions(trigger: Trigger) -> str:
+    """How a trigger narrows down which frames are meant, from ``;`` on."""
+    parts = []
+    if trigger.after:
+        parts.append(f"the first {trigger.after} pass")
+    if trigger.every > 1:
+        parts.append(f"{'then ' if trigger.after else ''}one in {trigger.every}")
+    if trigger.times is not None:
+        parts.append("once" if trigger.times == 1 else f"at most {trigger.times} times")
+    if trigger.probability < 1:
+        parts.append(f"with a probability of {trigger.probability:g}")
+    if trigger.window is not None:
+        begin, end = (ns / 1e9 for ns in trigger.window)
+        parts.append(f"from {begin:g} s to {end:g} s")
+    return f"; {', '.join(parts)}" if parts else ""
+
+
+def _type_of(name: str, kind: Any) -> str:
+    inner = [one for one in get_args(kind) if one is not type(None)]
+    plain = inner[0] if inner and not getattr(kind, "__origin__", None) else kind
+    plain = getattr(plain, "__origin__", plain)
+    if name == "window":
+        return "two times"
+    if isinstance(plain, type) and issubclass(plain, StrEnum):
+        return "word"
+    return _TYPES.get(plain, "any value")
+
+
+def _choices(kind: Any) -> tuple[str, ...]:
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return tuple(member.value for member in kind)
+    return ()
+
+
+def _default(setting: "attrs.Attribute[Any]") -> Any:
+    default = setting.default
+    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+        return default.factory()  # type: ignore[union-attr]
+    return default.value if isinstance(default, StrEnum) else default
+
+
+@cache
+def _texts(kind: type) -> dict[str, str]:
+    """The text under each field of a class, and of those that it is made of."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        try:
+            (tree,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+        except (OSError, TypeError, SyntaxError, ValueError):  # no source came with the package
+            continue
+        name = ""
+        for node in getattr(tree, "body", []):
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                name = node.target.id
+            elif name and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                found[name] = " ".join(str(node.value.value).replace("``", "`").split())
+                name = ""
+    return found

@@ -1,0 +1,252 @@
+"""A plan: which faults there are, and what sets each of them off.
+
+From a TOML file, or on the command line one rule at a time with the same names. A plan is right as
+a whole or it is refused, with the place, the reason and the nearest word that would do.
+
+All chance of a rule is keyed by its name, or by what it says if it has none, and never by where it
+stands; so a rule that is added moves no other.
+"""
+
+import hashlib
+import json
+import shlex
+import tomllib
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import attrs
+from attrs import evolve, field, frozen
+
+from acp_proxy.errors import BadFilter, BadPlan
+from acp_proxy.faults.fault import Fault
+from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.structuring import Trigger, hint, settings_of, structured
+from acp_proxy.filters import Filter, parse, terms_of
+
+_UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault"}
+"""Terms of the filter grammar that cannot be told when a frame passes."""
+_OF_PLAN = ("about", "seed", "fault")
+_TRIGGERS = settings_of(Trigger)
+_READY = Path(__file__).parent / "ready"
+
+
+@frozen
+class Rule:
+    """One rule of a plan.
+
+    Attributes:
+        name: its own, else its kind; with something of its contents where that would be another's.
+        key: what its randomness is keyed by.
+        place: where it stands, for complaints.
+    """
+
+    fault: Fault
+    trigger: Trigger
+    chosen: Filter = field(eq=False)
+    name: str
+    key: str
+    place: str = field(eq=False)
+    is_named: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind's name."""
+        return self.fault.kind
+
+
+@frozen
+class Plan:
+    """Rules in order, and the seed of all chance."""
+
+    rules: tuple[Rule, ...] = ()
+    seed: int | None = None
+    about: str = ""
+    """What it is like, in a sentence."""
+
+
+def load_plan(path: Path | str) -> Plan:
+    """Reads a plan from a TOML file, or a ready one by its name with an ``@``.
+
+    Raises:
+        BadPlan: it cannot be read, or is wrong.
+    """
+    source = str(path)
+    if source.startswith("@"):
+        ready = ready_plans()
+        if source[1:] not in ready:
+            raise BadPlan(f"there is no ready plan {source}{hint(source[1:], ready)}")
+        path = ready[source[1:]]
+    try:
+        value = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as e:
+        near = f"; did you mean @{source}?" if source in ready_plans() else ""
+        raise BadPlan(f"cannot read {source}: {(e.strerror or str(e)).lower()}{near}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        reason = str(e)
+        raise BadPlan(f"{source}: not TOML: {reason[:1].lower()}{reason[1:]}") from None
+    return structure_plan(value, source)
+
+
+def ready_plans() -> dict[str, Path]:
+    """The plans that come with the package, by their names."""
+    return {path.stem: path for path in sorted(_READY.glob("*.toml"))}
+
+
+def structure_plan(value: dict[str, Any], source: str) -> Plan:
+    """Makes a plan of what a TOML file says.
+
+    Raises:
+        BadPlan: it is wrong.
+    """
+    for name in value:
+        if name not in _OF_PLAN:
+            raise BadPlan(f"{source}: {name} is no part of a plan{hint(name, _OF_PLAN)}")
+    seed, about = value.get("seed"), value.get("about", "")
+    if seed is not None and type(seed) is not int:
+        raise BadPlan(f"{source}: seed: expected a whole number, got {seed!r}")
+    if not isinstance(about, str):
+        raise BadPlan(f"{source}: about: expected a text, got {about!r}")
+    tables = value.get("fault", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise BadPlan(f"{source}: fault: expected tables, each [[fault]]")
+    rules = [_rule(table, f"{source}: fault[{n}]", ".") for n, table in enumerate(tables)]
+    return Plan(_named(rules), seed, about)
+
+
+def parse_rule(text: str) -> Rule:
+    """Reads a rule of the command line: the kind, then ``name=value`` as a shell would split it.
+
+    Raises:
+        BadPlan: it is wrong.
+    """
+    place = f"--fault {text!r}"
+    try:
+        words = shlex.split(text)
+    except ValueError as e:
+        raise BadPlan(f"{place}: {str(e).lower()}") from None
+    if not words:
+        raise BadPlan(f"{place}: expected a kind, such as latency")
+    table: dict[str, Any] = {"kind": words[0]}
+    for word in words[1:]:
+        name, is_setting, value = word.partition("=")
+        if not is_setting:
+            raise BadPlan(f"{place}: expected name=value, got {word!r}")
+        if name in table:
+            raise BadPlan(f"{place}: {name}: it is given twice")
+        table[name] = _value(words[0], name, value)
+    return _rule(table, place, ": ")
+
+
+def joined(plans: Iterable[Plan], rules: Iterable[Rule], seed: int | None) -> Plan:
+    """Puts plans, rules and a seed together.
+
+    Raises:
+        BadPlan: two seeds are given that differ, or two rules have one name.
+    """
+    plans = list(plans)
+    seeds = [s for s in (seed, *(plan.seed for plan in plans)) if s is not None]
+    if other := [s for s in seeds if s != seeds[0]]:
+        raise BadPlan(f"two seeds are given: {seeds[0]} and {other[0]}; expected one")
+    every = [rule for plan in plans for rule in plan.rules] + list(rules)
+    about = plans[0].about if len(plans) == 1 else ""
+    return Plan(_named(every), seeds[0] if seeds else None, about)
+
+
+def _rule(table: dict[str, Any], place: str, joint: str) -> Rule:
+    """Makes a rule; ``joint`` is what stands between its place and the name of a member."""
+    at = f"{place}{joint}"
+    word = table.get("kind")
+    if not isinstance(word, str):
+        came = "nothing" if word is None else repr(word)
+        raise BadPlan(f"{at}kind: expected a kind of fault, got {came}")
+    if word not in KINDS:
+        raise BadPlan(f"{at}kind: there is no {word!r}{hint(word, KINDS)}")
+    settings = settings_of(KINDS[word])
+    known = {"kind", "name", *_TRIGGERS, *settings}
+    for name in table:
+        if name not in known:
+            raise BadPlan(f"{at}{name}: {word} has no such setting{hint(name, known)}")
+    trigger = structured({n: v for n, v in table.items() if n in _TRIGGERS}, Trigger, at)
+    fault = structured({n: v for n, v in table.items() if n in settings}, KINDS[word], at)
+    name = table.get("name", word)
+    if not isinstance(name, str) or not name:
+        raise BadPlan(f"{at}name: expected a name, got {name!r}")
+    is_named = "name" in table
+    key = name if is_named else _content(fault, trigger)
+    chosen = _chosen(trigger.where, f"{at}where")
+    return Rule(fault, trigger, chosen, name, key, place, is_named)
+
+
+def _chosen(where: str, place: str) -> Filter:
+    try:
+        for term in terms_of(where):
+            if term in _UNKNOWN_THEN:
+                raise BadPlan(
+                    f"{place}: {term}: cannot be asked of a frame that passes:"
+                    f" {_UNKNOWN_THEN[term]} is not known then"
+                )
+        return parse(where)
+    except BadFilter as e:
+        raise BadPlan(f"{place}: {e}") from None
+
+
+def _value(kind: str, name: str, text: str) -> Any:
+    """A value of the command line, as TOML would have it; what is none is a text."""
+    settings = {"name": str, "where": str}
+    if kind in KINDS:
+        settings |= get_type_hints(KINDS[kind])
+    if settings.get(name) in (str, str | None):
+        return text
+    if name == "window" and ".." in text:
+        return text.split("..")
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _content(fault: Fault, trigger: Trigger) -> str:
+    """What a rule says, as far as it does not go without saying."""
+    said = {}
+    for part in (fault, trigger):
+        for name, attribute in settings_of(type(part)).items():
+            value, default = getattr(part, name), attribute.default
+            if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+                default = default.factory()  # type: ignore[union-attr]
+            if value != default:
+                said[name] = value
+    return f"{fault.kind} {json.dumps(said, sort_keys=True)}"
+
+
+def _named(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    """Gives rules names and keys of their own.
+
+    Raises:
+        BadPlan: two of them were given one name.
+    """
+    rules = list(rules)
+    owners: dict[str, Rule] = {}
+    for rule in rules:
+        if rule.is_named and (owner := owners.setdefault(rule.name, rule)) is not rule:
+            raise BadPlan(
+                f"{rule.place}: name: {rule.name!r} is the name of {owner.place}, too;"
+                " expected another one"
+            )
+    kinds = Counter(rule.kind for rule in rules if not rule.is_named)
+    named, twins = [], Counter[str]()
+    for rule in rules:
+        if rule.is_named:
+            named.append(rule)
+            continue
+        content = _content(rule.fault, rule.trigger)
+        twins[content] += 1
+        name = rule.kind
+        if kinds[name] > 1 or name in owners:
+            name += f"-{hashlib.blake2b(content.encode(), digest_size=2).hexdigest()}"
+        key = content
+        if twins[content] > 1:
+            name, key = f"{name}-{twins[content]}", f"{content} {twins[content]}"
+        named.append(evolve(rule, name=name, key=key))
+    return tuple(named)

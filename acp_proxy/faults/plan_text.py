@@ -1,0 +1,55 @@
+"""Writes a plan down as TOML that gives the same plan again."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from acp_proxy.faults.plan import Plan, Rule
+
+
+def plan_text(plan: Plan, seed: int | None = None) -> str:
+    """Returns a plan as the text of a file, which gives the same faults.
+
+    Args:
+        plan: the plan.
+        seed: the seed that was chosen for a plan without one.
+    """
+    number = plan.seed if plan.seed is not None else seed
+    head = [f"seed = {number}\n"] if number is not None else []
+    return "\n".join([*head, *("".join(_lines(rule)) for rule in plan.rules)])
+
+
+def _lines(rule: Rule) -> Iterator[str]:
+    yield f"[[fault]]\nkind = {_value(rule.kind)}\n"
+    if rule.is_named:  # the name of another one follows from what it says, as its draws do
+        yield f"name = {_value(rule.name)}\n"
+    for name, value in (*_set(rule.trigger), *_set(rule.fault)):
+        if name == "window":
+            value = [f"{ns / 1e6:.6f}ms" for ns in value]
+        yield f"{name} = {_value(value)}\n"
+
+
+def _set(settings: Any) -> Iterator[tuple[str, Any]]:
+    """The settings that are not what they are without being set."""
+    for field in attrs.fields(type(settings)):
+        default, value = field.default, getattr(settings, field.name)
+        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+            default = default.factory()
+        if value != default and value is not None:
+            yield field.name, value
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_text(k)} = {_value(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return _text(str(value)) if isinstance(value, str) else str(value)
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

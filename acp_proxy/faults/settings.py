@@ -1,0 +1,50 @@
+"""What the settings of faults may be, so that a wrong one is refused with its name."""
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import attrs
+
+Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+
+
+class BadSetting(ValueError):
+    """A setting has a value that means nothing.
+
+    Attributes:
+        name: the setting's.
+        problem: what was expected, and what came.
+    """
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(f"{name}: {problem}")
+        self.name = name
+        self.problem = problem
+
+
+def at_least(lowest: float, most: float | None = None) -> Validator:
+    """A number from a lowest one on, perhaps up to a highest one; None where that is allowed."""
+
+    def check(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+        if value is None or (value >= lowest and (most is None or value <= most)):
+            return
+        bounds = f"from {lowest:g} on" if most is None else f"from {lowest:g} to {most:g}"
+        raise BadSetting(attribute.name, f"expected a number {bounds}, got {value:g}")
+
+    return check
+
+
+def one_line(_: Any, attribute: "attrs.Attribute[Any]", value: str | None) -> None:
+    """A text without the end of a line in it."""
+    if value is not None and "\n" in value:
+        raise BadSetting(attribute.name, f"expected one line, got {value!r}")
+
+
+def plain_json(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
+    """What JSON can express; TOML has dates and infinities as well."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        raise BadSetting(attribute.name, f"expected what JSON can say, got {value!r}") from None

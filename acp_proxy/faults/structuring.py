@@ -1,0 +1,151 @@
+"""Makes faults and triggers of plain values, and says of a wrong one where it is and what is wrong.
+
+The project's converter does it, made strict: no number is read from a text, and none from a
+boolean. What cattrs complains of becomes one line with the place of the value.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeVar
+
+import attrs
+from attrs import field, frozen
+from cattrs.errors import AttributeValidationNote, BaseValidationError
+
+from acp_proxy.errors import BadPlan
+from acp_proxy.faults.settings import BadSetting, at_least
+from acp_proxy.forms import converter
+
+T = TypeVar("T")
+_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?")
+_NS = {"ms": 10**6, None: 10**9, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+
+
+class Window(NamedTuple):
+    """A time of the connection, in nanoseconds from its start."""
+
+    begin: int
+    end: int
+
+
+@frozen
+class Trigger:
+    """What sets a rule off: all of it must hold. Counts are kept in each lane by itself."""
+
+    where: str = ""
+    """A filter; empty for every frame."""
+    after: int = field(default=0, validator=at_least(0))
+    """So many matches pass first."""
+    every: int = field(default=1, validator=at_least(1))
+    """Then each n-th fires."""
+    times: int | None = field(default=None, validator=at_least(1))
+    """How often it fires at the most."""
+    probability: float = field(default=1.0, validator=at_least(0, 1))
+    """How likely each of these fires."""
+    window: Window | None = None
+    """From when to when, since the start of the connection; other frames are no matches."""
+
+
+class _Wrong(ValueError):
+    """A value that is none of its type."""
+
+
+def structured(values: dict[str, Any], kind: type[T], place: str) -> T:
+    """Makes a value of ours.
+
+    Raises:
+        BadPlan: a member is wrong.
+    """
+    try:
+        return _strict.structure(values, kind)
+    except BaseValidationError as e:
+        raise BadPlan(_told(e, place)) from None
+
+
+def settings_of(kind: type) -> "dict[str, attrs.Attribute[Any]]":
+    """The settings of a kind, or of a trigger, by their names."""
+    return {setting.name: setting for setting in attrs.fields(kind)}
+
+
+def hint(word: str, words: Iterable[str]) -> str:
+    """Names the word that was perhaps meant, or all that would do."""
+    listed = sorted(words)
+    near = get_close_matches(word, listed, 1, 0.5)
+    return f"; did you mean {near[0]}?" if near else f": expected one of {', '.join(listed)}"
+
+
+def _told(error: BaseException, place: str) -> str:
+    """The first complaint of an error, with the place that it is about."""
+    for note in getattr(error, "__notes__", ()):
+        if isinstance(note, AttributeValidationNote):
+            place = f"{place}{note.name}"
+    if isinstance(error, BaseValidationError):
+        return _told(error.exceptions[0], place)
+    if isinstance(error, BadSetting):
+        return f"{place}{error.name}: {error.problem}"
+    return f"{place}: {error}"
+
+
+def _exactly(words: str) -> Callable[[Any, type], Any]:
+    """Takes a value of the very type."""
+
+    def structure(value: Any, kind: type) -> Any:
+        if type(value) is kind:
+            return value
+        raise _Wrong(f"expected {words}, got {value!r}")
+
+    return structure
+
+
+def _text(value: Any, kind: type) -> Any:
+    """A text, or one of the words of an enumeration."""
+    if issubclass(kind, StrEnum):
+        return _word(value, kind)
+    return _exactly("a text")(value, kind)
+
+
+def _number(value: Any, _: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise _Wrong(f"expected a number, got {value!r}")
+    return float(value)
+
+
+def _word(value: Any, kind: type[StrEnum]) -> StrEnum:
+    words = [member.value for member in kind]
+    if value in words:
+        return kind(value)
+    raise _Wrong(f"there is no {value!r}{hint(str(value), words)}")
+
+
+def _table(value: Any, _: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _Wrong(f"expected a table, got {value!r}")
+    return value
+
+
+def _window(value: Any, _: Any) -> Window:
+    if not isinstance(value, list | tuple) or len(value) != 2:
+        raise _Wrong(f'expected two times, such as ["2s", "10s"], got {value!r}')
+    begin, end = map(_ns, value)
+    if end <= begin:
+        raise _Wrong(f"expected an end behind its beginning, got {value!r}")
+    return Window(begin, end)
+
+
+def _ns(value: Any) -> int:
+    match = _TIME.fullmatch(str(value))
+    if match is None or isinstance(value, bool):
+        raise _Wrong(f"expected a time such as 2s or 500ms, got {value!r}")
+    return int(float(match[1]) * _NS[match[2]])
+
+
+_strict = converter.copy()
+_strict.register_structure_hook(bool, _exactly("true or false"))
+_strict.register_structure_hook(int, _exactly("a whole number"))
+_strict.register_structure_hook(str, _text)
+_strict.register_structure_hook(float, _number)
+_strict.register_structure_hook(Window, _window)
+_strict.register_structure_hook_func(lambda kind: kind == dict[str, Any], _table)

@@ -1,0 +1,223 @@
+"""What holds of faults for any frames: transparency, order, nothing lost, and keyed chance."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acp_proxy.faults.effects import Exit, Signal, WriteStderr
+from acp_proxy.faults.engine import Deliver, EndOf, FaultEngine, Fired, Output
+from acp_proxy.faults.registry import KINDS
+from acp_proxy.protocol.peers import Direction
+from tests.fault_book import plan_of
+from tests.strategies import broken_lines, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from acp_proxy.faults.plan import Plan
+
+CLIENT, AGENT = Direction.TO_CLIENT, Direction.TO_AGENT
+Frame = tuple[Direction, bytes, bytes]
+
+NEEDED = {"replace": "frame=x"}
+"""Settings without which a kind is refused."""
+NEVER = ["probability=0", "where='method:no/such'", "window=2h..3h", "after=100000"]
+
+frames = st.lists(
+    st.tuples(
+        st.sampled_from(Direction),
+        (lines() | broken_lines()).map(lambda line: line.replace(b"\r", b"")),
+        st.sampled_from([b"\n", b"\r\n"]),
+    ),
+    max_size=20,
+)
+
+
+def run(plan: Plan, said: Sequence[Frame], seed: int = 1) -> list[Output]:
+    """Lets frames pass a plan, a millisecond apart, and ends both directions."""
+    engine = FaultEngine(plan, seed, 0)
+    outputs: list[Output] = []
+    for number, (direction, raw, newline) in enumerate(said):
+        outputs += engine.receive(direction, raw, newline, number * 10**6)
+    for direction in Direction:
+        outputs += engine.end(direction, len(said) * 10**6)
+    return outputs
+
+
+def arrived(outputs: Sequence[Output], direction: Direction) -> bytes:
+    """All bytes of a direction, in the order in which they are due."""
+    sent = [o for o in outputs if isinstance(o, Deliver) and o.direction is direction]
+    return b"".join(o.data for o in sorted(sent, key=lambda o: o.due))
+
+
+def said_by(said: Sequence[Frame], direction: Direction) -> list[bytes]:
+    """The lines of a direction."""
+    return [raw + newline for way, raw, newline in said if way is direction]
+
+
+@pytest.mark.parametrize("trigger", NEVER)
+@pytest.mark.parametrize("kind", KINDS)
+@given(said=frames)
+@settings(max_examples=25)
+def test_a_plan_whose_rules_never_fire_is_transparent(
+    kind: str, trigger: str, said: list[Frame]
+) -> None:
+    """Every byte arrives at once and in order, and nothing else happens."""
+    outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')} {trigger}"), said)
+    for direction in Direction:
+        assert arrived(outputs, direction) == b"".join(said_by(said, direction))
+    assert not any(isinstance(o, Fired | Signal | Exit | WriteStderr) for o in outputs)
+    due = [o.due for o in outputs if isinstance(o, Deliver)]
+    assert due == [n * 10**6 for n, (_, raw, newline) in enumerate(said) if raw + newline]
+    assert outputs[-2:] == [EndOf(direction) for direction in Direction]
+
+
+@given(said=frames)
+def test_noop_is_transparent(said: list[Frame]) -> None:
+    """It fires, and changes nothing."""
+    outputs = run(plan_of("noop"), said)
+    for direction in Direction:
+        assert arrived(outputs, direction) == b"".join(said_by(said, direction))
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        ["latency latency_ms=2 jitter_ms=2"],
+        ["slice bytes=2 delay_ms=0.7"],
+        ["bandwidth bytes_per_s=5000"],
+        ["latency latency_ms=3 probability=0.5", "slice bytes=3", "bandwidth bytes_per_s=9000"],
+    ],
+    ids=lambda rules: rules[0].split()[0],
+)
+@given(said=frames, seed=st.integers(0, 9))
+def test_slow_kinds_lose_and_swap_nothing(rules: list[str], said: list[Frame], seed: int) -> None:
+    """Each direction carries what was said, in order, however late."""
+    outputs = run(plan_of(*rules), said, seed)
+    for direction in Direction:
+        assert arrived(outputs, direction) == b"".join(said_by(said, direction))
+        due = [o.due for o in outputs if isinstance(o, Deliver) and o.direction is direction]
+        assert due == sorted(due)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "reorder",
+        "reorder after_frames=3 probability=0.4",
+        "reply mode=late latency_ms=5",
+        "reply mode=late after_cancel=true",
+        "latency latency_ms=5 keep_order=false probability=0.5",
+    ],
+)
+@given(said=frames)
+def test_kinds_that_change_the_order_lose_and_double_nothing(rule: str, said: list[Frame]) -> None:
+    """Each line arrives once, whole, before its direction ends."""
+    outputs = run(plan_of(rule), said)
+    for direction in Direction:
+        sent = [o.data for o in outputs if isinstance(o, Deliver) and o.direction is direction]
+        assert sorted(sent) == sorted(said_by(said, direction))
+    assert sum(isinstance(o, EndOf) for o in outputs) == 2
+
+
+@given(said=frames, seed=st.integers(0, 9))
+def test_corrupt_never_makes_two_lines_of_one(said: list[Frame], seed: int) -> None:
+    """Whatever the mode, as many lines end as before."""
+    for mode in ("flip", "bad-utf8", "bad-json", "nul", "bom", "crlf"):
+        outputs = run(plan_of(f"corrupt mode={mode}"), said, seed)
+        for direction in Direction:
+            ends = arrived(outputs, direction).count(b"\n")
+            assert ends == len(said_by(said, direction))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(said=frames, seed=st.integers(0, 3))
+@settings(max_examples=25)
+def test_every_kind_takes_every_frame(kind: str, said: list[Frame], seed: int) -> None:
+    """Nothing that a peer can say makes a fault raise, and every frame that is hit is told."""
+    outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')}"), said, seed)
+    for fired in (o for o in outputs if isinstance(o, Fired)):
+        if fired.received is not None:
+            assert said[fired.frame - 1][1] == fired.received
+
+
+# Keyed chance
+
+SESSIONS = ("s", "t", "u")
+RULES = [
+    "drop name=lost where=method:session/update probability=0.3",
+    "latency latency_ms=5 jitter_ms=5 probability=0.4 where=dir:to-client",
+    "duplicate every=3 after=1 times=4",
+    "corrupt probability=0.2 where=dir:to-agent",
+]
+
+
+def lane(session: str, direction: Direction, count: int) -> list[Frame]:
+    """What is said in one lane."""
+    line = b'{"jsonrpc":"2.0","method":"session/%b","params":{"sessionId":"%b","n":%d}}'
+    what = b"update" if direction is CLIENT else b"cancel"
+    return [(direction, line % (what, session.encode(), n), b"\n") for n in range(count)]
+
+
+def what_fired(rules: Sequence[str], said: Sequence[Frame]) -> set[tuple[object, ...]]:
+    """Each rule that fired at a frame, and what arrived in its place."""
+    outputs = run(plan_of(*rules), said, seed=42)
+    return {
+        (o.action, o.direction, o.received, o.delivered, said[o.frame - 1][1])
+        for o in outputs
+        if isinstance(o, Fired)
+    }
+
+
+def interleaved(order: random.Random) -> list[Frame]:
+    """Frames of several lanes, each lane in its order."""
+    lanes = [lane(session, direction, 12) for session in SESSIONS for direction in Direction]
+    said: list[Frame] = []
+    while lanes := [one for one in lanes if one]:
+        said.append(order.choice(lanes).pop(0))
+    return said
+
+
+def test_interleaving_changes_nothing() -> None:
+    """The same plan and seed give the same faults in a hundred runs with other interleavings."""
+    expected = what_fired(RULES, interleaved(random.Random(0)))
+    assert len(expected) > 20
+    for run_number in range(1, 101):
+        assert what_fired(RULES, interleaved(random.Random(run_number))) == expected
+
+
+@pytest.mark.parametrize("added", ["noop", "noop probability=0.5", "duplicate name=more times=1"])
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_adding_a_rule_moves_no_other(added: str, place: int) -> None:
+    """The rules that were there fire at the frames at which they fired."""
+    said = interleaved(random.Random(3))
+
+    def fired(rules: list[str]) -> set[tuple[str, int]]:
+        outputs = run(plan_of(*rules), said, seed=42)
+        return {(o.rule, o.frame) for o in outputs if isinstance(o, Fired) and o.received}
+
+    before = fired(RULES)
+    after = fired([*RULES[:place], added, *RULES[place:]])
+    names = {"lost", "latency", "corrupt"}
+    assert {one for one in after if one[0] in names} == {one for one in before if one[0] in names}
+
+
+def test_two_rules_of_one_kind_do_not_move_each_other() -> None:
+    """An unnamed rule keeps its draws when another one of its kind comes before it."""
+    said = interleaved(random.Random(4))
+    one, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"
+
+    def lost(rules: list[str], trigger_rule: str) -> set[int]:
+        plan = plan_of(*rules)
+        (rule,) = [r for r in plan.rules if r.key == plan_of(trigger_rule).rules[0].key]
+        outputs = run(plan, said, seed=42)
+        return {o.frame for o in outputs if isinstance(o, Fired) and o.rule == rule.name}
+
+    alone = lost([one], one)
+    assert alone
+    assert lost([one, other], one) == alone

@@ -1,0 +1,469 @@
+"""Faults are carried out by the clock: what is due goes out then, in order, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+import trio.testing
+
+from acp_proxy.capture.agent_process import AgentProcess
+from acp_proxy.capture.log import (
+    EFFECT,
+    FAULT,
+    STDERR,
+    TO_AGENT,
+    TO_CLIENT,
+    UNDELIVERED,
+    Unrecorded,
+)
+from acp_proxy.capture.relay import Relay
+from acp_proxy.faults.choosing import chosen_plan
+from acp_proxy.runtime import outlet as outlet_module
+from acp_proxy.runtime.delivery import keep_time
+from acp_proxy.runtime.faulted_pump import FaultedPump
+from acp_proxy.runtime.faulting import Faulting
+from acp_proxy.runtime.outlet import Outlet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from trio.testing import MockClock
+
+A, B, C = b'{"method":"a"}\n', b'{"method":"b"}\n', b'{"method":"c"}\n'
+
+
+class Ghost(AgentProcess):
+    """An agent without a process that writes down the signals it is sent."""
+
+    def __init__(self) -> None:
+        super().__init__(pid=-1, group=1 << 30, stdin=-1, stdout=-1, stderr=-1)
+        self.sent: list[tuple[float, int]] = []
+
+    def send_signal(self, signum: int) -> None:
+        """Writes it down."""
+        self.sent.append((round(trio.current_time(), 3), signum))
+
+
+class Notes(Unrecorded):
+    """A log that keeps what happened, in order, and not when."""
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[object, ...]] = []
+
+    @property
+    def has_gap(self) -> bool:
+        """It has none."""
+        return False
+
+    def append(self, stream: int, _: int, chunk: bytes) -> None:
+        """Keeps a chunk."""
+        self.kept.append((stream, chunk))
+
+    def event(self, kind: int, fields: dict[str, str | int | list[str]], stream: int = 0) -> bool:
+        """Keeps an event."""
+        self.kept.append((kind, stream, fields))
+        return True
+
+    def part(self, stream: int, data: bytes) -> None:
+        """Keeps a part."""
+        self.kept.append(("part", stream, data))
+
+
+class Scene:
+    """Both ways out, and a plan; the test is what reads from the peers."""
+
+    def __init__(self, *rules: str) -> None:
+        self.agent, self.log = Ghost(), Notes()
+        self.faulting = Faulting(*chosen_plan(rules, None, 1), clock=now_ns)
+        self.faulting.attach(self.agent, self.log, 0)
+        self.ends: dict[int, int] = {}
+        self.pumps = {}
+        for stream in (TO_AGENT, TO_CLIENT, STDERR):
+            self.ends[stream], sink = os.pipe()
+            os.set_blocking(self.ends[stream], False)
+            self.pumps[stream] = self.faulting.pump(stream, -1, sink, self.log)
+
+    def close(self) -> None:
+        """Closes the pipes."""
+        for stream, end in self.ends.items():
+            os.close(end)
+            os.close(self.pumps[stream].sink)
+
+    def says(self, chunk: bytes, stream: int = TO_CLIENT) -> None:
+        """A chunk is read, as the pump's thread does it."""
+        self.faulting.take(stream, now_ns(), chunk)
+        self.faulting.outlets[stream].flush()
+        self.faulting.act()
+
+    def ends_input(self, stream: int = TO_CLIENT) -> None:
+        """A source ends."""
+        self.faulting.end(stream, now_ns())
+        self.faulting.outlets[stream].flush()
+        self.faulting.act()
+
+    def heard(self, stream: int = TO_CLIENT) -> bytes:
+        """What has arrived since the last time."""
+        try:
+            return os.read(self.ends[stream], 1 << 20)
+        except BlockingIOError:
+            return b""
+
+    async def arrivals(self, seconds: float, step: float, stream: int = TO_CLIENT) -> Arrivals:
+        """What arrives within some seconds, and after how many."""
+        found: Arrivals = []
+        start = trio.current_time()
+        while True:
+            if data := self.heard(stream):
+                found.append((round(trio.current_time() - start, 3), data))
+            if trio.current_time() - start >= seconds:
+                return found
+            await trio.sleep(step)
+            await trio.testing.wait_all_tasks_blocked()
+
+
+Arrivals = list[tuple[float, bytes]]
+
+
+def now_ns() -> int:
+    """The mock clock as the pumps would read it."""
+    return round(trio.current_time() * 1e9)
+
+
+_scenes: list[Scene] = []
+
+
+def play(clock: MockClock, *rules: str) -> Scene:
+    """Makes a scene whose clock is the only one there is."""
+    assert clock.current_time() == 0
+    _scenes.append(Scene(*rules))
+    return _scenes[-1]
+
+
+@pytest.fixture
+def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> Iterator[MockClock]:
+    """A clock that jumps when all tasks wait, so nothing runs in a thread."""
+
+    async def run_here(work: Callable[..., object], *arguments: object, **_: object) -> object:
+        return work(*arguments)
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", run_here)
+    yield autojump_clock
+    while _scenes:
+        _scenes.pop().close()
+
+
+async def running(scene: Scene, nursery: trio.Nursery) -> None:
+    """Starts what keeps time."""
+    nursery.start_soon(keep_time, scene.faulting, now_ns)
+    await trio.testing.wait_all_tasks_blocked()
+
+
+async def test_what_no_rule_means_goes_out_at_once(clock: MockClock) -> None:
+    """A frame to which nothing happens is written by the one who read it, and logged as it came."""
+    scene = play(clock, "latency where=method:z")
+    scene.says(A + B + b"un")
+    assert scene.heard() == A + B
+    scene.says(b"finished\n")
+    assert scene.heard() == b"unfinished\n"
+    assert scene.log.kept == [(TO_CLIENT, A + B + b"un"), (TO_CLIENT, b"finished\n")]
+
+
+async def test_latency_keeps_the_order(clock: MockClock) -> None:
+    """A frame that is late makes those behind it late, and all come when it does."""
+    scene = play(clock, "latency latency_ms=2000 where=method:b")
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(A + B + C)
+        assert await scene.arrivals(4, 0.5) == [(0, A), (2, B + C)]
+        scene.says(A)
+        assert await scene.arrivals(1, 0.5) == [(0, A)]
+        nursery.cancel_scope.cancel()
+
+
+async def test_slices_come_one_by_one(clock: MockClock) -> None:
+    """Each slice is a write of its own, at its own time."""
+    scene = play(clock, "slice bytes=6 delay_ms=100 where=method:a")
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(A)
+        assert await scene.arrivals(0.5, 0.05) == [(0, A[:6]), (0.1, A[6:12]), (0.2, A[12:])]
+        nursery.cancel_scope.cancel()
+
+
+async def test_bandwidth(clock: MockClock) -> None:
+    """Bytes come at no more than their rate."""
+    scene = play(clock, "bandwidth bytes_per_s=100 where=method:a")
+    line = b'{"method":"a","x":"' + b"x" * 179 + b'"}\n'
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(line)
+        found = await scene.arrivals(5, 0.05)
+        nursery.cancel_scope.cancel()
+    so_far = 0
+    for at, data in found:
+        so_far += len(data)
+        assert so_far <= 100 * (at + 0.1)
+    assert b"".join(data for _, data in found) == line
+    assert found[-1][0] == pytest.approx(len(line) / 100, abs=0.1)
+
+
+async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
+    """What was on its way at the end of a stream arrives before the end does."""
+    scene = play(clock, "latency latency_ms=3000")
+    outlet = scene.faulting.outlets[TO_CLIENT]
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(A + b"last")
+        scene.ends_input()
+        assert outlet.size == len(A + b"last")
+        assert await scene.arrivals(4, 0.5) == [(3, A + b"last")]
+        assert outlet.is_empty
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_signal_follows_what_was_before_it(clock: MockClock) -> None:
+    """The agent is killed once the frames up to the one that set it off have gone out."""
+    scene = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(A + B)
+        assert scene.agent.sent == []
+        assert await scene.arrivals(3, 0.5) == [(2, A + B)]
+        assert scene.agent.sent == [(2, signal.SIGKILL)]
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
+    """Where nothing is late, it is sent as soon as the frame was written."""
+    scene = play(clock, "pause where=method:b", "resume where=method:c")
+    scene.says(A + B)
+    assert scene.agent.sent == [(0, signal.SIGSTOP)]
+    scene.says(C)
+    assert scene.agent.sent == [(0, signal.SIGSTOP), (0, signal.SIGCONT)]
+    assert scene.heard() == A + B + C
+
+
+async def test_terminating_with_grace(clock: MockClock) -> None:
+    """An agent that is still there after the grace is killed; one that is gone is not."""
+    scene = play(clock, "terminate grace_ms=1500 where=method:a")
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(A)
+        await trio.sleep(3)
+        assert scene.agent.sent == [(0, signal.SIGTERM), (1.5, signal.SIGKILL)]
+        scene.says(A)
+        scene.agent.exited.set()
+        await trio.sleep(3)
+        assert scene.agent.sent[2:] == [(3, signal.SIGTERM)]
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_exit_follows_what_was_before_it(clock: MockClock) -> None:
+    """What is on its way arrives, then the agent appears to exit and nothing more passes."""
+    scene = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(A + B + C)
+        assert scene.agent.exit_status == 0
+        assert await scene.arrivals(2, 0.5) == [(1, A)]
+        assert scene.agent.exit_status == 3
+        assert scene.faulting.is_closing(TO_CLIENT)
+        nursery.cancel_scope.cancel()
+
+
+async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
+    """A request that is answered by a rule never arrives; its answer does, where it came from."""
+    scene = play(clock, "error-reply code=-1 message=no where=method:q")
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(b'{"jsonrpc":"2.0","id":7,"method":"q"}\n' + A, TO_AGENT)
+        assert scene.heard(TO_AGENT) == A
+        await trio.testing.wait_all_tasks_blocked()
+        assert scene.heard() == b'{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}\n'
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
+    """From then on nothing passes, all is read and logged, and the direction has no end."""
+    scene = play(clock, "stall where=method:b")
+    scene.says(A + B)
+    scene.says(C)
+    assert scene.heard() == A
+    assert not scene.faulting.is_closing(TO_CLIENT)
+    said = {"rule": "stall", "action": "stall", "delivered": "none"}
+    assert scene.log.kept == [
+        (TO_CLIENT, A + B),
+        (FAULT, TO_CLIENT, said),
+        (EFFECT, TO_CLIENT, {"rule": "stall", "action": "stall"}),
+        (TO_CLIENT, C),
+        (FAULT, TO_CLIENT, {**said, "again": 1}),
+    ]
+
+
+async def test_a_flood_of_stderr(clock: MockClock) -> None:
+    """The lines arrive on stderr, and the frame where it was going."""
+    scene = play(clock, "stderr-flood lines=3 where=method:a")
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(A)
+        await trio.testing.wait_all_tasks_blocked()
+        assert scene.heard(STDERR).count(b"\n") == 3
+        assert scene.heard() == A
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_reader_that_is_gone(clock: MockClock) -> None:
+    """What is late when its reader leaves is noted as undelivered, with all that follows it."""
+    scene = play(clock, "latency latency_ms=1000 where=method:a")
+    async with trio.open_nursery() as nursery:
+        await running(scene, nursery)
+        scene.says(A + B)
+        os.close(scene.ends[TO_CLIENT])
+        scene.ends[TO_CLIENT] = os.open(os.devnull, os.O_RDONLY)
+        await trio.sleep(2)
+        lost = {"bytes": len(A + B)}
+        assert scene.log.kept[-1] == (UNDELIVERED, TO_CLIENT, lost)
+        assert isinstance(scene.faulting.outlets[TO_CLIENT].error, BrokenPipeError)
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_bare_direction_is_listened_to(clock: MockClock) -> None:
+    """An answer belongs to its request, though that went by on a bare pump."""
+    scene = play(clock, "drop where='method:session/new kind:response dir:to-client'")
+    assert scene.faulting.streams == (TO_CLIENT,)
+    assert not isinstance(scene.pumps[TO_AGENT], FaultedPump)
+    listener = scene.pumps[TO_AGENT]._log
+    listener.append(TO_AGENT, 1, b'{"jsonrpc":"2.0","id":1,"method":"session/new"}\n{"jsonrpc":')
+    listener.append(TO_AGENT, 2, b'"2.0","id":2,"method":"other"}\n')
+    scene.says(b'{"jsonrpc":"2.0","id":2,"result":{}}\n{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    assert scene.heard() == b'{"jsonrpc":"2.0","id":2,"result":{}}\n'
+
+
+async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
+    """When nobody keeps time any more, what was late goes out in order, and no rule fires again."""
+    scene = play(clock, "latency latency_ms=9000", "reorder where=method:b")
+    scene.says(A + B)
+    assert scene.heard() == b""
+    scene.faulting.give_up()
+    scene.says(C)
+    scene.faulting.outlets[TO_CLIENT].wait_until_empty()
+    assert scene.heard() == A + B + C
+
+
+async def test_the_summary(clock: MockClock) -> None:
+    """Who fired how often, who never did, and how to have it again."""
+    scene = play(
+        clock, "drop where=method:a", "noop name=never where=method:z", "noop where=method:b"
+    )
+    scene.says(A + B + A)
+    assert list(scene.faulting.summary()) == [
+        "faults: drop 2 times, noop once",
+        "warning: the fault never never fired (--fault 'noop name=never where=method:z')",
+        "reproduce with --seed 1",
+    ]
+
+
+async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
+    """A direction without faults has its bare pump; one with them waits to be started."""
+    scene = play(clock, "drop where=dir:to-client")
+    relay = Relay(
+        scene.log, scene.agent, client_in=-1, client_out=-1, signals=set(), detour=scene.faulting
+    )
+    assert isinstance(relay.to_client, FaultedPump)
+    assert not isinstance(relay.to_agent, FaultedPump)
+    assert relay.to_client.in_read
+    scene.faulting.outlets[TO_CLIENT].put(b"x", 1 << 62, 1)
+    assert not relay.to_client.in_read
+
+
+def test_a_relay_that_nobody_adopts_has_bare_pumps() -> None:
+    """If whoever should have kept time has failed, everything passes as if there were no faults."""
+    agent, (said, agent_out), (heard, client_out) = Ghost(), os.pipe(), os.pipe()
+    agent.stdout = said
+    faulting = Faulting(*chosen_plan(["drop where=dir:to-client"], None, 1))
+    faulting.attach(agent, Unrecorded(), 0)
+    relay = Relay(
+        Unrecorded(), agent, client_in=-1, client_out=client_out, signals=set(), detour=faulting
+    )
+    relay.release()
+    os.write(agent_out, A + b"unfinished")
+    os.close(agent_out)
+    assert relay.to_client.ended.wait(60)
+    assert os.read(heard, 1 << 16) == A + b"unfinished"
+    assert os.read(heard, 1) == b""
+    os.close(heard)
+
+
+# Ways out
+
+
+def test_a_slow_reader_holds_the_writer_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limit nothing more is taken until some of it has gone out."""
+    monkeypatch.setattr(outlet_module, "MOST", 10)
+    end, sink = os.pipe()
+    outlet = Outlet(sink, lambda: 0)
+    outlet.put(b"12345", 5, 1)
+    outlet.wait_for_room()
+    outlet.put(b"67890", 5, 2)
+    done = threading.Event()
+
+    def wait() -> None:
+        outlet.wait_for_room()
+        done.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    outlet.flush()
+    assert not done.is_set()
+    outlet.is_hurried = True
+    outlet.flush()
+    assert done.wait(60)
+    thread.join()
+    assert os.read(end, 100) == b"1234567890"
+    for fd in (end, sink):
+        os.close(fd)
+
+
+def test_a_way_out_that_is_shut() -> None:
+    """What was on its way is lost, and so is what comes later; nothing is written any more."""
+    end, sink = os.pipe()
+    outlet, lost = Outlet(sink, lambda: 0), list[int]()
+    outlet.lost = lost.append
+    outlet.put(b"123", 5, 1)
+    outlet.shut()
+    outlet.put(b"12", 0, 2)
+    outlet.flush()
+    outlet.shut()
+    assert lost == [3, 2]
+    assert outlet.is_empty
+    assert (outlet.wait_ns(), outlet.oldest()) == (None, None)
+    with pytest.raises(BrokenPipeError):
+        outlet.wait_until_empty()
+    os.close(sink)
+    assert os.read(end, 10) == b""
+    os.close(end)
+
+
+def test_due_times_tell_the_order() -> None:
+    """What is due earlier goes earlier, and what is due at once in the order it was given."""
+    end, sink = os.pipe()
+    now = 0
+    outlet = Outlet(sink, lambda: now)
+    for number, (data, due) in enumerate([(b"c", 3), (b"a", 1), (b"b", 1), (b"d", 3)]):
+        outlet.put(data, due, number)
+    assert (outlet.wait_ns(), outlet.oldest()) == (1, 0)
+    now = 2
+    outlet.flush()
+    assert os.read(end, 100) == b"ab"
+    assert (outlet.wait_ns(), outlet.oldest(), outlet.size) == (1, 0, 2)
+    now = 3
+    outlet.flush()
+    assert os.read(end, 100) == b"cd"
+    assert (outlet.wait_ns(), outlet.oldest(), outlet.is_empty) == (None, None, True)
+    for fd in (end, sink):
+        os.close(fd)

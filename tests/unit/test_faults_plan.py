@@ -1,0 +1,348 @@
+"""Plans are read as a whole, or refused with the place, the reason and the nearest word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.errors import BadPlan
+from acp_proxy.faults.kinds.latency import Latency
+from acp_proxy.faults.plan import (
+    Plan,
+    joined,
+    load_plan,
+    parse_rule,
+    ready_plans,
+    structure_plan,
+)
+from acp_proxy.faults.registry import KINDS
+from acp_proxy.faults.structuring import Trigger, Window, settings_of
+from tests.fault_book import plan_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def refused(path: Path, text: str) -> str:
+    """What is said of a plan that is refused, without the file's path."""
+    path = path / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(BadPlan) as refusal:
+        load_plan(path)
+    message = str(refusal.value)
+    assert "\n" not in message
+    assert message.startswith(f"{path}: ")
+    return message.removeprefix(f"{path}: ")
+
+
+def test_a_plan_is_read(tmp_path: Path) -> None:
+    """Rules, their settings and triggers, and the seed are what the file says."""
+    (tmp_path / "p.toml").write_text("""
+        about = "slow"
+        seed = 42
+        [[fault]]
+        kind = "latency"
+        where = "dir:to-client method:session/update"
+        after = 3
+        times = 1
+        every = 2
+        probability = 1
+        window = ["2s", "1.5m"]
+        latency_ms = 500
+        jitter_ms = 100
+        [[fault]]
+        name = "gone"
+        kind = "drop"
+    """)
+    plan = load_plan(tmp_path / "p.toml")
+    first, second = plan.rules
+    assert (plan.seed, plan.about) == (42, "slow")
+    assert first.fault == Latency(latency_ms=500.0, jitter_ms=100.0)
+    assert first.trigger == Trigger(
+        "dir:to-client method:session/update", 3, 2, 1, 1.0, Window(2 * 10**9, 90 * 10**9)
+    )
+    assert (first.name, second.name, second.kind) == ("latency", "gone", "drop")
+
+
+def test_the_command_line_says_the_same() -> None:
+    """A rule on the command line is the rule of a file."""
+    rule = parse_rule(
+        "latency latency_ms=500 where='dir:to-client method:x' after=3 times=1 window=1s..2s"
+    )
+    table = {
+        "kind": "latency",
+        "latency_ms": 500,
+        "where": "dir:to-client method:x",
+        "after": 3,
+        "times": 1,
+        "window": ["1s", "2s"],
+    }
+    (other,) = structure_plan({"fault": [table]}, "f").rules
+    assert rule == other
+
+
+def test_a_text_on_the_command_line_stays_one() -> None:
+    """What looks like a number is a text where a text is asked for."""
+    assert parse_rule("stray-stdout text=5").fault.text == "5"  # type: ignore[attr-defined]
+    assert parse_rule("drop name=7").name == "7"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sed = 1", "sed is no part of a plan; did you mean seed?"),
+        ("seed = 1.5", "seed: expected a whole number, got 1.5"),
+        ("seed = true", "seed: expected a whole number, got True"),
+        ("about = 1", "about: expected a text, got 1"),
+        ("[fault]\nkind = 'drop'", "fault: expected tables, each [[fault]]"),
+        ("fault = [1]", "fault: expected tables, each [[fault]]"),
+        ("[[fault]]", "fault[0].kind: expected a kind of fault, got nothing"),
+        ("[[fault]]\nkind = 5", "fault[0].kind: expected a kind of fault, got 5"),
+        (
+            "[[fault]]\nkind = 'drop'\n[[fault]]\nkind = 'latncy'",
+            "fault[1].kind: there is no 'latncy'; did you mean latency?",
+        ),
+        (
+            "[[fault]]\nkind = 'latency'\nlatency = 5",
+            "fault[0].latency: latency has no such setting; did you mean latency_ms?",
+        ),
+        (
+            "[[fault]]\nkind = 'latency'\nlatency_ms = '5'",
+            "fault[0].latency_ms: expected a number, got '5'",
+        ),
+        (
+            "[[fault]]\nkind = 'latency'\nlatency_ms = -5",
+            "fault[0].latency_ms: expected a number from 0 on, got -5",
+        ),
+        (
+            "[[fault]]\nkind = 'latency'\nlatency_ms = inf",
+            "fault[0].latency_ms: expected a number, got inf",
+        ),
+        (
+            "[[fault]]\nkind = 'slice'\nbytes = 2.5",
+            "fault[0].bytes: expected a whole number, got 2.5",
+        ),
+        (
+            "[[fault]]\nkind = 'truncate'\nnewline = 1",
+            "fault[0].newline: expected true or false, got 1",
+        ),
+        (
+            "[[fault]]\nkind = 'corrupt'\nmode = 'flipp'",
+            "fault[0].mode: there is no 'flipp'; did you mean flip?",
+        ),
+        (
+            "[[fault]]\nkind = 'replace'",
+            "fault[0].frame: expected either frame or set, got neither",
+        ),
+        (
+            "[[fault]]\nkind = 'replace'\nframe = 'a\\nb'",
+            None,
+        ),
+        (
+            '[[fault]]\nkind = "replace"\nframe = "a\\nb"',
+            "fault[0].frame: expected one line, got 'a\\nb'",
+        ),
+        (
+            "[[fault]]\nkind = 'replace'\nset = { a = 1 }",
+            "fault[0].set: expected a JSON pointer such as /params/sessionId, got 'a'",
+        ),
+        (
+            "[[fault]]\nkind = 'replace'\nset = 1",
+            "fault[0].set: expected a table, got 1",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nwhere = 'mehtod:x'",
+            "fault[0].where: bad filter at column 1: unknown key 'mehtod'; did you mean method?",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nwhere = 'dir:to-clent'",
+            "fault[0].where: bad filter at column 5: 'to-clent' is no direction: expected"
+            " to-agent, to-client; did you mean to-client?",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nwhere = 'kind:request latency:>2s'",
+            "fault[0].where: latency: cannot be asked of a frame that passes: an answer's latency"
+            " is not known then",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nwhere = 'seq:3'",
+            "fault[0].where: seq: cannot be asked of a frame that passes: a frame's number is not"
+            " known then",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nwhere = 'not fault:any'",
+            "fault[0].where: fault: cannot be asked of a frame that passes: a fault is not known"
+            " then",
+        ),
+        ("[[fault]]\nkind = 'drop'\nwhere = 5", "fault[0].where: expected a text, got 5"),
+        (
+            "[[fault]]\nkind = 'drop'\nprobability = 1.5",
+            "fault[0].probability: expected a number from 0 to 1, got 1.5",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nafter = -1",
+            "fault[0].after: expected a number from 0 on, got -1",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nevery = 0",
+            "fault[0].every: expected a number from 1 on, got 0",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\ntimes = 0",
+            "fault[0].times: expected a number from 1 on, got 0",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\ntimes = true",
+            "fault[0].times: expected a whole number, got True",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nwindow = ['5s', '2s']",
+            "fault[0].window: expected an end behind its beginning, got ['5s', '2s']",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nwindow = ['-1s', '2s']",
+            "fault[0].window: expected a time such as 2s or 500ms, got '-1s'",
+        ),
+        (
+            "[[fault]]\nkind = 'drop'\nwindow = '2s'",
+            'fault[0].window: expected two times, such as ["2s", "10s"], got \'2s\'',
+        ),
+        (
+            "[[fault]]\nkind = 'reply'\nmode = 'double'\nafter_cancel = true",
+            "fault[0].after_cancel: expected mode late with it, got double",
+        ),
+        ("[[fault]]\nkind = 'drop'\nname = ''", "fault[0].name: expected a name, got ''"),
+    ],
+)
+def test_a_wrong_plan_is_refused(tmp_path: Path, text: str, message: str | None) -> None:
+    """The complaint has the path in the file, what was expected, what came, and what was meant."""
+    if message is None:
+        (tmp_path / "p.toml").write_text(text)
+        assert load_plan(tmp_path / "p.toml").rules
+    else:
+        assert refused(tmp_path, text) == message
+
+
+def test_what_is_no_toml_is_refused(tmp_path: Path) -> None:
+    """The parser's place is told."""
+    assert refused(tmp_path, "[[fault]\n").startswith("not TOML: ")
+    assert "line 1" in refused(tmp_path, "[[fault]\n")
+
+
+def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    """A file that is not there, a directory, and one that is no text."""
+    with pytest.raises(BadPlan, match=r"cannot read .*none\.toml: no such file or directory$"):
+        load_plan(tmp_path / "none.toml")
+    with pytest.raises(BadPlan, match="is a directory"):
+        load_plan(tmp_path)
+    (tmp_path / "b.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadPlan, match="not TOML"):
+        load_plan(tmp_path / "b.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "expected a kind, such as latency"),
+        ("drop 'x", "no closing quotation"),
+        ("drop times", "expected name=value, got 'times'"),
+        ("drop times=1 times=2", "times: it is given twice"),
+        ("drop where=x", "where: bad filter at column 1: expected key:value or"
+         " params.path=value, got 'x'"),
+        ("dorp", "kind: there is no 'dorp'; did you mean drop?"),
+    ],
+)  # fmt: skip
+def test_a_wrong_rule_is_refused(text: str, message: str) -> None:
+    """The complaint names the option as it was written."""
+    with pytest.raises(BadPlan) as refusal:
+        parse_rule(text)
+    assert str(refusal.value) == f"--fault {text!r}: {message}"
+
+
+def test_ready_plans_go_by_their_names() -> None:
+    """``@name`` is a plan of the package; an unknown one is refused with the nearest."""
+    assert load_plan("@hung-permission").rules[0].kind == "drop"
+    with pytest.raises(BadPlan, match="no ready plan @hung-permision; did you mean hung-perm"):
+        load_plan("@hung-permision")
+    with pytest.raises(BadPlan, match="did you mean @hung-permission"):
+        load_plan("hung-permission")
+    assert len(ready_plans()) >= 20
+
+
+# Names, keys and seeds
+
+
+def test_an_unnamed_rule_has_the_name_of_its_kind() -> None:
+    """Where two would have one name, each gets something of its contents."""
+    names = [rule.name for rule in plan_of("drop", "latency", "drop times=1").rules]
+    assert names[1] == "latency"
+    assert len(set(names)) == 3
+    assert all(name.startswith("drop-") for name in (names[0], names[2]))
+
+
+def test_neither_name_nor_key_depends_on_the_place() -> None:
+    """Rules in another order have the names and keys that they had."""
+    rules = ["drop", "drop times=1", "drop times=2", "latency"]
+    forth = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*rules[:3]).rules}
+    back = {rule.trigger: (rule.name, rule.key) for rule in plan_of(*reversed(rules[:3])).rules}
+    assert forth == back
+
+
+def test_a_rule_that_is_added_moves_no_key() -> None:
+    """Randomness stays where it was, whatever stands before a rule."""
+    (alone,) = plan_of("drop probability=0.5").rules
+    more = plan_of("drop", "latency", "drop probability=0.5", "drop times=2").rules
+    assert alone.key in [rule.key for rule in more]
+    assert len({rule.key for rule in more}) == 4
+
+
+def test_twins_are_told_apart() -> None:
+    """Two equal rules have names and draws of their own."""
+    first, second = plan_of("drop", "drop").rules
+    assert first.name != second.name
+    assert first.key != second.key
+
+
+def test_two_rules_with_one_name_are_refused(tmp_path: Path) -> None:
+    """In a file, and over files and the command line."""
+    text = "[[fault]]\nkind = 'drop'\nname = 'x'\n[[fault]]\nkind = 'noop'\nname = 'x'\n"
+    message = refused(tmp_path, text)
+    assert message.startswith("fault[1]: name: 'x' is the name of ")
+    with pytest.raises(BadPlan, match="expected another one"):
+        plan_of("drop name=x", "noop name=x")
+
+
+def test_a_name_wins_over_a_kind() -> None:
+    """A rule that is named like a kind keeps its name, and the other one gets out of its way."""
+    named, unnamed = plan_of("noop name=drop", "drop").rules
+    assert named.name == "drop"
+    assert unnamed.name.startswith("drop-")
+
+
+def test_two_seeds_are_refused() -> None:
+    """Unless they are the same."""
+    assert joined([Plan(seed=1)], [], 1).seed == 1
+    assert joined([], [], None).seed is None
+    with pytest.raises(BadPlan, match="two seeds are given: 2 and 1; expected one"):
+        joined([Plan(seed=1)], [], 2)
+    with pytest.raises(BadPlan, match="two seeds are given: 1 and 3; expected one"):
+        joined([Plan(seed=1), Plan(seed=3)], [], None)
+
+
+def test_no_setting_is_called_like_a_trigger() -> None:
+    """A plan would not know which of the two is meant."""
+    reserved = {"kind", "name", *settings_of(Trigger)}
+    for kind in KINDS.values():
+        assert not reserved & set(settings_of(kind)), kind
+
+
+def test_every_kind_and_setting_explains_itself() -> None:
+    """Each has a sentence, which `faults list` shows."""
+    from acp_proxy.faults.manual import manual_of, trigger_manual
+
+    for kind in KINDS.values():
+        manual = manual_of(kind)
+        assert manual.about.endswith(".")
+        assert all(setting.about.endswith(".") for setting in manual.settings), kind
+    assert all(setting.about.endswith(".") for setting in trigger_manual())

@@ -1,0 +1,233 @@
+"""Faults between a replay and its client, on trio's mock clock."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+import trio
+from trio.testing import MockClock, memory_stream_one_way_pair, wait_all_tasks_blocked
+
+from acp_proxy.faults.effects import Exit, Signal
+from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.runtime.faulty_streams import FaultyStreams
+from acp_proxy.runtime.replayer import now_ns
+from tests.fault_book import plan_of
+
+if TYPE_CHECKING:
+    from trio.abc import ReceiveStream, SendStream
+
+
+class Table:
+    """An agent and a client with faults between them; the agent does as the test says."""
+
+    def __init__(self, *rules: str) -> None:
+        self.client_out, source = memory_stream_one_way_pair()
+        sink, self.client_in = memory_stream_one_way_pair()
+        stderr, self.stderr = memory_stream_one_way_pair()
+        self.sink = sink
+        self.engine = FaultEngine(plan_of(*rules), 1, now_ns())
+        self.streams = FaultyStreams(self.engine, source, sink, stderr, sink.close, now_ns)
+        self.heard: list[bytes] = []
+        self.out: SendStream
+        self.is_over = False
+        self._heard = b""
+        self._done = trio.Event()
+
+    async def run(self) -> None:
+        """Runs the streams until the agent has ended."""
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.listen)
+            await self.streams.run(self._agent)
+            self.is_over = True
+            self.sink.close()
+
+    def leave(self) -> None:
+        """The agent ends."""
+        self._done.set()
+
+    async def _agent(self, source: ReceiveStream, sink: SendStream) -> None:
+        self.out = sink
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._hear, source)
+            await self._done.wait()
+            nursery.cancel_scope.cancel()
+
+    async def _hear(self, source: ReceiveStream) -> None:
+        while data := await source.receive_some():
+            self.heard.append(bytes(data))
+        self.heard.append(b"")
+
+    async def client_heard(self) -> bytes:
+        """What has come to the client since the last time; the end of it is a ``$``."""
+        await wait_all_tasks_blocked()
+        heard, self._heard = self._heard, b""
+        return heard
+
+    async def listen(self) -> None:
+        """Collects what comes to the client."""
+        while chunk := await self.client_in.receive_some():
+            self._heard += chunk
+        self._heard += b"$"
+
+
+async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
+    """However they are cut, also a last one without its end; and the end passes, too."""
+    table = Table("noop")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.client_out.send_all(b"a\r\nb")
+    await table.client_out.send_all(b"b\nc")
+    await table.client_out.aclose()
+    await table.out.send_all(b"x\ny")
+    assert await table.client_heard() == b"x\n"
+    assert table.heard == [b"a\r\n", b"bb\n", b"c", b""]
+    table.leave()
+    assert await table.client_heard() == b"y$"
+    await wait_all_tasks_blocked()
+    assert table.is_over
+
+
+async def test_what_is_late_comes_when_it_is_due(
+    nursery: trio.Nursery, mock_clock: MockClock
+) -> None:
+    """Not before, and not only when something else happens."""
+    table = Table("latency latency_ms=500 where=dir:to-client times=1")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.out.send_all(b"x\n")
+    mock_clock.jump(0.499)
+    assert await table.client_heard() == b""
+    mock_clock.jump(0.002)
+    assert await table.client_heard() == b"x\n"
+    await table.out.send_all(b"y\n")
+    assert await table.client_heard() == b"y\n"
+
+
+async def test_the_agent_ends_when_all_has_gone_out(
+    nursery: trio.Nursery, mock_clock: MockClock
+) -> None:
+    """What is late is waited for, and what is held goes out."""
+    table = Table("latency latency_ms=3000 where=text:x", "reorder where=text:h")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.out.send_all(b"x\nh\n")
+    table.leave()
+    assert await table.client_heard() == b""
+    assert not table.is_over
+    mock_clock.jump(3.1)
+    assert await table.client_heard() == b"x\nh\n$"
+    await wait_all_tasks_blocked()
+    assert table.is_over
+
+
+async def test_a_client_that_has_left_is_not_waited_for_long(
+    nursery: trio.Nursery, mock_clock: MockClock
+) -> None:
+    """A replay does not linger for a minute because of a plan."""
+    table = Table("latency latency_ms=60000 where=dir:to-client")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.out.send_all(b"x\n")
+    await table.client_out.aclose()
+    table.leave()
+    await wait_all_tasks_blocked()
+    mock_clock.jump(5.1)
+    await wait_all_tasks_blocked()
+    assert table.is_over
+
+
+@pytest.mark.parametrize(
+    ("rule", "fate"),
+    [
+        ("kill", Signal(signal.SIGKILL)),
+        ("terminate", Signal(signal.SIGTERM)),
+        ("exit code=3 keep_frame=true", Exit(3)),
+    ],
+)
+async def test_what_ends_an_agent_ends_the_play(
+    nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: Signal | Exit
+) -> None:
+    """Once what it said before has gone out."""
+    table = Table("latency latency_ms=100", f"{rule} where=text:now")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.out.send_all(b"before\nnow\n")
+    assert await table.client_heard() == b""
+    mock_clock.jump(0.2)
+    assert await table.client_heard() == b"before\nnow\n$"
+    assert table.is_over
+    assert table.streams.fate == fate
+
+
+async def test_a_pause_stops_the_output_until_it_is_resumed(
+    nursery: trio.Nursery, mock_clock: MockClock
+) -> None:
+    """What the agent says meanwhile comes then; the client is heard all the time."""
+    table = Table("pause where=text:one", "resume where=text:wake")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.out.send_all(b"one\ntwo\n")
+    mock_clock.jump(60)
+    assert await table.client_heard() == b"one\n"
+    await table.client_out.send_all(b"wake\n")
+    assert await table.client_heard() == b"two\n"
+    assert table.heard == [b"wake\n"]
+
+
+async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> None:
+    """The agent lives on, and is still heard."""
+    table = Table("close where=text:bye keep_frame=true")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.out.send_all(b"bye\nmore\n")
+    assert await table.client_heard() == b"bye\n$"
+    await table.client_out.send_all(b"a\n")
+    await wait_all_tasks_blocked()
+    assert table.heard == [b"a\n"]
+    assert not table.is_over
+
+
+async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> None:
+    """The agent never hears of it, and an error goes back at once."""
+    table = Table("error-reply where=method:m code=7 message=no", "drop where=text:gone")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.client_out.send_all(b'{"jsonrpc":"2.0","id":5,"method":"m"}\ngone\n')
+    assert await table.client_heard() == (
+        b'{"jsonrpc":"2.0","id":5,"error":{"code":7,"message":"no"}}\n'
+    )
+    assert table.heard == []
+
+
+async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
+    """Line by line, and the frame passes."""
+    table = Table("stderr-flood lines=3")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.out.send_all(b"x\n")
+    assert await table.client_heard() == b"x\n"
+    assert (await table.stderr.receive_some()).count(b"\n") == 3
+
+
+async def test_an_agent_that_says_too_much_waits(
+    nursery: trio.Nursery, mock_clock: MockClock
+) -> None:
+    """No more than a megabyte is on its way at once."""
+    table = Table("latency latency_ms=1000 where=dir:to-client")
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    line = b"x" * 600_000 + b"\n"
+    await table.out.send_all(line)
+    with trio.move_on_after(0.5) as patience:
+        nursery.start_soon(_jump, mock_clock)
+        await table.out.send_all(line)
+    assert patience.cancelled_caught
+    mock_clock.jump(1)
+    assert await table.client_heard() == line * 2
+
+
+async def _jump(mock_clock: MockClock) -> None:
+    await wait_all_tasks_blocked()
+    mock_clock.jump(0.6)

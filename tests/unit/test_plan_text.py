@@ -1,0 +1,53 @@
+"""A plan that is written down is the same plan when it is read again."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.faults.plan import Plan, joined, parse_rule, structure_plan
+from acp_proxy.faults.plan_text import plan_text
+from acp_proxy.filters import EVERYTHING
+
+RULES = (
+    "noop",
+    "latency latency_ms=1.5 jitter_ms=2",
+    'drop where="method:session/update dir:to-client" after=3 every=2 times=1 probability=0.25',
+    "drop window=1500ms..2m 'name=a \"name\" of\ttwo'",
+    'replace frame=\'{"jsonrpc":"2.0","x":"\\\\u00fc \\u007f ü"}\'',
+    """replace set='{"/params/x" = [1, 2.5, true, {a = "b"}], "/id" = "7"}'""",
+    "error-reply code=-32000 message='no \\\\ way' data='{a = [1]}'",
+    "truncate keep_bytes=0 newline=false",
+    "corrupt mode=bad-utf8",
+    "terminate grace_ms=5",
+)
+
+
+def same(plan: Plan) -> Plan:
+    """The plan without where its rules stood."""
+    rules = [evolve(rule, place="", chosen=EVERYTHING) for rule in plan.rules]
+    return evolve(plan, rules=tuple(rules))
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_comes_back(rule: str) -> None:
+    """Kind, name, settings and trigger are all there."""
+    plan = joined([], [parse_rule(rule)], 42)
+    again = structure_plan(tomllib.loads(plan_text(plan)), "again")
+    assert same(again) == same(plan)
+
+
+def test_a_whole_plan_comes_back() -> None:
+    """Rules keep their order and the names that tell them apart."""
+    plan = joined([], [parse_rule(rule) for rule in RULES], None)
+    again = structure_plan(tomllib.loads(plan_text(plan, 7)), "again")
+    assert [rule.name for rule in again.rules] == [rule.name for rule in plan.rules]
+    assert again.seed == 7
+
+
+def test_the_plans_own_seed_counts() -> None:
+    """A seed that was chosen is written only where the plan has none."""
+    assert plan_text(Plan(seed=3), 4) == "seed = 3\n"
+    assert plan_text(Plan()) == ""

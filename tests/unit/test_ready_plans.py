@@ -1,0 +1,245 @@
+"""Each ready plan does what it says, to a recording of a real conversation."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.faults.dry_run import DryRun, Passed
+from acp_proxy.faults.plan import load_plan, ready_plans
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.store.reader import RecordingReader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TOUR = Path(__file__).parents[2] / "recordings" / "tour.db"
+CLIENT, AGENT = Direction.TO_CLIENT, Direction.TO_AGENT
+
+NEVER = {
+    "ignored-cancel": "nothing is cancelled on the tour",
+    "lost-auth": "the tour has one prompt",
+}
+
+
+@functools.cache
+def frames() -> tuple[Passed, ...]:
+    """The frames of the tour."""
+    with RecordingReader(TOUR) as reader:
+        return tuple(
+            Passed(
+                row["seq"],
+                Direction(row["stream"]),
+                row["t_ns"],
+                row["method"],
+                row["kind"],
+                bytes(row["raw"]),
+                row["newline"].encode(),
+            )
+            for row in reader.frames()
+        )
+
+
+def original(direction: Direction) -> bytes:
+    """All that one peer said."""
+    return b"".join(f.raw + f.newline for f in frames() if f.direction is direction)
+
+
+def dry(name: str) -> DryRun:
+    """A ready plan at work on the tour."""
+    return DryRun(load_plan(f"@{name}"), frames(), seed=1)
+
+
+def seqs(run: DryRun) -> list[int]:
+    """The numbers of the frames that were hit."""
+    return [hit.seq for hit in run.hits]
+
+
+@pytest.mark.parametrize("name", ready_plans())
+def test_a_ready_plan_says_what_it_is_for(name: str) -> None:
+    """It has a sentence, a comment for a person, and names for its rules."""
+    plan = load_plan(f"@{name}")
+    text = ready_plans()[name].read_text(encoding="utf-8")
+    assert plan.about
+    assert text.startswith("# ")
+    assert all(rule.is_named for rule in plan.rules)
+    assert all(rule.trigger.where for rule in plan.rules)
+
+
+@pytest.mark.parametrize("name", ready_plans())
+def test_every_rule_of_a_ready_plan_fires(name: str) -> None:
+    """A seed, or a filter, that does nothing is not shipped."""
+    fired = dry(name).fired
+    if name in NEVER:
+        assert not any(fired.values())
+    else:
+        assert all(fired.values()), fired
+
+
+LOST = {
+    "hung-permission": [18],
+    "lost-permission-request": [17],
+    "unsettled-prompt": [34],
+    "lost-reply": [5],
+    "error-on-prompt": [6],
+    "auth-required": [4],
+    "silent-start": [f.seq for f in frames() if f.direction is CLIENT],
+    "agent-hangs": [f.seq for f in frames() if f.direction is CLIENT and f.seq >= 10],
+    "stdout-closed": [f.seq for f in frames() if f.direction is CLIENT and f.seq >= 10],
+    "crash-at-start": [f.seq for f in frames() if f.seq >= 3],
+    "quiet-exit": [f.seq for f in frames() if f.seq >= 10],
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_what_is_lost_never_arrives(name: str) -> None:
+    """Just these frames do not arrive, and the others do as they were."""
+    run = dry(name)
+    assert [hit.seq for hit in run.hits if hit.delivered is None] == LOST[name] == seqs(run)
+
+
+CHANGED: dict[str, Callable[[bytes], bool]] = {
+    "bad-utf8": lambda line: not _is_utf8(line),
+    "garbage-line": lambda line: not _is_json(line),
+    "huge-frame": lambda line: len(line) == 200_000 and _is_json(line),
+    "giant-frame": lambda line: len(line) == 12_000_000 and _is_json(line),
+    "unknown-update": lambda line: b'"hologram_chunk"' in line and _is_json(line),
+    "unknown-session": lambda line: b'"no-such-session"' in line and _is_json(line),
+    "unknown-request": lambda line: b'"fs/read_hologram"' in line and _is_json(line),
+    "newer-protocol": lambda line: bool(json.loads(line)["result"]["protocolVersion"] == 99),
+    "wrong-reply-id": lambda line: bool(json.loads(line)["id"] >= 10**9),
+    "windows-newlines": lambda line: line.endswith(b"\r\n"),
+    "truncated-frame": lambda line: len(line) == 80 and not line.endswith(b"\n"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_what_is_changed_arrives_changed(name: str) -> None:
+    """Each frame that is hit arrives, and as the plan says."""
+    run = dry(name)
+    assert run.hits
+    for hit in run.hits:
+        assert hit.delivered is not None
+        assert CHANGED[name](hit.delivered), hit
+    assert run.delivered(AGENT) == original(AGENT)
+
+
+SLOW = {"slow-agent": 300, "slow-handshake": 5000, "slow-pipe": 1000, "split-utf8": 100}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_is_slow_arrives_whole_and_in_order(name: str) -> None:
+    """Not a byte differs, and the longest delay is as long as the plan says."""
+    run = dry(name)
+    assert run.delivered(CLIENT) == original(CLIENT)
+    assert max(hit.late_ms for hit in run.hits) >= SLOW[name]
+
+
+def test_late_updates_arrive_after_the_end_of_their_turn() -> None:
+    """Everything arrives, and the answer to the prompt before some of the turn's updates."""
+    run = dry("late-updates")
+    delivered = run.delivered(CLIENT)
+    assert sorted(delivered.splitlines()) == sorted(original(CLIENT).splitlines())
+    end = delivered.index(b'"stopReason"')
+    assert end < delivered.rindex(b'"agent_message_chunk"', 0, len(delivered))
+    assert b"call-1" in delivered[end:]
+
+
+@pytest.mark.parametrize(
+    ("name", "stray"),
+    [
+        ("stray-stdout", [b"[agent] loading 12 tools...", b"DEBUG request took 153 ms"]),
+        ("json-log-line", [b'{"level":"info","id":1', b"null"]),
+        ("terminal-escapes", [b"\x1b]0;agent\x07"]),
+    ],
+)
+def test_stray_lines_are_added_to_the_output(name: str, stray: list[bytes]) -> None:
+    """All that the agent said arrives as it was, with lines between that it did not say."""
+    lines = dry(name).delivered(CLIENT).splitlines()
+    said = original(CLIENT).splitlines()
+    assert [line for line in lines if line in said] == said
+    for start in stray:
+        assert any(line.startswith(start) for line in lines)
+
+
+@pytest.mark.parametrize("name", ["duplicate-reply", "duplicate-updates", "orphan-reply"])
+def test_doubled_frames_follow_each_other(name: str) -> None:
+    """What is hit arrives as it is, and something like it a second time."""
+    run = dry(name)
+    for hit in run.hits:
+        (copy,) = hit.injected
+        if name == "orphan-reply":
+            assert json.loads(copy)["id"] >= 10**9
+        else:
+            assert copy == hit.delivered
+
+
+def test_an_error_is_answered_to_a_prompt() -> None:
+    """The client gets it in place of the turn."""
+    (hit,) = dry("error-on-prompt").hits
+    assert json.loads(hit.injected[0])["error"]["data"] == {"details": "429 too many requests"}
+    (hit,) = dry("auth-required").hits
+    assert json.loads(hit.injected[0])["error"]["code"] == -32000
+
+
+def test_a_crash_leaves_half_a_frame() -> None:
+    """The output ends there, and the agent is gone."""
+    run = dry("crash-mid-frame")
+    first = run.hits[0]
+    assert first.seq == 10
+    assert len(first.delivered or b"") == 60
+    assert first.effects == ("the agent exits with 139",)
+    assert run.delivered(CLIENT).endswith(first.delivered or b"?")
+    assert all(hit.delivered is None for hit in run.hits[1:])
+
+
+def test_a_late_reply_is_the_last_of_all() -> None:
+    """Nobody cancels on the tour, so the answer comes at the very end."""
+    run = dry("late-reply")
+    assert seqs(run) == [34]
+    assert run.delivered(CLIENT).endswith(run.hits[0].delivered or b"?")
+
+
+def test_what_happens_beside_a_prompt_leaves_it_alone() -> None:
+    """A signal, or lines on stderr, change no frame."""
+    for name, effect in (("agent-killed", "signal 9"), ("noisy-stderr", "978894 B")):
+        (hit,) = dry(name).hits
+        assert hit.seq == 6
+        assert effect in hit.effects[0]
+        assert hit.delivered is not None
+
+
+def test_a_flaky_agent_is_the_same_each_time() -> None:
+    """Its seed is in the plan, and every kind of trouble comes up."""
+    assert dry("flaky-agent").hits == dry("flaky-agent").hits
+    outcomes = " ".join(hit.outcome for hit in dry("flaky-agent").hits)
+    assert "ms later" in outcomes
+    assert "never arrives" in outcomes
+    assert "and there is" in outcomes
+    assert "cut" in outcomes or "changed" in outcomes
+
+
+def test_every_ready_plan_has_its_effect_asserted() -> None:
+    """A plan that is added is tested here."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    assert [name for name in ready_plans() if f'"{name}"' not in text] == []
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
