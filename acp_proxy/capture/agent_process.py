@@ -34,6 +34,7 @@ class AgentProcess:
         code: exit code once `wait` returned, or None if a signal ended it.
         signal: the number of the signal that ended it, or None.
         exited: set once its end is known and logged.
+        appears_as: the exit code that it is made to appear with, whatever ended it.
     """
 
     def __init__(self, pid: int, group: int, stdin: int, stdout: int, stderr: int) -> None:
@@ -45,6 +46,7 @@ class AgentProcess:
         self.code: int | None = None
         self.signal: int | None = None
         self.exited = Latch()
+        self.appears_as: int | None = None
 
     @classmethod
     def spawn(cls, command: "list[str]", env: "dict[str, str]", mask: "set[int]") -> "AgentProcess":
@@ -101,6 +103,8 @@ class AgentProcess:
     @property
     def exit_status(self) -> int:
         """What we return in its place: its exit code, or 128 + n for a signal."""
+        if self.appears_as is not None:
+            return self.appears_as
         return 128 + self.signal if self.signal is not None else self.code or 0
 
     def send_signal(self, signum: int) -> None:

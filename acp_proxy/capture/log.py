@@ -44,7 +44,11 @@ GAP = (
 CLOSE = 8  # the recording is whole; fields: reason
 BASE = 9  # payload: the logical offset of the next record, 8 bytes
 NOTE = 10  # something a reader should know; fields: action, reason and what belongs to it
-LAST_KIND = NOTE
+PART = 11  # payload: a piece of a line, for the next FAULT or MADE record of its stream
+FAULT = 12  # a rule fired at the last line of the stream; see `runtime.fault_notes`
+MADE = 13  # a line that a rule made up, which is the parts before
+EFFECT = 14  # what a rule did that is no line; fields: rule, action and what belongs to it
+LAST_KIND = EFFECT
 
 BASE_SIZE = HEADER_SIZE + 8
 GROWTH = 2.25
@@ -104,12 +108,20 @@ class Unrecorded:
     path = ""
     size = 0
 
+    @property
+    def has_gap(self) -> bool:
+        """Whether nothing can be written at present."""
+        return True
+
     def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
         """Keeps nothing."""
 
     def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
         """Keeps nothing."""
         return False
+
+    def part(self, stream: int, data: bytes) -> None:
+        """Keeps nothing."""
 
 
 class CaptureLog(Unrecorded):
@@ -180,7 +192,22 @@ class CaptureLog(Unrecorded):
 
         Events are small and not held to --max-size.
         """
-        payload = pack_fields(fields)[:MAX_PAYLOAD]
+        return self._append_event(kind, pack_fields(fields)[:MAX_PAYLOAD], stream)
+
+    def part(self, stream: int, data: bytes) -> None:
+        """Logs a piece of a line that was not read, for an event that follows; no larger than one.
+
+        Held to --max-size, so that the event may stand there without it.
+        """
+        if self.size + HEADER_SIZE + len(data) <= self._limit:
+            self._append_event(PART, data, stream)
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether nothing can be written at present."""
+        return self._gap is not None
+
+    def _append_event(self, kind: int, payload: bytes, stream: int) -> bool:
         with self._lock:
             t_ns = time.monotonic_ns()
             record = HEADER.pack(MAGIC, kind, stream, len(payload), t_ns) + payload

@@ -119,8 +119,27 @@ def name(text: str) -> str:
     return text
 
 
+def seed(text: str) -> int:
+    """Reads a whole number that a recording can hold.
+
+    Raises:
+        ValueError: it is none.
+    """
+    word = text.strip()
+    if word.isascii() and word.removeprefix("-").isdecimal() and len(word) < 20:
+        value = int(word)
+        if -(1 << 63) <= value < 1 << 63:
+            return value
+    raise ValueError(f"{text!r} is no seed: expected a whole number, such as 42")
+
+
 class Option:
-    """One option: its attribute, how it is written, how its value is read, and what it is for."""
+    """One option: its attribute, how it is written, how its value is read, and what it is for.
+
+    Attributes:
+        many: whether it may be given several times, each of which counts.
+        is_late: whether only the command line proper can tell what its value is worth.
+    """
 
     def __init__(
         self,
@@ -130,6 +149,9 @@ class Option:
         default: object,
         text: str,
         short: str = "",
+        *,
+        many: bool = False,
+        is_late: bool = False,
     ) -> None:
         self.attribute = attribute
         self.read = read
@@ -138,6 +160,8 @@ class Option:
         self.text = text
         self.flag = "--" + attribute.replace("_", "-")
         self.short = short
+        self.many = many
+        self.is_late = is_late
         self.variable = "ACP_PROXY_" + attribute.upper()
 
 
@@ -160,6 +184,13 @@ RECORD = (
            "cut. Slow."),
     Option("require_recording", None, "", False, "Do not start the agent if nothing can be "
            "recorded."),
+    Option("fault", str, "RULE", (), "A fault: its kind, then name=value, such as 'drop "
+           "where=\"method:session/update\" times=1'. Can be given several times. In the "
+           "environment, one rule a line.", many=True, is_late=True),
+    Option("faults", str, "PLAN", None, "A plan of faults: a TOML file, or @NAME for one that "
+           "comes with acp-proxy.", is_late=True),
+    Option("seed", seed, "N", None, "The seed of all chance in faults, so that they can be "
+           "repeated. Without it one is chosen, and recorded.", is_late=True),
 )  # fmt: skip
 
 
@@ -175,6 +206,9 @@ class RecordOptions:
     keep: "tuple[str, float] | None"
     fsync: bool
     require_recording: bool
+    fault: "tuple[str, ...]"
+    faults: "str | None"
+    seed: "int | None"
 
     def __init__(self, command: "Sequence[str]", values: "Mapping[str, object]") -> None:
         self.command = list(command)
@@ -195,6 +229,8 @@ def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions
                 break
             flag, equals, value = word.partition("=") if word[1] == "-" else (word, "", "")
             option = by_flag[flag]
+            if option.is_late:
+                return None
             if option.read is None:
                 if equals:
                     return None
@@ -203,6 +239,8 @@ def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions
                 values[option.attribute] = option.read(value if equals else rest.pop(0))
         for option in RECORD:
             text = environ.get(option.variable)
+            if text and option.is_late:
+                return None
             if text and option.attribute not in values:
                 values[option.attribute] = option.read(text) if option.read else truth(text)
     except (KeyError, IndexError, ValueError):

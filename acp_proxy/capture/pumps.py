@@ -10,7 +10,38 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from acp_proxy.capture.agent_process import AgentProcess
+
 CHUNK = 65536
+
+
+class Detour:
+    """What streams pass through between source and sink: nothing at all, unless faults do.
+
+    Attributes:
+        streams: those whose pumps begin only when somebody has adopted the relay.
+        fields: what the first record of the log says of it.
+    """
+
+    streams: "tuple[int, ...]" = ()
+
+    def __init__(self) -> None:
+        self.fields: dict[str, str | int | list[str]] = {}
+
+    def pump(
+        self, stream: int, source: int, sink: int, log: Unrecorded, *, keep_sink: bool = False
+    ) -> "Pump":
+        """Makes the pump of a stream."""
+        return Pump(stream, source, sink, log, keep_sink=keep_sink)
+
+    def attach(self, agent: "AgentProcess", log: Unrecorded, origin_ns: int) -> None:
+        """Learns of what it may act upon, before any pump is made."""
+
+    def give_up(self) -> None:
+        """Lets everything pass from here on, because nobody keeps time."""
+
+    def farewell(self) -> None:
+        """Says on stderr what there is to say at the end."""
 
 
 class Pump:
@@ -53,9 +84,8 @@ class Pump:
         it would have met without us. Back-pressure needs no code: a full sink blocks the write,
         and what is not read stays with the peer.
         """
-        reason = "end of file"
         try:
-            self._relay()
+            reason = self._relay()
         except BrokenPipeError:
             reason = "the reader is gone"
         except OSError as e:
@@ -72,7 +102,12 @@ class Pump:
         self._log.event(END, {"reason": reason}, self.stream)
         self.ended.set()
 
-    def _relay(self) -> None:
+    def _relay(self) -> str:
+        """Moves bytes until the end; returns why it is one.
+
+        Raises:
+            OSError: an end is broken.
+        """
         read, write, now = os.read, os.write, time.monotonic_ns
         append: Callable[[int, int, bytes], None] = self._log.append
         stream, source, sink = self.stream, self._source, self._sink
@@ -85,7 +120,7 @@ class Pump:
             self.last_ns = t_ns = now()
             if not chunk:
                 self.source_ended = True
-                return
+                return "end of file"
             self.in_read = False
             try:
                 append(stream, t_ns, chunk)

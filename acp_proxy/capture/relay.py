@@ -11,7 +11,7 @@ from _thread import allocate_lock, start_new_thread
 
 from acp_proxy.capture.latch import Latch
 from acp_proxy.capture.log import CLOSE, EXIT, SIGNAL, STDERR, TO_AGENT, TO_CLIENT, Unrecorded
-from acp_proxy.capture.pumps import Pump
+from acp_proxy.capture.pumps import Detour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Relay:
         pumps: to the agent, to the client, and the agent's stderr.
         stopping: set when a signal told us to stop.
         drained: set when the agent has exited and both of its outputs have ended.
+        detour: what the streams pass through.
     """
 
     def __init__(
@@ -40,32 +41,44 @@ class Relay:
         client_in: int,
         client_out: int,
         signals: "set[int]",
+        detour: "Detour | None" = None,
     ) -> None:
         self.log = log
         self.agent = agent
-        self.to_agent = Pump(TO_AGENT, client_in, agent.stdin, log)
-        self.to_client = Pump(TO_CLIENT, agent.stdout, client_out, log)
-        self.stderr = Pump(STDERR, agent.stderr, 2, log, keep_sink=True)
+        self.detour = detour = detour or Detour()
+        self.to_agent = detour.pump(TO_AGENT, client_in, agent.stdin, log)
+        self.to_client = detour.pump(TO_CLIENT, agent.stdout, client_out, log)
+        self.stderr = detour.pump(STDERR, agent.stderr, 2, log, keep_sink=True)
         self.pumps = (self.to_agent, self.to_client, self.stderr)
         self.stopping = Latch()
         self.drained = Latch()
         self.end_reason = ""
         self._signals = signals
         self._adopted = False
+        self._detour_begun = False
         self._leaving = False
         self._lock = allocate_lock()
 
     def start(self) -> None:
-        """Starts the threads."""
+        """Starts the threads, those of a detour excepted."""
         awaited = (self.agent.exited, self.to_client.ended, self.stderr.ended)
         for latch in awaited:
             latch.then(lambda: self.drained.set() if all(a.is_set for a in awaited) else None)
         self.drained.then(self._leave_unless_adopted)
         for pump in self.pumps:
-            start_new_thread(pump.run, ())
+            if pump.stream not in self.detour.streams:
+                start_new_thread(pump.run, ())
         start_new_thread(self._reap, ())
         if self._signals:
             start_new_thread(self._pass_signals_on, ())
+
+    def start_detour(self) -> None:
+        """Starts the threads of a detour, once; whoever adopted does, or whoever saw him fail."""
+        with self._lock:
+            begun, self._detour_begun = self._detour_begun, True
+        for pump in self.pumps:
+            if pump.stream in self.detour.streams and not begun:
+                start_new_thread(pump.run, ())
 
     def adopt(self) -> bool:
         """Takes over the leaving; False when the last thread is on its way out already."""
@@ -77,11 +90,14 @@ class Relay:
         """Gives the leaving back, because whoever adopted has failed."""
         with self._lock:
             self._adopted = False
+        self.detour.give_up()
+        self.start_detour()
         self.drained.then(self._leave_unless_adopted)
 
     def close(self) -> None:
         """Ends what is left of the agent's group and writes the last record."""
         self.agent.kill_group()
+        self.detour.farewell()
         self.log.event(CLOSE, {"reason": self.end_reason or self._why()})
 
     def send_signal(self, signum: int, reason: str) -> None:
@@ -113,7 +129,9 @@ class Relay:
 
     def _reap(self) -> None:
         self.agent.wait()
-        if self.agent.signal is not None:
+        if self.agent.appears_as is not None:
+            self.log.event(EXIT, {"code": self.agent.appears_as})
+        elif self.agent.signal is not None:
             self.log.event(EXIT, {"signal": self.agent.signal})
         else:
             self.log.event(EXIT, {"code": self.agent.code or 0})

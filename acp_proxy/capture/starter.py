@@ -35,6 +35,7 @@ from acp_proxy.capture.files import (
 from acp_proxy.capture.latch import Latch
 from acp_proxy.capture.log import CLOSE, EXIT, START, CaptureLog, Unrecorded, tell
 from acp_proxy.capture.options import RecordOptions, parse, truth
+from acp_proxy.capture.pumps import Detour
 from acp_proxy.capture.relay import Relay
 
 TYPE_CHECKING = False
@@ -64,8 +65,13 @@ def main() -> None:
     cli(prog_name="acp-proxy")
 
 
-def record(options: RecordOptions) -> "NoReturn":
-    """Runs the agent behind a relay; returns to the shell only through its exit status."""
+def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn":
+    """Runs the agent behind a relay; returns to the shell only through its exit status.
+
+    Args:
+        options: what was asked for.
+        detour: what the streams pass through; by default nothing.
+    """
     if _switched_off():
         _become(options.command)
     client_in, client_out = _take_stdio()
@@ -75,13 +81,17 @@ def record(options: RecordOptions) -> "NoReturn":
         if getsignal(s) is not SIG_IGN
     }
     mask = pthread_sigmask(SIG_BLOCK, signals)
-    identity = _Identity(options)
+    detour = detour or Detour()
+    identity = _Identity(options, detour)
     log = _open_log(options, identity)
     try:
         agent = AgentProcess.spawn(options.command, identity.agent_environment(), mask)
     except OSError as e:
         _leave_without_agent(options.command[0], e, log)
-    relay = Relay(log, agent, client_in=client_in, client_out=client_out, signals=signals)
+    detour.attach(agent, log, identity.origin_ns)
+    relay = Relay(
+        log, agent, client_in=client_in, client_out=client_out, signals=signals, detour=detour
+    )
     relay.start()
     relay.drained.wait(HEAD_START)
     sys.setswitchinterval(SWITCH_INTERVAL)
@@ -99,13 +109,14 @@ def record(options: RecordOptions) -> "NoReturn":
 class _Identity:
     """Who this recording is: ids, clocks and the recording it happens within."""
 
-    def __init__(self, options: RecordOptions) -> None:
+    def __init__(self, options: RecordOptions, detour: Detour) -> None:
         self.id = os.urandom(6).hex()
         self.wall_ns = time.time_ns()
         self.origin_ns = time.monotonic_ns()
         self.parent, _, outer = os.environ.get(PARENT, "").partition("/")
         self.connection_id = outer or self.id
         self._options = options
+        self._detour = detour
 
     def path(self) -> str:
         """Where to record, before anything is known to be taken."""
@@ -132,6 +143,7 @@ class _Identity:
             "redaction": self._options.redact,
             "connection_id": self.connection_id,
             "pid": os.getpid(),
+            **self._detour.fields,
         }
         if self.parent:
             fields["parent"] = self.parent

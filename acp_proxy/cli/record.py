@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
+from acp_proxy.capture.pumps import Detour
 
 
 def _reading(read: Callable[[str], object]) -> Callable[..., object]:
@@ -24,8 +25,29 @@ def _reading(read: Callable[[str], object]) -> Callable[..., object]:
     return convert
 
 
+class _OneALine(click.types.StringParamType):
+    """A text; a variable of the environment has one on each line."""
+
+    def split_envvar_value(self, rv: str) -> list[str]:
+        """Splits the value of a variable."""
+        return [line for line in rv.split("\n") if line.strip()]
+
+
+_ONE_A_LINE = _OneALine()
+
+
 def _parameter(option: Option) -> click.Option:
     names = [name for name in (option.short, option.flag) if name]
+    if option.many:
+        return click.Option(
+            names,
+            type=_ONE_A_LINE,
+            multiple=True,
+            metavar=option.metavar,
+            help=option.text,
+            envvar=option.variable,
+            allow_from_autoenv=False,
+        )
     if option.read is None:
         return click.Option(
             names,
@@ -50,7 +72,23 @@ def _parameter(option: Option) -> click.Option:
 def _run(command: tuple[str, ...], **values: Any) -> None:
     from acp_proxy.capture.starter import record as start
 
-    start(RecordOptions(command, values))
+    options = RecordOptions(command, values)
+    start(options, _detour(options))
+
+
+def _detour(options: RecordOptions) -> Detour | None:
+    """What faults were asked for.
+
+    Raises:
+        BadPlan: they are wrong.
+    """
+    if not options.fault and options.faults is None and options.seed is None:
+        return None
+    from acp_proxy.faults.choosing import chosen_plan
+    from acp_proxy.runtime.faulting import Faulting
+
+    plan, seed = chosen_plan(options.fault, options.faults, options.seed)
+    return Faulting(plan, seed, options.dialect)
 
 
 record = click.Command(

@@ -10,6 +10,7 @@ import msgspec
 from attrs import fields, frozen
 
 from acp_proxy.forms import converter
+from acp_proxy.inspection.fired import described
 from acp_proxy.inspection.timeline import duration
 
 _PARSED = ("request", "response", "error", "notification", "batch")
@@ -119,6 +120,8 @@ def facts(row: dict[str, Any], started_at: datetime, *, live: bool = False) -> I
     yield "newline", {"\n": "\\n", "\r\n": "\\r\\n"}.get(row["newline"], "none")
     yield "delivered", row["delivered"]
     yield "fault", row["fault"]
+    for text in described(row):
+        yield "fired", text
     yield "parse_error", row["parse_error"]
     yield "answer" if row["kind"] == "request" else "answers", _answer(row, live)
 

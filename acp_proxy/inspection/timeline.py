@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import frozen
 
 from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
+from acp_proxy.inspection.fired import mark
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.safe_text import plain
 
@@ -74,8 +75,7 @@ def frame_line(frame: Row, *, live: bool = False) -> Line:
     stream, kind = frame["stream"], frame["kind"]
     method = frame["method"] or ("" if kind in ("stderr", "blank") else kind)
     text = preview(bytes(frame["raw"]), kind, frame["method"], frame["parse_error"])
-    if frame["delivered"] != "full":
-        text = f"[delivered: {frame['delivered']}] {text}"
+    text = f"{mark(frame)}{text}"
     if frame["newline"] == "" and stream != "stderr":
         text = f"[no newline] {text}"
     cells = Cells(
@@ -114,7 +114,7 @@ def event_line(event: Row) -> Line:
         Cells(str(event["seq"]), seconds(event["t_ns"]), "·", event["kind"]),
         describe_event(event["kind"], json.loads(event["data"])),
         "event",
-        Tone.TROUBLE if event["kind"] in ("gap", "undelivered") else Tone.PLAIN,
+        Tone.TROUBLE if event["kind"] in ("gap", "undelivered", "fault") else Tone.PLAIN,
     )
 
 
@@ -153,10 +153,30 @@ def describe_event(kind: str, data: Row) -> str:
             return f"not recorded: {lost} ({data.get('reason', '')})"
         case "undelivered":
             return f"{data.get('bytes')} bytes {stream} were read and could not be written on"
+        case "fault":
+            return plain(_effect(data, stream))
         case "note" if isinstance(data.get("reason"), str):
             waiting = f": {n:,} bytes wait" if isinstance(n := data.get("bytes"), int) else ""
             return plain(f"{data['reason']}{waiting}")
     return plain(json.dumps(data, ensure_ascii=False))
+
+
+def _effect(data: Row, stream: str) -> str:
+    """What a fault did that is no line."""
+    match data.get("action"):
+        case "stall":
+            what = f"nothing more passes {stream}"
+        case "close" | "limit-data":
+            what = f"{stream} is closed"
+        case "exit":
+            what = f"the agent is made to exit with {data.get('code')}"
+        case "stderr-flood":
+            what = f"{data.get('bytes')} bytes on stderr"
+        case _ if "name" in data:
+            what = f"{data['name']} to the agent"
+        case _:
+            what = json.dumps(data, ensure_ascii=False)
+    return f"{data.get('rule', 'a fault')}: {what}"
 
 
 def seconds(t_ns: int) -> str:

@@ -59,12 +59,36 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
         nursery.start_soon(end_overstay, relay, indexing, options.grace)
         nursery.start_soon(end_lingering, relay)
         nursery.start_soon(note_stalls, relay)
+        if relay.detour.streams:
+            nursery.start_soon(run_detour, relay)
         await until(relay.drained)
+        if relay.detour.streams:
+            await finish_detour(relay)
         nursery.cancel_scope.cancel()
     relay.close()
     if indexing is not None:
         indexing.finish()
     relay.leave()
+
+
+async def run_detour(relay: Relay) -> None:
+    """Carries faults out, on those streams on which there are any."""
+    from acp_proxy.runtime.delivery import keep_time
+    from acp_proxy.runtime.faulting import Faulting
+
+    assert isinstance(relay.detour, Faulting)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(keep_time, relay.detour)
+        relay.start_detour()
+
+
+async def finish_detour(relay: Relay) -> None:
+    """Lets what faults have written on stderr arrive there."""
+    from acp_proxy.runtime.delivery import finish_stderr
+    from acp_proxy.runtime.faulting import Faulting
+
+    assert isinstance(relay.detour, Faulting)
+    await finish_stderr(relay.detour, LINGER)
 
 
 async def make_room(path: Path, keep: tuple[str, float]) -> None:

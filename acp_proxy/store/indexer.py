@@ -27,7 +27,7 @@ from acp_proxy.recording import Exchange, Recording
 from acp_proxy.store.log_events import EVENT_KINDS, event_data, number
 from acp_proxy.store.log_reader import LogReader, Record
 from acp_proxy.store.memory import load_memory
-from acp_proxy.store.row_writer import RowWriter
+from acp_proxy.store.row_writer import SAME, RowWriter
 
 LARGE = 2 << 20
 """Bytes from which on a line is never held whole: its header is outlined, its BLOB copied."""
@@ -35,6 +35,7 @@ LARGE = 2 << 20
 BATCH = 1 << 18
 """Bytes of log to index in one transaction; a few milliseconds."""
 
+_OF_FAULTS = (capture_log.PART, capture_log.FAULT, capture_log.MADE)
 _STREAMS = {
     capture_log.TO_AGENT: Stream.TO_AGENT,
     capture_log.TO_CLIENT: Stream.TO_CLIENT,
@@ -70,11 +71,16 @@ class Indexer:
     def is_whole(self) -> bool:
         """Whether nothing is left in the log that rows do not have, unfinished lines included."""
         unfinished = any(framer.segments for framer in self.memory.framers.values())
-        return not unfinished and not self._pending
+        return not unfinished and not self._pending and not any(self.memory.parts.values())
 
     def open_requests(self, direction: Direction) -> list[Exchange]:
-        """Returns the requests that wait for their answer, as far as the log is indexed."""
-        return self._rows.correlator.open_requests(direction)
+        """Returns the requests that wait for their answer, as far as the log is indexed.
+
+        One that a fault has kept from arriving waits for nothing.
+        """
+        waiting = self._rows.correlator.open_requests(direction)
+        lost = self._rows.lost([exchange.request_seq for exchange in waiting])
+        return [exchange for exchange in waiting if exchange.request_seq not in lost]
 
     def step(self, limit: int = BATCH) -> int:
         """Indexes a batch; returns the bytes of log it committed, 0 at the end of the log.
@@ -117,6 +123,9 @@ class Indexer:
         memory.last_ns = record.t_ns
         if record.kind == capture_log.DATA:
             self._take_chunk(record)
+            return
+        if record.kind in _OF_FAULTS:
+            self._take_fault(record)
             return
         if record.kind == capture_log.BASE:
             return
@@ -164,6 +173,42 @@ class Indexer:
                 self._add_large(stream, line)
             self.memory.undelivered.pop(stream, None)
 
+    def _take_fault(self, record: Record) -> None:
+        """Takes what faults did to the last line of a stream, or a line that one made up."""
+        stream = _STREAMS.get(record.stream)
+        if stream is None:
+            return
+        if record.kind == capture_log.PART:
+            place = (record.offset, len(record.payload))
+            self.memory.parts.setdefault(stream, []).append(place)
+            return
+        changed = self.log.read_segments(tuple(self.memory.parts.pop(stream, ())))
+        data = event_data(record)
+        rule, action = str(data.get("rule", "")), str(data.get("action", ""))
+        if record.kind == capture_log.MADE:
+            self._add_made(stream, number(data, "at", record.t_ns), changed, rule, action)
+            return
+        if "last" in data:
+            self._finish_line(stream, record.t_ns)
+        seq = self.memory.latest.get(stream)
+        if seq is None:
+            return
+        self._rows.mark_fault(seq, rule, str(data.get("delivered", "full")))
+        if "again" not in data:
+            delivered = SAME if "same" in data else changed or None
+            self._rows.add_fired((seq, rule, action, SAME, delivered))
+
+    def _add_made(self, stream: Stream, t_ns: int, line: bytes, rule: str, action: str) -> None:
+        """Adds a line that nobody has said; a part of one is a line without an end."""
+        raw = line.removesuffix(b"\n")
+        newline = b"" if raw == line else b"\n"
+        if newline and raw.endswith(b"\r"):
+            raw, newline = raw[:-1], b"\r\n"
+        message = Message(Kind.STDERR) if stream is Stream.STDERR else read(raw)
+        t_ns -= self.memory.origin_ns
+        self._rows.add_fired((self.memory.next_seq, rule, action, None, line))
+        self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule)
+
     def _finish_line(self, stream: Stream, t_ns: int) -> None:
         """Makes a frame of what stands after the last newline of a stream that has ended."""
         memory = self.memory
@@ -185,6 +230,7 @@ class Indexer:
         message = Message(Kind.STDERR) if stream is Stream.STDERR else read(raw)
         t_ns = line.t_ns - self.memory.origin_ns
         lag_ns = line.t_ns - line.t_first_ns
+        self.memory.latest[stream] = self.memory.next_seq
         self._rows.add_frame(stream, message, newline, t_ns, lag_ns, raw, delivered)
 
     def _add_large(self, stream: Stream, line: Line, delivered: str = "full") -> None:
@@ -202,6 +248,7 @@ class Indexer:
         t_ns = line.t_ns - self.memory.origin_ns
         lag_ns = line.t_ns - line.t_first_ns
         parts = self._parts(line.segments, size)
+        self.memory.latest[stream] = self.memory.next_seq
         self._rows.add_large(stream, message, newline, t_ns, lag_ns, size, parts, delivered)
 
     def _begin(self, record: Record, data: dict[str, Any]) -> None:
@@ -222,6 +269,8 @@ class Indexer:
             redaction=data.get("redaction"),
             connection_id=data.get("connection_id"),
             parent=data.get("parent") or None,
+            fault_plan=data.get("fault_plan"),
+            seed=number(data, "seed", None),
         )
 
     def _update(self, **changes: Any) -> None:

@@ -17,11 +17,12 @@ EVENT_KINDS = {
     capture_log.EXIT: "exit",
     capture_log.GAP: "gap",
     capture_log.NOTE: "note",
+    capture_log.EFFECT: "fault",
 }
 """The contract's name of each kind; one that has none is a note."""
 
 _LARGEST = (1 << 63) - 1  # what a column can hold
-_NUMBERS = ("pid", "signal", "code", "bytes", "since", "wall", "origin", *Stream)
+_NUMBERS = ("pid", "signal", "code", "bytes", "since", "wall", "origin", "seed", "at", *Stream)
 
 _Default = TypeVar("_Default", int, None)
 
@@ -36,6 +37,8 @@ def event_data(record: Record) -> dict[str, Any]:
             data["command"] = [_storable(value) for value in values]
         elif key in _NUMBERS and values[0].isdecimal() and len(values[0]) < 20:
             data[key] = min(int(values[0]), _LARGEST)
+        elif key == "seed" and values[0][1:].isdecimal() and len(values[0]) < 21:
+            data[key] = max(int(values[0]), -_LARGEST - 1)
         else:
             data[key] = _storable(values[0])
     if isinstance(number := data.get("signal"), int):

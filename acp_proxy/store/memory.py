@@ -6,7 +6,7 @@ from attrs import define, field
 
 from acp_proxy.forms import converter
 from acp_proxy.protocol.correlation import State
-from acp_proxy.protocol.framing import LineFramer
+from acp_proxy.protocol.framing import LineFramer, Segment
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 
@@ -28,6 +28,10 @@ class Memory:
     )
     undelivered: dict[Stream, int] = field(factory=dict)
     """Bytes of an unfinished line that were read and not written on."""
+    latest: dict[Stream, int] = field(factory=dict)
+    """The number of the last line that was received on each stream."""
+    parts: dict[Stream, list[Segment]] = field(factory=dict)
+    """Where the pieces of a line stand that a fault has changed or made up."""
     correlation: State = field(factory=State)
     recording: Recording | None = None
 

@@ -7,6 +7,7 @@ is found out here.
 What it refuses to know: where frames come from, and how a line becomes a message.
 """
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -39,9 +40,12 @@ _EXCHANGE_COLUMNS = (
 _TURN_COLUMNS = (
     "id", "session", "prompt_seq", "end_seq", "stop_reason", "updates", "tool_calls", "duration_ns"
 )  # fmt: skip
-_FIRED_COLUMNS = ("seq", "rule", "action", "received", "delivered")
+SAME = b"the very bytes that were received"
+"""Stands, as the object that it is, for the bytes of a frame."""
 _FRAME_COLUMNS = 15
 _RAW = 14  # the column of the BLOB
+
+_NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
 
 Row = tuple[Any, ...]
 Parts = Callable[[], Iterable[bytes]]
@@ -83,6 +87,7 @@ class RowWriter:
         self._new_labels: list[tuple[int, str]] = []
         self._marks: list[tuple[Stream, int, int]] = []
         self._fired: list[Row] = []
+        self._touched: list[Row] = []
         self._exchanges: dict[int, Exchange] = {}
         self._turns: dict[int, Turn] = {}
         self._written: Recording | None = memory.recording if resumable else None
@@ -168,8 +173,29 @@ class RowWriter:
         self._events.append((seq, t_ns, kind, data))
 
     def add_fired(self, row: Row) -> None:
-        """Adds a row of ``faults_fired``."""
+        """Adds a row of ``faults_fired``.
+
+        What was received, and what was delivered, may be `SAME`, if the frame has been added.
+        """
         self._fired.append(row)
+
+    def mark_fault(self, seq: int, rule: str, delivered: str) -> None:
+        """Marks a frame: which rule fired at it, and how much of it was delivered."""
+        code = DELIVERED_CODES.get(delivered, 0) << 4
+        self._touched.append((rule, code, seq))
+
+    def lost(self, seqs: list[int]) -> set[int]:
+        """Which of some frames that are written were not delivered, because of a fault."""
+        if not seqs:
+            return set()
+        return {
+            seq
+            for (seq,) in self.connection.execute(
+                f"SELECT seq FROM {self._schema}.frame_rows WHERE fault IS NOT NULL"
+                " AND (flags >> 4) & 3 = 2 AND seq IN (SELECT value FROM json_each(?))",
+                (json.dumps(seqs),),
+            )
+        }
 
     def mark_undelivered(self, stream: Stream, lost: int) -> None:
         """Marks the frames that the last ``lost`` bytes of a stream belong to."""
@@ -192,7 +218,7 @@ class RowWriter:
             raise
         self._written = self.memory.recording
         for collected in (self._frames, self._large, self._events, self._new_labels, self._marks,
-                          self._fired, self._exchanges, self._turns):  # fmt: skip
+                          self._fired, self._touched, self._exchanges, self._turns):  # fmt: skip
             collected.clear()
 
     def _label(self, text: str | None) -> int | None:
@@ -210,20 +236,42 @@ class RowWriter:
         many(f"INSERT INTO {schema}.frame_rows VALUES ({_marks(_FRAME_COLUMNS)})", self._frames)
         for row, size, parts in self._large:
             self._write_large(row, size, parts)
+        touch = "UPDATE {}.frame_rows SET fault = ?, flags = flags & ~48 | ? WHERE seq = ?"
+        many(touch.format(schema), self._touched)
         for mark in self._marks:
             self._write_mark(*mark)
         many(f"INSERT INTO {schema}.events VALUES (?, ?, ?, ?)", self._events)
         self._replace("exchanges", _EXCHANGE_COLUMNS, self._exchanges.values())
         self._replace("turns", _TURN_COLUMNS, self._turns.values())
-        if self._fired:
-            fired = f"INSERT INTO {schema}.faults_fired VALUES ({_marks(len(_FIRED_COLUMNS))})"
-            many(fired, self._fired)
+        for row in self._fired:
+            self._write_fired(*row)
         self._write_recording()
         if self._resumable:
             self.connection.execute(
                 f"INSERT OR REPLACE INTO {schema}.indexing VALUES (1, ?, ?)",
                 (self.memory.offset, converter.dumps(self.memory)),
             )
+
+    def _write_fired(
+        self, seq: int, rule: str, action: str, received: bytes | None, delivered: bytes | None
+    ) -> None:
+        """Writes a row of ``faults_fired``; copies from the frame what is the same."""
+        if received is SAME:
+            received = self._line(seq, whole=False)
+        if delivered is SAME:
+            delivered = self._line(seq, whole=True)
+        self.connection.execute(
+            f"INSERT INTO {self._schema}.faults_fired VALUES (?, ?, ?, ?, ?)",
+            (seq, rule, action, received, delivered),
+        )
+
+    def _line(self, seq: int, *, whole: bool) -> bytes:
+        """The bytes of a frame, perhaps of an earlier batch; with its newline if ``whole``."""
+        for schema in dict.fromkeys((self._schema, "main")):
+            sql = f"SELECT raw, flags FROM {schema}.frame_rows WHERE seq = ?"
+            for raw, flags in self.connection.execute(sql, (seq,)):
+                return bytes(raw) + (_NEWLINES[(flags >> 2) & 3] if whole else b"")
+        return b""
 
     def _replace(self, table: str, columns: tuple[str, ...], values: Iterable[Any]) -> None:
         self.connection.executemany(
@@ -262,7 +310,8 @@ class RowWriter:
         marks = []
         latest = self.connection.execute(
             f"SELECT seq, flags, length(raw) FROM {self._schema}.frame_rows"
-            " WHERE seq < ? AND flags & 3 = ? ORDER BY seq DESC",
+            " WHERE seq < ? AND flags & 3 = ?"
+            " AND NOT (fault IS NOT NULL AND (flags >> 4) & 3 = 2) ORDER BY seq DESC",
             (before, STREAM_CODES[stream]),
         )
         for seq, flags, size in latest:

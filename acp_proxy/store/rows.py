@@ -78,15 +78,20 @@ class Rows:
         """Streams the frames that a filter means, beyond number ``after``, without holding them.
 
         A request and its response also have the numbers and the latency of their exchange
-        (``request_seq``, ``response_seq``, ``latency_ns``). Rows come first and then the tail,
-        which is later.
+        (``request_seq``, ``response_seq``, ``latency_ns``). One that a fault has touched has what
+        fired (``fired``, rows of `faults_fired`). Rows come first and then the tail, which is
+        later.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
+        fired = _Fired(self, after)
         with self._damage_told():
             for table in self.tables:
-                yield from filter(chosen.matches, table.frames(after, chosen.condition))
+                for row in filter(chosen.matches, table.frames(after, chosen.condition)):
+                    if row["fault"] is not None:
+                        row["fired"] = fired.at(row["seq"])
+                    yield row
 
     def rows(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
         """Streams frames and events in one order; an event has ``data`` and no ``raw``.
@@ -152,6 +157,30 @@ class Rows:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError, Mistyped) as e:
             raise database.unreadable(self.path, e) from None
+
+
+class _Fired:
+    """The faults that fired, asked for by the numbers of frames that only grow."""
+
+    def __init__(self, rows: Rows, after: int) -> None:
+        self._rows = rows
+        self._after = after
+        self._all: Iterator[dict[str, Any]] | None = None
+        self._next: dict[str, Any] | None = None
+
+    def at(self, seq: int) -> list[dict[str, Any]]:
+        """Those of a frame, in the order of the rules."""
+        if self._all is None:
+            columns = "seq, rule, action, received IS NULL AS made, delivered"
+            sql = f"SELECT {columns} FROM faults_fired WHERE seq > ? ORDER BY seq, rowid"
+            self._all = self._rows.query(sql, (max(self._after, seq - 1),))
+            self._next = next(self._all, None)
+        found = []
+        while self._next is not None and self._next["seq"] <= seq:
+            if self._next["seq"] == seq:
+                found.append(self._next)
+            self._next = next(self._all, None)
+        return found
 
 
 def _head(row: dict[str, Any]) -> FrameHead:

@@ -8,6 +8,7 @@ from acp_proxy.engine.script import FORK, Answer, Ask, Step, Wire
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.store.faulted import FaultedFrames
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import KIND_CODES, NEWLINE_CODES, STREAM_CODES
 
@@ -43,6 +44,7 @@ class StoredScript:
         self._after = 0
         self._wires: dict[int, Wire] = {}
         self._held = 0
+        self._faulted = FaultedFrames(self._connection)
         self.agent_left_at = self._when_agent_left_first()
         self.dialect = reader.recording.dialect
 
@@ -94,6 +96,8 @@ class StoredScript:
         for row in self._connection.execute(_WIRE, (seq, stream, ahead)):
             number, raw, flags, t_ns, kind, method = row
             newline = _NEWLINES[flags >> 2 & 3]
+            if stream == _AGENT and number in self._faulted.changed:
+                raw, newline = self._faulted.delivered(number)
             self._wires[number] = Wire(bytes(raw), newline, t_ns, _KINDS[kind].value, method)
             size += len(raw)
             if size > _AHEAD_BYTES:
@@ -102,6 +106,10 @@ class StoredScript:
 
     def _steps(self, row: tuple[Any, ...]) -> list[Step]:
         seq, t_ns, stream, code, method, rpc_id, session, exchange, of, asked, answered = row
+        if not self._faulted.reached_client(seq, from_agent=stream == _AGENT):
+            return []
+        if answered in self._faulted.lost:
+            answered = None
         kind = _KINDS[code]
         step = Step(
             seq=seq,

@@ -103,7 +103,8 @@ class _Fired:
     """
 
     def __init__(self, reader: "RecordingReader", *, whole: bool) -> None:
-        self._rows = reader.query("SELECT * FROM faults_fired ORDER BY seq, rowid")
+        columns = "seq, rule, action, received, delivered"
+        self._rows = reader.query(f"SELECT {columns} FROM faults_fired ORDER BY seq, rowid")
         self._whole = whole
         self._advance()
 

@@ -9,7 +9,9 @@ import sqlite3
 from acp_proxy.store.frame_table import FrameTable
 from acp_proxy.store.schema import VIEWS, frames_select
 
-_TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "indexing")
+_TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "faults_fired",
+           "indexing")  # fmt: skip
+_LATER = 1 << 40
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
 _ROWS = "(SELECT * FROM main.frame_rows UNION ALL SELECT * FROM tail.frame_rows)"
 
@@ -63,6 +65,8 @@ def _tailed(connection: sqlite3.Connection) -> dict[str, str]:
     views = {
         "frame_rows": _ROWS[1:-1],
         "frames": frames_select(_ROWS, _LABELS),
+        "faults_fired": "SELECT rowid, * FROM main.faults_fired UNION ALL"
+        f" SELECT rowid + {_LATER}, * FROM tail.faults_fired",
         "events": "SELECT * FROM main.events UNION ALL SELECT * FROM tail.events",
         "recording": _merged_recording(connection),
     }

@@ -21,7 +21,8 @@ VALUES = (
     "1k", "1.5MB", "2GiB", "5", "0", "-1", "0.5", "7d", "5m", "nan", "inf", "1e3", "x=y", "--",
     "--name", "1", "true", "no", "2", "\u00b2d", "\udcff", "-o",
 )  # fmt: skip
-FLAGS = [flag for option in RECORD for flag in (option.flag, option.short) if flag]
+EARLY = [option for option in RECORD if not option.is_late]
+FLAGS = [flag for option in EARLY for flag in (option.flag, option.short) if flag]
 
 texts = st.sampled_from(VALUES) | st.text(
     st.characters(codec="utf-8", exclude_characters="\0"), max_size=5
@@ -45,7 +46,7 @@ arguments = st.builds(
     st.lists(st.sampled_from(["agent", "--name", "--", "-o", "x y", ""]), max_size=3),
 )
 environments = st.dictionaries(
-    st.sampled_from([option.variable for option in RECORD] + ["ACP_PROXY_RECORD_NAME"]),
+    st.sampled_from([option.variable for option in EARLY] + ["ACP_PROXY_RECORD_NAME"]),
     texts,
     max_size=2,
 )
@@ -96,7 +97,7 @@ def plain_value(option: Any) -> st.SearchStrategy[str]:
 def test_right_use_needs_no_click(data: st.DataObject) -> None:
     """Plain use, by arguments or variables, is read by the quick reader."""
     args, environ = [], {}
-    for option in data.draw(st.lists(st.sampled_from(RECORD), unique=True)):
+    for option in data.draw(st.lists(st.sampled_from(EARLY), unique=True)):
         value = data.draw(plain_value(option)) if option.read else ""
         if data.draw(st.booleans()):
             environ[option.variable] = value or "1"

@@ -506,6 +506,7 @@ def test_events_of_any_bytes_are_indexed(scribe: Scribe, rows: sqlite3.Connectio
     assert frames(rows, "raw") == []
     assert dict(query(rows, "SELECT kind, count(*) FROM events GROUP BY kind")) == {
         "start": 4, "eof": 3, "undelivered": 3, "signal": 3, "exit": 3, "gap": 3, "note": 3,
+        "fault": 3,
     }  # fmt: skip
 
 

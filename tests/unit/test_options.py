@@ -16,6 +16,7 @@ from acp_proxy.capture.options import (
     parse,
     redaction,
     seconds,
+    seed,
     size,
     truth,
 )
@@ -123,6 +124,16 @@ def test_names() -> None:
             name(text)
 
 
+def test_seeds() -> None:
+    """A seed is a whole number that a column can hold."""
+    assert [seed(text) for text in ("0", " 42 ", "-7", str((1 << 63) - 1))] == [
+        0, 42, -7, (1 << 63) - 1,
+    ]  # fmt: skip
+    for text in ("", "-", "1.5", "x", "--1", "٣", str(1 << 63), "9" * 400):
+        with pytest.raises(ValueError, match="is no seed: expected a whole number"):
+            seed(text)
+
+
 def test_yes_and_no() -> None:
     """A switch in the environment is written as click reads it."""
     assert all(map(truth, ("1", "true", " T ", "YES", "y", "on")))
@@ -210,7 +221,7 @@ def test_each_option_can_be_given_in_the_environment() -> None:
         "require_recording": "yes",
     }
     environ = {f"ACP_PROXY_{attribute.upper()}": text for attribute, text in texts.items()}
-    assert {option.variable for option in RECORD} == set(environ)
+    assert {option.variable for option in RECORD if not option.is_late} == set(environ)
     assert values(parse(["agent"], environ)) == {
         "command": ["agent"],
         "output": "x.db",
@@ -222,6 +233,17 @@ def test_each_option_can_be_given_in_the_environment() -> None:
         "fsync": True,
         "require_recording": True,
     }
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"), [("--fault", "noop"), ("--faults", "plan.toml"), ("--seed", "1")]
+)
+def test_faults_are_left_to_the_command_line(flag: str, value: str) -> None:
+    """What faults are asked for has to be understood as a whole before anything starts."""
+    assert parse([flag, value, "agent"], {}) is None
+    assert parse([f"{flag}={value}", "agent"], {}) is None
+    assert parse(["agent"], {f"ACP_PROXY_{flag[2:].upper()}": value}) is None
+    assert parse(["agent", flag, value], {}) is not None
 
 
 def test_arguments_outweigh_the_environment() -> None:

@@ -18,6 +18,7 @@ from acp_proxy.inspection.diagnosis.facts import (
     TurnSummary,
 )
 from acp_proxy.inspection.diagnosis.problems import error_text
+from acp_proxy.inspection.fired import counted
 from acp_proxy.inspection.timeline import duration
 
 _LABEL = 12
@@ -88,6 +89,9 @@ def _about(page: Page, summary: Summary) -> None:
     if recording.dialect:
         version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
         _row(page, "dialect", f"{recording.dialect}{version} ({recording.dialect_reason})")
+    if summary.faults:
+        seed = "" if recording.seed is None else f" (seed {recording.seed})"
+        _row(page, "faults", counted(summary.faults) + seed)
     _row(page, "note", recording.note or "")
 
 

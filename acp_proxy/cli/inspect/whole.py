@@ -8,6 +8,7 @@ from attrs import frozen
 
 from acp_proxy.cli.inspect.layout import Layout
 from acp_proxy.cli.output import Ink, paint
+from acp_proxy.inspection.fired import delivered_instead
 from acp_proxy.inspection.frames import facts
 from acp_proxy.inspection.hexview import hex_view
 from acp_proxy.inspection.highlight import LONGEST, Role, pretty
@@ -48,7 +49,12 @@ class Page:
         for name, value in facts(row, self.started_at, live=self.layout.live):
             if value not in (None, ""):
                 yield f"  {self._paint(f'{name:<{_LABEL}}', Ink.FAINT)}{visible(str(value))}"
-        yield from self._content(row, _TERMINAL_LONGEST if self.terminal else LONGEST)
+        longest = _TERMINAL_LONGEST if self.terminal else LONGEST
+        yield from self._content(row, longest)
+        if "raw" in row and (instead := delivered_instead(row)) is not None:
+            yield ""
+            yield self._paint("delivered in its place:", Ink.FAINT)
+            yield from self._text(instead, longest)
         if pair is not None:
             yield ""
             yield self._title(pair)

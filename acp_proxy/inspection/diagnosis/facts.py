@@ -210,6 +210,8 @@ class Summary:
     """Requests answered with an error."""
     error_codes: list[ErrorTally] = field(factory=list)
     not_acp: list[NotAcp] = field(factory=list)
+    faults: dict[str, int] = field(factory=dict)
+    """How often each rule of the plan fired."""
     signals: list[str] = field(factory=list)
     """Passed on or sent, in words; at most 100."""
     events: list[str] = field(factory=list)

@@ -27,6 +27,7 @@ from acp_proxy.inspection.diagnosis.lines import HEAD, read_lines
 from acp_proxy.inspection.diagnosis.problems import find_problems
 from acp_proxy.inspection.diagnosis.questions import read_questions
 from acp_proxy.inspection.diagnosis.tool_calls import read_tool_calls
+from acp_proxy.inspection.fired import read_faults
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import describe_event, seconds
 from acp_proxy.recording import Recording
@@ -38,7 +39,7 @@ __all__ = [
 ]  # fmt: skip
 
 STDERR_LINES = 5
-_TOLD = ("signal", "gap", "undelivered", "note")
+_TOLD = ("signal", "fault", "gap", "undelivered", "note")
 _MOST_EVENTS = 1000
 
 
@@ -94,6 +95,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         errors=_count_errors(reader),
         error_codes=errors[:MOST],
         not_acp=not_acp,
+        faults=read_faults(reader),
         signals=[describe_event(e.kind, e.data) for e in events if e.kind == "signal"][:MOST],
         events=[describe_event(e.kind, e.data) for e in events if e.kind in _TOLD][:_MOST_EVENTS],
         stderr_tail=_stderr_tail(reader),

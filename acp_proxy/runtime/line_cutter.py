@@ -1,0 +1,40 @@
+"""Cuts what a stream brings into lines, and keeps the last one until it is whole."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Cut(NamedTuple):
+    """A line, without its newline, and where it ends in the chunk that brought its end."""
+
+    raw: bytes
+    newline: bytes
+    end: int
+
+
+class LineCutter:
+    """The unfinished line of one stream; nothing else is held."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> Iterator[Cut]:
+        """Yields the lines that end in a chunk; the caller takes them all."""
+        start = 0
+        while (end := chunk.find(b"\n", start)) >= 0:
+            line = chunk[start:end]
+            if self._parts:
+                line, self._parts = b"".join((*self._parts, line)), []
+            end += 1
+            if line.endswith(b"\r"):
+                yield Cut(line[:-1], b"\r\n", end)
+            else:
+                yield Cut(line, b"\n", end)
+            start = end
+        if start < len(chunk):
+            self._parts.append(chunk[start:])
+
+    def finish(self) -> Cut | None:
+        """Returns what the end of the stream leaves without a newline, if there is something."""
+        rest, self._parts = b"".join(self._parts), []
+        return Cut(rest, b"", 0) if rest else None

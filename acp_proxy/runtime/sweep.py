@@ -1,0 +1,171 @@
+"""Runs a client once per plan against a replayed recording, and says how each run ended.
+
+A client gets the command of its agent in its own command or in its environment. It runs in a
+process group of its own, which is ended with it: nothing of a run is left when the next one begins.
+"""
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO
+
+from attrs import frozen
+
+PLACE = "{agent}"
+_SHOWN = 4000
+_CRASH = re.compile(
+    rb"^Traceback \(most recent call last\):\n  File .*, in (?:<module>|_run_module_as_main)$"
+    rb"|^thread '.*' panicked at|^panic: |^fatal error: |Segmentation fault|^Node\.js v[\d.]+\s*\Z",
+    re.MULTILINE,
+)
+"""What programs say on stderr of an error that nobody has caught; one that was caught and logged
+has a traceback, too, but not from the program's first line on."""
+_OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
+"""What the replayed agent says on the stderr that it shares with many a client."""
+_GRACE_S = 2.0
+"""How long what is left of a run has to write its report."""
+
+FINISHED, SHOWN, SILENT, HUNG, CRASHED = (
+    "finished", "error shown", "failed silently", "hung", "crashed"
+)  # fmt: skip
+BAD = (HUNG, CRASHED)
+"""What no client should do, whatever its agent does."""
+
+
+@frozen
+class Run:
+    """How a client ended.
+
+    Attributes:
+        plan: as it was named; empty for the run without faults.
+        outcome: one of the five words above.
+        exit_code: negative for a signal; None if it hung.
+        fired: how often each rule fired; None if no agent was started, or it left no report.
+        output: the end of what the client wrote.
+    """
+
+    plan: str
+    outcome: str
+    exit_code: int | None
+    seconds: float
+    fired: dict[str, int] | None
+    output: str
+
+
+def run_client(
+    recording: Path, client: str, plan: str, timeout_s: float, options: Sequence[str] = ()
+) -> Run:
+    """Runs a client once.
+
+    Args:
+        recording: what is replayed.
+        client: its command, as a shell would split it; `PLACE` in it becomes the agent's.
+        plan: a file or ``@name``; empty for no faults.
+        timeout_s: after how long the client counts as hung.
+        options: for the replay.
+    """
+    with tempfile.TemporaryDirectory(prefix="acp-proxy-sweep-") as directory:
+        return _run(recording, client, plan, timeout_s, options, Path(directory))
+
+
+def agent_command(recording: Path, plan: str, report: Path, options: Sequence[str]) -> list[str]:
+    """The command of a replayed agent that follows a plan, and waits for its client for ever."""
+    faults = ["--faults", plan] if plan else []
+    start = [sys.executable, "-m", "acp_proxy", "replay", *faults, *options]
+    return [*start, "--stall-timeout", "0", "--report", str(report), "--", str(recording)]
+
+
+def client_command(client: str, agent: Sequence[str]) -> list[str]:
+    """The command of a client; a word that is the place of the agent becomes all of its words.
+
+    Raises:
+        ValueError: it cannot be split as a shell would split it.
+    """
+    words: list[str] = []
+    for word in shlex.split(client):
+        if word == PLACE:
+            words += agent
+        else:
+            words.append(word.replace(PLACE, shlex.join(agent)))
+    return words
+
+
+def _run(
+    recording: Path,
+    client: str,
+    plan: str,
+    timeout_s: float,
+    options: Sequence[str],
+    directory: Path,
+) -> Run:
+    report = directory / "report.json"
+    agent = agent_command(recording, plan, report, options)
+    words = client_command(client, agent)
+    environment = {**os.environ, "ACP_AGENT_COMMAND": shlex.join(agent)}
+    start = time.monotonic()
+    with (directory / "stdout").open("w+b") as out, (directory / "stderr").open("w+b") as err:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            env=environment,
+            start_new_session=True,
+        )
+        code: int | None = None
+        try:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(timeout_s)
+        finally:
+            seconds = time.monotonic() - start
+            _end(process)
+        complaints, said = _OURS.sub(b"", _tail(err)), _tail(out)
+    text = b"\n".join(part for part in (said, complaints) if part).decode(errors="replace")
+    outcome = outcome_of(code, complaints, is_silent=not text.strip())
+    return Run(plan, outcome, code, seconds, _fired(report), text)
+
+
+def _tail(file: IO[bytes]) -> bytes:
+    file.seek(max(0, file.seek(0, os.SEEK_END) - _SHOWN))
+    return file.read()
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ends what is left of a run: first so that an agent still says what it did."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
+        deadline = time.monotonic() + _GRACE_S
+        while time.monotonic() < deadline:
+            process.poll()
+            os.killpg(process.pid, 0)
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
+    """Says how a client ended, by its exit code (None: it did not) and its last words."""
+    if code is None:
+        return HUNG
+    if code < 0 or (code > 0 and _CRASH.search(complaints)):
+        return CRASHED
+    if code == 0:
+        return FINISHED
+    return SILENT if is_silent else SHOWN
+
+
+def _fired(report: Path) -> dict[str, int] | None:
+    """What the last agent of a run reports."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        found = json.loads(report.read_text(encoding="utf-8")).get("faults")
+        return found if isinstance(found, dict) else {}
+    return None

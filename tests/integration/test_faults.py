@@ -1,0 +1,532 @@
+"""What client and agent see of faults, with real processes, and what is recorded of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.agents import flood
+from tests.integration.processes import (
+    Gate,
+    agent,
+    living,
+    needs_proc,
+    peak_memory,
+    processes,
+    shell,
+    wait_until,
+    wait_until_still,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.integration.processes import Recorder, Talk
+
+ECHO = shell("exec cat")
+NEVER = "noop probability=0"
+SIZE = 3 << 20
+
+
+def request(number: int, method: str = "m") -> bytes:
+    """A request, as a line."""
+    return b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":{}}\n' % (number, method.encode())
+
+
+def reply(number: int) -> bytes:
+    """A reply, as a line."""
+    return b'{"jsonrpc":"2.0","id":%d,"result":{}}\n' % number
+
+
+def note(method: str) -> bytes:
+    """A notification, as a line."""
+    return b'{"jsonrpc":"2.0","method":"%s","params":{}}\n' % method.encode()
+
+
+A, B, C = map(note, "abc")
+
+
+def faults(*rules: str) -> list[str]:
+    """The options that ask for some rules."""
+    return [word for rule in rules for word in ("--fault", rule)]
+
+
+def fired(talk: Talk) -> list[tuple[Any, ...]]:
+    """What fired, by frame."""
+    return talk.recording.rows(
+        "select seq, rule, action, received, delivered from faults_fired order by seq, rowid"
+    )
+
+
+def marks(talk: Talk, stream: str) -> list[tuple[Any, ...]]:
+    """What is said of each line of a stream."""
+    sql = "select raw, newline, delivered, fault from frames where stream = ? order by seq"
+    rows = talk.recording.rows(sql, stream)
+    return [(raw + newline.encode(), how, by) for raw, newline, how, by in rows]
+
+
+def received(talk: Talk) -> bytes:
+    """What the agent said, without what rules made up."""
+    sql = """select raw, newline from frames where stream = 'to-client' and seq not in
+        (select seq from faults_fired where received is null) order by seq"""
+    return b"".join(raw + newline.encode() for raw, newline in talk.recording.rows(sql))
+
+
+# What each kind does
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "heard"),
+    [
+        ("noop", A + B, A + B),
+        ("latency latency_ms=1", A + B, A + B),
+        ("bandwidth bytes_per_s=1000000", A + B, A + B),
+        ("slice bytes=5 delay_ms=0", A + B, A + B),
+        ("drop where=method:b", A + B + C, A + C),
+        ("duplicate copies=3 where=method:b", A + B + C, A + B + B + B + C),
+        ("reorder where=method:a", A + B + C, B + A + C),
+        ("reorder after_frames=9 where=method:a", A + B + C, B + C + A),
+        ("corrupt mode=bad-json where=method:b", A + B, A + B[:-2] + b"\n"),
+        ("corrupt mode=bom where=method:b", A + B, A + b"\xef\xbb\xbf" + B),
+        ("corrupt mode=crlf where=method:b", A + B, A + B[:-1] + b"\r\n"),
+        ("truncate keep_bytes=4 where=method:b", A + B + C, A + B[:4] + b"\n" + C),
+        ("truncate keep_bytes=4 newline=false where=method:b", A + B + C, A + B[:4] + C),
+        ("truncate keep_bytes=0 newline=false where=method:b", A + B + C, A + C),
+        ("replace frame=x where=method:b", A + B + C, A + b"x\n" + C),
+        ("stray-stdout text=hey where=method:b", A + B, A + b"hey\n" + B),
+        ("limit-data bytes=60", A + B, (A + B)[:60]),
+        ("close where=method:b", A + B + C, A),
+        ("stall where=method:b", A + B + C, A),
+        ("ignore-cancel", A + note("session/cancel") + B, A + B),
+    ],
+)
+def test_towards_the_client(record: Recorder, rule: str, said: bytes, heard: bytes) -> None:
+    """The client hears what the rule leaves of what the agent says; the recording has it all."""
+    where = "dir:to-client"
+    if "where=" in rule:
+        rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
+    talk = record(ECHO, *faults(rule + (f" where={where}" if where else "")))
+    assert talk.converse(said) == heard
+    talk.wait()
+    assert talk.recording.stream("to-agent") == said
+    if "close" not in rule and "limit-data" not in rule:  # of which the rest need not be read
+        assert received(talk) == said
+    assert fired(talk)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said", "arrived"),
+    [
+        ("drop where='method:b dir:to-agent'", A + B + C, A + C),
+        ("truncate keep_bytes=4 where='method:b dir:to-agent'", A + B, A + B[:4] + b"\n"),
+        ("close where='method:b dir:to-agent'", A + B + C, A),
+        ("duplicate where='method:a dir:to-agent'", A + B, A + A + B),
+        ("stall where='method:b dir:to-agent'", A + B + C, A),
+    ],
+)
+def test_towards_the_agent(
+    record: Recorder, tmp_path: Path, rule: str, said: bytes, arrived: bytes
+) -> None:
+    """The agent hears what the rule leaves of what the client says."""
+    talk = record(shell('exec cat >"$1"', tmp_path / "heard"), *faults(rule))
+    talk.converse(said)
+    assert talk.wait() == 0
+    assert (tmp_path / "heard").read_bytes() == arrived
+
+
+def test_an_error_in_place_of_an_answer(record: Recorder, tmp_path: Path) -> None:
+    """The agent never hears of the request, and the client has its error."""
+    rule = "error-reply code=-32000 message=no where='method:m dir:to-agent'"
+    talk = record(shell('cat >"$1"', tmp_path / "heard"), *faults(rule))
+    error = b'{"jsonrpc":"2.0","id":4,"error":{"code":-32000,"message":"no"}}\n'
+    assert talk.converse(A + request(4) + B) == error
+    assert talk.wait() == 0
+    assert (tmp_path / "heard").read_bytes() == A + B
+    assert talk.recording.rows("select method, outcome from exchanges") == [("m", "error")]
+    assert marks(talk, "to-agent")[1] == (request(4), "none", "error-reply")
+    assert marks(talk, "to-client") == [(error, "full", "error-reply")]
+
+
+def test_an_answer_that_nobody_can_hear(record: Recorder, tmp_path: Path) -> None:
+    """Once the agent has closed its output, what a rule would say there is undelivered."""
+    talk = record(shell('exec cat >"$1"', tmp_path / "heard"), *faults("error-reply"))
+    assert talk.hear_all() == b""
+    talk.say(A + request(4))
+    talk.close_input()
+    assert talk.wait() == 0
+    ((line, how, by),) = marks(talk, "to-client")
+    assert (how, by) == ("none", "error-reply")
+    assert talk.recording.events("undelivered") == [{"stream": "to-client", "bytes": len(line)}]
+
+
+def test_a_reply_that_comes_twice(record: Recorder) -> None:
+    """A reply is known by the request that passed before, in the other direction."""
+    talk = record(
+        shell('read line; echo "$1"; echo "$2"; exec cat', reply(9).decode()[:-1], A.decode()),
+        *faults("reply mode=double where=method:m"),
+    )
+    assert talk.converse(request(9)).startswith(reply(9) * 2 + A)
+    assert talk.wait() == 0
+
+
+def test_a_legal_frame_of_any_size(record: Recorder) -> None:
+    """The frame has as many bytes as asked for, and says what it said."""
+    talk = record(ECHO, *faults("huge-frame bytes=300000 where='method:b dir:to-client'"))
+    first, second, third = talk.converse(A + B + C).splitlines(keepends=True)
+    assert talk.wait() == 0
+    assert (first, third) == (A, C)
+    assert len(second) == 300_000
+    assert json.loads(second)["method"] == "b"
+    ((_, *row),) = fired(talk)
+    assert row == ["huge-frame", "huge-frame", B[:-1], second]
+
+
+# What happens to the agent
+
+
+@pytest.mark.parametrize(
+    ("rule", "code", "data"),
+    [
+        ("exit code=3", 3, {"code": 3}),
+        ("exit code=0", 0, {"code": 0}),
+        ("kill", 137, {"signal": 9, "name": "SIGKILL"}),
+        ("terminate", 143, {"signal": 15, "name": "SIGTERM"}),
+    ],
+)
+def test_the_end_of_the_agent(record: Recorder, rule: str, code: int, data: dict[str, Any]) -> None:
+    """The agent ends in the middle, our exit code says how, and the recording says why."""
+    talk = record(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
+    talk.say(A)
+    talk.expect(A)
+    talk.say(B)
+    heard = talk.hear_all()
+    assert heard == (A if "exit" in rule else A + B)
+    assert talk.wait() == code
+    kind = rule.split()[0]
+    assert talk.recording.events("fault") == [{"rule": kind, "action": kind, **data}]
+    assert talk.recording.events("signal") == []
+    (ended,) = talk.recording.events("exit")
+    assert ended == ({"code": code} if "exit" in rule else data)
+    assert talk.recording.say("state") == "complete"
+
+
+def test_what_was_said_before_a_kill_arrives(record: Recorder) -> None:
+    """The agent is killed at a frame; that one and those before it have arrived."""
+    talk = record(ECHO, *faults("latency latency_ms=20", "kill where='method:c dir:to-client'"))
+    talk.say(A + B + C)
+    assert talk.hear_all() == A + B + C
+    assert talk.wait() == 137
+
+
+@needs_proc
+def test_a_stopped_agent_goes_on(record: Recorder) -> None:
+    """A paused agent hears nothing until it is resumed; who guards its group is not paused."""
+    rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
+    talk = record(shell("echo ready; exec cat"), *faults(*rules))
+    talk.expect(b"ready\n")
+    group = talk.agent_group()
+    talk.say(A)
+
+    def states() -> list[str]:
+        return sorted(p.state for p in processes() if p.group == group)
+
+    wait_until(lambda: states() == ["S", "T"], "the agent alone to be stopped")
+    talk.say(B)
+    assert talk.converse() == b"ready\n" + A + B
+    assert talk.wait() == 0
+
+
+@needs_proc
+def test_a_stopped_agent_does_not_outlive_us(record: Recorder) -> None:
+    """A proxy that is killed takes an agent with it that a fault has stopped."""
+    talk = record(shell("echo ready; exec cat"), *faults("pause where=dir:to-agent"))
+    talk.expect(b"ready\n")
+    group = talk.agent_group()
+    talk.say(A)
+    wait_until(lambda: talk.recording.path.exists(), "the recording")
+    talk.process.kill()
+    wait_until(lambda: not living(group), "the group to be gone")
+
+
+def test_a_flood_on_stderr(record: Recorder) -> None:
+    """The lines are on our stderr as the agent's would be, and an event says so."""
+    talk = record(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
+    assert talk.converse(A + B + C) == A + B + C
+    assert talk.wait() == 0
+    lines = [f"stderr-flood line {n} of 5" for n in range(1, 6)]
+    assert talk.stderr.decode().splitlines()[:5] == lines
+    (event,) = talk.recording.events("fault")
+    assert event["action"] == "stderr-flood"
+    assert event["bytes"] == sum(len(line) + 1 for line in lines)
+
+
+# What is recorded
+
+
+def test_the_rows_of_faults(record: Recorder) -> None:
+    """What was received is there as ever; beside it, what fired and what arrived."""
+    rules = [
+        "drop where='method:a dir:to-client'",
+        "duplicate name=twice where='method:b dir:to-client'",
+        "truncate keep_bytes=3 where='method:c dir:to-client'",
+        "latency name=late latency_ms=1 where='method:c dir:to-client'",
+    ]
+    talk = record(ECHO, *faults(*rules), "--seed", "5")
+    assert talk.converse(A + B + C) == B + B + C[:3] + b"\n"
+    assert talk.wait() == 0
+    assert marks(talk, "to-agent") == [(line, "full", None) for line in (A, B, C)]
+    assert marks(talk, "to-client") == [
+        (A, "none", "drop"),
+        (B, "full", "twice"),
+        (B, "full", "twice"),
+        (C, "partial", "late"),
+    ]
+    cut = C[:3] + b"\n"
+    assert [row[1:] for row in fired(talk)] == [
+        ("drop", "drop", A[:-1], None),
+        ("twice", "duplicate", B[:-1], B),
+        ("twice", "duplicate", None, B),
+        ("truncate", "truncate", C[:-1], cut),
+        ("late", "latency", C[:-1], cut),
+    ]
+    assert talk.recording.say("seed") == 5
+    assert 'name = "twice"' in talk.recording.say("fault_plan")
+    shown = record.inspect("log", talk.recording.path, "fault:twice").splitlines()
+    assert ["[twice]" in line or "[injected by twice]" in line for line in shown] == [True, True]
+    assert "faults      drop 1 ×, twice 1 ×, truncate 1 ×, late 1 × (seed 5)" in record.inspect(
+        "show", talk.recording.path
+    )
+
+
+def test_a_last_line_without_an_end(record: Recorder) -> None:
+    """What follows the last newline is a line to rules as well, and stays without an end."""
+    talk = record(ECHO, *faults("truncate keep_bytes=2 newline=false where='kind:invalid'"))
+    assert talk.converse(A + b"last") == A + b"la"
+    assert talk.wait() == 0
+    assert marks(talk, "to-agent")[-1] == (b"last", "partial", "truncate")
+    assert marks(talk, "to-client")[-1] == (b"la", "full", "truncate")
+
+
+def test_the_text_form_keeps_faults(record: Recorder, tmp_path: Path) -> None:
+    """Exported and imported again, a recording has the same frames, faults, seed and plan."""
+    rules = [
+        "corrupt mode=nul where=method:a",
+        "stray-stdout where=method:b",
+        "stall where=method:c",
+    ]
+    talk = record(ECHO, *faults(*rules))
+    talk.converse(A + B + C + A)
+    talk.wait()
+    talk.recording.rows("select 1 from frames")
+    record.inspect("export", talk.recording.path, "-o", tmp_path / "x.jsonl")
+    record.inspect("import", tmp_path / "x.jsonl", "-o", tmp_path / "again.db")
+    for sql in (
+        "select * from faults_fired order by rowid",
+        "select * from frames order by seq",
+        "select * from events order by seq",
+        "select seed, fault_plan from recording",
+    ):
+        with closing(sqlite3.connect(tmp_path / "again.db")) as again:
+            assert again.execute(sql).fetchall() == talk.recording.rows(sql)
+
+
+def test_the_summary(record: Recorder) -> None:
+    """At the end stderr says what fired, what never did, and how to have it once more."""
+    talk = record(ECHO, *faults("drop where='method:a dir:to-client'", "noop where=method:z"))
+    talk.converse(A + B + A)
+    assert talk.wait() == 0
+    said, warned, repeat = talk.stderr.decode().splitlines()
+    assert said == "acp-proxy: faults: drop 2 times"
+    assert warned == (
+        "acp-proxy: warning: the fault noop never fired (--fault 'noop where=method:z')"
+    )
+    assert repeat == f"acp-proxy: reproduce with --seed {talk.recording.say('seed')}"
+
+
+def test_a_seed_repeats_its_faults(record: Recorder) -> None:
+    """The same plan with the same seed drops the same frames."""
+    said = b"".join(note(f"m{n}") for n in range(50))
+    rule = faults("drop probability=0.5 where=dir:to-client")
+    first = record(ECHO, *rule)
+    heard = first.converse(said)
+    assert first.wait() == 0
+    assert b"" != heard != said
+    again = record(ECHO, *rule, "--seed", str(first.recording.say("seed")))
+    assert again.converse(said) == heard
+    assert again.wait() == 0
+
+
+# What does not fire
+
+
+@pytest.mark.parametrize("rule", [NEVER, f"{NEVER} where=dir:to-client", "drop where=method:z"])
+def test_a_plan_that_never_fires_changes_nothing(
+    record: Recorder, tmp_path: Path, rule: str
+) -> None:
+    """Bytes of all values pass both ways and are recorded, with lines of all ends and sizes."""
+    chance = random.Random(4)
+    speech = b"".join(
+        chance.randbytes(size) + end
+        for size in (0, 1, 70_000, 3, 1 << 21, 500, 65_535, 65_536)
+        for end in (b"\n", b"\r\n", b"\r", b"\n\n")
+    )
+    speech += chance.randbytes(SIZE) + b"unfinished"
+    (tmp_path / "said").write_bytes(speech)
+    talk = record(
+        agent("duplex", tmp_path / "said", tmp_path / "heard", 3, 60_000, 100_000), *faults(rule)
+    )
+    backwards = speech[::-1]
+    chunks = (backwards[n : n + 50_000] for n in range(0, len(backwards), 50_000))
+    assert talk.converse(*chunks) == speech
+    assert talk.wait() == 0
+    assert (tmp_path / "heard").read_bytes() == backwards
+    assert talk.recording.stream("to-client") == speech
+    assert talk.recording.stream("to-agent") == backwards
+    assert fired(talk) == []
+    assert talk.recording.rows("select distinct delivered, fault from frames") == [("full", None)]
+
+
+def test_a_plan_without_rules_is_none(record: Recorder, tmp_path: Path) -> None:
+    """An empty plan changes nothing at all; its seed is recorded nevertheless."""
+    (tmp_path / "plan.toml").write_text("seed = 3\n")
+    talk = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
+    assert talk.converse(A) == A
+    assert talk.wait() == 0
+    assert talk.recording.say("seed") == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--fault", "dorp"], "did you mean drop?"),
+        (["--fault", "drop probability=2"], "probability"),
+        (["--fault", "latency latency_ms=-1"], "latency_ms"),
+        (["--fault", "drop where=metod:a"], "metod"),
+        (["--fault", "drop where=latency:>1s"], "latency"),
+        (["--fault", "drop tims=1"], "did you mean times?"),
+        (["--faults", "nowhere.toml"], "nowhere.toml"),
+        (["--faults", "@nonsense"], "nonsense"),
+        (["--fault", "drop", "--seed", "x"], "is no seed"),
+        (["--faults", "plan.toml", "--seed", "4"], "two seeds"),
+    ],
+)
+def test_a_bad_plan_is_refused(
+    record: Recorder, tmp_path: Path, options: list[str], complaint: str
+) -> None:
+    """One line, exit code 2; no agent was started, and nothing was recorded."""
+    (tmp_path / "plan.toml").write_text("seed = 3\n")
+    talk = record(shell('echo started >"$1"', tmp_path / "started"), *options)
+    assert talk.wait() == 2
+    said = talk.stderr.decode()
+    assert said.startswith("acp-proxy: ")
+    assert said.count("\n") == 1
+    assert complaint in said
+    assert not (tmp_path / "started").exists()
+    assert not list(tmp_path.glob("talk-*"))
+
+
+def test_rules_in_the_environment(record: Recorder) -> None:
+    """A variable has a rule on each line."""
+    rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
+    talk = record(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
+    assert talk.converse(A + B + C) == B
+    assert talk.wait() == 0
+    assert talk.recording.say("seed") == 8
+
+
+# What has to hold as without faults
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    ("rule", "held"),
+    [(NEVER, 512 << 10), ("latency latency_ms=1 where=dir:to-client", (1 << 20) + (512 << 10))],
+)
+def test_back_pressure_holds(record: Recorder, tmp_path: Path, rule: str, held: int) -> None:
+    """A client that does not read stops its agent, and hears everything when it does."""
+    said = b"".join(map(flood.block, range((8 << 20) // flood.BLOCK)))
+    count = tmp_path / "count"
+
+    def taken() -> int:
+        return int.from_bytes(count.read_bytes(), "little") if count.exists() else 0
+
+    talk = record(agent("flood", count, len(said)), *faults(rule))
+    assert wait_until_still(taken, "the agent to be held back") < held
+    assert peak_memory(talk.process.pid) < 72 << 20
+    talk.run(until=lambda: len(talk.heard) == len(said))
+    talk.close_input()
+    assert talk.hear_all() == said
+    assert talk.wait() == 0
+
+
+@needs_proc
+@pytest.mark.parametrize("seed", range(2))
+def test_a_kill_of_the_proxy_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> None:
+    """Whatever had arrived on either side is in the recording, as received or as delivered."""
+    chance = random.Random(seed)
+    speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(40_000))
+    (tmp_path / "said").write_bytes(speech)
+    talk = record(
+        agent("duplex", tmp_path / "said", tmp_path / "heard", 3, 60_000, 100_000),
+        *faults("drop probability=0.3 where=dir:to-client", "stray-stdout probability=0.1"),
+    )
+    group = talk.agent_group()
+    moment = chance.randrange(1, len(speech) // 4)
+    chunks = (speech[n : n + 50_000] for n in range(0, len(speech), 50_000))
+    talk.run(chunks, until=lambda: len(talk.heard) >= moment)
+    talk.process.kill()
+    heard = talk.hear_all()
+    assert talk.wait() == -signal.SIGKILL
+    wait_until(lambda: not living(group), "the agent and its guardian to be gone")
+    assert speech.startswith(received(talk))
+    delivered = b"".join(raw for raw, how, _ in marks(talk, "to-client") if how == "full")
+    assert delivered.startswith(heard)
+    assert speech.startswith(talk.recording.stream("to-agent"))
+    assert talk.recording.stream("to-agent").startswith((tmp_path / "heard").read_bytes())
+
+
+def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
+    """We are told to stop, and stop, though a fault lets nothing pass."""
+    talk = record(ECHO, *faults("stall where=dir:to-client"))
+    talk.say(A)
+    talk.wait_for_rows("select 1 from events where kind = 'fault'")
+    talk.process.send_signal(signal.SIGTERM)
+    assert talk.hear_all() == b""
+    assert talk.wait() == 143
+
+
+def test_an_overstaying_agent_whose_prompt_was_dropped(record: Recorder) -> None:
+    """A request that never arrived is nothing that an agent could still have to answer."""
+    stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
+    talk = record(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
+    talk.converse(request(1, "session/prompt"))
+    assert talk.wait() == 5
+
+
+def test_what_is_late_at_the_end_arrives(record: Recorder) -> None:
+    """An agent that exits leaves nothing behind: what was on its way is heard before the end."""
+    gate_free = shell('printf "%s\n%s" "$1" last; exit 6', A.decode()[:-1])
+    talk = record(gate_free, *faults("latency latency_ms=300"))
+    assert talk.hear_all() == A + b"last"
+    assert talk.wait() == 6
+
+
+def test_the_agent_may_speak_before_anything_is_imported(record: Recorder, tmp_path: Path) -> None:
+    """A direction with faults begins late and loses nothing; one without them does not wait."""
+    gate = Gate(tmp_path / "gate")
+    talk = record(
+        shell('echo early; read go <"$1"; exec cat', gate.path),
+        *faults("noop where=dir:to-agent"),
+    )
+    talk.expect(b"early\n")
+    gate.open()
+    talk.say(A)
+    talk.expect(A)
+    talk.close_input()
+    assert talk.wait() == 0

@@ -1,0 +1,127 @@
+"""A replay with faults, seen from outside: bytes, exit codes, the report, and the SDK's client."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+
+ROOT = Path(__file__).parents[2]
+TOUR = ROOT / "recordings" / "tour.db"
+with RecordingReader(TOUR) as _reader:
+    HELLO = b"".join(_reader.pieces(2)) + b"\n"
+    """The first message of the recorded client."""
+ACP_PROXY = [sys.executable, "-m", "acp_proxy"]
+
+
+def replay(*options: str, said: bytes = HELLO) -> subprocess.CompletedProcess[bytes]:
+    """Replays the tour to a client that says something and leaves."""
+    command = [*ACP_PROXY, "replay", *options, "--", str(TOUR)]
+    return subprocess.run(command, input=said, capture_output=True, timeout=60, cwd=ROOT)
+
+
+def test_without_faults_the_answer_is_the_recorded_one() -> None:
+    """`noop` changes not a byte of it."""
+    plain, through = replay(), replay("--fault", "noop")
+    assert plain.stdout == through.stdout
+    assert json.loads(plain.stdout)["result"]["protocolVersion"] == 1
+    assert plain.returncode == through.returncode
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [("exit code=42", 42), ("kill", -9), ("terminate", -15), ("exit code=0", 0)],
+)
+def test_what_ends_an_agent_ends_the_replay(tmp_path: Path, rule: str, code: int) -> None:
+    """With the exit code or the signal of the plan, and a report that was written before."""
+    report = tmp_path / "report.json"
+    where = "where='dir:to-client method:initialize'"
+    done = replay("--fault", f"{rule} {where}", "--seed", "7", "--report", str(report))
+    assert done.returncode == code
+    found = json.loads(report.read_text())
+    assert found["faults"] == {rule.split()[0]: 1}
+    assert found["seed"] == 7
+
+
+def test_the_report_says_how_to_have_it_again(tmp_path: Path) -> None:
+    """The seed that was chosen is in the command, which gives the same bytes."""
+    report = tmp_path / "report.json"
+    rule = "corrupt mode=flip where=dir:to-client"
+    done = replay("--fault", rule, "--fault", "drop where=method:none", "--report", str(report))
+    found = json.loads(report.read_text())
+    words = shlex.split(found["reproduce"])
+    assert words[:2] == ["acp-proxy", "replay"]
+    assert f"--seed={found['seed']}" in words
+    again = subprocess.run(
+        [*ACP_PROXY, *words[1:]], input=HELLO, capture_output=True, timeout=60, cwd=ROOT
+    )
+    assert again.stdout == done.stdout
+    told = done.stderr.decode()
+    assert f"faults that fired: corrupt 1; seed {found['seed']}" in told
+    assert "warning: drop never fired" in told
+    assert f"reproduce with: {found['reproduce']}" in told
+
+
+def test_a_clean_replay_without_faults_says_nothing_of_them(tmp_path: Path) -> None:
+    """Its report has no faults, and no seed."""
+    report = tmp_path / "report.json"
+    done = replay("--report", str(report))
+    assert b"faults that fired" not in done.stderr
+    assert json.loads(report.read_text())["faults"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--fault", "dorp"], "--fault 'dorp': kind: there is no 'dorp'; did you mean drop?"),
+        (["--faults", "@hung"], "there is no ready plan @hung"),
+        (["--faults", "@flaky-agent", "--seed", "99"], "two seeds are given: 99 and 2"),
+    ],
+)
+def test_a_wrong_plan_is_refused_before_anything_is_played(
+    options: list[str], complaint: str
+) -> None:
+    """One line on stderr, nothing on stdout, exit code 2."""
+    done = replay(*options)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert done.stderr.decode().startswith(f"acp-proxy: {complaint}")
+    assert done.stderr.count(b"\n") == 1
+
+
+def sdk_client(*options: str) -> tuple[int, list[dict[str, Any]]]:
+    """Lets the official SDK's client go on its tour, against the replayed agent."""
+    agent = [*ACP_PROXY, "replay", *options, "--", str(TOUR)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.agents.tour_client", *agent],
+        capture_output=True,
+        timeout=60,
+        cwd=ROOT,
+    )
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.mark.slow
+def test_the_sdks_client_sees_what_the_plan_says() -> None:
+    """Duplicates twice, errors as errors, a death as a closed connection, pieces as a whole."""
+    code, plain = sdk_client()
+    assert code == 0
+    assert sdk_client("--faults", "@split-utf8") == (0, plain)
+    code, doubled = sdk_client("--faults", "@duplicate-updates")
+    assert code == 0
+    updates = [sum("update" in one for one in seen) for seen in (plain, doubled)]
+    assert updates[1] == updates[0] + 10
+    code, failed = sdk_client("--faults", "@error-on-prompt")
+    assert code == 1
+    assert any(one.get("error") == -32603 for one in failed)
+    code, dead = sdk_client("--faults", "@crash-mid-frame")
+    assert code == 1
+    assert {"exited": 139} in dead
+    assert sum("update" in one for one in dead) == 3
