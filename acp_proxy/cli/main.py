@@ -18,6 +18,7 @@ _COMMANDS = {
     "record": "acp_proxy.cli.record:record",
     "replay": "acp_proxy.cli.replay:replay",
     "inspect": "acp_proxy.cli.inspect:inspect",
+    "faults": "acp_proxy.cli.faults:faults",
 }
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ACP_PROXY"}
 

@@ -108,6 +108,11 @@ Examples:
               help="Write a report as JSON.")  # fmt: skip
 @click.option("--junit", type=click.Path(path_type=Path), metavar="FILE",
               help="Write a report as JUnit XML.")  # fmt: skip
+@click.option("--fault", multiple=True, metavar="RULE",
+              help="A fault: its kind, then name=value. Can be given several times.")  # fmt: skip
+@click.option("--faults", metavar="PLAN",
+              help="A plan of faults: a TOML file, or @NAME for a ready one.")  # fmt: skip
+@click.option("--seed", type=int, metavar="N", help="The seed of all chance in faults.")
 def replay(
     recording: tuple[str, ...],
     order: str,
@@ -120,6 +125,9 @@ def replay(
     stall_timeout: float,
     report: Path | None,
     junit: Path | None,
+    fault: tuple[str, ...],
+    faults: str | None,
+    seed: int | None,
 ) -> None:
     """Be the recorded agent, the same every time.
 
@@ -139,15 +147,49 @@ def replay(
     for file in (report, junit):
         if file is not None and not file.absolute().parent.is_dir():
             raise Refusal(f"cannot write {file}: {file.absolute().parent} is no directory")
-    found = _play(recording, options)
+    stage: Stage = _Faultless()
+    if fault or faults is not None or seed is not None:
+        from acp_proxy.cli.faulty_replay import FaultyStage
+
+        stage = FaultyStage(fault, faults, seed)
+    found = stage.told(_play(recording, options, stage))
     _write_reports(found, report, junit)
     for line in reports.text(found):
         sys.stderr.write(f"acp-proxy: {visible(line)}\n" if line else "\n")
     sys.stderr.flush()
+    stage.leave()
     os._exit(found.exit_code)  # a thread may still wait for the client
 
 
-def _play(words: tuple[str, ...], options: Options) -> reports.ReplayReport:
+class Stage:
+    """Where a replay is played: what stands between it and the client."""
+
+    def play(self, replay: Choice, source: int, sink: int) -> None:
+        """Plays until the end, and closes the sink."""
+        raise NotImplementedError
+
+    def told(self, found: reports.ReplayReport) -> reports.ReplayReport:
+        """Adds to a report what else there is to say."""
+        return found
+
+    def leave(self) -> None:
+        """Ends the program, if it does so in a way of its own."""
+
+
+class _Faultless(Stage):
+    """Nothing stands between."""
+
+    def play(self, replay: Choice, source: int, sink: int) -> None:
+        """Plays."""
+        heard, unsaid = _answer_first(replay, source, sink)
+        if not replay.is_over or unsaid:
+            from acp_proxy.runtime.replayer import play
+
+            play(replay, source, sink, heard=heard, unsaid=unsaid)
+        os.close(sink)
+
+
+def _play(words: tuple[str, ...], options: Options, stage: Stage) -> reports.ReplayReport:
     from acp_proxy.store.script import StoredScript
 
     source, sink = _take_stdio()
@@ -155,12 +197,7 @@ def _play(words: tuple[str, ...], options: Options) -> reports.ReplayReport:
         readers = {word: stack.enter_context(_open(word)) for word in words}
         replays = {word: Replay(StoredScript(reader), options) for word, reader in readers.items()}
         choice = Choice(list(replays.values()))
-        heard, unsaid = _answer_first(choice, source, sink)
-        if not choice.is_over or unsaid:
-            from acp_proxy.runtime.replayer import play
-
-            play(choice, source, sink, heard=heard, unsaid=unsaid)
-        os.close(sink)
+        stage.play(choice, source, sink)
         word = next(word for word, replay in replays.items() if replay is choice.chosen)
         incomplete = readers[word].recording.state == "incomplete"
         return reports.report(choice.chosen, word, is_incomplete=incomplete)

@@ -48,6 +48,12 @@ class ReplayReport:
     waits: tuple[Wait, ...]
     bindings: dict[str, str]
     """Recorded values that have another one now."""
+    faults: dict[str, int] | None = None
+    """How often each rule fired; None if no faults were asked for."""
+    seed: int | None = None
+    """Of the faults."""
+    reproduce: str | None = None
+    """A command line that gives the same faults."""
 
 
 def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayReport:
@@ -96,6 +102,20 @@ def text(found: ReplayReport) -> list[str]:
 
 
 def _lines(found: ReplayReport) -> list[str]:
+    return _told_lines(found) + _fault_lines(found)
+
+
+def _fault_lines(found: ReplayReport) -> list[str]:
+    """Which faults fired, which never did, and how to have them again."""
+    if found.faults is None:
+        return []
+    fired = [f"{name} {count}" for name, count in found.faults.items() if count]
+    lines = [f"faults that fired: {', '.join(fired) or 'none'}; seed {found.seed}"]
+    lines += [f"warning: {name} never fired" for name, count in found.faults.items() if not count]
+    return [*lines, f"reproduce with: {found.reproduce}"]
+
+
+def _told_lines(found: ReplayReport) -> list[str]:
     if found.verdict == "clean" and not found.withheld:
         return []
     lines = [f"replay of {found.recording}: {_headline(found)}"]

@@ -1,0 +1,20 @@
+"""``acp-proxy faults``: plans, and what they do; one module per command, imported when called."""
+
+import click
+
+from acp_proxy.cli.main import CONTEXT, LazyGroup
+
+_COMMANDS = {"list": "list_:list_", "explain": "explain:explain", "sweep": "sweep:sweep"}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy={word: f"{__name__}.{place}" for word, place in _COMMANDS.items()},
+    context_settings={"help_option_names": CONTEXT["help_option_names"]},
+)
+def faults() -> None:
+    """Find out what a client does when its agent misbehaves.
+
+    A plan says what goes wrong, and when. `record --faults PLAN` does it to a live agent, `replay
+    --faults PLAN` to a recorded one.
+    """

@@ -1,0 +1,180 @@
+"""``acp-proxy faults sweep``: a client, once per plan, against a replayed recording."""
+
+import shlex
+import shutil
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import click
+
+from acp_proxy.cli.arguments import recording_argument
+from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.output import pad, say, say_json, warn
+from acp_proxy.faults.plan import load_plan, ready_plans
+from acp_proxy.inspection.safe_text import visible
+from acp_proxy.runtime.sweep import BAD, FINISHED, HUNG, PLACE, Run, run_client
+
+_NO_PLAN = "(no faults)"
+
+
+@click.command(
+    short_help="Run a client once per plan, and say how it took it.",
+    epilog="""\b
+    Examples:
+      acp-proxy faults sweep demo.db --plans @all --client 'my-client --agent {agent}'
+          with all ready plans
+    \b
+      acp-proxy faults sweep demo.db --plans plans/ --client ./run-client --junit sweep.xml
+          with the plans of a directory; ./run-client finds its agent in ACP_AGENT_COMMAND
+    """,
+)
+@recording_argument
+@click.option(
+    "--plans",
+    multiple=True,
+    required=True,
+    metavar="DIR|PLAN",
+    help="A directory of plans, one plan, @NAME, or @all; can be given several times.",
+)
+@click.option(
+    "--client",
+    required=True,
+    metavar="COMMAND",
+    help="The client's command; {agent} in it becomes the command of its agent.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds after which a client counts as hung.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="The seed of plans that have none.",
+)
+@click.option(
+    "--junit",
+    "junit_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the outcomes as JUnit XML.",
+)
+@click.option("--json", is_flag=True, help="One JSON object per run.")
+def sweep(
+    rec: str,
+    plans: tuple[str, ...],
+    client: str,
+    timeout: float,
+    seed: int,
+    junit_file: Path | None,
+    json: bool,
+) -> None:
+    """Run a client against a replayed recording, once per plan of faults.
+
+    The client has to do on its own what the recorded one did, and end. The first run is without
+    faults. Each run is finished (exit code 0), error shown (another one, with words), failed
+    silently (another one, without a word), hung, or crashed: by a signal, or an error that nobody
+    caught. The exit code is 1 if a run hung or crashed.
+    """
+    from acp_proxy.store.library import resolve
+
+    recording = resolve(rec, recordings(), Path.cwd()).absolute()
+    words = _plans(plans)
+    _check_client(client)
+    if junit_file is not None and not junit_file.absolute().parent.is_dir():
+        raise Refusal(f"cannot write {junit_file}: {junit_file.absolute().parent} is no directory")
+    longest = max(map(len, (_NO_PLAN, *words)))
+    runs = []
+    for plan in ("", *words):
+        has_seed = not plan or load_plan(plan).seed is not None
+        options = [] if has_seed else [f"--seed={seed}"]
+        run = run_client(recording, client, plan, timeout, options)
+        runs.append(run)
+        say_json(run) if json else _say(run, longest)
+        if not plan and run.outcome != FINISHED:
+            warn("the client does not finish without faults either; what follows says little")
+    if junit_file is not None:
+        junit_file.write_text(_junit(runs, recording.name), encoding="utf-8")
+    sys.exit(1 if any(run.outcome in BAD for run in runs) else 0)
+
+
+def _plans(words: tuple[str, ...]) -> list[str]:
+    """The plans that are meant, each of which can be read.
+
+    Raises:
+        BadPlan: one of them cannot.
+    """
+    found: list[str] = []
+    for word in words:
+        if word == "@all":
+            found += [f"@{name}" for name in ready_plans()]
+        elif not word.startswith("@") and Path(word).is_dir():
+            found += sorted(map(str, Path(word).glob("*.toml")))
+        else:
+            found.append(word)
+    for plan in found:
+        load_plan(plan)
+    if not found:
+        raise Refusal(f"expected plans (*.toml) in {', '.join(words)}")
+    return list(dict.fromkeys(found))
+
+
+def _check_client(client: str) -> None:
+    try:
+        words = shlex.split(client)
+    except ValueError as e:
+        raise Refusal(f"--client {client!r}: {str(e).lower()}") from None
+    if not words or words[0] == PLACE or shutil.which(words[0]) is None:
+        raise Refusal(f"--client {client!r}: expected a command that can be found")
+
+
+def _say(run: Run, longest: int) -> None:
+    code = "" if run.exit_code is None else str(run.exit_code)
+    fired = "" if run.fired is None else f"{sum(run.fired.values())} fired"
+    if run.fired is None and run.outcome != HUNG:
+        fired = "no agent said what it did"
+    name = pad(run.plan or _NO_PLAN, longest)
+    line = f"{name}  {pad(run.outcome, 15)}  {code:>4}  {run.seconds:7.1f} s  {fired}"
+    say(line.rstrip())
+
+
+def _junit(runs: list[Run], recording: str) -> str:
+    bad = sum(run.outcome in BAD for run in runs)
+    suite = ET.Element(
+        "testsuite",
+        name=f"acp-proxy faults sweep {visible(recording)}",
+        tests=str(len(runs)),
+        failures=str(bad),
+        errors="0",
+    )
+    for run in runs:
+        case = ET.SubElement(
+            suite,
+            "testcase",
+            classname="sweep",
+            name=visible(run.plan or _NO_PLAN),
+            time=f"{run.seconds:.3f}",
+        )
+        if run.outcome in BAD:
+            failure = ET.SubElement(case, "failure", type=run.outcome, message=_message(run))
+            failure.text = visible_lines(run.output)
+        else:
+            ET.SubElement(case, "system-out").text = visible_lines(run.output)
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _message(run: Run) -> str:
+    code = "" if run.exit_code is None else f" with {run.exit_code}"
+    return f"the client {run.outcome}{code} after {run.seconds:.1f} s"
+
+
+def visible_lines(text: str) -> str:
+    """A text whose lines stay, and whose control characters are made visible."""
+    return "\n".join(map(visible, text.splitlines()))
