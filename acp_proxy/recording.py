@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 from attrs import define, field, frozen
 
+STATES = ("recording", "complete", "unindexed", "incomplete")
+
 
 @frozen
 class Recording:

@@ -74,6 +74,8 @@ class LazyGroup(click.Group):
             raise Refusal(str(e)) from None
         except click.UsageError as e:
             raise _refusal(e) from None
+        except KeyboardInterrupt:  # as a shell has it, and without a word
+            sys.exit(130)
         except BrokenPipeError:  # `| head` has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(0)

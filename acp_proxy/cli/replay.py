@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from acp_proxy.store.reader import RecordingReader
 
 _CHUNK = 1 << 16
+_CENTURY_S = 3_200_000_000
 _SAFE = 4096
 """Bytes that a pipe takes at once, if nobody has written to it yet."""
 
@@ -42,6 +43,17 @@ def _timing(_ctx: click.Context, _param: click.Parameter, word: str) -> Pacing:
     if match := re.fullmatch(r"fixed:(\d*\.?\d+)", word):
         return Pacing(fixed_ns=int(float(match[1]) * 1e6))
     raise click.BadParameter(f"{word!r} is no timing: expected instant, recorded, x0.5 or fixed:20")
+
+
+def _seconds(_ctx: click.Context, _param: click.Parameter, word: str | None) -> float | None:
+    """Reads a number of seconds, of which there are fewer than in a century."""
+    try:
+        value = None if word is None else float(word)
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 <= value < _CENTURY_S:
+        raise click.BadParameter(f"{word!r} is no time: expected seconds, such as 5 or 0.5")
+    return value
 
 
 def _pointer(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> object:
@@ -82,7 +94,7 @@ Examples:
     metavar="instant|recorded|xN|fixed:MS",
     help="How long frames wait: not at all, as recorded, N times that, or MS milliseconds each.",
 )
-@click.option("--idle-cap", type=click.FloatRange(min=0), metavar="S", help="The longest wait.")
+@click.option("--idle-cap", callback=_seconds, metavar="S", help="The longest wait.")
 @click.option(
     "--strict/--lenient",
     default=True,
@@ -99,8 +111,8 @@ Examples:
 @click.option("--inert", is_flag=True, help="Do not ask the client to write files or run commands.")
 @click.option(
     "--stall-timeout",
-    type=click.FloatRange(min=0),
-    default=30.0,
+    callback=_seconds,
+    default="30",
     metavar="S",
     help="Seconds without progress after which the replay ends; 0 for never.",
 )
@@ -147,18 +159,20 @@ def replay(
     for file in (report, junit):
         if file is not None and not file.absolute().parent.is_dir():
             raise Refusal(f"cannot write {file}: {file.absolute().parent} is no directory")
+        if file is not None and file.is_dir():
+            raise Refusal(f"cannot write {file}: it is a directory")
     stage: Stage = _Faultless()
     if fault or faults is not None or seed is not None:
         from acp_proxy.cli.faulty_replay import FaultyStage
 
         stage = FaultyStage(fault, faults, seed)
     found = stage.told(_play(recording, options, stage))
-    _write_reports(found, report, junit)
+    code = found.exit_code if _write_reports(found, report, junit) else found.exit_code or 2
     for line in reports.text(found):
         sys.stderr.write(f"acp-proxy: {visible(line)}\n" if line else "\n")
     sys.stderr.flush()
     stage.leave()
-    os._exit(found.exit_code)  # a thread may still wait for the client
+    os._exit(code)  # a thread may still wait for the client
 
 
 class Stage:
@@ -229,6 +243,8 @@ def _open(word: str) -> "RecordingReader":
     from acp_proxy.store.library import resolve
     from acp_proxy.store.reader import RecordingReader
 
+    if word == "-":
+        raise Refusal("expected a recording, got -: on standard input there is the client")
     return RecordingReader(resolve(word, recordings(), Path.cwd()))
 
 
@@ -244,7 +260,8 @@ def _take_stdio() -> tuple[int, int]:
 
 def _write_reports(
     found: reports.ReplayReport, report_file: Path | None, junit_file: Path | None
-) -> None:
+) -> bool:
+    """Writes the files that were asked for; False if one could not be written."""
     try:
         if report_file is not None:
             from acp_proxy.forms import converter
@@ -254,3 +271,5 @@ def _write_reports(
             junit_file.write_text(reports.junit(found), encoding="utf-8")
     except OSError as e:
         sys.stderr.write(f"acp-proxy: cannot write the report: {e}\n")
+        return False
+    return True

@@ -31,14 +31,19 @@ class Cancels:
         self._cancelled: dict[str, int] = {}
 
     def take_turn(self, found: Found | None, lane: Lane, heard: Heard) -> Iterator[Command]:
-        """Takes a ``session/cancel``."""
-        if found is None:
+        """Takes a ``session/cancel``; one that comes before its prompt cancels nothing."""
+        if found is None or self._is_too_early(found.step, lane):
             lane.is_cancelled = True
             yield from self._take_unrecorded_cancel(lane, heard)
             return
         lane, step = self._examiner.pair(found, heard)
         lane.is_cancelled = True
         yield from self._flush(lane, step, heard.at)
+
+    def _is_too_early(self, cancel: Step, lane: Lane) -> bool:
+        return any(
+            step.method == "session/prompt" and step.key < cancel.key for step in lane.expected
+        )
 
     def forget(self, token: str) -> None:
         """Notes that an id is used anew."""

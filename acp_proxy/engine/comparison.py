@@ -145,7 +145,8 @@ class Comparer:
         if known is None:
             found.proposals.append((place, old, new))
         elif known != new:
-            found.conflicts.append(Difference(pointer(path), shown(known), shown(new)))
+            both = f"{shown(old)}, which is {shown(known)} already"
+            found.conflicts.append(Difference(pointer(path), both, shown(new)))
 
     def _is_ignored(self, path: tuple[str, ...]) -> bool:
         return any(

@@ -48,6 +48,12 @@ class Replay:
         """How many frames of what was unrolled never went out."""
         return self._story.frames - self._player.passed
 
+    @property
+    def is_played_out(self) -> bool:
+        """Whether all that was recorded went out, and all came that had to."""
+        owed = any(lane.awaited for lane in self._story.lanes.values())
+        return self._story.is_whole and not self.unplayed and not owed
+
     def feed(self, event: Event) -> Iterator[Command]:
         """Takes an event and yields what to do; all of it, before the next event is fed."""
         if self.is_over:
@@ -142,7 +148,7 @@ class Replay:
         divergence = self.stage.judge.note(
             Departure.MISSING_EXPECTED,
             lane,
-            f"the client never sent {missing.method} #{missing.seq}, but what came after it",
+            f"the client never sent {missing.title} #{missing.seq}, but what came after it",
             at,
             seq=missing.seq,
             of_handshake=missing.method in HANDSHAKE,
@@ -220,7 +226,7 @@ class Replay:
         missing = [step for step in owed if not step.can_be_left_out]
         if missing and missing[0].key not in lane.missed:
             first, more = missing[0], len(missing) - 1
-            summary = f"the client left without sending {first.method} #{first.seq}"
+            summary = f"the client left without sending {first.title} #{first.seq}"
             self.stage.judge.note(
                 Departure.MISSING_EXPECTED,
                 lane,

@@ -25,6 +25,7 @@ class Wait:
     """``client`` or ``agent``, the recorded one."""
     seq: int
     method: str
+    """The message's; ``the answer to ...`` if it is one."""
 
 
 @frozen
@@ -66,14 +67,13 @@ def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayRepo
     """
     stage = replay.stage
     judge = stage.judge
+    ran_out = is_incomplete and replay.is_played_out
     verdict, code = "clean", CLEAN
     if judge.has_stalled:
         verdict, code = "stalled", STALLED
-    elif judge.has_diverged and is_incomplete:
-        verdict, code = "diverged", STALLED
     elif judge.has_diverged:
-        verdict, code = "diverged", DIVERGED
-    elif is_incomplete:
+        verdict, code = "diverged", STALLED if ran_out else DIVERGED
+    elif ran_out:
         verdict, code = "incomplete", STALLED
     bindings = stage.bindings
     tables = (bindings.roots, bindings.terminals, bindings.sessions)
@@ -165,17 +165,25 @@ def junit(found: ReplayReport) -> str:
 
 
 def _headline(found: ReplayReport) -> str:
-    played = f"{found.frames_sent} frames sent, {found.messages_matched} messages matched"
+    played = (
+        f"{counted(found.frames_sent, 'frame')} sent,"
+        f" {counted(found.messages_matched, 'message')} matched"
+    )
+    unplayed = f"{counted(found.unplayed, 'frame')} unplayed"
     match found.verdict:
         case "clean":
             return f"clean; {played}"
         case "incomplete":
             return f"the recording is incomplete, and was played to its end; {played}"
         case "stalled":
-            return f"stalled; {played}, {found.unplayed} frames unplayed"
+            return f"stalled; {played}, {unplayed}"
     primary = sum(one.rank is Rank.PRIMARY for one in found.divergences)
-    departures = f"{primary} divergence{'s' * (primary != 1)}"
-    return f"{departures}; {played}, {found.unplayed} frames unplayed"
+    return f"{counted(primary, 'divergence')}; {played}, {unplayed}"
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things: ``1 frame``, ``2 frames``."""
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _told(one: Divergence) -> list[str]:
@@ -206,4 +214,4 @@ def _waits(replay: Replay) -> Iterator[Wait]:
     for lane in replay.stage.story.lanes.values():
         awaited = lane.awaited
         if awaited is not None and not lane.poisoned:
-            yield Wait(lane.title, "client", awaited.seq, awaited.method or awaited.kind)
+            yield Wait(lane.title, "client", awaited.seq, awaited.title)

@@ -79,6 +79,12 @@ class Step:
         return self.seq, self.member or 0
 
     @property
+    def title(self) -> str:
+        """How reports name it."""
+        name = self.method or self.kind
+        return f"the answer to {name}" if self.kind in ("response", "error") else name
+
+    @property
     def is_required(self) -> bool:
         """Whether the agent may have acted on it: a request, a reply, or a cancellation.
 

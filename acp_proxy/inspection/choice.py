@@ -79,7 +79,8 @@ def of_turn(reader: RecordingReader, turn: int) -> Filter:
     Raises:
         BadFilter: there is none of that number, and the recording has ended.
     """
-    turns = next(reader.query("SELECT count(*) AS n FROM turns WHERE id = ?", (turn,)))["n"]
+    wanted = min(turn, _LARGEST)
+    turns = next(reader.query("SELECT count(*) AS n FROM turns WHERE id = ?", (wanted,)))["n"]
     if not turns and not reader.live:
         n = next(reader.query("SELECT count(*) AS n FROM turns"))["n"]
         raise BadFilter(f"no turn {turn} in {reader.path}; it has {n or 'none'}")

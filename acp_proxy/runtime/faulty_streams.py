@@ -24,7 +24,7 @@ from acp_proxy.faults.engine import Deliver, EndOf, FaultEngine, Output
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.line_cutter import LineCutter
-from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer, now_ns
+from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer, now_ns, run_alone
 
 _CHUNK = 1 << 16
 _MOST = 1 << 20
@@ -239,7 +239,7 @@ def play_with_faults(
             await streams.run(lambda heard, said: Replayer(replay, heard, said).run())
         return engine.fired, streams.fate
 
-    return trio.run(run)
+    return run_alone(run)
 
 
 class _Source(ReceiveStream):

@@ -9,8 +9,9 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from math import inf
+from typing import TypeVar
 
 import trio
 from trio.abc import ReceiveStream, SendStream
@@ -18,8 +19,10 @@ from trio.abc import ReceiveStream, SendStream
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.choice import Choice
 from acp_proxy.engine.replay import Replay
+from acp_proxy.errors import AcpProxyError
 from acp_proxy.events import GOODBYES, ClientIsDeaf, EndOfInput, Event, LineReceived, Wakeup
 
+_Result = TypeVar("_Result")
 _CHUNK = 1 << 16
 _LINES_AHEAD = 64
 
@@ -140,6 +143,23 @@ class Replayer:
                 await into.send(None)
 
 
+def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
+    """Runs a program of tasks; a complaint for its user comes out as it was raised.
+
+    Raises:
+        AcpProxyError: what a task has raised, without the groups that trio puts around it.
+    """
+    try:
+        return trio.run(task)
+    except BaseExceptionGroup as group:
+        complaint: BaseException = group
+        while isinstance(complaint, BaseExceptionGroup) and len(complaint.exceptions) == 1:
+            complaint = complaint.exceptions[0]
+        if isinstance(complaint, AcpProxyError):
+            raise complaint from None
+        raise
+
+
 def play(replay: Replay | Choice, source: int, sink: int, *, heard: bytes, unsaid: bytes) -> None:
     """Plays an engine on two descriptors.
 
@@ -157,7 +177,7 @@ def play(replay: Replay | Choice, source: int, sink: int, *, heard: bytes, unsai
         await replayer.write(unsaid)
         await replayer.run()
 
-    trio.run(run)
+    run_alone(run)
 
 
 class DescriptorSource(ReceiveStream):

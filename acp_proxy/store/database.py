@@ -94,7 +94,7 @@ def open_readonly(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
         UnreadableRecording: it is one of ours and damaged, or locked.
     """
     _check_header(path)
-    uri = f"{path.absolute().as_uri()}?mode=ro&immutable={int(immutable)}"
+    uri = f"{path.resolve().as_uri()}?mode=ro&immutable={int(immutable)}"
     connection = sqlite3.connect(uri, uri=True, timeout=2.0, check_same_thread=False)
     try:
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):

@@ -1,6 +1,8 @@
 """A recording as a script for the replay engine: steps in order, payloads by number."""
 
+import contextlib
 import json
+import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +10,7 @@ from acp_proxy.engine.script import FORK, Answer, Ask, Step, Wire
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.store import database
 from acp_proxy.store.faulted import FaultedFrames
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import KIND_CODES, NEWLINE_CODES, STREAM_CODES
@@ -41,6 +44,7 @@ class StoredScript:
 
     def __init__(self, reader: RecordingReader) -> None:
         self._connection = reader.connection
+        self._path = reader.path
         self._after = 0
         self._wires: dict[int, Wire] = {}
         self._held = 0
@@ -49,7 +53,15 @@ class StoredScript:
         self.dialect = reader.recording.dialect
 
     def read(self) -> list[Step]:
-        """Returns the next steps in recorded order; none at the end."""
+        """Returns the next steps in recorded order; none at the end.
+
+        Raises:
+            DamagedRecording: the file is damaged, as from all that reads.
+        """
+        with self._damage_told():
+            return self._read()
+
+    def _read(self) -> list[Step]:
         steps: list[Step] = []
         while not steps:
             rows = self._query(f"{_SELECT} ORDER BY f.seq LIMIT {_STEPS}", (self._after,))
@@ -63,8 +75,9 @@ class StoredScript:
     def wire(self, seq: int) -> Wire:
         """Returns a frame as it was written."""
         if (wire := self._wires.get(seq)) is None:
-            self._read_ahead(seq)
-            wire = self._wires[seq]
+            with self._damage_told():
+                self._read_ahead(seq)
+                wire = self._wires[seq]
         return wire
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
@@ -73,8 +86,17 @@ class StoredScript:
             f"{_SELECT} AND f.method = (SELECT id FROM labels WHERE text = ?) AND f.kind = ?"
             f" AND f.flags & 3 = {_CLIENT} ORDER BY f.seq"
         )
-        for row in self._connection.execute(sql, (after, method, KIND_CODES[Kind(kind)])):
-            yield from self._steps(row)
+        with self._damage_told():
+            for row in self._connection.execute(sql, (after, method, KIND_CODES[Kind(kind)])):
+                yield from self._steps(row)
+
+    @contextlib.contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        """Says of a file that is broken that it is, and not that a client did something wrong."""
+        try:
+            yield
+        except (sqlite3.Error, ValueError, LookupError, TypeError) as e:
+            raise database.unreadable(self._path, e) from None
 
     def _when_agent_left_first(self) -> int | None:
         for seq, data in self._query(

@@ -8,7 +8,7 @@ import msgspec
 from attrs import NOTHING, asdict, fields
 from msgspec import Struct
 
-from acp_proxy.recording import Recording
+from acp_proxy.recording import STATES, Recording
 from acp_proxy.transcript.spelling import make_visible
 from acp_proxy.transcript.values import LIMIT, SAFE, BadLine, reason, short
 
@@ -95,6 +95,8 @@ def _recording(row: dict[str, Any]) -> Recording:
     for name, value in row.items():
         row[name] = _value(name, value)
     recording = Recording(**{"state": "complete", **row})
+    if recording.state not in STATES:
+        raise BadLine(f"expected state to be one of {', '.join(STATES)}, got {recording.state!r}")
     _check_command(recording.command)
     _check_times(recording)
     return recording

@@ -56,19 +56,11 @@ def test_a_late_cancel_finds_what_it_waited_for(record: Callable[..., Book]) -> 
     assert live.departures == []
 
 
-def test_an_early_cancel_flushes_what_came_before_it(record: Callable[..., Book]) -> None:
-    """A user who is quicker than the recorded one sees the same bytes."""
+def test_a_cancel_before_its_prompt_cancels_nothing(record: Callable[..., Book]) -> None:
+    """What overtakes the prompt of its turn would not have ended it; the turn ends as it should."""
     live = begun(record, CANCELLED)
-    live.check("""
-        -> 8
-        -> 5
-        <- 6
-        <- 7
-        <- 9
-        <- 10
-    """)
-    assert live.found == []
-    assert live.informed == ["early in s 8"]
+    live.say(8)
+    assert live.found == ["unrecorded-cancel primary in s"]
 
 
 def test_an_early_cancel_waits_for_no_clock(record: Callable[..., Book]) -> None:

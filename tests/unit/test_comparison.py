@@ -80,7 +80,7 @@ def test_what_a_client_may_choose_is_proposed() -> None:
     found = comparer.params("m", old, new, places)
     assert not found.is_match
     assert [(d.pointer, d.recorded, d.live) for d in found.conflicts] == [
-        ("/params/cwd", '"/c"', '"/b"')
+        ("/params/cwd", '"/a", which is "/c" already', '"/b"')
     ]
     assert not comparer.params("m", old, {"params": {"cwd": 3}}, places).is_match
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from attrs import evolve
 
 from acp_proxy.engine.comparison import Difference
 from acp_proxy.engine.divergence import Departure, Divergence, NearMiss, Rank
-from acp_proxy.engine.report import ReplayReport, Wait, junit, text
+from acp_proxy.engine.report import ReplayReport, Wait, junit, report, text
 from acp_proxy.forms import converter
+from tests.playbook import record
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CLEAN = ReplayReport("r.db", "clean", 0, 5, 3, 3, 0, (), 0, (), (), {})
 DIFFERS = Divergence(
@@ -143,3 +147,26 @@ def test_only_a_difference_of_params_can_be_ignored() -> None:
     """Nothing else has an option to paste."""
     assert DIFFERS.ignores == ("--ignore /params/a",)
     assert FOLLOWS.ignores == ()
+
+
+@pytest.mark.parametrize(("said", "code"), [((1, 3), 1), ((1, 3, 5), 3)])
+def test_an_incomplete_recording_excuses_nobody(
+    tmp_path: Path, said: tuple[int, ...], code: int
+) -> None:
+    """Exit code 3 is for one that was played to its end; who left before that has diverged."""
+    book = record(
+        tmp_path,
+        """
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
+        6 <- session/update {"sessionId": "s", "update": {"n": 1}}
+        """,
+    )
+    live = book.replay()
+    live.say(*said)
+    live.leave()
+    assert report(live.engine, "x", is_incomplete=True).exit_code == code
+    book.close()

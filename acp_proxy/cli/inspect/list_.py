@@ -20,9 +20,9 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     """Reads how long ago, or a date."""
     if text is None:
         return None
-    if re.fullmatch(r"[\d.]+[smhdw]", text.strip().lower()):
-        return datetime.now().astimezone() - timedelta(seconds=keep(text)[1])
     try:
+        if re.fullmatch(r"[\d.]+[smhdw]", text.strip().lower()):
+            return datetime.now().astimezone() - timedelta(seconds=keep(text)[1])
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         raise click.BadParameter(

@@ -24,6 +24,7 @@ from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.store.reader import RecordingReader
 
 _POLL = 0.1
+_MOST_LINES = 10**9
 _TAIL = 4
 """How many rows the end of a recording is first thought to have for each line."""
 Row = dict[str, Any]
@@ -121,7 +122,8 @@ def log(
             if around is not None:
                 form.print_around(neighbourhood(reader, around, context), all_of(parts))
                 return
-            _print(reader, form, all_of(parts), lines=lines, follow=follow)
+            wanted = None if lines is None else min(lines, _MOST_LINES)
+            _print(reader, form, all_of(parts), lines=wanted, follow=follow)
     except KeyboardInterrupt:
         with contextlib.suppress(BrokenPipeError):
             sys.stdout.flush()

@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.new_file import new_file
-from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.trim import KnownExchange, KnownTurn, spans, trim
@@ -74,9 +74,14 @@ def export_test(
         The two files.
 
     Raises:
-        Refusal: there are no such turns, they do not replay, or a file cannot be written.
+        Refusal: there are no such turns or no requests at all, the recorder still runs, they do
+            not replay, or a file cannot be written.
         UnreadableRecording: the recording cannot be read.
     """
+    if reader.live:
+        raise Refusal(f"{reader.path} is still being recorded; a test needs its end")
+    if next(reader.heads(parse("dir:to-agent kind:request")), None) is None:
+        raise Refusal(f"in {reader.path} the client asks for nothing, so there is nothing to test")
     chosen = _chosen(reader, turns)
     lines = trimmed(reader, turns)
     _prove(lines, reader, "" if turns is None else f"turn {turns} of ")
