@@ -382,7 +382,7 @@ def hash_seeds(count: int) -> list[str]:
     return [str(seed) for seed in random.Random(4).sample(range(2**32), count)]
 
 
-@pytest.mark.parametrize("count", [8, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("count", [8, pytest.param(1000, marks=pytest.mark.soak)])
 def test_processes_agree_whatever_their_hashes(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
