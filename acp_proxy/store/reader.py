@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
 from acp_proxy.store import database
+from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.log_reader import LogMoved
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.views import MissingTable, attach_tail, make_views
@@ -122,13 +123,17 @@ class RecordingReader(Rows):
     def _open_once(self) -> None:
         log_path = Path(f"{self.path}{LOG_SUFFIX}")
         self._log, self._tail, self.live = None, None, False
-        if self._source is not None or is_text(self.path):
+        if self._source is not None or is_text(self.path) or self._should_be_text():
             self._open_text()
             return
         if log_path.exists():
             self._open_with_log(log_path)
         else:
             self._open_plain()
+
+    def _should_be_text(self) -> bool:
+        """Whether a file says by its name that it is text, so that its first line is to blame."""
+        return self.path.suffix == ".jsonl" and self.path.is_file() and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:
         from acp_proxy.store.leftover import finish_dead, is_free, open_log, read_log
