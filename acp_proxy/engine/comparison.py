@@ -14,6 +14,7 @@ from attrs import define, field, frozen
 
 from acp_proxy.engine.bindings import Bindings
 from acp_proxy.engine.splice import Place, Places
+from acp_proxy.pointers import parts_of, pointer
 from acp_proxy.protocol.dialects import INITIALIZE
 
 _MISSING = object()
@@ -63,7 +64,7 @@ class Comparer:
 
     def __init__(self, bindings: Bindings, ignored: Iterable[str] = ()) -> None:
         self._bindings = bindings
-        self._ignored = [tuple(map(_unescaped, p.split("/")[1:])) for p in ignored]
+        self._ignored = [*map(parts_of, ignored)]
 
     def params(self, method: str | None, recorded: Any, live: Any, places: Places) -> Comparison:
         """Compares the params of two messages of one method.
@@ -173,15 +174,6 @@ def shown(value: Any, limit: int = 200) -> str:
     except RecursionError:
         return "(nested too deeply)"
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
-
-
-def pointer(path: Iterable[str]) -> str:
-    """Writes a JSON pointer."""
-    return "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in path)
-
-
-def _unescaped(part: str) -> str:
-    return part.replace("~1", "/").replace("~0", "~")
 
 
 def _member(message: Any, name: str) -> Any:

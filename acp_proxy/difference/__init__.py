@@ -1,0 +1,1 @@
+"""What is different between two recordings; pure, over rows."""

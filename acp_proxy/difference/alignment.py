@@ -1,0 +1,146 @@
+"""Aligns two sequences: which items of one are which of the other, in order.
+
+Patience, and then some: what occurs once on both sides is paired, and the longest choice of such
+pairs that is in order holds; between two that hold, the same begins anew. Where no item is rare
+enough, stretches of items are, longer and longer ones. What is small is solved exactly. Time grows
+with n log n, memory with n.
+
+Libraries were weighed: `difflib` takes time with the square of n, and so do its ports to C where
+much differs; those that look for the longest common subsequence itself keep n * m bits; the well
+known implementation of patience sorting comes under a licence that ours cannot take in.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import pairwise
+
+Pair = tuple[int, int]
+_STRETCHES = (1, 2, 4, 8, 16, 32)
+"""How many items in a row are looked for."""
+_EXACT = 1024
+"""How many pairs of items there may be to be tried all."""
+
+
+def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
+    """Returns the places of equal items that belong together, both growing.
+
+    Args:
+        a: hashable items.
+        b: hashable items.
+    """
+    found: list[Pair] = []
+    spans = [(0, len(a), 0, len(b))]
+    while spans:
+        a_start, a_end, b_start, b_end = spans.pop()
+        while a_start < a_end and b_start < b_end and a[a_start] == b[b_start]:
+            found.append((a_start, b_start))
+            a_start, b_start = a_start + 1, b_start + 1
+        while a_start < a_end and b_start < b_end and a[a_end - 1] == b[b_end - 1]:
+            a_end, b_end = a_end - 1, b_end - 1
+            found.append((a_end, b_end))
+        if a_start == a_end or b_start == b_end:
+            continue
+        if (a_end - a_start) * (b_end - b_start) <= _EXACT:
+            found += _exactly(a, a_start, a_end, b, b_start, b_end)
+            continue
+        anchors = _anchors(a, a_start, a_end, b, b_start, b_end)
+        if not anchors:
+            continue
+        found += anchors
+        bounds = [(a_start - 1, b_start - 1), *anchors, (a_end, b_end)]
+        for (a_left, b_left), (a_right, b_right) in pairwise(bounds):
+            if a_right - a_left > 1 and b_right - b_left > 1:
+                spans.append((a_left + 1, a_right, b_left + 1, b_right))
+    return sorted(found)
+
+
+def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
+    """Returns the longest choice of pairs in which both places grow; they come by the first one."""
+    tails: list[int] = []
+    last: list[int] = []  # of each length, the index of the pair that ends it lowest
+    before = [-1] * len(pairs)
+    for index, (_, place) in enumerate(pairs):
+        length = bisect_left(tails, place)
+        before[index] = last[length - 1] if length else -1
+        if length == len(tails):
+            tails.append(place)
+            last.append(index)
+        else:
+            tails[length], last[length] = place, index
+    chosen: list[Pair] = []
+    index = last[-1] if last else -1
+    while index >= 0:
+        chosen.append(pairs[index])
+        index = before[index]
+    return chosen[::-1]
+
+
+def _anchors(
+    a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
+) -> list[Pair]:
+    """Pairs that hold: of what occurs once on both sides, or else of what is rarest."""
+    for length in _STRETCHES:
+        in_a = _once(a, a_start, a_end, length)
+        in_b = _once(b, b_start, b_end, length)
+        pairs = [(place, in_b[item]) for item, place in in_a.items() if item in in_b]
+        if pairs:
+            return longest_in_order(pairs)
+    return longest_in_order(list(_rarest(a, a_start, a_end, b, b_start, b_end)))
+
+
+def _once(items: Sequence[Hashable], start: int, end: int, length: int) -> dict[Hashable, int]:
+    """The stretches that occur once and where they begin, in order."""
+    places: dict[Hashable, int] = {}
+    twice: set[Hashable] = set()
+    for place in range(start, end - length + 1):
+        item = items[place] if length == 1 else tuple(items[place : place + length])
+        if item in places:
+            twice.add(item)
+        else:
+            places[item] = place
+    for item in twice:
+        del places[item]
+    return places
+
+
+def _rarest(
+    a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
+) -> Iterator[Pair]:
+    """Pairs what is rarest, the first with the first."""
+    in_a, in_b = _places(a, a_start, a_end), _places(b, b_start, b_end)
+    common = [item for item in in_a if item in in_b]
+    fewest = min((max(len(in_a[item]), len(in_b[item])) for item in common), default=0)
+    wanted = [item for item in common if max(len(in_a[item]), len(in_b[item])) == fewest]
+    yield from sorted(pair for item in wanted for pair in zip(in_a[item], in_b[item], strict=False))
+
+
+def _places(items: Sequence[Hashable], start: int, end: int) -> defaultdict[Hashable, list[int]]:
+    places: defaultdict[Hashable, list[int]] = defaultdict(list)
+    for place in range(start, end):
+        places[items[place]].append(place)
+    return places
+
+
+def _exactly(
+    a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
+) -> Iterator[Pair]:
+    """The longest common subsequence, by trying all pairs."""
+    width = b_end - b_start
+    rows = [[0] * (width + 1)]
+    for i in range(a_end - 1, a_start - 1, -1):
+        below, row = rows[-1], [0] * (width + 1)
+        for j in range(width - 1, -1, -1):
+            is_same = a[i] == b[b_start + j]
+            row[j] = below[j + 1] + 1 if is_same else max(below[j], row[j + 1])
+        rows.append(row)
+    i, j = a_start, 0
+    while i < a_end and j < width:
+        row, below = rows[a_end - i], rows[a_end - i - 1]
+        if a[i] == b[b_start + j]:
+            yield i, b_start + j
+            i, j = i + 1, j + 1
+        elif below[j] >= row[j + 1]:
+            i += 1
+        else:
+            j += 1

@@ -1,0 +1,265 @@
+"""Compares two recordings: what is different, when ids, paths, times and chunking always are.
+
+Both are read once, into lanes of numbers; sessions and values are paired by where they stood;
+lanes are aligned; and only what is different is read again, to say where. So memory is what the
+numbers take, however much was said.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from attrs import define
+
+from acp_proxy.difference.changes import Changes, changes
+from acp_proxy.difference.defaults import RULES
+from acp_proxy.difference.fields import fields
+from acp_proxy.difference.forms import decoded
+from acp_proxy.difference.lanes import UNWATCHED, Lane, LaneKey, Told, Watch, read
+from acp_proxy.difference.latency import latency
+from acp_proxy.difference.options import Options
+from acp_proxy.difference.pairing import Names, pair, titles
+from acp_proxy.difference.payloads import Payloads
+from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
+from acp_proxy.difference.rules import Rule, compiled
+from acp_proxy.pointers import parts_of
+from acp_proxy.recording import Recording
+from acp_proxy.store.reader import RecordingReader
+
+_ALIASES = 100
+"""Names of each kind whose values are told."""
+_HANDSHAKE = ("request", "response")
+_CAPABILITIES = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
+"""What counts of the answer to ``initialize`` where only the outcome does."""
+
+
+def diff(
+    a: RecordingReader, b: RecordingReader, options: Options | None = None, watch: Watch = UNWATCHED
+) -> Diff:
+    """Compares two recordings, which have to stay open as long as entries are asked for.
+
+    Raises:
+        UnreadableRecording: one is damaged.
+    """
+    options = options or Options()
+    rules = compiled(rules_of(options))
+    told_a = read(a, options, rules, watch)
+    told_b = read(b, options, rules, watch, is_b=True)
+    names = pair(told_a, told_b)
+    comparison = _Comparison(
+        options,
+        Payloads(a, told_a, names.a, options),
+        Payloads(b, told_b, names.b, options),
+        names,
+    )
+    lanes = [*comparison.lanes()]
+    handshake = tuple(comparison.handshake())
+    ending = tuple(_ending(a.recording, b.recording)) if options.ending else ()
+    counts = Counts(
+        handshake=len(handshake),
+        only_a=sum(len(lane.changes.only_a) for lane in lanes),
+        only_b=sum(len(lane.changes.only_b) for lane in lanes),
+        changed=sum(len(lane.changes.changed) for lane in lanes),
+        moved=sum(len(lane.changes.moved) for lane in lanes),
+        ending=len(ending),
+    )
+    return Diff(
+        a=_side(a, told_a.frames),
+        b=_side(b, told_b.frames),
+        expect=options.expect,
+        counts=counts,
+        handshake=handshake,
+        ending=ending,
+        latency=latency(a, b),
+        aliases=_aliases(told_a, told_b, names),
+        entries_of=lambda: comparison.entries(lanes),
+    )
+
+
+def rules_of(options: Options) -> tuple[Rule, ...]:
+    """The rules of a comparison: those of the user first, then the documented ones."""
+    ignored = [Rule(pointer) for pointer in options.ignored]
+    aliases = [Rule(pointer, alias_of(pointer)) for pointer in options.aliases]
+    return (*ignored, *aliases, *RULES)
+
+
+def alias_of(pointer: str) -> str:
+    """What values at a place are called: ``call`` for ``/params/callId``."""
+    named = [part for part in parts_of(pointer) if part not in ("*", "**") and not part.isdigit()]
+    last = named[-1] if named else "value"
+    return last.removesuffix("Id").removesuffix("_id") or last
+
+
+@define
+class _LaneDiff:
+    """A lane of both sides; an empty one where a side has none."""
+
+    a_key: LaneKey
+    b_key: LaneKey
+    a: Lane
+    b: Lane
+    changes: Changes
+
+
+@define
+class _Comparison:
+    """Two sides, once it is known which values are the same."""
+
+    options: Options
+    a: Payloads
+    b: Payloads
+    names: Names
+
+    def lanes(self) -> Iterator[_LaneDiff]:
+        """Compares lane by lane, those of A first, and then those that only B has."""
+        of_b = dict(self.b.told.lanes)
+        for key, lane in self.a.told.lanes.items():
+            nobody = key.session not in self.names.sessions
+            b_key = key._replace(session=self.names.sessions.get(key.session))
+            other = None if nobody else of_b.pop(b_key, None)
+            yield self._compared(key, b_key, lane, other or Lane())
+        for b_key, other in of_b.items():
+            yield self._compared(LaneKey(None, b_key.direction), b_key, Lane(), other)
+
+    def _compared(self, a_key: LaneKey, b_key: LaneKey, a: Lane, b: Lane) -> _LaneDiff:
+        lane = _LaneDiff(a_key, b_key, a, b, Changes())
+        titles_a = [self.a.told.titles[index] for index in a.titles]
+        titles_b = [self.b.told.titles[index] for index in b.titles]
+        lane.changes = changes(
+            self._keys_of_a(a),
+            self._keys_of_b(b),
+            titles_a,
+            titles_b,
+            lambda i, j: self._distance(lane, i, j),
+        )
+        return lane
+
+    def _keys_of_a(self, lane: Lane) -> list[int]:
+        """What an item says, its values by their names: by the indexes that A gives them."""
+        slots = [hash(slots) for slots in self.a.told.slots]
+        return [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)]
+
+    def _keys_of_b(self, lane: Lane) -> list[int]:
+        pairs = self.names.pairs
+        slots = [hash(tuple(pairs.get(i, ~i) for i in slots)) for slots in self.b.told.slots]
+        return [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)]
+
+    def entries(self, lanes: list[_LaneDiff]) -> Iterator[Entry]:
+        """Yields what is different, lane by lane, in the order of A's frames where it has them."""
+        titles_a = titles(self.a.told, (lane.a_key.session for lane in lanes), self.names.a)
+        titles_b = titles(self.b.told, (lane.b_key.session for lane in lanes), self.names.b)
+        for lane in lanes:
+            is_of_b = not len(lane.a)
+            title = titles_b[lane.b_key.session] if is_of_b else titles_a[lane.a_key.session]
+            yield from self._entries_of(lane, title)
+
+    def _entries_of(self, lane: _LaneDiff, title: str) -> Iterator[Entry]:
+        found = lane.changes
+        places: list[tuple[int, int, Change, int | None, int | None]] = [
+            *((i, -1, Change.ONLY_A, i, None) for i in found.only_a),
+            *((i, -1, Change.CHANGED, i, j) for i, j in found.changed),
+            *((i, -1, Change.MOVED, i, j) for i, j in found.moved),
+            *((after, j, Change.ONLY_B, None, j) for after, j in found.only_b),
+        ]
+        for _, _, change, i, j in sorted(places, key=lambda place: place[:2]):
+            yield self._entry(lane, title, change, i, j)
+
+    def _entry(
+        self, lane: _LaneDiff, title: str, change: Change, i: int | None, j: int | None
+    ) -> Entry:
+        of_a = lane.a.numbers(i) if i is not None else ()
+        of_b = lane.b.numbers(j) if j is not None else ()
+        if i is not None:
+            what, said = self.a.told.titles[lane.a.titles[i]], self.a.preview(lane.a, i)
+        else:
+            assert j is not None
+            what, said = self.b.told.titles[lane.b.titles[j]], self.b.preview(lane.b, j)
+        is_changed = change is Change.CHANGED and i is not None and j is not None
+        return Entry(
+            change=change,
+            lane=title,
+            direction=lane.a_key.direction,
+            title=what,
+            a=of_a[0] if of_a else None,
+            b=of_b[0] if of_b else None,
+            a_frames=len(of_a),
+            b_frames=len(of_b),
+            fields=self._fields(lane, i, j) if is_changed else (),  # type: ignore[arg-type]
+            preview=said,
+        )
+
+    def _fields(self, lane: _LaneDiff, i: int, j: int) -> tuple[Field, ...]:
+        """Where two items differ; in the spelling alone, if it is nowhere else."""
+        try:
+            a = self.a.message(lane.a, i, lane.a_key.session)
+            b = self.b.message(lane.b, j, lane.b_key.session)
+            return tuple(fields(a, b)) or (Field("", "(as A spells it)", "(as B spells it)"),)
+        except RecursionError:
+            return (Field("", "(nested too deeply)", "(nested too deeply)"),)
+
+    def _distance(self, lane: _LaneDiff, i: int, j: int) -> int:
+        """How far two items are from each other: a value that only one has counts twice."""
+        return sum(2 if one.only else 1 for one in self._fields(lane, i, j))
+
+    def handshake(self) -> Iterator[Field]:
+        """Where ``initialize`` differs, and its answer."""
+        told_a, told_b = self.a.told.handshake, self.b.told.handshake
+        for part in _HANDSHAKE:
+            if part == "request" and self.options.expect is Expect.OUTCOME:
+                continue
+            a, b = self._initialize(self.a, part), self._initialize(self.b, part)
+            if (part in told_a) != (part in told_b):
+                only = "a" if part in told_a else "b"
+                yield Field("", a, b, only)
+            elif part in told_a:
+                yield from fields(a, b)
+
+    def _initialize(self, side: Payloads, part: str) -> object:
+        seq = side.told.handshake.get(part)
+        if seq is None:
+            return None
+        raw = b"".join(side.reader.pieces(seq))
+        message = decoded(raw)
+        result = message.get("result") if isinstance(message, dict) else None
+        if self.options.expect is Expect.OUTCOME and isinstance(result, dict):
+            message = {"result": {k: result[k] for k in _CAPABILITIES if k in result}}
+        return message if self.options.exact else side.named(message, None)
+
+
+def _ending(a: Recording, b: Recording) -> Iterator[Field]:
+    """How the agent ended, where both recorders saw it."""
+    if "complete" in (a.state, b.state) and a.state == b.state:
+        for name in ("exit_code", "exit_signal"):
+            if getattr(a, name) != getattr(b, name):
+                yield Field(f"/{name}", getattr(a, name), getattr(b, name))
+
+
+def _side(reader: RecordingReader, frames: int) -> Side:
+    recording = reader.recording
+    return Side(
+        path=str(reader.path),
+        name=recording.name,
+        id=recording.id,
+        started_at=recording.started_at,
+        state=recording.state,
+        frames=frames,
+        agent=_peer(recording.agent_name, recording.agent_version),
+        client=_peer(recording.client_name, recording.client_version),
+    )
+
+
+def _peer(name: str | None, version: str | None) -> str:
+    return " ".join(part for part in (name, version) if part)
+
+
+def _aliases(a: Told, b: Told, names: Names) -> dict[str, tuple[str | None, str | None]]:
+    """What names stand for, of each kind the first ones."""
+    of_a = {names.a[i]: value.text for i, value in enumerate(a.former.values.every)}
+    of_b = {names.b[i]: value.text for i, value in enumerate(b.former.values.every)}
+    count: Counter[str] = Counter()
+    told: dict[str, tuple[str | None, str | None]] = {}
+    for name in {**of_a, **of_b}:
+        kind = name.partition(":")[0]
+        count[kind] += 1
+        if count[kind] <= _ALIASES:
+            told[name] = (of_a.get(name), of_b.get(name))
+    return told

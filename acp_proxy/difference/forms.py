@@ -1,0 +1,194 @@
+"""A message as a form, and the values that stand in its slots.
+
+What differs between any two runs is taken out of a message: times are left out, ids and directories
+leave a slot behind. What remains is the form. Two messages say the same if their forms are equal
+and their slots hold values that have the same names. So a message is read once, and what the other
+recording calls a value can be found out later.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import msgspec
+from attrs import define, field
+
+from acp_proxy.difference.rules import State
+from acp_proxy.difference.values import Scope, Values
+
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder(order="sorted").encode
+_LEAST = 8
+"""Characters of the shortest text in which a value is looked for."""
+_DIGITS = re.compile(r"(?<![\w.-])\d+(?!\w)")
+_SLOT = "\ue000{}\ue001"
+
+
+class Form(NamedTuple):
+    """A message without what differs between any two runs; a tuple, since there are many."""
+
+    digest: int
+    """A number of 64 bits that tells it from others."""
+    slots: tuple[int, ...] = ()
+    """The values that were taken out, by their index, in the order of the sorted keys."""
+
+
+@define
+class Former:
+    """Takes values out of messages; messages come in recorded order.
+
+    Attributes:
+        rules: the state in which every message begins.
+        values: what was taken out so far.
+    """
+
+    rules: State
+    values: Values = field(factory=Values)
+
+    def form(self, message: Any, scope: Scope, title: str) -> Form:
+        """Returns a message's form.
+
+        Args:
+            message: decoded; it is used up.
+            scope: its lane's session.
+            title: what it is, besides what it says: its kind, and the method that it answers.
+        """
+        slots: list[int] = []
+
+        def put(index: int, _: bool) -> str:
+            slots.append(index)
+            return _SLOT.format(self.values.every[index].kind)
+
+        try:
+            rest = _Walk(self.rules, self.values, scope, put).through(message)
+            return Form(digest_of(title, canonical(rest)), tuple(slots))
+        except RecursionError:
+            return Form(digest_of(title, b"nested too deeply"))
+
+    def named(self, message: Any, scope: Scope, names: dict[int, str]) -> Any:
+        """Returns a message with names in place of values; those without one stay as they are.
+
+        Args:
+            message: decoded; it is used up.
+            scope: its lane's session.
+            names: by index.
+        """
+
+        def put(index: int, is_whole: bool) -> str:
+            name = names.get(index, self.values.every[index].text)
+            return name if is_whole else f"«{name}»"
+
+        return _Walk(self.rules, self.values, scope, put).through(message)
+
+
+class _Walk:
+    """Goes through one message and puts something in the place of each value."""
+
+    def __init__(
+        self, start: State, values: Values, scope: Scope, put: Callable[[int, bool], str]
+    ) -> None:
+        self._start = start
+        self._values = values
+        self._scope = scope
+        self._put = put
+        self._numbers: list[tuple[str, int]] = []
+
+    def through(self, message: Any) -> Any:
+        """Walks through a message; a batch is a list of them."""
+        members = message if isinstance(message, list) else [message]
+        members = [self._inner(member, self._start) for member in members]
+        if self._numbers:
+            members = [self._with_numbers(member) for member in members]
+        return members if isinstance(message, list) else members[0]
+
+    def _inner(self, value: Any, state: State) -> Any:
+        """What is put in the place of a value."""
+        kind = type(value)
+        if kind is str:
+            if state.alias is not None:
+                return self._put(self._values.index(state.alias, value, self._scope), True)
+            return value if len(value) < _LEAST else self._text(value)
+        if kind is dict:
+            self._object(value, state)
+        elif kind is list:
+            for place, item in enumerate(value):
+                value[place] = self._inner(item, state.below(str(place)))
+        elif kind is float and value.is_integer():
+            return int(value)
+        elif kind is int and state.alias is not None:
+            index = self._values.index(state.alias, str(value), self._scope)
+            self._numbers.append((str(value), index))
+            return self._put(index, True)
+        return value
+
+    def _object(self, value: dict[str, Any], state: State) -> None:
+        below, other = state.keys.get, state.other
+        for key in sorted(value):
+            inner, at = value[key], below(key, other)
+            if at.is_ignored:
+                del value[key]
+            elif type(inner) is str and at.alias is None:  # as most are
+                if len(inner) >= _LEAST and self._values.may_be_in(inner):
+                    value[key] = self._text(inner)
+            elif type(inner) is dict:
+                self._object(inner, at)
+            else:
+                value[key] = self._inner(inner, at)
+
+    def _text(self, text: str) -> str:
+        """A text with something in the place of each value in its middle."""
+        parts, after = [], 0
+        for start, end, index in self._values.found_in(text, self._scope):
+            is_whole = end - start == len(text)
+            parts += [text[after:start], self._put(index, is_whole)]
+            after = end
+        return "".join([*parts, text[after:]]) if parts else text
+
+    def _with_numbers(self, value: Any) -> Any:
+        """Process ids are small numbers; they are looked for in the texts of their own message."""
+        if isinstance(value, dict):
+            return {key: self._with_numbers(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [self._with_numbers(inner) for inner in value]
+        if isinstance(value, str):
+            known = dict(self._numbers)
+            return _DIGITS.sub(
+                lambda found: self._put(known[found[0]], False) if found[0] in known else found[0],
+                value,
+            )
+        return value
+
+
+def decoded(raw: bytes) -> Any:
+    """Decodes a line, and one that is no JSON as the text that it is."""
+    try:
+        return _decode(raw)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        pass  # stricter than others: half of a surrogate pair
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return raw.decode(errors="backslashreplace")
+
+
+def canonical(value: Any) -> bytes:
+    """JSON that is the same for equal values: keys in order, and one kind of number.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        return _encode(value)
+    except (msgspec.MsgspecError, UnicodeError, TypeError, OverflowError):
+        return json.dumps(value, sort_keys=True).encode()
+
+
+def digest_of(title: str, *parts: bytes) -> int:
+    """A number of 64 bits."""
+    digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
+    for part in parts:
+        digest.update(b"\0")
+        digest.update(part)
+    return int.from_bytes(digest.digest())

@@ -1,0 +1,310 @@
+"""Reads a recording into lanes of items that can be compared: numbers, and no payloads.
+
+An item is a frame, or a run of chunks that are the pieces of one text. There is a lane for each
+direction of each session, and of the connection, since what two peers say at the same time crosses
+in any order. What only tells how things are, `STATE_UPDATES`, has lanes of its own.
+"""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from attrs import define, field
+
+from acp_proxy.difference.defaults import STATE_UPDATES
+from acp_proxy.difference.forms import Form, Former, canonical, decoded, digest_of
+from acp_proxy.difference.options import Options
+from acp_proxy.difference.pieces import Piece, split
+from acp_proxy.difference.reduction import reduced
+from acp_proxy.difference.result import Expect
+from acp_proxy.difference.rules import State
+from acp_proxy.difference.values import Scope
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.recording import Payload
+from acp_proxy.store.reader import RecordingReader
+
+Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
+"""Shows how far one is: what is worked through, how many there are, and what is done."""
+_SKELETONS = 4096
+_LONGEST = 1 << 18
+"""Characters of a run's text that are held."""
+_MADE = "SELECT request_seq, session FROM exchanges WHERE session IS NOT NULL AND method = ?"
+_MAKERS = ("session/new", "session/load", "session/resume", "session/fork")
+
+
+class LaneKey(NamedTuple):
+    """Which lane it is; a tuple, since each frame has one."""
+
+    session: Scope
+    direction: str
+    beside: str | None = None
+    """The kind of state update that it is for."""
+
+
+@define
+class Lane:
+    """Items in recorded order, in columns.
+
+    Attributes:
+        forms: of each item.
+        slots: of each item: which tuple of values, by its index in `Told.slots`.
+        titles: of each item: what it is, by its index in `Told.titles`.
+        starts: of each item: where its frames begin in `frames`.
+        frames: the numbers of all frames.
+    """
+
+    forms: "array[int]" = field(factory=lambda: array("Q"))
+    slots: "array[int]" = field(factory=lambda: array("L"))
+    titles: "array[int]" = field(factory=lambda: array("L"))
+    starts: "array[int]" = field(factory=lambda: array("L"))
+    frames: "array[int]" = field(factory=lambda: array("Q"))
+    run: "_Run | None" = None
+    latest: dict[tuple[int, ...], int] = field(factory=dict)
+    """The latest form for some values, where the same is not said twice."""
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def numbers(self, item: int) -> "array[int]":
+        """The numbers of an item's frames."""
+        end = self.starts[item + 1] if item + 1 < len(self.starts) else len(self.frames)
+        return self.frames[self.starts[item] : end]
+
+
+@define
+class _Run:
+    """A text that goes on."""
+
+    form: Form
+    title: str
+    slots: list[int]
+    digests: list[int] = field(factory=list)
+    pieces: list[str] = field(factory=list)
+    size: int = 0
+
+
+@define
+class Told:
+    """All that one side said.
+
+    Attributes:
+        lanes: in the order of their first frames.
+        former: what was taken out of messages.
+        slots: tuples of values.
+        titles: what items are.
+        handshake: the numbers of the first ``initialize`` and of its answer.
+        frames: how many lines there were.
+    """
+
+    former: Former
+    lanes: dict[LaneKey, Lane] = field(factory=dict)
+    slots: list[tuple[int, ...]] = field(factory=list)
+    titles: list[str] = field(factory=list)
+    handshake: dict[str, int] = field(factory=dict)
+    frames: int = 0
+
+
+def read(
+    reader: RecordingReader, options: Options, rules: State, watch: Watch, *, is_b: bool = False
+) -> Told:
+    """Reads a recording.
+
+    Args:
+        reader: the recording.
+        options: what is compared.
+        rules: what may differ.
+        watch: shows how far it is.
+        is_b: whether it is the second one.
+
+    Raises:
+        UnreadableRecording: the file is damaged.
+    """
+    taker = _Taker(reader, options, rules)
+    if is_b:
+        for live, recorded in options.same:
+            taker.told.former.values.same(recorded, live)
+    frames = watch(reader.payloads(options.chosen), reader.count(), "reading")
+    for frame in frames:
+        if frame.stream != "stderr" and frame.kind != "blank":
+            taker.take(frame)
+    taker.end()
+    return taker.told
+
+
+class _Taker:
+    """Takes frames in recorded order."""
+
+    def __init__(self, reader: RecordingReader, options: Options, rules: State) -> None:
+        self.told = Told(Former(rules))
+        self._reader = reader
+        self._options = options
+        self._is_exact = options.exact
+        self._made = {
+            row["request_seq"]: row["session"]
+            for method in _MAKERS
+            for row in reader.query(_MADE, (method,))
+        }
+        self._skeletons: dict[tuple[LaneKey, bytes], Form | None] = {}
+        self._slots: dict[tuple[int, ...], int] = {}
+        self._titles: dict[str, int] = {}
+
+    def take(self, frame: Payload) -> None:
+        """Takes a frame."""
+        self.told.frames += 1
+        if self._is_handshake(frame):
+            return
+        session = frame.session or self._made.get(frame.seq)
+        key = LaneKey(session, frame.stream)
+        piece = self._piece(frame)
+        if piece is not None:
+            self._add_piece(key, frame, piece)
+            return
+        if frame.raw is None:
+            digest = digest_of(frame.kind, *self._reader.pieces(frame.seq))
+            self._add(key, frame.seq, Form(digest), title_of(frame, None))
+            return
+        if self._is_exact:
+            title = title_of(frame, update_of(decoded(frame.raw)))
+            self._add(key, frame.seq, Form(digest_of(title, frame.raw)), title)
+            return
+        message = reduced(decoded(frame.raw), frame, self._options.expect)
+        if message is None:
+            return
+        update = update_of(message) if frame.method == "session/update" else None
+        if update in STATE_UPDATES:
+            key = LaneKey(session, frame.stream, update)
+        title = title_of(frame, update)
+        form = self.told.former.form(message, session, f"{frame.kind} {frame.method}")
+        self._add(key, frame.seq, form, title, may_repeat=not self._is_told_once(key, frame))
+
+    def end(self) -> None:
+        """Ends the texts that go on."""
+        for key, lane in self.told.lanes.items():
+            self._end_run(key, lane)
+
+    def _is_told_once(self, key: LaneKey, frame: Payload) -> bool:
+        """Whether the same again says nothing new."""
+        is_structure = self._options.expect is Expect.STRUCTURE
+        return key.beside is not None or (is_structure and frame.kind == "notification")
+
+    def _is_handshake(self, frame: Payload) -> bool:
+        if frame.method not in INITIALIZE or frame.kind not in ("request", "response", "error"):
+            return False
+        part = "request" if frame.kind == "request" else "response"
+        if frame.raw is None or part in self.told.handshake:
+            return False
+        self.told.handshake[part] = frame.seq
+        return True
+
+    def _piece(self, frame: Payload) -> Piece | None:
+        if frame.method != "session/update" or frame.raw is None or self._is_exact:
+            return None
+        return split(frame.raw) if self._options.expect is Expect.FRAMES else None
+
+    def _add_piece(self, key: LaneKey, frame: Payload, piece: Piece) -> None:
+        known = (key, piece.rest)
+        form = self._skeletons.get(known)
+        if form is None:
+            if len(self._skeletons) >= _SKELETONS:
+                self._skeletons.clear()
+            message = decoded(piece.rest)
+            form = self.told.former.form(message, key.session, frame.kind)
+            self._skeletons[known] = form
+        lane = self._lane(key)
+        run = lane.run
+        if run is None or run.form != form:
+            self._end_run(key, lane)
+            run = lane.run = _Run(form, f"session/update {piece.update}", list(form.slots))
+            lane.starts.append(len(lane.frames))
+        lane.frames.append(frame.seq)
+        run.pieces.append(piece.text)
+        run.size += len(piece.text)
+        if run.size > _LONGEST:
+            self._settle(key, run)
+
+    def _settle(self, key: LaneKey, run: _Run) -> None:
+        """Takes the values out of a text and forgets it; its pieces do not tell where it is cut."""
+        text = "".join(run.pieces)
+        while len(text) > _LONGEST:
+            end = text.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
+            self._digest(key, run, text[:end])
+            text = text[end:]
+        run.pieces, run.size = [text], len(text)
+
+    def _digest(self, key: LaneKey, run: _Run, text: str) -> None:
+        form = self.told.former.form(text, key.session, "text")
+        run.digests.append(form.digest)
+        run.slots += form.slots
+
+    def _end_run(self, key: LaneKey, lane: Lane) -> None:
+        run, lane.run = lane.run, None
+        if run is None:
+            return
+        self._digest(key, run, "".join(run.pieces))
+        digest = digest_of(str(run.form.digest), canonical(run.digests))
+        self._note(lane, Form(digest, tuple(run.slots)), run.title)
+
+    def _add(
+        self, key: LaneKey, seq: int, form: Form, title: str, *, may_repeat: bool = True
+    ) -> None:
+        lane = self._lane(key)
+        self._end_run(key, lane)
+        if not may_repeat:
+            if self._is_repeated(lane, form):
+                return
+            lane.latest[form.slots] = form.digest
+        lane.starts.append(len(lane.frames))
+        lane.frames.append(seq)
+        self._note(lane, form, title)
+
+    def _is_repeated(self, lane: Lane, form: Form) -> bool:
+        """Whether it says the same as the latest about a tool call, or as the one before."""
+        if lane.latest.get(form.slots) != form.digest:
+            return False
+        return len(form.slots) > 1 or lane.forms[-1] == form.digest
+
+    def _note(self, lane: Lane, form: Form, title: str) -> None:
+        self.told.former.values.place(form.slots, form.digest)
+        lane.forms.append(form.digest)
+        lane.slots.append(_interned(form.slots, self._slots, self.told.slots))
+        lane.titles.append(_interned(title, self._titles, self.told.titles))
+
+    def _lane(self, key: LaneKey) -> Lane:
+        lane = self.told.lanes.get(key)
+        if lane is None:
+            lane = self.told.lanes[key] = Lane()
+        return lane
+
+
+def update_of(message: Any) -> str | None:
+    """The kind of a session update, in any dialect."""
+    params = message.get("params") if isinstance(message, dict) else None
+    if not isinstance(params, dict) or message.get("method") != "session/update":
+        return None
+    update = params.get("update")
+    kind = update.get("sessionUpdate") if isinstance(update, dict) else params.get("type")
+    return kind if isinstance(kind, str) else None
+
+
+def title_of(frame: Payload, update: str | None) -> str:
+    """What a frame is: ``session/update tool_call``, ``the answer to session/prompt``."""
+    if frame.kind in ("response", "error"):
+        return f"the answer to {frame.method}" if frame.method else "an answer to nothing"
+    if frame.kind == "invalid":
+        return "a line that is no message"
+    name = frame.method or frame.kind
+    return name if update is None else f"{name} {update}"
+
+
+def _interned(item: Any, known: dict[Any, int], every: list[Any]) -> int:
+    index = known.setdefault(item, len(every))
+    if index == len(every):
+        every.append(item)
+    return index
+
+
+def _unwatched(items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
+    return iter(items)
+
+
+UNWATCHED: Watch = _unwatched

@@ -1,0 +1,101 @@
+"""Finds rules that make two recordings of one scenario equal, from what is different in them."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import evolve, frozen
+
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.lanes import UNWATCHED, Watch
+from acp_proxy.difference.options import Options
+from acp_proxy.difference.result import Counts, Diff, Field
+from acp_proxy.store.reader import RecordingReader
+
+_ROUNDS = 8
+"""How often what a rule has uncovered is looked at again."""
+_ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
+
+
+@frozen
+class Learned:
+    """Rules, besides those that were given.
+
+    Attributes:
+        ignored: pointers to leave out.
+        aliases: pointers whose values get stable names.
+        rest: the differences that remain with them: what only one side has, and what moved.
+    """
+
+    ignored: tuple[str, ...]
+    aliases: tuple[str, ...]
+    rest: Counts
+
+
+def learn(
+    a: RecordingReader, b: RecordingReader, options: Options | None = None, watch: Watch = UNWATCHED
+) -> Learned:
+    """Proposes rules; names are tried before anything is left out, since they hide less.
+
+    Raises:
+        UnreadableRecording: a recording is damaged.
+    """
+    given = options or Options()
+    tried = given
+    found = diff(a, b, tried, watch)
+    for _ in range(_ROUNDS):
+        places = _places(found)
+        aliases = [p for p, pairs in places.items() if p not in tried.aliases and _are_names(pairs)]
+        ignored = [p for p in places if p not in tried.ignored] if not aliases else []
+        if not aliases and not ignored:
+            break
+        tried = evolve(
+            tried,
+            aliases=(*tried.aliases, *aliases),
+            ignored=(*tried.ignored, *ignored),
+        )
+        found = diff(a, b, tried, watch)
+    return Learned(
+        ignored=tried.ignored[len(given.ignored) :],
+        aliases=tuple(
+            pointer
+            for pointer in tried.aliases[len(given.aliases) :]
+            if pointer not in tried.ignored
+        ),
+        rest=found.counts,
+    )
+
+
+def _places(found: Diff) -> dict[str, list[Field]]:
+    """What differs, by place; any item of a list stands for all."""
+    places: dict[str, list[Field]] = {}
+    for one in _fields(found):
+        if one.pointer:
+            places.setdefault(_ITEM.sub("*", one.pointer), []).append(one)
+    return places
+
+
+def _fields(found: Diff) -> Iterator[Field]:
+    yield from found.handshake
+    for entry in found.entries():
+        yield from entry.fields
+
+
+def _are_names(pairs: list[Field]) -> bool:
+    """Whether each value of A has one of B, and the other way round, and they look minted."""
+    there: dict[Any, Any] = {}
+    back: dict[Any, Any] = {}
+    for one in pairs:
+        if one.only or not (_is_name(one.a) and _is_name(one.b)):
+            return False
+        if there.setdefault(one.a, one.b) != one.b or back.setdefault(one.b, one.a) != one.a:
+            return False
+    return True
+
+
+def _is_name(value: Any) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value > 999
+    if not isinstance(value, str) or " " in value or "«" in value:
+        return False
+    return len(value) >= 6 and any(character.isdigit() for character in value)

@@ -1,0 +1,30 @@
+"""What is compared, and what may differ."""
+
+from attrs import frozen
+
+from acp_proxy.difference.result import Expect
+from acp_proxy.filters import EVERYTHING, Filter
+
+
+@frozen
+class Options:
+    """How two recordings are compared.
+
+    Attributes:
+        expect: how much of what was said counts.
+        exact: compare bytes: no stable names, nothing ignored, no runs joined.
+        ignored: JSON pointers that are left out, besides the documented ones; ``*`` in one is any
+            key or item, ``**`` any number of them. What lies below one is left out, too.
+        aliases: JSON pointers whose values get stable names, besides the documented ones.
+        chosen: the frames that are compared.
+        ending: whether it counts how the agent ended.
+        same: directories of B, and what they are in A, where that is known.
+    """
+
+    expect: Expect = Expect.FRAMES
+    exact: bool = False
+    ignored: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    chosen: Filter = EVERYTHING
+    ending: bool = True
+    same: tuple[tuple[str, str], ...] = ()

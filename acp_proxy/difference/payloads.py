@@ -1,0 +1,85 @@
+"""Reads the items of one side again, to say how they differ, and what they say."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.difference.forms import decoded
+from acp_proxy.difference.lanes import Lane, Told
+from acp_proxy.difference.options import Options
+from acp_proxy.difference.pieces import Piece, split
+from acp_proxy.difference.reduction import reduced
+from acp_proxy.difference.result import Expect
+from acp_proxy.difference.values import Scope
+from acp_proxy.filters import parse
+from acp_proxy.inspection.preview import preview
+from acp_proxy.inspection.safe_text import plain
+from acp_proxy.recording import Payload
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.rows import LARGEST
+
+_SHOWN = 2000
+"""Characters of a text that a preview looks at."""
+
+
+@frozen
+class Payloads:
+    """One side, once its names are known."""
+
+    reader: RecordingReader
+    told: Told
+    names: dict[int, str]
+    options: Options
+
+    def message(self, lane: Lane, item: int, scope: Scope) -> Any:
+        """An item as JSON with stable names; a run as one frame with all of its text.
+
+        Raises:
+            RecursionError: it is nested too deeply.
+        """
+        frames = self._frames(lane, item)
+        frame = next(frames)
+        assert frame.raw is not None
+        if len(frame.raw) > LARGEST:
+            return f"(a line of {len(frame.raw)} bytes)"
+        message = decoded(frame.raw)
+        if self.options.exact:
+            return message
+        if (piece := self._piece(frame)) is not None:
+            texts = [piece.text, *map(self._text, frames)]
+            message["params"]["update"]["content"]["text"] = "".join(texts)
+        return self.named(reduced(message, frame, self.options.expect), scope)
+
+    def named(self, message: Any, scope: Scope) -> Any:
+        """A message with stable names in place of what differs between any two runs."""
+        return self.told.former.named(message, scope, self.names)
+
+    def preview(self, lane: Lane, item: int) -> str:
+        """What an item says, in one line without control characters."""
+        frames = self._frames(lane, item)
+        frame = next(frames)
+        if (piece := self._piece(frame)) is not None:
+            text = piece.text
+            while len(text) < _SHOWN and (more := next(frames, None)) is not None:
+                text += self._text(more)
+            return plain(text)
+        return preview(frame.raw or b"", frame.kind, frame.method)
+
+    def _frames(self, lane: Lane, item: int) -> Iterator[Payload]:
+        """The frames of an item; what came in between in other lanes is passed over."""
+        numbers = lane.numbers(item)
+        wanted = set(numbers)
+        for row in self.reader.frames(parse(f"seq:..{numbers[-1]}"), after=numbers[0] - 1):
+            if row["seq"] in wanted:
+                yield Payload._make(row[name] for name in Payload._fields)
+
+    def _piece(self, frame: Payload) -> Piece | None:
+        is_whole = self.options.exact or self.options.expect is not Expect.FRAMES
+        if is_whole or frame.raw is None or frame.method != "session/update":
+            return None
+        return split(frame.raw)
+
+    def _text(self, frame: Payload) -> str:
+        piece = self._piece(frame)
+        return piece.text if piece is not None else ""

@@ -1,0 +1,89 @@
+"""What is left of a message where not everything is expected to be the same.
+
+`Expect.STRUCTURE` keeps what was done: kinds of updates, tool calls by title, kind and status,
+files and commands by name, stop reasons. `Expect.OUTCOME` keeps what came of it: what the agent can
+do, why turns ended, and whether it answered or refused.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from acp_proxy.difference.result import Expect
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.recording import Payload
+
+_CALL = ("toolCallId", "id", "title", "kind", "status", "name")
+_DONE = (
+    "sessionId",
+    "path",
+    "uri",
+    "command",
+    "args",
+    "terminalId",
+    "modeId",
+    "configId",
+    "mode",
+)
+"""Of a request: what it is about."""
+_KEPT = {
+    "params": ("sessionId",),
+    "update": ("sessionUpdate", "state", "stopReason", "currentModeId", *_CALL),
+    "result": ("sessionId", "stopReason", "outcome", "terminalId", "action", "exitStatus"),
+}
+
+
+def reduced(message: Any, frame: Payload, expect: Expect) -> Any:
+    """Returns what counts of a message; None if nothing does.
+
+    Args:
+        message: decoded.
+        frame: what is known of it.
+        expect: how much counts.
+    """
+    if expect is Expect.FRAMES or frame.method in INITIALIZE or not isinstance(message, dict):
+        return message if expect is not Expect.OUTCOME or frame.kind != "invalid" else None
+    if expect is Expect.OUTCOME:
+        return _outcome(message, frame)
+    if frame.kind == "error":
+        return {"error": _picked(message.get("error"), ("code",))}
+    if frame.kind == "response":
+        return {"result": _picked(message.get("result"), _KEPT["result"])}
+    return {"method": message.get("method"), "params": _params(message.get("params"))}
+
+
+def _params(params: Any) -> Any:
+    kept = _picked(params, _DONE)
+    if not isinstance(kept, dict):
+        return kept
+    for name in ("update", "data"):
+        if name in params:
+            kept[name] = _picked(params[name], _KEPT["update"])
+    if isinstance(params.get("type"), str):
+        kept["type"] = params["type"]
+    if "toolCall" in params:
+        kept["toolCall"] = _picked(params["toolCall"], _CALL)
+    options = params.get("options")
+    if isinstance(options, list):
+        kept["options"] = [_picked(option, ("kind",)) for option in options]
+    return kept
+
+
+def _outcome(message: dict[str, Any], frame: Payload) -> Any:
+    """Replies of the agent's alone, and the end of a turn that is told by an update (v2)."""
+    if frame.stream != "to-client":
+        return None
+    if frame.kind == "error":
+        return {"error": _picked(message.get("error"), ("code",))}
+    if frame.kind == "response":
+        return {"result": _picked(message.get("result"), ("sessionId", "stopReason"))}
+    params = message.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    if isinstance(update, dict) and update.get("stopReason") is not None:
+        return {"params": {"update": _picked(update, ("sessionUpdate", "stopReason"))}}
+    return None
+
+
+def _picked(value: Any, names: Iterable[str]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: value[name] for name in names if name in value}

@@ -1,0 +1,145 @@
+"""What a comparison of two recordings comes to."""
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Any
+
+from attrs import field, frozen
+
+
+class Expect(StrEnum):
+    """How much of what was said is compared."""
+
+    FRAMES = "frames"
+    """Everything, but for what differs between any two runs."""
+    STRUCTURE = "structure"
+    """The sequence of kinds and tool calls, without texts."""
+    OUTCOME = "outcome"
+    """Capabilities, stop reasons, and whether requests were answered or refused."""
+
+
+class Change(StrEnum):
+    """What became of a frame."""
+
+    ONLY_A = "only-a"
+    ONLY_B = "only-b"
+    CHANGED = "changed"
+    MOVED = "moved"
+
+
+@frozen
+class Field:
+    """One place in which two messages differ; values as JSON, with stable names for ids."""
+
+    pointer: str
+    """A JSON pointer (RFC 6901) from the message's root, with the places that A has."""
+    a: Any = None
+    b: Any = None
+    only: str | None = None
+    """``a`` or ``b`` if the other side has nothing there."""
+
+
+@frozen
+class Entry:
+    """One difference: a frame, or a run of chunks that are the pieces of one text."""
+
+    change: Change
+    lane: str
+    """``connection``, or the session's stable name: ``session:1``."""
+    direction: str
+    """``to-agent`` or ``to-client``."""
+    title: str
+    """What it is: ``session/update tool_call``, ``the answer to session/prompt``."""
+    a: int | None = None
+    """The number of the frame in A, the first one of a run."""
+    b: int | None = None
+    a_frames: int = 0
+    """How many frames it is; 0 where there is none."""
+    b_frames: int = 0
+    fields: tuple[Field, ...] = ()
+    """Where a changed one differs."""
+    preview: str | None = None
+    """What it says, in one line without control characters; of B where A has none."""
+
+
+@frozen
+class Latency:
+    """How long requests of one method took to be answered; nanoseconds, None without answers."""
+
+    method: str
+    direction: str
+    """Of the requests."""
+    a_count: int
+    """Requests that were answered."""
+    b_count: int
+    a_p50_ns: int | None
+    b_p50_ns: int | None
+    a_max_ns: int | None
+    b_max_ns: int | None
+
+
+@frozen
+class Side:
+    """One of the two recordings."""
+
+    path: str
+    name: str
+    id: str
+    started_at: str
+    state: str
+    frames: int
+    """Lines that were compared: stderr and blank ones are not."""
+    agent: str
+    """Name and version, as far as it told."""
+    client: str
+
+
+@frozen
+class Counts:
+    """How many differences there are of each kind; fields of handshake and ending are counted."""
+
+    handshake: int = 0
+    only_a: int = 0
+    only_b: int = 0
+    changed: int = 0
+    moved: int = 0
+    ending: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.handshake + self.only_a + self.only_b + self.changed + self.moved + self.ending
+
+
+@frozen
+class Diff:
+    """The differences between two recordings.
+
+    Entries are read from the recordings when they are asked for, so both have to be open then.
+
+    Attributes:
+        handshake: where the answers to ``initialize`` differ, and what was asked.
+        ending: where exit code, signal and reason of the end differ.
+        aliases: what stable names stand for, of each kind the first 100: the value in A and in B,
+            None where it is missing.
+        latency: by method, in the order of their first request in A.
+    """
+
+    a: Side
+    b: Side
+    expect: Expect
+    counts: Counts
+    handshake: tuple[Field, ...]
+    ending: tuple[Field, ...]
+    latency: tuple[Latency, ...]
+    aliases: dict[str, tuple[str | None, str | None]]
+    entries_of: Callable[[], Iterator[Entry]] = field(repr=False, eq=False)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing is different but times."""
+        return not self.counts.total
+
+    def entries(self) -> Iterator[Entry]:
+        """Yields the differences by lane, in the order in which they were recorded."""
+        return self.entries_of()

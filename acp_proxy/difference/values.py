@@ -1,0 +1,132 @@
+"""The values of one recording that get stable names, and where each was seen.
+
+A value belongs to the lane in which it was seen, but for those that mean the same everywhere. How
+it is recognized in the other recording: by its *profile*, which is the sum of all places where it
+stood, or by its *introduction*, the first of them. A place is a message's form and a slot in it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from attrs import define, field
+
+from acp_proxy.difference.defaults import GLOBAL, PATH, UUID
+
+_MASK = (1 << 64) - 1
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}")
+"""What may be a value that somebody has minted, in the middle of a text."""
+_UUID = re.compile(
+    r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
+)
+
+Scope = str | None
+"""A lane's session; None for the connection, and for values that mean the same everywhere."""
+
+
+@define
+class Value:
+    """One value.
+
+    Attributes:
+        kind: what it is the name of.
+        text: as it was written; a number by its digits.
+        scope: where it belongs.
+        profile: a number that is the same for values that stood in the same places.
+        introduction: the place where it stood first.
+    """
+
+    kind: str
+    text: str
+    scope: Scope
+    profile: int = 0
+    introduction: tuple[int, int] | None = None
+
+
+@define
+class Values:
+    """All values of one recording, by their index, in the order in which they appeared."""
+
+    every: list[Value] = field(factory=list)
+    _known: dict[tuple[Scope, str], int] = field(factory=dict)
+    _minted: set[str] = field(factory=set)
+    """Texts that are looked for in the middle of others."""
+    _roots: dict[str, int] = field(factory=dict)
+    _root: re.Pattern[str] | None = None
+
+    def index(self, kind: str, text: str, scope: Scope) -> int:
+        """The index of a value, which may be new."""
+        if kind in GLOBAL:
+            scope = None
+        known = self._known.get((scope, text), self._known.get((None, text)))
+        if known is not None:
+            return known
+        index = self._known[scope, text] = len(self.every)
+        self.every.append(Value(kind, text, scope))
+        if kind == PATH:
+            self._add_root(text, index)
+        elif _is_minted(text):
+            self._minted.add(text)
+        return index
+
+    def same(self, known: str, other: str, kind: str = PATH) -> None:
+        """Lets two spellings be one value."""
+        index = self.index(kind, known, None)
+        self._known[None, other] = index
+        if kind == PATH:
+            self._add_root(other, index)
+
+    def place(self, slots: Iterable[int], form: int) -> None:
+        """Notes where values stood: in the slots of a message, which has a form."""
+        for slot, index in enumerate(slots):
+            value = self.every[index]
+            value.profile = (value.profile + hash((form, slot))) & _MASK
+            if value.introduction is None:
+                value.introduction = (form, slot)
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether it is worth looking for values in a text; quick."""
+        if "/" in text and self._root is not None and self._root.search(text):
+            return True
+        if not self._minted.isdisjoint(_TOKEN.findall(text)):
+            return True
+        return text.count("-") >= 4 or "\\" in text
+
+    def found_in(self, text: str, scope: Scope) -> Iterator[tuple[int, int, int]]:
+        """Finds values in the middle of a text: where each begins and ends, and its index.
+
+        Directories, which stand there with what is below them; UUIDs, known or not; and what was
+        minted before, as it seems by its length and its digits. A short id is an ordinary word.
+        """
+        places: list[tuple[int, int, int]] = []
+        if self._root is not None and ("/" in text or "\\" in text):
+            for match in self._root.finditer(text):
+                places.append((*match.span(), self._roots[match[0]]))
+        if "-" in text:
+            for match in _UUID.finditer(text):
+                places.append((*match.span(), self.index(UUID, match[0], scope)))
+        if not self._minted.isdisjoint(_TOKEN.findall(text)):
+            for match in _TOKEN.finditer(text):
+                if match[0] in self._minted:
+                    known = self._known.get((scope, match[0]), self._known.get((None, match[0])))
+                    if known is not None:
+                        places.append((*match.span(), known))
+        after = 0
+        for start, end, index in sorted(places, key=lambda place: (place[0], -place[1])):
+            if start >= after:
+                yield start, end, index
+                after = end
+
+    def _add_root(self, path: str, index: int) -> None:
+        """A directory near the disk's root is named in texts that have nothing to do with it."""
+        trimmed = path.rstrip("/\\")
+        if len(re.findall(r"[/\\]", trimmed)) < 2:
+            return
+        self._roots[trimmed] = index
+        choice = "|".join(map(re.escape, sorted(self._roots, key=len, reverse=True)))
+        self._root = re.compile(rf"(?<![\w.-])(?:{choice})(?![\w-])")
+
+
+def _is_minted(text: str) -> bool:
+    if _TOKEN.fullmatch(text) is None:
+        return False
+    return len(text) >= 16 or any(character.isdigit() for character in text)
