@@ -1,15 +1,34 @@
 """What became of the items of a lane: which ones only one side has, which changed, which moved."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from acp_proxy.difference.alignment import Pair, align, longest_in_order
 
 _MOST_COMPARED = 100
 """Pairs of items that are compared to find out which one has become which."""
+
+
+Group = tuple[int, ...]
+"""Items that are compared together: pieces of one text, or a single one."""
+
+
+@frozen
+class Items:
+    """One side of a lane, in columns.
+
+    Attributes:
+        keys: what tells an item from others.
+        titles: what an item is; only items that are alike in that can have changed.
+        texts: what tells a text from others that it is no part of; 0 for what is no text.
+    """
+
+    keys: Sequence[Hashable]
+    titles: Sequence[Hashable]
+    texts: Sequence[int]
 
 
 @define
@@ -25,43 +44,34 @@ class Changes:
 
     only_a: list[int] = field(factory=list)
     only_b: list[Pair] = field(factory=list)
-    changed: list[Pair] = field(factory=list)
+    changed: list[tuple[Group, Group]] = field(factory=list)
     moved: list[Pair] = field(factory=list)
 
 
-def changes(
-    a: Sequence[Hashable],
-    b: Sequence[Hashable],
-    titles_a: Sequence[Hashable],
-    titles_b: Sequence[Hashable],
-    distance: Callable[[int, int], int],
-) -> Changes:
-    """Compares two lanes.
+Distance = Callable[[Group, Group], int]
+"""In how many places items differ."""
 
-    Args:
-        a: what tells an item of A from others.
-        b: the same for B.
-        titles_a: what an item of A is; only items that are alike in that can have changed.
-        titles_b: the same for B.
-        distance: in how many places two items differ.
-    """
-    same = align(a, b)
+
+def changes(a: Items, b: Items, distance: Distance) -> Changes:
+    """Compares the two sides of a lane."""
+    same = align(a.keys, b.keys)
+    ends = (len(a.keys), len(b.keys))
     gaps = [
         (range(a_left + 1, a_right), range(b_left + 1, b_right))
-        for (a_left, b_left), (a_right, b_right) in pairwise([(-1, -1), *same, (len(a), len(b))])
+        for (a_left, b_left), (a_right, b_right) in pairwise([(-1, -1), *same, ends])
         if a_right - a_left > 1 or b_right - b_left > 1
     ]
-    found = Changes()
-    found.moved = _moved(a, b, gaps)
+    found = Changes(moved=_moved(a.keys, b.keys, gaps))
     gone_a, gone_b = {i for i, _ in found.moved}, {j for _, j in found.moved}
     for a_gap, b_gap in gaps:
         rest_a = [i for i in a_gap if i not in gone_a]
         rest_b = [j for j in b_gap if j not in gone_b]
-        changed = list(_changed(rest_a, rest_b, titles_a, titles_b, distance))
-        found.changed += changed
-        changed_a, changed_b = {i for i, _ in changed}, {j for _, j in changed}
-        found.only_a += [i for i in rest_a if i not in changed_a]
-        found.only_b += [(a_gap.stop - 1, j) for j in rest_b if j not in changed_b]
+        pairs = _in_order(_paired(rest_a, rest_b, a, b, distance))
+        found.changed += [p for p in pairs if (len(p[0]) == len(p[1]) == 1) or distance(*p)]
+        paired_a = {i for group, _ in pairs for i in group}
+        paired_b = {j for _, group in pairs for j in group}
+        found.only_a += [i for i in rest_a if i not in paired_a]
+        found.only_b += [(a_gap.stop - 1, j) for j in rest_b if j not in paired_b]
     return found
 
 
@@ -77,34 +87,40 @@ def _moved(
     return [(i, waiting[a[i]].pop()) for i in lost if waiting.get(a[i])]
 
 
-def _changed(
-    rest_a: list[int],
-    rest_b: list[int],
-    titles_a: Sequence[Hashable],
-    titles_b: Sequence[Hashable],
-    distance: Callable[[int, int], int],
-) -> Iterator[Pair]:
-    """Pairs what stands between the same neighbours and is of one kind, in order."""
+def _paired(
+    rest_a: list[int], rest_b: list[int], a: Items, b: Items, distance: Distance
+) -> Iterator[tuple[Group, Group]]:
+    """Pairs what stands between the same neighbours and is of one kind, in order.
+
+    A text into which something else was put, or from which it was taken, is still one text.
+    """
     by_title: dict[Hashable, tuple[list[int], list[int]]] = {}
     for i in rest_a:
-        by_title.setdefault(titles_a[i], ([], []))[0].append(i)
+        by_title.setdefault((a.titles[i], a.texts[i]), ([], []))[0].append(i)
     for j in rest_b:
-        by_title.setdefault(titles_b[j], ([], []))[1].append(j)
-    pairs: list[Pair] = []
+        by_title.setdefault((b.titles[j], b.texts[j]), ([], []))[1].append(j)
     for of_a, of_b in by_title.values():
-        if len(of_a) != len(of_b) and len(of_a) * len(of_b) <= _MOST_COMPARED:
-            pairs += _likest(of_a, of_b, distance)
+        if len(of_a) == len(of_b):
+            yield from (((i,), (j,)) for i, j in zip(of_a, of_b, strict=True))
+        elif of_a and of_b and a.texts[of_a[0]]:
+            yield tuple(of_a), tuple(of_b)
+        elif len(of_a) * len(of_b) <= _MOST_COMPARED:
+            yield from _likest(of_a, of_b, distance)
         else:
-            pairs += zip(of_a, of_b, strict=False)
-    yield from longest_in_order(sorted(pairs))
+            yield from (((i,), (j,)) for i, j in zip(of_a, of_b, strict=False))
 
 
-def _likest(
-    of_a: list[int], of_b: list[int], distance: Callable[[int, int], int]
-) -> Iterator[Pair]:
+def _in_order(pairs: Iterable[tuple[Group, Group]]) -> list[tuple[Group, Group]]:
+    """As many pairs as do not cross each other."""
+    by_first = {(of_a[0], of_b[0]): (of_a, of_b) for of_a, of_b in pairs}
+    return [by_first[first] for first in longest_in_order(sorted(by_first))]
+
+
+def _likest(of_a: list[int], of_b: list[int], distance: Distance) -> Iterator[tuple[Group, Group]]:
     """Pairs as many as can be, in order, so that they differ in as few places as can be."""
     if len(of_a) > len(of_b):
-        yield from ((i, j) for j, i in _likest(of_b, of_a, lambda j, i: distance(i, j)))
+        turned = _likest(of_b, of_a, lambda j, i: distance(i, j))
+        yield from ((i, j) for j, i in turned)
         return
     spare = len(of_b) - len(of_a)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
@@ -112,13 +128,13 @@ def _likest(
     for place, i in enumerate(of_a):
         row: list[tuple[int, int]] = []
         for left_out in range(spare + 1):
-            cost = distance(i, of_b[place + left_out])
+            cost = distance((i,), (of_b[place + left_out],))
             before = min((best[-1][k][0], k) for k in range(left_out + 1))
             row.append((before[0] + cost, before[1]))
         best.append(row)
     left_out = min(range(spare + 1), key=lambda k: best[-1][k][0])
     chosen = []
     for place in range(len(of_a) - 1, -1, -1):
-        chosen.append((of_a[place], of_b[place + left_out]))
+        chosen.append(((of_a[place],), (of_b[place + left_out],)))
         left_out = best[place + 1][left_out][1]
     yield from reversed(chosen)

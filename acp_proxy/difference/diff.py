@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from attrs import define
 
-from acp_proxy.difference.changes import Changes, changes
+from acp_proxy.difference.changes import Changes, Group, Items, changes
 from acp_proxy.difference.defaults import RULES
 from acp_proxy.difference.fields import fields
 from acp_proxy.difference.forms import decoded
@@ -122,26 +122,12 @@ class _Comparison:
 
     def _compared(self, a_key: LaneKey, b_key: LaneKey, a: Lane, b: Lane) -> _LaneDiff:
         lane = _LaneDiff(a_key, b_key, a, b, Changes())
-        titles_a = [self.a.told.titles[index] for index in a.titles]
-        titles_b = [self.b.told.titles[index] for index in b.titles]
-        lane.changes = changes(
-            self._keys_of_a(a),
-            self._keys_of_b(b),
-            titles_a,
-            titles_b,
-            lambda i, j: self._distance(lane, i, j),
-        )
-        return lane
-
-    def _keys_of_a(self, lane: Lane) -> list[int]:
-        """What an item says, its values by their names: by the indexes that A gives them."""
-        slots = [hash(slots) for slots in self.a.told.slots]
-        return [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)]
-
-    def _keys_of_b(self, lane: Lane) -> list[int]:
+        slots_a = [hash(slots) for slots in self.a.told.slots]
         pairs = self.names.pairs
-        slots = [hash(tuple(pairs.get(i, ~i) for i in slots)) for slots in self.b.told.slots]
-        return [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)]
+        slots_b = [hash(tuple(pairs.get(i, ~i) for i in slots)) for slots in self.b.told.slots]
+        items_a, items_b = _items(self.a.told, a, slots_a), _items(self.b.told, b, slots_b)
+        lane.changes = changes(items_a, items_b, lambda i, j: self._distance(lane, i, j))
+        return lane
 
     def entries(self, lanes: list[_LaneDiff]) -> Iterator[Entry]:
         """Yields what is different, lane by lane, in the order of A's frames where it has them."""
@@ -154,26 +140,21 @@ class _Comparison:
 
     def _entries_of(self, lane: _LaneDiff, title: str) -> Iterator[Entry]:
         found = lane.changes
-        places: list[tuple[int, int, Change, int | None, int | None]] = [
-            *((i, -1, Change.ONLY_A, i, None) for i in found.only_a),
-            *((i, -1, Change.CHANGED, i, j) for i, j in found.changed),
-            *((i, -1, Change.MOVED, i, j) for i, j in found.moved),
-            *((after, j, Change.ONLY_B, None, j) for after, j in found.only_b),
+        places: list[tuple[int, int, Change, Group, Group]] = [
+            *((i, -1, Change.ONLY_A, (i,), ()) for i in found.only_a),
+            *((i[0], -1, Change.CHANGED, i, j) for i, j in found.changed),
+            *((i, -1, Change.MOVED, (i,), (j,)) for i, j in found.moved),
+            *((after, j, Change.ONLY_B, (), (j,)) for after, j in found.only_b),
         ]
         for _, _, change, i, j in sorted(places, key=lambda place: place[:2]):
             yield self._entry(lane, title, change, i, j)
 
-    def _entry(
-        self, lane: _LaneDiff, title: str, change: Change, i: int | None, j: int | None
-    ) -> Entry:
-        of_a = lane.a.numbers(i) if i is not None else ()
-        of_b = lane.b.numbers(j) if j is not None else ()
-        if i is not None:
-            what, said = self.a.told.titles[lane.a.titles[i]], self.a.preview(lane.a, i)
+    def _entry(self, lane: _LaneDiff, title: str, change: Change, i: Group, j: Group) -> Entry:
+        of_a, of_b = lane.a.numbers(*i), lane.b.numbers(*j)
+        if i:
+            what, said = self.a.told.titles[lane.a.titles[i[0]]], self.a.preview(lane.a, i)
         else:
-            assert j is not None
-            what, said = self.b.told.titles[lane.b.titles[j]], self.b.preview(lane.b, j)
-        is_changed = change is Change.CHANGED and i is not None and j is not None
+            what, said = self.b.told.titles[lane.b.titles[j[0]]], self.b.preview(lane.b, j)
         return Entry(
             change=change,
             lane=title,
@@ -183,21 +164,24 @@ class _Comparison:
             b=of_b[0] if of_b else None,
             a_frames=len(of_a),
             b_frames=len(of_b),
-            fields=self._fields(lane, i, j) if is_changed else (),  # type: ignore[arg-type]
+            fields=self._fields(lane, i, j) if change is Change.CHANGED else (),
             preview=said,
         )
 
-    def _fields(self, lane: _LaneDiff, i: int, j: int) -> tuple[Field, ...]:
+    def _fields(self, lane: _LaneDiff, i: Group, j: Group) -> tuple[Field, ...]:
         """Where two items differ; in the spelling alone, if it is nowhere else."""
         try:
             a = self.a.message(lane.a, i, lane.a_key.session)
             b = self.b.message(lane.b, j, lane.b_key.session)
-            return tuple(fields(a, b)) or (Field("", "(as A spells it)", "(as B spells it)"),)
+            found = tuple(fields(a, b))
         except RecursionError:
             return (Field("", "(nested too deeply)", "(nested too deeply)"),)
+        if found or len(i) != len(j):
+            return found
+        return (Field("", "(as A spells it)", "(as B spells it)"),)
 
-    def _distance(self, lane: _LaneDiff, i: int, j: int) -> int:
-        """How far two items are from each other: a value that only one has counts twice."""
+    def _distance(self, lane: _LaneDiff, i: Group, j: Group) -> int:
+        """How far items are from each other: a value that only one has counts twice."""
         return sum(2 if one.only else 1 for one in self._fields(lane, i, j))
 
     def handshake(self) -> Iterator[Field]:
@@ -223,6 +207,18 @@ class _Comparison:
         if self.options.expect is Expect.OUTCOME and isinstance(result, dict):
             message = {"result": {k: result[k] for k in _CAPABILITIES if k in result}}
         return message if self.options.exact else side.named(message, None)
+
+
+def _items(told: Told, lane: Lane, slots: list[int]) -> Items:
+    """A lane in columns; what tells items apart are their forms and the names of their values."""
+    return Items(
+        [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)],
+        [told.titles[index] for index in lane.titles],
+        [
+            hash((base, slots[k])) if base else 0
+            for base, k in zip(lane.bases, lane.base_slots, strict=True)
+        ],
+    )
 
 
 def _ending(a: Recording, b: Recording) -> Iterator[Field]:

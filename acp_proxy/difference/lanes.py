@@ -28,6 +28,7 @@ Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
 _SKELETONS = 4096
 _LONGEST = 1 << 18
 """Characters of a run's text that are held."""
+_NO_TEXT = Form(0)
 _MADE = "SELECT request_seq, session FROM exchanges WHERE session IS NOT NULL AND method = ?"
 _MAKERS = ("session/new", "session/load", "session/resume", "session/fork")
 
@@ -49,6 +50,9 @@ class Lane:
         forms: of each item.
         slots: of each item: which tuple of values, by its index in `Told.slots`.
         titles: of each item: what it is, by its index in `Told.titles`.
+        bases: of each item that is a text, told in chunks: the form of a chunk without its text;
+            else 0.
+        base_slots: and the values in it.
         starts: of each item: where its frames begin in `frames`.
         frames: the numbers of all frames.
     """
@@ -56,6 +60,8 @@ class Lane:
     forms: "array[int]" = field(factory=lambda: array("Q"))
     slots: "array[int]" = field(factory=lambda: array("L"))
     titles: "array[int]" = field(factory=lambda: array("L"))
+    bases: "array[int]" = field(factory=lambda: array("Q"))
+    base_slots: "array[int]" = field(factory=lambda: array("L"))
     starts: "array[int]" = field(factory=lambda: array("L"))
     frames: "array[int]" = field(factory=lambda: array("Q"))
     run: "_Run | None" = None
@@ -65,10 +71,11 @@ class Lane:
     def __len__(self) -> int:
         return len(self.forms)
 
-    def numbers(self, item: int) -> "array[int]":
-        """The numbers of an item's frames."""
-        end = self.starts[item + 1] if item + 1 < len(self.starts) else len(self.frames)
-        return self.frames[self.starts[item] : end]
+    def numbers(self, *items: int) -> list[int]:
+        """The numbers of the frames of items."""
+        ends = (self.starts[i + 1] if i + 1 < len(self.starts) else None for i in items)
+        spans = (slice(self.starts[i], end) for i, end in zip(items, ends, strict=True))
+        return [number for span in spans for number in self.frames[span]]
 
 
 @define
@@ -242,7 +249,7 @@ class _Taker:
             return
         self._digest(key, run, "".join(run.pieces))
         digest = digest_of(str(run.form.digest), canonical(run.digests))
-        self._note(lane, Form(digest, tuple(run.slots)), run.title)
+        self._note(lane, Form(digest, tuple(run.slots)), run.title, run.form)
 
     def _add(
         self, key: LaneKey, seq: int, form: Form, title: str, *, may_repeat: bool = True
@@ -263,9 +270,11 @@ class _Taker:
             return False
         return len(form.slots) > 1 or lane.forms[-1] == form.digest
 
-    def _note(self, lane: Lane, form: Form, title: str) -> None:
+    def _note(self, lane: Lane, form: Form, title: str, base: Form = _NO_TEXT) -> None:
         self.told.former.values.place(form.slots, form.digest)
         lane.forms.append(form.digest)
+        lane.bases.append(base.digest)
+        lane.base_slots.append(_interned(base.slots, self._slots, self.told.slots))
         lane.slots.append(_interned(form.slots, self._slots, self.told.slots))
         lane.titles.append(_interned(title, self._titles, self.told.titles))
 

@@ -1,20 +1,24 @@
 """Which session and which value of one recording is which of the other.
 
 Frames can be compared only when it is known which ids mean the same; and that is best told by where
-they stood. So sessions and values are paired first: those that stood in all the same places, then
-those that are spelled alike, those that were introduced alike, and at last what is left, in order.
+they stood. So sessions and values are paired first: those that stood in all the same places; then
+those that stand in frames which belong together when the lanes are aligned without them; then those
+that are spelled alike, those that were introduced alike, and at last what is left, in order.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 from attrs import define, field
 
-from acp_proxy.difference.defaults import GLOBAL, PATH, SESSION
-from acp_proxy.difference.lanes import Told
+from acp_proxy.difference.alignment import align
+from acp_proxy.difference.defaults import PATH, SESSION
+from acp_proxy.difference.lanes import Lane, Told
 from acp_proxy.difference.values import Scope, Value, Values
 
+_Group = tuple[list[int], list[int]]
+"""Values of A and of B that have no partner yet, and that may be the same."""
 _MASK = (1 << 64) - 1
 _MOST_COMPARED = 64
 """Sessions on either side that are compared one by one."""
@@ -40,9 +44,16 @@ class Names:
 def pair(a: Told, b: Told) -> Names:
     """Pairs the sessions and the values of two recordings, and names them."""
     names = Names(sessions=_pair_sessions(a, b))
-    names.pairs = _pair_values(a.former.values, b.former.values, names.sessions)
+    names.pairs = _ValuePairs(a, b, names.sessions).found()
     _name(names, a.former.values, b.former.values)
     return names
+
+
+def titles(told: Told, sessions: Iterable[Scope], names: dict[int, str]) -> dict[Scope, str]:
+    """What lanes are called: by the names of their sessions."""
+    values = told.former.values.every
+    by_text = {value.text: names[i] for i, value in enumerate(values) if value.kind == SESSION}
+    return {one: by_text.get(one, one) if one is not None else "connection" for one in sessions}
 
 
 def _pair_sessions(a: Told, b: Told) -> dict[Scope, Scope]:
@@ -62,7 +73,9 @@ def _pair_sessions(a: Told, b: Told) -> dict[Scope, Scope]:
         for common, place_a, place_b in sorted(alike):
             one, other = left_a[place_a], left_b[place_b]
             if common and one in rest_a and other in rest_b:
-                _take(one, other, rest_a, rest_b, paired)
+                paired[one] = other
+                rest_a.remove(one)
+                rest_b.remove(other)
     _match(rest_a, rest_b, paired, lambda _: None, lambda _: None)
     return paired
 
@@ -79,51 +92,113 @@ def _sum(forms: Counter[int]) -> int:
     return sum(hash(item) for item in forms.items()) & _MASK
 
 
-def _pair_values(a: Values, b: Values, sessions: dict[Scope, Scope]) -> dict[int, int]:
-    groups_a, groups_b = _groups(a), _groups(b)
-    pairs: dict[int, int] = {}
-    for (kind, scope), rest_a in groups_a.items():
-        rest_b = groups_b.get((kind, None if kind in GLOBAL else sessions.get(scope)))
-        if rest_b is None or (scope is not None and scope not in sessions):
-            continue
-        found: dict[Any, Any] = {}
-        if kind == SESSION:
-            texts_b = {b.every[index].text: index for index in rest_b}
-            for one in list(rest_a):
-                other = texts_b.get(sessions.get(a.every[one].text) or "")
-                if other is not None:
-                    _take(one, other, rest_a, rest_b, found)
-        for told in (_profile, _text, _introduction, _nothing):
-            _match(rest_a, rest_b, found, _of(a, told), _of(b, told))
-        pairs.update({other: one for one, other in found.items()})
-    return pairs
+class _ValuePairs:
+    """Pairs values: indexes in A by indexes in B."""
+
+    def __init__(self, a: Told, b: Told, sessions: dict[Scope, Scope]) -> None:
+        self._a, self._b = a, b
+        self._every_a, self._every_b = a.former.values.every, b.former.values.every
+        self._sessions = sessions
+        self._pairs: dict[int, int] = {}
+        self._groups = list(self._grouped())
+
+    def found(self) -> dict[int, int]:
+        """Pairs all that can be paired."""
+        for group in self._groups:
+            self._pair_session_ids(group)
+        for group in self._groups:
+            self._match(group, lambda value: (value.profile, value.text))
+            self._match(group, lambda value: value.profile, only_sure=True)
+        if any(rest_a and rest_b for rest_a, rest_b in self._groups):
+            self._pair_by_alignment()
+        for group in self._groups:
+            self._match(group, lambda value: value.profile)
+            self._match(group, lambda value: value.text)
+            self._match(group, lambda value: value.introduction)
+            self._match(group, lambda _: None)
+        return self._pairs
+
+    def _grouped(self) -> Iterator[_Group]:
+        """What may be the same: values of one kind and of one session."""
+        groups_b = _by_kind(self._b.former.values)
+        for (kind, scope), rest_a in _by_kind(self._a.former.values).items():
+            if scope in self._sessions:
+                rest_b = groups_b.get((kind, self._sessions[scope]))
+                if rest_b is not None:
+                    yield rest_a, rest_b
+
+    def _match(
+        self, group: _Group, told: Callable[[Value], Hashable], *, only_sure: bool = False
+    ) -> None:
+        found: dict[int, int] = {}
+        every_a, every_b = self._every_a, self._every_b
+        told_a: Callable[[int], Hashable] = lambda i: told(every_a[i])  # noqa: E731
+        told_b: Callable[[int], Hashable] = lambda j: told(every_b[j])  # noqa: E731
+        _match(*group, found, told_a, told_b, only_sure=only_sure)
+        self._pairs.update({j: i for i, j in found.items()})
+
+    def _pair_session_ids(self, group: _Group) -> None:
+        """What is known of sessions holds for their ids."""
+        ids = {self._every_b[j].text: j for j in group[1] if self._every_b[j].kind == SESSION}
+        found: dict[int, int] = {}
+        for i in group[0]:
+            session = self._sessions.get(self._every_a[i].text)
+            if self._every_a[i].kind == SESSION and session in ids:
+                found[ids[session]] = i
+        self._take(found)
+
+    def _pair_by_alignment(self) -> None:
+        """Aligns lanes as if values that have no partner yet were all the same.
+
+        Whatever stand in most places side by side are the same.
+        """
+        votes: Counter[tuple[int, int]] = Counter()
+        for key, lane_a in self._a.lanes.items():
+            if key.session not in self._sessions:
+                continue
+            lane_b = self._b.lanes.get(key._replace(session=self._sessions[key.session]))
+            if lane_b is not None:
+                votes.update(self._side_by_side(lane_a, lane_b))
+        found: dict[int, int] = {}
+        taken: set[int] = set()
+        for (i, j), _ in votes.most_common():
+            if i not in taken and j not in found:
+                found[j] = i
+                taken.add(i)
+        self._take(found)
+
+    def _side_by_side(self, lane_a: Lane, lane_b: Lane) -> Iterator[tuple[int, int]]:
+        """Values without a partner that stand in the same places of frames that belong together."""
+        groups_a = {i: place for place, group in enumerate(self._groups) for i in group[0]}
+        groups_b = {j: place for place, group in enumerate(self._groups) for j in group[1]}
+        slots_a, slots_b = self._a.slots, self._b.slots
+        named = {i: i for i in self._pairs.values()}
+        keys_a, keys_b = _keys(lane_a, slots_a, named), _keys(lane_b, slots_b, self._pairs)
+        for item_a, item_b in align(keys_a, keys_b):
+            of_a, of_b = slots_a[lane_a.slots[item_a]], slots_b[lane_b.slots[item_b]]
+            for i, j in zip(of_a, of_b, strict=False):
+                if i in groups_a and groups_a[i] == groups_b.get(j):
+                    yield i, j
+
+    def _take(self, found: dict[int, int]) -> None:
+        self._pairs.update(found)
+        taken = set(found.values())
+        for rest_a, rest_b in self._groups:
+            rest_a[:] = [i for i in rest_a if i not in taken]
+            rest_b[:] = [j for j in rest_b if j not in found]
 
 
-def _groups(values: Values) -> dict[tuple[str, Scope], list[int]]:
+def _by_kind(values: Values) -> dict[tuple[str, Scope], list[int]]:
     groups: dict[tuple[str, Scope], list[int]] = {}
     for index, value in enumerate(values.every):
         groups.setdefault((value.kind, value.scope), []).append(index)
     return groups
 
 
-def _of(values: Values, told: Callable[[Value], Hashable]) -> Callable[[int], Hashable]:
-    return lambda index: told(values.every[index])
-
-
-def _profile(value: Value) -> Hashable:
-    return value.profile
-
-
-def _text(value: Value) -> Hashable:
-    return value.text
-
-
-def _introduction(value: Value) -> Hashable:
-    return value.introduction
-
-
-def _nothing(_: Value) -> Hashable:
-    return None
+def _keys(lane: Lane, slots: list[tuple[int, ...]], names: dict[int, int]) -> list[int]:
+    """What tells items from others as far as their values have names."""
+    hashes = [hash(tuple(names.get(index, -1) for index in one)) for one in slots]
+    return [hash((form, hashes[k])) for form, k in zip(lane.forms, lane.slots, strict=True)]
 
 
 def _match(
@@ -132,25 +207,25 @@ def _match(
     paired: dict[Any, Any],
     told_a: Callable[[Any], Hashable],
     told_b: Callable[[Any], Hashable],
+    *,
+    only_sure: bool = False,
 ) -> None:
-    """Pairs what is told alike, the first with the first, and takes it from what is left."""
+    """Pairs what is told alike, the first with the first, and takes it from what is left.
+
+    It is sure that they are the same if there are as many of them on both sides.
+    """
     waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)
     for other in reversed(rest_b):
         waiting[told_b(other)].append(other)
+    count = Counter(map(told_a, rest_a)) if only_sure else Counter[Hashable]()
+    unsure = {told for told, number in count.items() if number != len(waiting.get(told, ()))}
     for one in rest_a:
-        if others := waiting.get(told_a(one)):
+        told = told_a(one)
+        if told not in unsure and (others := waiting.get(told)):
             paired[one] = others.pop()
     gone = {paired[one] for one in rest_a if one in paired}
     rest_a[:] = [one for one in rest_a if one not in paired]
     rest_b[:] = [other for other in rest_b if other not in gone]
-
-
-def _take(
-    one: Any, other: Any, rest_a: list[Any], rest_b: list[Any], paired: dict[Any, Any]
-) -> None:
-    paired[one] = other
-    rest_a.remove(one)
-    rest_b.remove(other)
 
 
 def _name(names: Names, a: Values, b: Values) -> None:
@@ -166,10 +241,3 @@ def _name(names: Names, a: Values, b: Values) -> None:
 def _next(kind: str, numbers: "Counter[str]") -> str:
     numbers[kind] += 1
     return "path:cwd" if kind == PATH and numbers[kind] == 1 else f"{kind}:{numbers[kind]}"
-
-
-def titles(told: Told, keys: Iterable[Scope], names: dict[int, str]) -> dict[Scope, str]:
-    """What lanes are called: by the names of their sessions."""
-    values = told.former.values.every
-    by_text = {value.text: names[i] for i, value in enumerate(values) if value.kind == SESSION}
-    return {key: by_text.get(key, key) if key is not None else "connection" for key in keys}

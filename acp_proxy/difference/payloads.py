@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import frozen
 
+from acp_proxy.difference.changes import Group
 from acp_proxy.difference.forms import decoded
 from acp_proxy.difference.lanes import Lane, Told
 from acp_proxy.difference.options import Options
@@ -32,13 +33,13 @@ class Payloads:
     names: dict[int, str]
     options: Options
 
-    def message(self, lane: Lane, item: int, scope: Scope) -> Any:
-        """An item as JSON with stable names; a run as one frame with all of its text.
+    def message(self, lane: Lane, items: Group, scope: Scope) -> Any:
+        """Items as JSON with stable names: a single one, or a text as one frame with all of it.
 
         Raises:
             RecursionError: it is nested too deeply.
         """
-        frames = self._frames(lane, item)
+        frames = self._frames(lane, *items)
         frame = next(frames)
         assert frame.raw is not None
         if len(frame.raw) > LARGEST:
@@ -55,9 +56,9 @@ class Payloads:
         """A message with stable names in place of what differs between any two runs."""
         return self.told.former.named(message, scope, self.names)
 
-    def preview(self, lane: Lane, item: int) -> str:
-        """What an item says, in one line without control characters."""
-        frames = self._frames(lane, item)
+    def preview(self, lane: Lane, items: Group) -> str:
+        """What items say, in one line without control characters."""
+        frames = self._frames(lane, *items)
         frame = next(frames)
         if (piece := self._piece(frame)) is not None:
             text = piece.text
@@ -66,9 +67,9 @@ class Payloads:
             return plain(text)
         return preview(frame.raw or b"", frame.kind, frame.method)
 
-    def _frames(self, lane: Lane, item: int) -> Iterator[Payload]:
-        """The frames of an item; what came in between in other lanes is passed over."""
-        numbers = lane.numbers(item)
+    def _frames(self, lane: Lane, *items: int) -> Iterator[Payload]:
+        """The frames of items; what came in between in other lanes is passed over."""
+        numbers = lane.numbers(*items)
         wanted = set(numbers)
         for row in self.reader.frames(parse(f"seq:..{numbers[-1]}"), after=numbers[0] - 1):
             if row["seq"] in wanted:

@@ -1,0 +1,216 @@
+"""A recording in which one thing was changed differs in exactly that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from acp_proxy.difference.defaults import RULES, STATE_UPDATES
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.options import Options
+from acp_proxy.difference.result import Change, Counts, Expect
+from acp_proxy.difference.rules import compiled
+from acp_proxy.pointers import pointer
+from acp_proxy.store.reader import RecordingReader
+from tests import reactive
+from tests.mutations import RECORDINGS, Line, changed, doubled, leaves, lines_of, with_leaf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from acp_proxy.difference.result import Diff, Entry
+
+RULE = compiled(RULES)
+NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
+
+_LARGEST = 1 << 17
+"""Bytes of a recording that is not changed a hundred times."""
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The recordings in the repository and the captured conversations of real agents."""
+    captured = reactive.recordings(tmp_path_factory.mktemp("captures"))
+    return [path for path in captured if path.stat().st_size <= _LARGEST and lines_of(path)]
+
+
+def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[Entry]]:
+    """What is different between a recording and another one."""
+    with RecordingReader(path) as a, b:
+        found = diff(a, b, Options(**options))
+        return found, [*found.entries()]
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("expect", Expect)
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_recording_equals_itself(path: Path, expect: Expect, exact: bool) -> None:
+    """However closely it is looked at."""
+    found, entries = compare(path, RecordingReader(path), expect=expect, exact=exact)
+    assert (found.is_equal, entries) == (True, [])
+
+
+def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
+    """Those of real agents, too."""
+    assert len(sources) > 30
+    for path in sources:
+        found, entries = compare(path, RecordingReader(path))
+        assert (found.is_equal, entries) == (True, [])
+
+
+@given(data=st.data())
+def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.DataObject) -> None:
+    """One value of one message, and nothing else is told."""
+    path = data.draw(st.sampled_from(sources))
+    line = data.draw(st.sampled_from(lines_of(path)))
+    way, old = data.draw(st.sampled_from([*leaves(line.message)]))
+    assume(not {*way} & {*NAMES_THE_MESSAGE} and is_compared(way))
+    assume(not line.is_piece or way[-1] == "text")  # else it is a piece of another text
+    new = changed_value(old)
+    found, entries = compare(path, changed(path, {line.place: with_leaf(line.form, way, new)}))
+    assert found.counts == Counts(changed=1)
+    (entry,) = entries
+    assert (entry.change, entry.direction) == (Change.CHANGED, line.lane[1])
+    assert line.is_piece or (entry.a, entry.b) == (line.seq, line.seq)
+    (field,) = entry.fields
+    assert field.pointer == pointer(way)
+
+
+@given(data=st.data())
+def test_another_id_in_one_frame_is_exactly_that_field(
+    sources: list[Path], data: st.DataObject
+) -> None:
+    """Ids have stable names; one that is not the same everywhere is told where it is not."""
+    path = data.draw(st.sampled_from(sources))
+    calls = [line for line in lines_of(path) if "toolCallId" in str(line.message)]
+    assume(calls)
+    line = data.draw(st.sampled_from(calls))
+    way, _ = next(leaf for leaf in leaves(line.message) if leaf[0][-1] == "toolCallId")
+    other = with_leaf(line.form, way, "call-that-is-another-1")
+    named = sum(1 for one in calls if leaf_at(one, way) == leaf_at(line, way))
+    assume(named > 1)
+    found, entries = compare(path, changed(path, {line.place: other}))
+    assert found.counts == Counts(changed=1)
+    assert [field.pointer for field in entries[0].fields] == [pointer(way)]
+
+
+@given(data=st.data())
+def test_a_frame_that_is_gone_is_only_in_a(sources: list[Path], data: st.DataObject) -> None:
+    """A text that it stood in the middle of is still the same text."""
+    path = data.draw(st.sampled_from(sources))
+    line = drawn_statement(data, path)
+    found, entries = compare(path, changed(path, {line.place: None}))
+    if line.is_piece and alone_in_its_run(path, line) is False:
+        assert [field.pointer for entry in entries for field in entry.fields] == [
+            "/params/update/content/text"
+        ]
+        return
+    assert found.counts == Counts(only_a=1)
+    assert (entries[0].a, entries[0].b, entries[0].a_frames) == (line.seq, None, 1)
+
+
+@given(data=st.data())
+def test_a_frame_that_was_added_is_only_in_b(sources: list[Path], data: st.DataObject) -> None:
+    """Something that is said twice is said once more."""
+    path = data.draw(st.sampled_from(sources))
+    line = drawn_statement(data, path)
+    found, entries = compare(path, doubled(path, line))
+    if line.is_piece:
+        assert found.counts == Counts(changed=1)
+        return
+    assert found.counts == Counts(only_b=1)
+    assert entries[0].b in (line.seq, line.seq + 1)
+
+
+@given(data=st.data())
+def test_two_frames_that_were_swapped_are_one_move(
+    sources: list[Path], data: st.DataObject
+) -> None:
+    """Two neighbours in a lane."""
+    pairs = [(path, *pair) for path in sources for pair in neighbours(path)]
+    assert len(pairs) > 20
+    path, line, after = data.draw(st.sampled_from(pairs))
+    both: dict[int, dict[str, Any] | None] = {line.place: after.form, after.place: line.form}
+    found, entries = compare(path, changed(path, both))
+    assert found.counts == Counts(moved=1)
+    assert {entries[0].a, entries[0].b} == {line.seq, after.seq}
+
+
+@given(data=st.data())
+def test_several_changes_are_all_told(sources: list[Path], data: st.DataObject) -> None:
+    """Each by itself, as if it were alone."""
+    path = data.draw(st.sampled_from(sources))
+    lines = [line for line in lines_of(path) if is_statement(line) and not line.is_piece]
+    assume(len(lines) > 1)
+    chosen = data.draw(st.lists(st.sampled_from(lines), unique_by=lambda one: one.seq, max_size=4))
+    forms: dict[int, dict[str, Any] | None] = {}
+    for line in chosen:
+        ways = [(w, o) for w, o in leaves(line.message) if is_compared(w)]
+        ways = [(w, o) for w, o in ways if not {*w} & {*NAMES_THE_MESSAGE}]
+        assume(ways)
+        way, old = data.draw(st.sampled_from(ways))
+        forms[line.place] = with_leaf(line.form, way, changed_value(old))
+    found, entries = compare(path, changed(path, forms))
+    assert found.counts == Counts(changed=len(chosen))
+    assert {entry.a for entry in entries} == {line.seq for line in chosen}
+    assert all(len(entry.fields) == 1 for entry in entries)
+
+
+def drawn_statement(data: st.DataObject, path: Path) -> Line:
+    """Any notification of a recording that says something."""
+    statements = [*filter(is_statement, lines_of(path))]
+    assume(statements)
+    return data.draw(st.sampled_from(statements))
+
+
+def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
+    """Notifications that stand side by side in a lane, and say different things."""
+    latest: dict[tuple[str | None, str], Line] = {}
+    for line in lines_of(path):
+        before, latest[line.lane] = latest.get(line.lane), line
+        if before is None or before.message == line.message:
+            continue
+        if all(is_statement(one) and not one.is_piece for one in (before, line)):
+            yield before, line
+
+
+def is_statement(line: Line) -> bool:
+    """Whether it is a notification that says something, and not only how things are."""
+    is_told = "method" in line.message and "id" not in line.message
+    if line.is_piece and not line.message["params"]["update"]["content"]["text"]:
+        return False
+    return is_told and line.update not in STATE_UPDATES
+
+
+def is_compared(way: tuple[str, ...]) -> bool:
+    """Whether a place is none where values differ between any two runs."""
+    state = RULE
+    for key in way:
+        state = state.below(key)
+        if state.is_ignored:
+            return False
+    return state.alias is None
+
+
+def changed_value(old: Any) -> Any:
+    """Another value of the same kind."""
+    if isinstance(old, str):
+        return f"{old} changed"
+    return 4711 if old != 4711 else 4712
+
+
+def leaf_at(line: Line, way: tuple[str, ...]) -> Any:
+    """A value of a message, None if there is none."""
+    return next((value for path, value in leaves(line.message) if path == way), None)
+
+
+def alone_in_its_run(path: Path, line: Line) -> bool:
+    """Whether no other piece of the same text stands beside it in its lane."""
+    lane = [one for one in lines_of(path) if one.lane == line.lane]
+    place = next(index for index, one in enumerate(lane) if one.seq == line.seq)
+    beside = [*lane[max(0, place - 1) : place], *lane[place + 1 : place + 2]]
+    return not any(one.is_piece and one.update == line.update for one in beside)
