@@ -1,0 +1,77 @@
+"""Alignments are in order, pair what is equal, and lose next to nothing."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.difference.alignment import align, longest_in_order
+
+few = st.lists(st.integers(0, 3), max_size=40)
+
+
+def longest(a: list[int], b: list[int]) -> int:
+    """The length of the longest common subsequence, by its definition."""
+    row = [0] * (len(b) + 1)
+    for item in a:
+        before, row = row, [0]
+        for place, other in enumerate(b):
+            row.append(before[place] + 1 if item == other else max(before[place + 1], row[place]))
+    return row[-1]
+
+
+def assert_sound(a: list[int], b: list[int], found: list[tuple[int, int]]) -> None:
+    """Every pair is equal, and all are in order."""
+    assert all(a[i] == b[j] for i, j in found)
+    assert all(left[0] < right[0] and left[1] < right[1] for left, right in pairwise(found))
+
+
+@given(few, few)
+def test_whatever_it_is_the_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
+    """And there are as many as can be, where both are short."""
+    found = align(a, b)
+    assert_sound(a, b, found)
+    if len(a) * len(b) <= 1024:
+        assert len(found) == longest(a, b)
+
+
+@given(st.lists(st.integers(0, 300), max_size=200, unique=True), st.randoms(use_true_random=False))
+def test_what_occurs_once_is_aligned_as_well_as_can_be(a: list[int], chance: random.Random) -> None:
+    """However it was shuffled."""
+    b = sorted(a, key=lambda item: item + chance.randrange(40))
+    found = align(a, b)
+    assert_sound(a, b, found)
+    assert len(found) == longest(a, b)
+
+
+@pytest.mark.parametrize("kinds", [2, 3, 50, 100_000])
+def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
+    """Even if there are only a few kinds of them: stretches of items are rare."""
+    chance = random.Random(kinds)
+    a = [chance.randrange(kinds) for _ in range(20_000)]
+    b = list(a)
+    for _ in range(200):
+        place = chance.randrange(len(b))
+        if chance.random() < 0.5:
+            del b[place]
+        else:
+            b.insert(place, -1)
+    found = align(a, b)
+    assert_sound(a, b, found)
+    assert len(found) > len(a) - 400
+
+
+@given(st.lists(st.integers(0, 30), max_size=30))
+def test_the_longest_choice_in_order_is_one(places: list[int]) -> None:
+    """Places grow strictly, and no choice is longer."""
+    pairs = list(enumerate(places))
+    chosen = longest_in_order(pairs)
+    assert_sound([0] * 31, [0] * 31, chosen)
+    best = [1] * len(places)
+    for end, place in enumerate(places):
+        best[end] += max((best[k] for k in range(end) if places[k] < place), default=0)
+    assert len(chosen) == max(best, default=0)

@@ -1,0 +1,42 @@
+"""The machine that all rules become finds what each rule means by itself."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from acp_proxy.difference.rules import Rule, compiled
+from acp_proxy.pointers import parts_of, pointer
+
+keys = st.sampled_from(["a", "b", "0", "c/d", "~"])
+patterns = st.lists(st.sampled_from(["a", "b", "0", "c/d", "~", "*", "**"]), max_size=4)
+
+
+def means(parts: tuple[str, ...], way: tuple[str, ...]) -> bool:
+    """Whether a pattern means a place, by its definition."""
+    if not parts:
+        return not way
+    if parts[0] == "**":
+        return any(means(parts[1:], way[count:]) for count in range(len(way) + 1))
+    return bool(way) and parts[0] in ("*", way[0]) and means(parts[1:], way[1:])
+
+
+@given(st.lists(st.tuples(patterns, st.booleans()), max_size=4), st.lists(keys, max_size=4))
+@example([(["**", "a"], True), (["a", "*"], False)], ["a", "a"])
+def test_a_state_says_what_the_rules_say(
+    drawn: list[tuple[list[str], bool]], way: list[str]
+) -> None:
+    """Whether a place is left out, and what a value there is called."""
+    rules = [Rule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
+    state = compiled(rules)
+    for key in way:
+        state = state.below(key)
+    meant = [rule for rule in rules if means(parts_of(rule.pointer), tuple(way))]
+    assert state.is_ignored == any(rule.alias is None for rule in meant)
+    assert state.alias == ("name" if any(rule.alias for rule in meant) else None)
+
+
+@given(st.lists(st.text(max_size=5), max_size=4))
+def test_a_pointer_is_read_as_it_was_written(parts: list[str]) -> None:
+    """RFC 6901: a tilde and a slash in a key are escaped."""
+    assert parts_of(pointer(parts)) == tuple(parts)

@@ -1,0 +1,362 @@
+"""What two runs of one scenario differ in always, and what is a difference."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.learning import learn
+from acp_proxy.difference.options import Options
+from acp_proxy.difference.result import Change, Counts, Expect, Field
+from acp_proxy.filters import parse
+from tests.conversations import HEADER, reader_of
+from tests.scribe import error, notification, request, result, text
+
+if TYPE_CHECKING:
+    from acp_proxy.difference.learning import Learned
+    from acp_proxy.difference.result import Diff, Entry
+    from acp_proxy.store.reader import RecordingReader
+
+UUIDS = (
+    "0b5cf80e-5e1a-4c53-9f4c-2f7d3a1b6c01",
+    "a1b2c3d4-0000-4000-8000-00000000beef",
+)
+Said = tuple[str, Any]
+OUT, IN = "to-agent", "to-client"
+
+
+class Run:
+    """One run of a scenario, with ids and directories of its own."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.session = f"ses_{number}aZ8k2Lq90{number}"
+        self.cwd = f"/home/{'ab'[number]}{'x' * number}/project"
+        self.said: list[Said] = [
+            (OUT, request(0, "initialize", protocolVersion=1, clientCapabilities={})),
+            (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": True})),
+            (OUT, request(1, "session/new", cwd=self.cwd, mcpServers=[])),
+            (IN, result(1, sessionId=self.session)),
+            (OUT, request(2, "session/prompt", sessionId=self.session, prompt=[text("go")])),
+        ]
+
+    def call(self, name: str) -> str:
+        """A tool call's id, another one in each run."""
+        return f"toolu_{name}{self.number}{hash_of(name, self.number)}"
+
+    def tell(self, what: str, /, **fields: Any) -> Run:
+        """Adds a session update."""
+        params = {"sessionId": self.session, "update": {"sessionUpdate": what, **fields}}
+        self.said.append((IN, notification("session/update", **params)))
+        return self
+
+    def words(self, *pieces: str, **fields: Any) -> Run:
+        """Adds a text in pieces."""
+        for piece in pieces:
+            self.tell("agent_message_chunk", content=text(piece), **fields)
+        return self
+
+    def add(self, stream: str, message: Any) -> Run:
+        """Adds whatever is said."""
+        self.said.append((stream, message))
+        return self
+
+    def end(self, reason: str = "end_turn") -> Run:
+        """Ends the turn."""
+        return self.add(IN, result(2, stopReason=reason))
+
+    def open(self) -> RecordingReader:
+        """The run as a recording."""
+        lines = [json.dumps(HEADER)]
+        for stream, message in self.said:
+            member = "text" if isinstance(message, str) else "message"
+            lines.append(json.dumps({"stream": stream, member: message}))
+        return reader_of([f"{line}\n".encode() for line in lines])
+
+
+def hash_of(name: str, number: int) -> int:
+    """Some digits."""
+    return sum(map(ord, name)) * 7919 + number * 104729
+
+
+def compare(a: Run, b: Run, **options: Any) -> tuple[Diff, list[Entry]]:
+    """What is different between two runs."""
+    with a.open() as of_a, b.open() as of_b:
+        found = diff(of_a, of_b, Options(**options))
+        return found, [*found.entries()]
+
+
+def rules(a: Run, b: Run) -> Learned:
+    """The rules that make two runs equal."""
+    with a.open() as of_a, b.open() as of_b:
+        return learn(of_a, of_b)
+
+
+def told(run: Run) -> Run:
+    """A scenario with everything in it that is never the same."""
+    path = f"{run.cwd}/src/main.py"
+    number = 4000 + run.number
+    return (
+        run.tell("session_info_update", updatedAt=f"2026-01-0{run.number + 1}T00:00:00Z")
+        .words(f"Looking at {path}", " and more", messageId=f"msg_{run.number}00000")
+        .tell(
+            "tool_call",
+            toolCallId=run.call("one"),
+            title=f"Read {path}",
+            kind="read",
+            locations=[{"path": path}],
+            rawInput={"turn_id": f"turn-{run.number}", "started_at_ms": 17 + run.number},
+        )
+        .tell(
+            "tool_call_update",
+            toolCallId=run.call("one"),
+            status="completed",
+            rawOutput={"pid": number, "duration": {"nanos": number}},
+            content=[{"type": "content", "content": text(f"PID {number}: done in {run.cwd}")}],
+        )
+        .add(
+            IN,
+            request(
+                UUIDS[run.number],
+                "session/request_permission",
+                sessionId=run.session,
+                toolCall={"toolCallId": run.call("one")},
+                options=[{"optionId": "allow", "name": "Allow", "kind": "allow_once"}],
+            ),
+        )
+        .add(OUT, result(UUIDS[run.number], outcome={"outcome": "selected", "optionId": "allow"}))
+        .words(f"see {run.call('one')} in session {run.session}")
+        .tell("session_info_update", updatedAt="2026-02-03T00:00:00Z")
+        .end()
+        .add(IN, notification("x/branch", sessionId=run.session, _meta={"at": UUIDS[run.number]}))
+    )
+
+
+def test_two_runs_are_equal_whatever_is_never_the_same() -> None:
+    """Ids, directories, times, process ids, wherever they stand."""
+    found, entries = compare(told(Run(0)), told(Run(1)))
+    assert (found.counts, entries) == (Counts(), [])
+    assert found.aliases["path:cwd"] == ("/home/a/project", "/home/bx/project")
+    assert found.aliases["session:1"] == (Run(0).session, Run(1).session)
+
+
+def test_exactly_they_are_not() -> None:
+    """Not one of these frames has the same bytes."""
+    found, _ = compare(told(Run(0)), told(Run(1)), exact=True)
+    assert found.counts.total > 10
+
+
+def test_a_text_is_the_same_in_other_pieces() -> None:
+    """Also if a value is cut in two."""
+    a, b = Run(0).words("Hello, ", "wor", "ld"), Run(1).words("Hel", "lo, world", "")
+    assert compare(a.end(), b.end())[0].is_equal
+    a = Run(0).words(f"in {Run(0).cwd[:9]}", f"{Run(0).cwd[9:]}/x")
+    b = Run(1).words(f"in {Run(1).cwd}/x")
+    assert compare(a.end(), b.end())[0].is_equal
+
+
+def test_a_changed_word_of_a_long_text_is_one_field() -> None:
+    """As one entry with all frames of the text."""
+    a = Run(0).words("one", "two", "three", "four")
+    b = Run(1).words("onetwo", "3four")
+    found, (entry,) = compare(a.end(), b.end())
+    assert found.counts == Counts(changed=1)
+    assert (entry.a, entry.a_frames, entry.b, entry.b_frames) == (6, 4, 6, 2)
+    (field,) = entry.fields
+    assert field == Field("/params/update/content/text", "onetwothreefour", "onetwo3four")
+
+
+def test_a_call_that_is_gone_moves_no_names() -> None:
+    """Others keep theirs, whatever their numbers are."""
+
+    def calls(run: Run, *names: str) -> Run:
+        for name in names:
+            run.tell("tool_call", toolCallId=run.call(name), title="Run it")
+        for name in names:
+            run.tell("tool_call_update", toolCallId=run.call(name), title=name)
+        return run.end()
+
+    found, entries = compare(calls(Run(0), "a", "b", "c"), calls(Run(1), "b", "c"))
+    assert found.counts == Counts(only_a=2)
+    assert [entry.title.rpartition(" ")[2] for entry in entries] == [
+        "tool_call",
+        "tool_call_update",
+    ]
+
+
+def test_sessions_are_told_by_what_was_said_in_them() -> None:
+    """Not by the order in which they were made."""
+
+    def two(number: int, *words: str) -> Run:
+        run = Run(number)
+        del run.said[2:]
+        for place, word in enumerate(words, 3):
+            run.session = f"ses_{word}{number}99{number}"
+            run.add(OUT, request(place, "session/new", cwd=run.cwd, mcpServers=[]))
+            run.add(IN, result(place, sessionId=run.session)).words(word)
+        return run
+
+    assert compare(two(0, "cats", "dogs"), two(1, "dogs", "cats"))[0].is_equal
+    found, (entry,) = compare(two(0, "cats", "dogs"), two(1, "dogs", "cows"))
+    assert (entry.lane, entry.fields[0].b) == ("session:1", "cows")
+    assert found.counts == Counts(changed=1)
+
+
+def test_how_things_are_is_told_when_the_agent_pleases() -> None:
+    """Such an update may come elsewhere, and again with nothing new."""
+    commands = [{"name": "a", "description": "b"}]
+    a = Run(0).tell("available_commands_update", availableCommands=commands).words("hi")
+    b = Run(1).words("hi").tell("available_commands_update", availableCommands=commands)
+    b.tell("usage_update", used=1, size=2).tell("usage_update", used=1, size=2)
+    a.tell("usage_update", used=1, size=2)
+    assert compare(a.end(), b.end())[0].is_equal
+    b.tell("usage_update", used=3, size=2)
+    assert compare(a, b)[0].counts == Counts(only_b=1)
+
+
+def test_a_new_item_of_a_list_is_one_field() -> None:
+    """Even in front of all others."""
+    commands = [{"name": name, "description": name} for name in "bcd"]
+    a = Run(0).tell("available_commands_update", availableCommands=commands)
+    new = {"name": "a", "description": "a"}
+    b = Run(1).tell("available_commands_update", availableCommands=[new, *commands])
+    _, (entry,) = compare(a.end(), b.end())
+    assert entry.fields == (Field("/params/update/availableCommands/0", b=new, only="b"),)
+
+
+def test_capabilities_come_first() -> None:
+    """They are no entry of a lane."""
+    b = Run(1)
+    b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
+    found, entries = compare(Run(0).end(), b.end())
+    assert (found.counts, entries) == (Counts(handshake=1), [])
+    assert found.handshake == (Field("/result/agentCapabilities/loadSession", True, False),)
+
+
+def test_a_refusal_is_no_answer() -> None:
+    """The result is only in A, the error only in B."""
+    b = Run(1).add(IN, error(2, -32603, "no"))
+    _, (entry,) = compare(Run(0).end(), b)
+    assert [(field.pointer, field.only) for field in entry.fields] == [
+        ("/result", "a"),
+        ("/error", "b"),
+    ]
+
+
+def test_what_is_no_message_is_compared_as_text() -> None:
+    """Stray lines and batches, too."""
+    a = Run(0).add(IN, "debug: started in /home/a/project").add(IN, [notification("x"), result(9)])
+    b = Run(1).add(IN, "debug: started in /home/bx/project").add(IN, [notification("x"), result(8)])
+    assert compare(a.end(), b.end())[0].is_equal
+    b.add(IN, "debug: and more")
+    _, (entry,) = compare(a, b)
+    assert (entry.change, entry.title) == (Change.ONLY_B, "a line that is no message")
+
+
+def test_short_ids_are_ordinary_words() -> None:
+    """In a text they are no names, so they do not hide what differs there."""
+
+    def run(number: int, call: str) -> Run:
+        made = Run(number).tell("tool_call", toolCallId=call, title="x")
+        return made.words("edit it").end()
+
+    assert compare(run(0, "edit"), run(1, "toolu_1"))[0].is_equal
+
+
+def test_a_directory_near_the_root_is_named_nowhere_else() -> None:
+    """Texts are full of such words; typed places are not."""
+
+    def run(number: int, cwd: str) -> Run:
+        made = Run(number)
+        made.said[2] = (OUT, request(1, "session/new", cwd=cwd, mcpServers=[]))
+        return made.words("kept in /tmp/cache").end()
+
+    assert compare(run(0, "/tmp"), run(1, "/work"))[0].is_equal
+
+
+@pytest.mark.parametrize(
+    ("expect", "total"), [(Expect.FRAMES, 3), (Expect.STRUCTURE, 1), (Expect.OUTCOME, 1)]
+)
+def test_how_much_counts(expect: Expect, total: int) -> None:
+    """Texts count only among frames, a stop reason always."""
+    a = Run(0).words("one").tell("plan", entries=[]).end()
+    b = Run(1).words("two").tell("plan", entries=[{"content": "c"}]).end("refusal")
+    found, entries = compare(a, b, expect=expect)
+    assert found.counts == Counts(changed=total)
+    assert entries[-1].fields == (Field("/result/stopReason", "end_turn", "refusal"),)
+
+
+def test_the_structure_is_what_was_done() -> None:
+    """A renamed tool and a missing call are told, other words and other pieces are not."""
+
+    def run(number: int, title: str, *more: str) -> Run:
+        made = Run(number).words(*["word"] * (number + 1))
+        for one in (title, *more):
+            made.tell("tool_call", toolCallId=made.call(one), title=one, kind="read")
+            for _ in range(number + 1):
+                made.tell("tool_call_update", toolCallId=made.call(one), status="completed")
+        return made.end()
+
+    same = compare(run(0, "Read"), run(1, "Read"), expect=Expect.STRUCTURE)
+    assert same[0].is_equal
+    _, (entry,) = compare(run(0, "Read"), run(1, "Look"), expect=Expect.STRUCTURE)
+    assert entry.fields == (Field("/params/update/title", "Read", "Look"),)
+    found, _ = compare(run(0, "Read", "Write"), run(1, "Read"), expect=Expect.STRUCTURE)
+    assert found.counts == Counts(only_a=2)
+
+
+def test_the_outcome_forgives_what_was_done() -> None:
+    """But not what the agent can do, nor that it refuses."""
+    a, b = Run(0).words("x").end(), Run(1).tell("plan", entries=[]).end()
+    assert compare(a, b, expect=Expect.OUTCOME)[0].is_equal
+    b.said[1] = (IN, result(0, protocolVersion=1, agentCapabilities={"loadSession": False}))
+    assert compare(a, b, expect=Expect.OUTCOME)[0].counts == Counts(handshake=1)
+
+
+def test_options_ignore_and_name() -> None:
+    """A place that is left out, one that gets names, and a filter."""
+    a = Run(0).tell("plan", x="same-1234", y="one", z="same-1234")
+    b = Run(1).tell("plan", x="other-5678", y="two", z="other-5678")
+    ignored = ("/params/update/y",)
+    assert compare(a, b, ignored=("/params/update",))[0].is_equal
+    assert compare(a, b, ignored=ignored, aliases=("/params/update/*",))[0].is_equal
+    _, (entry,) = compare(a, b, ignored=ignored)
+    assert [field.pointer[-1] for field in entry.fields] == ["x", "z"]
+    assert compare(a, b, chosen=parse("not method:session/update"))[0].is_equal
+
+
+def test_a_name_is_not_the_same_everywhere() -> None:
+    """That is what it is for."""
+    a = Run(0).tell("plan", x="one-12345", y="one-12345")
+    b = Run(1).tell("plan", x="other-678", y="third-999")
+    _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
+    assert [(field.pointer, field.a) for field in entry.fields] == [("/params/update/y", "x:1")]
+
+
+def test_two_directories_can_be_one() -> None:
+    """As `verify` knows it of the one that it has made."""
+    a = Run(0).words("wrote /home/a/project/x").end()
+    b = Run(1).words("wrote /home/a/project/x").end()
+    assert not compare(a, b)[0].is_equal
+    assert compare(a, b, same=((Run(1).cwd, Run(0).cwd),))[0].is_equal
+
+
+def test_rules_are_learned_names_first() -> None:
+    """What looks minted gets a name, what does not is left out, and what is gone remains."""
+
+    def run(number: int, *gone: str) -> Run:
+        made = Run(number)
+        for one in ("a", "b"):
+            made.tell("plan", list=[{"ref": f"ref-{one}{number}77", "cost": number}])
+        for one in gone:
+            made.tell("current_mode_update", currentModeId=one)
+        return made.end()
+
+    learned = rules(run(0), run(1))
+    assert learned.aliases == ("/params/update/list/*/ref",)
+    assert learned.ignored == ("/params/update/list/*/cost",)
+    assert learned.rest == Counts()
+    assert rules(run(0, "gone"), run(1)).rest == Counts(only_a=1)

@@ -1,0 +1,32 @@
+"""The page on diffs agrees with the code."""
+
+from __future__ import annotations
+
+import re
+
+from acp_proxy.difference.defaults import RULES, STATE_UPDATES
+from acp_proxy.difference.result import Expect
+from tests.unit.test_docs import first_cells, page, section
+
+PAGE = page("diff.md")
+
+
+def test_every_default_rule_has_its_row() -> None:
+    """In order, with the name that a value gets."""
+    rows = re.findall(
+        r"^\| `(/[^`]*)` \| (.*) \|$", section(PAGE, "What differs between any two runs"), re.M
+    )
+    assert rows == [
+        (rule.pointer, "left out" if rule.alias is None else f"`{rule.alias}`") for rule in RULES
+    ]
+
+
+def test_every_strictness_has_its_row() -> None:
+    """Of what `--expect` takes."""
+    assert first_cells(section(PAGE, "How much counts"))[1:] == [*Expect]
+
+
+def test_state_updates_are_named() -> None:
+    """All of those that have lanes of their own."""
+    for update in STATE_UPDATES:
+        assert f"`{update}`" in section(PAGE, "How it compares")
