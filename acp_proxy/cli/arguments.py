@@ -102,6 +102,18 @@ def filter_argument(function: F) -> F:
     )
 
 
+def pointers(
+    _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Takes an option's JSON pointers as they are, if they are some."""
+    for pointer in value:
+        if not pointer.startswith("/"):
+            raise click.BadParameter(
+                f"{pointer!r} is no JSON pointer: expected one such as /params/prompt/0/text"
+            )
+    return value
+
+
 def directory_argument(function: F) -> F:
     """Adds DIR, as ``directory``."""
     return click.argument("directory", metavar="[DIR]", required=False, type=DirectoryType())(

@@ -47,14 +47,18 @@ class Former:
     rules: State
     values: Values = field(factory=Values)
 
-    def form(self, message: Any, scope: Scope, title: str) -> Form:
+    def form(self, message: Any, scope: Scope, title: str, rules: State | None = None) -> Form:
         """Returns a message's form.
 
         Args:
             message: decoded; it is used up.
             scope: its lane's session.
             title: what it is, besides what it says: its kind, and the method that it answers.
+            rules: the state in which it begins, if it is only a part of a message.
         """
+        rules = self.rules if rules is None else rules
+        if rules.is_ignored:
+            return Form(0)
         slots: list[int] = []
 
         def put(index: int, _: bool) -> str:
@@ -62,7 +66,7 @@ class Former:
             return _SLOT.format(self.values.every[index].kind)
 
         try:
-            rest = _Walk(self.rules, self.values, scope, put).through(message)
+            rest = _Walk(rules, self.values, scope, put).through(message)
             return Form(digest_of(title, canonical(rest)), tuple(slots))
         except RecursionError:
             return Form(digest_of(title, b"nested too deeply"))
@@ -114,7 +118,7 @@ class _Walk:
             self._object(value, state)
         elif kind is list:
             for place, item in enumerate(value):
-                value[place] = self._inner(item, state.below(str(place)))
+                value[place] = self._inner(item, state[str(place)])
         elif kind is float and value.is_integer():
             return int(value)
         elif kind is int and state.alias is not None:
@@ -124,9 +128,8 @@ class _Walk:
         return value
 
     def _object(self, value: dict[str, Any], state: State) -> None:
-        below, other = state.keys.get, state.other
         for key in sorted(value):
-            inner, at = value[key], below(key, other)
+            inner, at = value[key], state[key]
             if at.is_ignored:
                 del value[key]
             elif type(inner) is str and at.alias is None:  # as most are

@@ -7,6 +7,8 @@ in any order. What only tells how things are, `STATE_UPDATES`, has lanes of its 
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from operator import getitem
 from typing import Any, NamedTuple
 
 from attrs import define, field
@@ -26,6 +28,8 @@ from acp_proxy.store.reader import RecordingReader
 Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
 """Shows how far one is: what is worked through, how many there are, and what is done."""
 _SKELETONS = 4096
+_TEXT = ("params", "update", "content", "text")
+"""Where the text of a chunk stands."""
 _LONGEST = 1 << 18
 """Characters of a run's text that are held."""
 _NO_TEXT = Form(0)
@@ -146,6 +150,7 @@ class _Taker:
         self._reader = reader
         self._options = options
         self._is_exact = options.exact
+        self._text = reduce(getitem, _TEXT, rules)
         self._made = {
             row["request_seq"]: row["session"]
             for method in _MAKERS
@@ -239,7 +244,7 @@ class _Taker:
         run.pieces, run.size = [text], len(text)
 
     def _digest(self, key: LaneKey, run: _Run, text: str) -> None:
-        form = self.told.former.form(text, key.session, "text")
+        form = self.told.former.form(text, key.session, "text", self._text)
         run.digests.append(form.digest)
         run.slots += form.slots
 

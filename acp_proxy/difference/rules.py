@@ -2,14 +2,19 @@
 
 A rule's place is a JSON pointer (RFC 6901) in which ``*`` is any one key or item and ``**`` any
 number of them. All rules together become one machine that takes a step for each key on the way down
-a message, so that a message costs the same whatever the number of rules.
+a message, so that a message costs the same whatever the number of rules. Its states are made when
+somebody first gets there.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cache
 
-from attrs import define, field, frozen
+from attrs import frozen
 
 from acp_proxy.pointers import parts_of
+
+_KEPT = 4096
+"""Keys whose states are remembered; messages may have any number of others."""
 
 
 @frozen
@@ -26,73 +31,74 @@ class Rule:
     alias: str | None = None
 
 
-@define(eq=False)
-class State:
-    """Where one is in a message.
-
-    Attributes:
-        keys: the states below for the keys that any rule names.
-        other: the state below for all other keys; it is the state itself where nothing follows.
-        is_ignored: whether what stands here is left out.
-        alias: what kind of name a value here gets, or None.
-    """
-
-    keys: dict[str, "State"] = field(factory=dict, repr=False)
-    is_ignored: bool = False
-    alias: str | None = None
-    _other: "State | None" = field(default=None, repr=False)
-
-    @property
-    def other(self) -> "State":
-        """The state below for a key that no rule names."""
-        return self._other or self
-
-    def below(self, key: str) -> "State":
-        """The state below for a key, or for an item by its number."""
-        return self.keys.get(key, self._other or self)
-
-
 _Position = tuple[int, int]
 """A rule, and how many parts of its pointer lie behind."""
 
 
-def compiled(rules: Iterable[Rule]) -> State:
+class State(dict[str, "State"]):
+    """Where one is in a message: the states below, by key, or by the number of an item.
+
+    Attributes:
+        is_ignored: whether what stands here is left out.
+        alias: what kind of name a value here gets, or None.
+    """
+
+    __slots__ = ("_machine", "_positions", "alias", "is_ignored")
+
+    def __init__(self, machine: "_Machine", positions: frozenset[_Position]) -> None:
+        super().__init__()
+        self._machine = machine
+        self._positions = positions
+        ends = machine.ends(positions)
+        self.is_ignored = any(rule.alias is None for rule in ends)
+        self.alias = next((rule.alias for rule in ends if rule.alias is not None), None)
+
+    def __missing__(self, key: str) -> "State":
+        state = self._machine.after(self._positions, key)
+        if len(self) < _KEPT:
+            self[key] = state
+        return state
+
+
+@cache
+def compiled(rules: tuple[Rule, ...]) -> State:
     """Returns the state in which every message begins."""
-    compiler = _Compiler(list(rules))
-    return compiler.state(compiler.start)
+    machine = _Machine(rules)
+    return machine.state(frozenset(machine.closed((rule, 0) for rule in range(len(rules)))))
 
 
-class _Compiler:
+class _Machine:
     """Makes each state once, however many ways lead there."""
 
-    def __init__(self, rules: list[Rule]) -> None:
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
         self._rules = rules
         self._parts = [parts_of(rule.pointer) for rule in rules]
         self._states: dict[frozenset[_Position], State] = {}
-        self.start = frozenset(self._closed((rule, 0) for rule in range(len(rules))))
 
     def state(self, positions: frozenset[_Position]) -> State:
         """The state of being at some positions at once; at none of them, no rule is left."""
-        if positions in self._states:
-            return self._states[positions]
-        ends = [self._rules[rule] for rule, at in positions if at == len(self._parts[rule])]
-        names = [rule.alias for rule in self._rules if rule in ends and rule.alias is not None]
-        made = State(
-            is_ignored=any(rule.alias is None for rule in ends),
-            alias=names[0] if names else None,
-        )
-        self._states[positions] = made
-        named = {self._parts[r][at] for r, at in positions if at < len(self._parts[r])}
-        for key in sorted(named - {"*", "**"}):
-            made.keys[key] = self.state(self._after(positions, key))
-        other = self.state(self._after(positions, None))
-        made._other = None if other is made else other
-        return made
+        if positions not in self._states:
+            self._states[positions] = State(self, positions)
+        return self._states[positions]
 
-    def _after(self, positions: frozenset[_Position], key: str | None) -> frozenset[_Position]:
-        return frozenset(self._closed(self._steps(positions, key)))
+    def after(self, positions: frozenset[_Position], key: str) -> State:
+        """The state below a key."""
+        return self.state(frozenset(self.closed(self._steps(positions, key))))
 
-    def _steps(self, positions: Iterable[_Position], key: str | None) -> Iterator[_Position]:
+    def ends(self, positions: frozenset[_Position]) -> list[Rule]:
+        """The rules that mean the place where one is."""
+        return [self._rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
+
+    def closed(self, positions: Iterable[_Position]) -> Iterator[_Position]:
+        """``**`` may also be nothing at all."""
+        for rule, at in positions:
+            yield rule, at
+            parts = self._parts[rule]
+            while at < len(parts) and parts[at] == "**":
+                at += 1
+                yield rule, at
+
+    def _steps(self, positions: Iterable[_Position], key: str) -> Iterator[_Position]:
         for rule, at in positions:
             parts = self._parts[rule]
             if at == len(parts):
@@ -101,12 +107,3 @@ class _Compiler:
                 yield rule, at
             elif parts[at] in ("*", key):
                 yield rule, at + 1
-
-    def _closed(self, positions: Iterable[_Position]) -> Iterator[_Position]:
-        """``**`` may also be nothing at all."""
-        for rule, at in positions:
-            yield rule, at
-            parts = self._parts[rule]
-            while at < len(parts) and parts[at] == "**":
-                at += 1
-                yield rule, at

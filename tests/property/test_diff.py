@@ -190,7 +190,7 @@ def is_compared(way: tuple[str, ...]) -> bool:
     """Whether a place is none where values differ between any two runs."""
     state = RULE
     for key in way:
-        state = state.below(key)
+        state = state[key]
         if state.is_ignored:
             return False
     return state.alias is None

@@ -28,9 +28,9 @@ def test_a_state_says_what_the_rules_say(
 ) -> None:
     """Whether a place is left out, and what a value there is called."""
     rules = [Rule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
-    state = compiled(rules)
+    state = compiled(tuple(rules))
     for key in way:
-        state = state.below(key)
+        state = state[key]
     meant = [rule for rule in rules if means(parts_of(rule.pointer), tuple(way))]
     assert state.is_ignored == any(rule.alias is None for rule in meant)
     assert state.alias == ("name" if any(rule.alias for rule in meant) else None)

@@ -328,6 +328,14 @@ def test_options_ignore_and_name() -> None:
     assert compare(a, b, chosen=parse("not method:session/update"))[0].is_equal
 
 
+def test_the_text_of_chunks_can_be_left_out() -> None:
+    """Though it is told in pieces."""
+    a, b = Run(0).words("one", " two").end(), Run(1).words("three").end()
+    assert compare(a, b, ignored=("/params/update/content/text",))[0].is_equal
+    assert compare(a, b, aliases=("/params/update/content/text",))[0].is_equal
+    assert not compare(a, b)[0].is_equal
+
+
 def test_a_name_is_not_the_same_everywhere() -> None:
     """That is what it is for."""
     a = Run(0).tell("plan", x="one-12345", y="one-12345")

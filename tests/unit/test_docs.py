@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
 from acp_proxy.capture.options import RECORD
+from acp_proxy.cli.inspect.diff_json import JsonLines
 from acp_proxy.cli.main import cli
 from acp_proxy.inspection.diagnosis.facts import (
     Capabilities,
@@ -41,6 +42,7 @@ from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import Step, TurnWaterfall
 from acp_proxy.recording import Recording
 from tests.commands import run
+from tests.differing import differing, printed
 from tests.scribe import record_story
 
 if TYPE_CHECKING:
@@ -283,6 +285,30 @@ def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
         rows = section(text, title)
         assert [word for word in first_cells(rows) if word in value] == list(value), title
         assert set(first_cells(rows)) == set(value), title
+
+
+def test_every_member_of_a_comparison_is_documented() -> None:
+    """What `diff` prints as JSON is on the page of JSON, member by member and no other."""
+    lines = [json.loads(line) for line in printed(differing(), JsonLines).splitlines()]
+    of = {line.pop("type"): line for line in lines}
+    counts = of["diff"]["counts"]
+    rules = run("inspect", "diff", "--json", "--learn", *[ROOT / "recordings" / "hello.db"] * 2)
+    text = section(page("json.md"), "inspect diff")
+    values = {
+        "Comparison": of["diff"],
+        "Side": of["diff"]["a"],
+        "Counts": counts,
+        "Place": of["handshake"],
+        "Differing frame": of["entry"],
+        "Latency": of["latency"],
+        "Learned rules": {k: v for k, v in json.loads(rules.stdout).items() if k != "type"},
+    }
+    assert of["ending"].keys() == of["entry"]["fields"][0].keys() == of["handshake"].keys()
+    assert json.loads(rules.stdout)["rest"].keys() == counts.keys()
+    for title, value in values.items():
+        assert first_cells(section(text, title)) == list(value), title
+    kinds = text.partition("\n### ")[0]
+    assert all(f"`{kind}`" in kinds for kind in (*of, "learned"))
 
 
 @pytest.mark.parametrize(

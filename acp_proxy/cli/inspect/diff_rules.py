@@ -1,0 +1,81 @@
+"""Rules that let differences pass, as somebody would type them: as a hint, and learned."""
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+
+from acp_proxy.cli.inspect.diff_telling import Teller, counted, differences
+from acp_proxy.cli.output import say, warn
+from acp_proxy.difference.learning import Learned
+from acp_proxy.difference.result import Diff, Entry, Field
+
+_MOST = 3
+"""Pointers that a hint has."""
+_ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
+
+
+class Hint(Teller):
+    """Says on stderr how to let differences pass, if there is a way.
+
+    Args:
+        words: how the recordings were named.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._pointers: dict[str, None] = {}
+
+    def begin(self, found: Diff) -> None:
+        """Hears where the handshakes differ."""
+        self._add(found.handshake)
+
+    def entry(self, entry: Entry) -> None:
+        """Hears where a frame has changed."""
+        self._add(entry.fields)
+
+    def end(self, _found: Diff) -> None:
+        """Says it."""
+        if not self._pointers:
+            return
+        learn = f"`acp-proxy inspect diff --learn {shlex.join(self._words)}` proposes rules"
+        if len(self._pointers) > _MOST:
+            warn(f"to let some of these pass: --ignore PTR; {learn}")
+        else:
+            ignore = " ".join(f"--ignore {quoted(pointer)}" for pointer in self._pointers)
+            warn(f"to let these pass: {ignore}; {learn}")
+
+    def _add(self, fields: Iterable[Field]) -> None:
+        for one in fields:
+            if one.pointer and len(self._pointers) <= _MOST:
+                self._pointers[_ITEM.sub("*", one.pointer)] = None
+
+
+def say_learned(found: Learned) -> None:
+    """Prints proposed rules as options, and says on stderr what they come to."""
+    rules = [("--alias", pointer) for pointer in found.aliases]
+    rules += [("--ignore", pointer) for pointer in found.ignored]
+    for option, pointer in rules:
+        say(f"{option} {quoted(pointer)}")
+    these = f"with {counted(len(rules), 'rule')}" if rules else "without any rule"
+    if not found.rest.total:
+        warn(f"{these} A and B are equal")
+    elif rules:
+        warn(f"{these} this remains: {differences(found.rest)}")
+    else:
+        warn(f"no rule helps: {differences(found.rest)}")
+
+
+def quoted(pointer: str) -> str:
+    """A pointer as a shell takes it, on one line whatever keys somebody has thought of."""
+    if pointer.isprintable():
+        return shlex.quote(pointer)
+    return f"$'{''.join(map(_escaped, pointer))}'"
+
+
+def _escaped(character: str) -> str:
+    """A character as it stands between ``$'`` and ``'``."""
+    if character in "'\\":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return "".join(f"\\{byte:03o}" for byte in character.encode(errors="surrogatepass"))

@@ -1,0 +1,170 @@
+"""Compares two texts word by word, and cuts out what has changed with a few words around it.
+
+Words, single marks and stretches of white space are aligned; scripts that put no space between
+words are aligned character by character. Two changes between which there is less in common than
+either of them has changed are one: nobody reads a text of which every second word is new as
+anything but another text.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from acp_proxy.difference.alignment import align
+
+Piece = tuple[str, str]
+"""``=``, ``-`` (only A has it) or ``+`` (only B has it), and the text."""
+
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|\s+|[^\w\s]")
+_LONGEST = 1 << 18
+"""Characters of a text beyond which lines are aligned first, and then so much within them."""
+_AROUND = 40
+"""Characters on either side of a change, cut between words."""
+
+
+class _Change(NamedTuple):
+    """What stands in A from one place to another, and what in B."""
+
+    a_start: int
+    a_end: int
+    b_start: int
+    b_end: int
+
+    @property
+    def size(self) -> int:
+        """Characters on the longer side."""
+        return max(self.a_end - self.a_start, self.b_end - self.b_start)
+
+
+def word_diff(a: str, b: str) -> list[Piece]:
+    """Compares two texts.
+
+    Args:
+        a: a text.
+        b: another one.
+
+    Returns:
+        Pieces that are not empty. Those of ``=`` and ``-`` make up A, those of ``=`` and ``+`` B;
+        of a change what A has comes first.
+    """
+    pieces: list[Piece] = []
+    place = 0
+    for change in _joined(_changes(a, b)):
+        pieces += [
+            ("=", a[place : change.a_start]),
+            ("-", a[change.a_start : change.a_end]),
+            ("+", b[change.b_start : change.b_end]),
+        ]
+        place = change.a_end
+    pieces.append(("=", a[place:]))
+    return [piece for piece in pieces if piece[1]]
+
+
+def excerpts(pieces: Sequence[Piece]) -> Iterator[list[Piece]]:
+    """Yields the changes with what stands around them; those close to each other at one go.
+
+    Where something is left out there is an ellipsis.
+
+    Args:
+        pieces: of `word_diff`.
+    """
+    found: list[Piece] = []
+    last = len(pieces) - 1
+    for number, (op, text) in enumerate(pieces):
+        if op != "=":
+            found.append((op, text))
+            continue
+        before = _beginning(text) if number > 0 else ""
+        after = _ending(text) if number < last else ""
+        if len(before) + len(after) >= len(text):
+            found.append((op, text))
+            continue
+        if found:
+            yield [*found, (op, f"{before}…")]
+        found = [(op, f"…{after}")] if after else []
+    if any(op != "=" for op, _ in found):
+        yield found
+
+
+def _changes(a: str, b: str) -> Iterator[_Change]:
+    whole = _Change(0, len(a), 0, len(b))
+    if whole.size <= _LONGEST:
+        yield from _aligned(_TOKEN, a, b, whole)
+        return
+    left = _LONGEST
+    for change in _aligned(_LINE, a, b, whole):
+        trimmed = _trimmed(a, b, change)
+        if trimmed.size <= left:
+            left -= trimmed.size
+            yield from _aligned(_TOKEN, a, b, trimmed)
+        else:
+            yield trimmed
+
+
+def _aligned(token: re.Pattern[str], a: str, b: str, within: _Change) -> Iterator[_Change]:
+    """Yields what is not the same in two stretches, token by token."""
+    tokens_a = token.findall(a, within.a_start, within.a_end)
+    tokens_b = token.findall(b, within.b_start, within.b_end)
+    starts_a = [*accumulate(map(len, tokens_a), initial=within.a_start)]
+    starts_b = [*accumulate(map(len, tokens_b), initial=within.b_start)]
+    same = align(tokens_a, tokens_b)
+    for (i, j), (i_next, j_next) in pairwise([(-1, -1), *same, (len(tokens_a), len(tokens_b))]):
+        if i_next - i > 1 or j_next - j > 1:
+            yield _Change(starts_a[i + 1], starts_a[i_next], starts_b[j + 1], starts_b[j_next])
+
+
+def _trimmed(a: str, b: str, change: _Change) -> _Change:
+    """A change without the words that are the same at its beginning and at its end."""
+    rest_a, rest_b = a[change.a_start : change.a_end], b[change.b_start : change.b_end]
+    start = rest_a.rfind(" ", 0, _common(rest_a, rest_b)) + 1
+    rest_a, rest_b = rest_a[start:], rest_b[start:]
+    end = _common(rest_a[::-1], rest_b[::-1])
+    space = rest_a.find(" ", len(rest_a) - end)
+    end = len(rest_a) - space if space >= 0 else 0
+    return _Change(
+        change.a_start + start, change.a_end - end, change.b_start + start, change.b_end - end
+    )
+
+
+def _common(a: str, b: str) -> int:
+    """With how many characters both begin."""
+    least, most = 0, min(len(a), len(b))
+    while least < most:
+        middle = (least + most + 1) // 2
+        if a[least:middle] == b[least:middle]:
+            least = middle
+        else:
+            most = middle - 1
+    return least
+
+
+def _joined(changes: Iterator[_Change]) -> list[_Change]:
+    """Joins changes that have less between them than in them."""
+    found: list[_Change] = []
+    for change in changes:
+        found.append(change)
+        while len(found) > 1:
+            left, right = found[-2:]
+            if right.a_start - left.a_end > min(left.size, right.size):
+                break
+            found[-2:] = [_Change(left.a_start, right.a_end, left.b_start, right.b_end)]
+    return found
+
+
+def _beginning(text: str) -> str:
+    """The first words."""
+    if len(text) <= _AROUND:
+        return text
+    cut = text[:_AROUND]
+    return cut.rpartition(" ")[0] or cut
+
+
+def _ending(text: str) -> str:
+    """The last words."""
+    if len(text) <= _AROUND:
+        return text
+    cut = text[-_AROUND:]
+    return cut.partition(" ")[2] or cut

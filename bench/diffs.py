@@ -1,0 +1,124 @@
+"""What a diff of two long recordings takes: reading them, and what comes on top.
+
+Two conversations of 100,000 frames each: a chat that streams text, and one tool call after another.
+In the second one of a hundred calls has another title, and every id is another one.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from acp_proxy.difference.diff import diff
+from acp_proxy.store.reader import RecordingReader
+from tests.million import record_million
+from tests.scribe import Scribe, notification, request, result, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+FRAMES = 100_000
+_CALLS_OF_A_TURN = 200
+
+
+@frozen
+class DiffTime:
+    """Seconds; the median of some rounds.
+
+    Attributes:
+        rows: streaming the frames of both, and nothing else.
+        read: the same, and taking values out of them.
+        align: pairing values and aligning, which is what remains of the comparison.
+        whole: all of it.
+        differences: how many were found.
+    """
+
+    name: str
+    frames: int
+    rows: float
+    read: float
+    align: float
+    whole: float
+    differences: int
+
+    def line(self) -> str:
+        """For a person."""
+        return (
+            f"diff of 2 x {self.frames:,} frames, {self.name}: rows {self.rows:.2f} s,"
+            f" read {self.read:.2f} s, align {self.align:.2f} s, all {self.whole:.2f} s"
+            f" ({self.whole / self.rows:.1f} x rows); {self.differences} differences"
+        )
+
+
+def measure_diffs(rounds: int, frames: int = FRAMES) -> list[DiffTime]:
+    """Measures both pairs."""
+    with tempfile.TemporaryDirectory(prefix="acp-bench-") as directory:
+        chats = [record_million(Path(directory) / f"chat-{side}.db", frames) for side in "ab"]
+        calls = [
+            _record_calls(Path(directory) / f"calls-{side}.db", frames, seed)
+            for seed, side in enumerate("ab")
+        ]
+        return [_measured("chat", chats, rounds), _measured("calls", calls, rounds)]
+
+
+def _measured(name: str, paths: list[Path], rounds: int) -> DiffTime:
+    a, b = paths
+    with RecordingReader(a) as of_a, RecordingReader(b) as of_b:
+        taken: list[tuple[float, float, float, int]] = []
+        for _ in range(rounds):
+            start = time.perf_counter()
+            frames = sum(1 for reader in (of_a, of_b) for _ in reader.payloads())
+            rows = time.perf_counter() - start
+            clock = _Clock()
+            start = time.perf_counter()
+            found = diff(of_a, of_b, watch=clock.watch).counts.total
+            taken.append((rows, clock.read, time.perf_counter() - start, found))
+    rows, read, whole, found = sorted(taken, key=lambda one: one[2])[rounds // 2]
+    return DiffTime(name, frames // 2, rows, read, whole - read, whole, found)
+
+
+class _Clock:
+    """Takes the time that reading takes, as whoever watches it."""
+
+    def __init__(self) -> None:
+        self.read = 0.0
+
+    def watch(self, items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
+        """Passes items on; what is done with each counts as well."""
+        start = time.perf_counter()
+        yield from items
+        self.read += time.perf_counter() - start
+
+
+def _record_calls(path: Path, frames: int, seed: int) -> Path:
+    """Records a session of tool calls; another seed gives other ids, and some other titles."""
+    ids, told, changed = random.Random(seed), random.Random(7), random.Random(seed)
+    session, cwd = f"ses_{ids.getrandbits(64):016x}", f"/srv/{seed}/project"
+    with Scribe(path) as scribe:
+        scribe.to_agent(request(0, "initialize", protocolVersion=1))
+        scribe.to_client(result(0, protocolVersion=1, agentCapabilities={}))
+        scribe.to_agent(request(1, "session/new", cwd=cwd, mcpServers=[]))
+        scribe.to_client(result(1, sessionId=session))
+        for turn in range(2, 2 + frames // (3 * _CALLS_OF_A_TURN + 2)):
+            prompt = [text(f"question {turn}")]
+            scribe.to_agent(request(turn, "session/prompt", sessionId=session, prompt=prompt))
+            for _ in range(_CALLS_OF_A_TURN):
+                call, file = f"toolu_{ids.getrandbits(64):016x}", f"file{told.randrange(10**6)}.py"
+                title = "Look" if seed and changed.random() < 0.01 else f"Read {file}"
+                for update in (
+                    {"sessionUpdate": "tool_call", "title": title, "kind": "read"},
+                    {"sessionUpdate": "tool_call_update", "locations": [{"path": f"{cwd}/{file}"}]},
+                    {"sessionUpdate": "tool_call_update", "status": "completed"},
+                ):
+                    params = {"sessionId": session, "update": {**update, "toolCallId": call}}
+                    scribe.to_client(notification("session/update", **params))
+            scribe.to_client(result(turn, stopReason="end_turn"))
+        scribe.end()
+        scribe.close()
+        scribe.finish()
+    return path

@@ -1,0 +1,558 @@
+"""``inspect diff``: what is different in two recordings, for a person, a program, a test runner."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from attrs import asdict, evolve
+
+from acp_proxy.cli.inspect.diff_json import JsonLines
+from acp_proxy.cli.inspect.diff_junit import Junit
+from acp_proxy.cli.inspect.diff_rules import quoted
+from acp_proxy.cli.inspect.diff_telling import differences, tell, verdict
+from acp_proxy.cli.output import columns_of
+from acp_proxy.difference.result import Change, Counts, Entry, Expect, Field
+from tests.commands import complaint, run
+from tests.differing import ENTRIES, EVIL, GOLDEN, differing, equal, printed, screen, screens
+from tests.scribe import Scribe, handshake, record_story, request, result, text, update
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RECORDINGS = Path(__file__).parents[2] / "recordings"
+
+
+@pytest.fixture(autouse=True)
+def _utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Dates are the same everywhere."""
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def plain(shown: str) -> str:
+    """Text without our colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown)
+
+
+def record(
+    path: Path, session: str = "s-1", said: str = "Hi", stop: str = "end_turn", code: int = 0
+) -> Path:
+    """Records a session with one turn."""
+    with Scribe(path) as scribe:
+        handshake(scribe)  # 2, 3
+        scribe.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))  # 4
+        scribe.to_client(result(1, sessionId=session))  # 5
+        scribe.to_agent(request(2, "session/prompt", sessionId=session, prompt=[text("go")]))  # 6
+        scribe.to_client(
+            update(session, "tool_call", toolCallId="c-1", rawInput={"said": said}),  # 7
+            result(2, stopReason=stop),  # 8
+        )
+        scribe.end(code=code)
+        scribe.close()
+        scribe.finish()
+    return path
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """Two recordings that differ in what was said and why the turn ended."""
+    a = record(tmp_path / "a.db")
+    return a, record(tmp_path / "b.db", session="s-2", said="Hello", stop="refusal")
+
+
+def values(*arguments: str | Path, code: int = 1) -> list[dict[str, Any]]:
+    """What is printed as JSON."""
+    found = run("inspect", "diff", "--json", *arguments)
+    assert found.exit_code == code
+    assert found.stderr == ""
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+# The screen
+
+
+def test_screens_are_as_they_were_reviewed() -> None:
+    """What terminals and a pipe get is what somebody has looked at."""
+    for name, content in screens():
+        assert content == (GOLDEN / name).read_text(encoding="utf-8"), name
+
+
+@pytest.mark.parametrize("columns", [1, 7, 20, 39, 40, 79, 80, 109, 110, 160, 400])
+@pytest.mark.parametrize("color", [False, True])
+def test_no_line_is_wider_than_the_terminal(columns: int, color: bool) -> None:
+    """However wide it is, with colours or without."""
+    for line in screen(differing(), columns, color=color).splitlines():
+        assert columns_of(plain(line)) <= columns
+
+
+def test_colours_take_the_place_of_brackets() -> None:
+    """Without colours what has changed in a text stands in brackets, else all is the same."""
+    bare, colored = (screen(differing(), None, color=color) for color in (False, True))
+    assert "[-41-]{+42+} passed" in bare
+    assert "\x1b[38;5;196m41\x1b[0m\x1b[1;38;5;28m42\x1b[0m passed" in colored
+    bare, shown = (re.sub(r"\[-|-\]|\{\+|\+\}", "", text) for text in (bare, plain(colored)))
+    assert bare == shown
+
+
+def test_space_that_has_changed_can_be_seen() -> None:
+    """Colours alone would not show it."""
+    words = "one two three four five six seven eight nine ten eleven twelve thirteen"
+    one = Field("/params/text", f"{words} {words}", f"{words}  {words}")
+    found = differing([evolve(ENTRIES[0], fields=(one,))])
+    assert "[- -]" in plain(screen(found, 80, color=True))
+
+
+def test_another_text_is_shown_by_itself() -> None:
+    """Where hardly a word stayed, nobody wants to read both at once."""
+    one = Field("/params/text", "Done.\n", "The edit was rejected; greeting.txt is as it was " * 2)
+    shown = screen(differing([evolve(ENTRIES[0], fields=(one,))]), 80)
+    assert '\n        - "Done.\\n"\n        + "The edit was rejected; ' in shown
+
+
+def test_nothing_recorded_commands_the_terminal() -> None:
+    """Whatever was said, nothing but our colours and our lines is printed."""
+    for color in (False, True):
+        shown = plain(screen(differing(), 80, color=color))
+        assert shown.replace("\n", "").isprintable()
+        assert not [line for line in shown.splitlines() if line.startswith("forged")]
+
+
+def test_what_is_equal_is_told_in_a_few_lines() -> None:
+    """The recordings, how quick they were, and that they are equal: no marks, no legend."""
+    shown = screen(equal(), None)
+    assert len(shown.splitlines()) == 8
+    assert "only in" not in shown
+    assert shown.endswith("\n\nequal: 141 frames and 138 frames say the same\n")
+    assert verdict(equal(Expect.OUTCOME)).startswith("equal in outcome: ")
+    assert verdict(equal(Expect.STRUCTURE)).startswith("equal in structure: ")
+
+
+def test_many_differences_are_counted_first() -> None:
+    """Who scrolls back to the beginning of a long list knows how long it is."""
+    few, many = differing(), differing(ENTRIES * 200)
+    assert screen(few, None).count(verdict(few)) == 1
+    assert screen(many, None).count(verdict(many)) == 2
+    assert verdict(many) == (
+        "1,405 differences: 800 changed, 200 only in A, 200 only in B, 200 moved,"
+        " 3 in the handshake, 2 in the ending"
+    )
+    assert differences(Counts(moved=1)) == "1 difference: 1 moved"
+
+
+def test_recordings_of_one_name_are_told_by_their_paths() -> None:
+    """Two runs are often called alike, after the agent."""
+    found = equal()
+    found = evolve(found, b=evolve(found.b, name=found.a.name))
+    first, second = screen(found, None).splitlines()[:2]
+    assert "/srv/recordings/monday.db" in first
+    assert "/srv/recordings/friday.db" in second
+
+
+def test_the_ending_is_told_in_words() -> None:
+    """A signal goes by its name, if it has one; what did not happen is not mentioned."""
+
+    def ending(*fields: Field) -> list[str]:
+        shown = screen(evolve(differing(()), ending=fields), None)
+        return shown.partition("\nending\n")[2].partition("\n\n")[0].splitlines()
+
+    assert ending(Field("/exit_code", 0, 1)) == ["~ exit code  0 → 1"]
+    assert ending(Field("/exit_code", 0, None), Field("/exit_signal", None, 9)) == [
+        "- exit code  0",
+        "+ exit signal  SIGKILL",
+    ]
+    assert ending(Field("/exit_signal", 15, 999)) == ["~ exit signal  SIGTERM → 999"]
+
+
+def test_very_much_in_one_place_is_cut() -> None:
+    """Values, words and places in a text are cut where nobody would read on, and that is told."""
+    fields = (
+        Field("/params/a", ["x" * 10_000], only="a"),
+        Field("/params/b", "y" * 10_000 + " end", "end"),
+        Field("/params/c", "\n".join(f"{'same ' * 30}{n}" for n in range(100)),
+              "\n".join(f"{'same ' * 30}new" for n in range(100))),
+    )  # fmt: skip
+    shown = screen(differing([evolve(ENTRIES[0], fields=fields)]), 80)
+    assert "xxx… (10,004 characters)\n" in shown
+    assert re.search(r"y… \(10,001\s+characters\)-\]end", shown)
+    assert "        … and 80 more places\n" in shown
+    assert len(shown.splitlines()) < 120
+
+
+def test_deep_values_are_told_to_be_deep() -> None:
+    """What no encoder goes through is no reason to fail."""
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    entry = evolve(ENTRIES[0], fields=(Field("/params/a", deep, only="a"),))
+    assert "/params/a  (nested too deeply)\n" in screen(differing([entry]), 80)
+    while deep:  # else taking it apart goes as deep
+        deep = deep.pop()
+
+
+# For programs
+
+
+def test_json_has_a_line_for_each_part() -> None:
+    """Their order is that of the screen, and what JSON has no room for is no reason to fail."""
+    fields = (Field("/params/a", float("nan"), "\ud800"), Field("/params/b", 2**70, 1.5))
+    found = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
+    lines = [json.loads(line) for line in printed(found, JsonLines).splitlines()]
+    kinds = ["diff", *["handshake"] * 3, *["entry"] * 8, *["ending"] * 2, *["latency"] * 5]
+    assert [line["type"] for line in lines] == kinds
+    assert lines[0]["counts"] | {"total": 13} == lines[0]["counts"]
+    assert lines[0]["aliases"]["session:2"] == [EVIL, None]
+    assert lines[8]["change"] == "changed"
+    assert lines[8]["fields"][0] == {
+        "pointer": "/params/update/status",
+        "a": "completed",
+        "b": "failed",
+        "only": None,
+    }
+    assert [(one["a"], one["b"]) for one in lines[11]["fields"]] == [(None, "\ud800"), (2**70, 1.5)]
+
+
+def test_junit_has_a_case_for_each_lane(tmp_path: Path) -> None:
+    """Those that differ fail with the lines that a pipe would get; all of it is XML."""
+    path = tmp_path / "report.xml"
+    tell(differing(), [Junit(path)])
+    suite = ET.fromstring(path.read_text(encoding="utf-8"))
+    failures = {case.get("name"): case.find("failure") for case in suite}
+    assert [*failures] == ["handshake", "connection", "session:1", "session:2", "ending"]
+    assert suite.attrib["name"] == "acp-proxy diff monday friday"
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("5", "5")
+    failure = failures["session:1"]
+    assert failure is not None
+    assert failure.get("message") == ("5 differences: 2 changed, 1 only in A, 1 only in B, 1 moved")
+    assert failure.text is not None
+    assert failure.text.splitlines()[0] == "+        #9  session/set_mode  code"
+    assert "[-41-]{+42+} passed" in failure.text
+
+
+def test_junit_of_what_is_equal_has_no_failure(tmp_path: Path) -> None:
+    """The same cases pass."""
+    path = tmp_path / "report.xml"
+    tell(equal(), [Junit(path)])
+    suite = ET.fromstring(path.read_text(encoding="utf-8"))
+    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("5", "0")
+    assert not [*suite.iter("failure")]
+
+
+def test_a_junit_failure_has_an_end(tmp_path: Path) -> None:
+    """Of a million differences no test runner shows more than the first."""
+    path = tmp_path / "report.xml"
+    entry = Entry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
+    tell(differing([entry] * 10_000), [Junit(path)])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 520
+    assert any(line.startswith("… and 9,500 more") for line in lines)
+
+
+# The command
+
+
+def test_two_runs_of_one_story_are_equal(tmp_path: Path) -> None:
+    """Ids may differ; the exit code is 0, and nothing is on stderr."""
+    a = record(tmp_path / "a.db")
+    found = run("inspect", "diff", a, record(tmp_path / "b.db", session="s-2"))
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert found.stdout.endswith("\n\nequal: 7 frames and 7 frames say the same\n")
+
+
+def test_what_differs_is_told(pair: tuple[Path, Path]) -> None:
+    """The exit code is 1, and stderr says how to let it pass."""
+    found = run("inspect", "diff", *pair)
+    assert found.exit_code == 1
+    assert '      /result/stopReason  "end_turn" → "refusal"\n' in found.stdout
+    assert '      /params/update/rawInput/said  "Hi" → "Hello"\n' in found.stdout
+    assert found.stdout.endswith("\n\n2 differences: 2 changed\n")
+    assert found.stderr == (
+        "acp-proxy: to let these pass: --ignore /params/update/rawInput/said"
+        " --ignore /result/stopReason;"
+        f" `acp-proxy inspect diff --learn {pair[0]} {pair[1]}` proposes rules\n"
+    )
+
+
+def test_what_is_ignored_does_not_differ(pair: tuple[Path, Path]) -> None:
+    """As the hint says, and each of both is worth its own."""
+    rules = ["--ignore", "/params/update/rawInput/said", "--ignore", "/result/stopReason"]
+    assert run("inspect", "diff", *pair, *rules).exit_code == 0
+    found = run("inspect", "diff", *pair, *rules[:2])
+    assert found.stdout.endswith("\n\n1 difference: 1 changed\n")
+
+
+def test_an_alias_lets_ids_pass(tmp_path: Path) -> None:
+    """A value that stands for another one, and always for the same."""
+    a = record(tmp_path / "a.db", said="build-1234")
+    b = record(tmp_path / "b.db", said="build-5678")
+    assert run("inspect", "diff", a, b).exit_code == 1
+    assert run("inspect", "diff", a, b, "--alias", "/params/update/rawInput/said").exit_code == 0
+
+
+def test_less_can_be_expected(tmp_path: Path) -> None:
+    """Another text is the same structure, another reason to stop another outcome."""
+    a = record(tmp_path / "a.db")
+    b = record(tmp_path / "b.db", said="Hello")
+    c = record(tmp_path / "c.db", stop="refusal")
+    codes = {
+        expect: [run("inspect", "diff", a, x, "--expect", expect).exit_code for x in (b, c)]
+        for expect in Expect
+    }
+    assert codes == {"frames": [1, 1], "structure": [0, 1], "outcome": [0, 1]}
+
+
+def test_exact_compares_bytes(tmp_path: Path) -> None:
+    """Then ids count, and there is nothing that one could ignore."""
+    a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", session="s-2")
+    found = run("inspect", "diff", a, b, "--exact")
+    assert found.exit_code == 1
+    assert '"s-1" → "s-2"' in found.stdout
+    assert found.stderr == ""
+
+
+def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
+    """Frames beyond it may differ, and so may how the agent ended."""
+    assert run("inspect", "diff", *pair, "dir:to-agent").exit_code == 0
+    found = run("inspect", "diff", *pair, "dir:to-client", "kind:notification")
+    assert found.exit_code == 1
+    assert found.stdout.endswith("\n\n1 difference: 1 changed\n")
+
+
+def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
+    """An exit code is no frame."""
+    a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", code=7)
+    assert "\n\nending\n~ exit code  0 → 7\n" in run("inspect", "diff", a, b).stdout
+    assert run("inspect", "diff", a, b, "seq:1..99").exit_code == 0
+
+
+def test_a_filter_that_means_nothing_says_so(pair: tuple[Path, Path]) -> None:
+    """Nothing equals nothing, but that was hardly the question."""
+    found = run("inspect", "diff", *pair, "method:nothing")
+    assert found.exit_code == 0
+    assert found.stderr == "acp-proxy: no frame is what FILTER means\n"
+
+
+def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
+    """One whose recorder was killed is told from one that still goes on; the codes stay."""
+    a = record_story(tmp_path / "a.db")
+    with Scribe(tmp_path / "b.db") as scribe:
+        handshake(scribe)
+        live = run("inspect", "diff", a, scribe.path)
+    dead = run("inspect", "diff", scribe.path, scribe.path)
+    assert (live.exit_code, dead.exit_code) == (1, 0)
+    assert live.stderr.startswith(
+        f"acp-proxy: {scribe.path} is still being recorded;"
+        " what comes from now on is not compared\n"
+    )
+    note = f"acp-proxy: {scribe.path} is incomplete: its recorder was killed;"
+    assert dead.stderr == f"{note} it is compared as far as it goes\n"
+
+
+@pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.db")), ids=lambda path: path.stem)
+def test_each_demonstration_is_itself_and_no_other(path: Path) -> None:
+    """All that comes with the program can be compared, also as JSON and for a test runner."""
+    for other in sorted(RECORDINGS.glob("*.db")):
+        shown = run("inspect", "diff", path, other)
+        assert shown.exit_code == (path != other)
+        head, *lines = values(path, other, code=int(path != other))
+        entries = [line for line in lines if line["type"] == "entry"]
+        assert head["is_equal"] is (path == other)
+        assert len(entries) == sum(
+            head["counts"][kind] for kind in ("only_a", "only_b", "changed", "moved")
+        )
+
+
+def test_json_leaves_stderr_alone(pair: tuple[Path, Path]) -> None:
+    """A program needs no hint."""
+    head, *lines = values(*pair)
+    assert [head["a"]["name"], head["b"]["name"]] == ["a", "b"]
+    assert [line["type"] for line in lines] == ["entry", "entry", "latency", "latency", "latency"]
+
+
+def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    """What is printed stays the same."""
+    bare = run("inspect", "diff", *pair)
+    found = run("inspect", "diff", *pair, "--junit", tmp_path / "report.xml")
+    assert (found.exit_code, found.stdout) == (1, bare.stdout)
+    assert ET.parse(tmp_path / "report.xml").getroot().get("failures") == "1"
+
+
+def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
+    """Titles, texts and keys that mean no good, on the screen, as JSON, as XML and as rules."""
+    report = tmp_path / "report.xml"
+    paths = []
+    for name, value in (("a", EVIL), ("b", "other")):
+        with Scribe(tmp_path / f"{name}.db", name=EVIL) as scribe:
+            handshake(scribe)
+            scribe.to_client(
+                request(EVIL, EVIL, **{EVIL: value}),
+                update(EVIL, EVIL, **{EVIL: value}),
+                b'{"jsonrpc":"2.0","method":"x","params":["\\ud800","%s"]}\n' % name.encode(),
+            )
+            scribe.chunk(2, f"{name} \x1b[2J no json\n".encode())
+        paths.append(scribe.path)
+    shown = run("inspect", "diff", *paths, "--junit", report)
+    assert shown.exit_code == 1
+    assert shown.output.replace("\n", "").isprintable()
+    assert ET.parse(report).getroot().get("failures") == "2"
+    json_lines = run("inspect", "diff", *paths, "--json").stdout.splitlines()
+    assert [json.loads(line)["type"] for line in json_lines][:2] == ["diff", "entry"]
+    learned = run("inspect", "diff", *paths, "--learn")
+    assert learned.output.replace("\n", "").isprintable()
+
+
+# Rules
+
+
+def test_rules_are_learned(pair: tuple[Path, Path]) -> None:
+    """They come as options, and with them the recordings are equal."""
+    found = run("inspect", "diff", *pair, "--learn")
+    assert found.exit_code == 0
+    assert found.stderr == "acp-proxy: with 2 rules A and B are equal\n"
+    assert found.stdout.splitlines() == [
+        "--ignore /params/update/rawInput/said",
+        "--ignore /result/stopReason",
+    ]
+    assert run("inspect", "diff", *pair, *shlex.split(found.stdout)).exit_code == 0
+
+
+def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
+    """Values that go one to one are not just left out."""
+    a = record(tmp_path / "a.db", said="build-1234")
+    b = record(tmp_path / "b.db", said="build-5678")
+    found = run("inspect", "diff", a, b, "--learn")
+    assert (found.exit_code, found.stdout) == (0, "--alias /params/update/rawInput/said\n")
+
+
+def test_what_no_rule_helps_against_is_told(tmp_path: Path) -> None:
+    """A frame that only one of them has remains; the exit code is 1."""
+    a, b = record(tmp_path / "a.db"), record_story(tmp_path / "b.db")
+    found = run("inspect", "diff", a, a, "--learn")
+    assert (found.exit_code, found.stdout) == (0, "")
+    assert found.stderr == "acp-proxy: without any rule A and B are equal\n"
+    found = run("inspect", "diff", a, b, "--learn")
+    assert found.exit_code == 1
+    assert re.match(r"acp-proxy: with \d rules? this remains: \d+ differences: ", found.stderr)
+    c = record(tmp_path / "c.db", code=1)
+    found = run("inspect", "diff", a, c, "--learn")
+    assert (found.exit_code, found.stdout) == (1, "")
+    assert found.stderr == "acp-proxy: no rule helps: 1 difference: 1 in the ending\n"
+
+
+def test_rules_as_json(pair: tuple[Path, Path]) -> None:
+    """One object."""
+    (found,) = values(*pair, "--learn", code=0)
+    assert found == {
+        "type": "learned",
+        "ignored": ["/params/update/rawInput/said", "/result/stopReason"],
+        "aliases": [],
+        "rest": dict.fromkeys([*asdict(Counts()), "total"], 0),
+        "is_equal": True,
+    }
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="expected bash")
+def test_a_rule_can_be_pasted_whatever_its_keys() -> None:
+    """A shell takes it for what it is, and it is one line."""
+    for pointer in ("/params/x", "/params/*/a b", "/it's", "/$HOME`id`", f"/{EVIL}'\\7", "/é\t你"):
+        rule = quoted(pointer)
+        assert rule.isprintable()
+        said = subprocess.run(
+            ["bash", "-c", f"printf %s {rule}"], capture_output=True, check=True
+        ).stdout
+        assert said.decode() == pointer
+
+
+# Bad use
+
+
+@pytest.mark.parametrize("option", ["--ignore", "--alias"])
+def test_what_is_no_pointer_is_refused(pair: tuple[Path, Path], option: str) -> None:
+    """One line says what one looks like, as it does for a replay."""
+    said = complaint("inspect", "diff", *pair, option, "params")
+    assert "'params' is no JSON pointer: expected one such as /params/prompt/0/text" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--exact", "--learn"], "expected --exact without --learn, --ignore, --alias"),
+        (["--exact", "--ignore", "/x"], "expected --exact without"),
+        (["--exact", "--alias", "/x"], "expected --exact without"),
+        (["--exact", "--expect", "outcome"], "expected --exact without"),
+        (["--learn", "--junit", "x.xml"], "expected --learn or --junit, got both"),
+        (["--junit", "/nowhere/x.xml"], "cannot write /nowhere/x.xml: /nowhere is no directory"),
+        (["--junit", "/"], "cannot write /: it is a directory"),
+        (["--expect", "nothing"], "'nothing' is not one of 'frames', 'structure', 'outcome'"),
+        (["methd:x"], "method"),
+    ],
+)
+def test_bad_use_is_one_line(pair: tuple[Path, Path], arguments: list[str], said: str) -> None:
+    """It says what was expected, before anything is compared."""
+    assert said in complaint("inspect", "diff", *pair, *arguments)
+
+
+def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    """Whichever of both it is."""
+    a = record(tmp_path / "a.db")
+    (tmp_path / "x.db").write_bytes(b"nothing of the kind")
+    for pair_ in ((a, tmp_path / "x.db"), (tmp_path / "x.db", a), (a, tmp_path / "gone.db")):
+        assert complaint("inspect", "diff", *pair_, home=tmp_path)
+    assert "standard input" in complaint("inspect", "diff", "-", "-")
+
+
+def test_a_pipe_that_closes_is_no_complaint(pair: tuple[Path, Path]) -> None:
+    """As with `| head`: nothing on stderr, and exit code 0."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "acp_proxy", "inspect", "diff", *pair],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--expect", "outcome"),
+        ("--ignore", "/result/stopReason"),
+        ("--alias", "/result/stopReason"),
+        ("--exact", None),
+        ("--learn", None),
+        ("--json", None),
+    ],
+)
+def test_the_environment_can_ask(pair: tuple[Path, Path], option: str, value: str | None) -> None:
+    """Each option is a variable too."""
+    by_option = run("inspect", "diff", *pair, option, *([value] if value else []))
+    variable = {f"ACP_PROXY_DIFF_{option[2:].upper()}": value or "1"}
+    by_variable = run("inspect", "diff", *pair, home=None, **variable)
+    assert (by_variable.exit_code, by_variable.stdout) == (by_option.exit_code, by_option.stdout)
+
+
+def test_help_shows_how(tmp_path: Path) -> None:
+    """There are worked examples, and each of them is taken."""
+    for name in ("yesterday", "today", "old", "new"):
+        record(tmp_path / f"{name}.db", said=name)
+    shown = run("inspect", "diff", "--help").stdout
+    examples = re.findall(r"^ +acp-proxy inspect (diff [^|\n]*)", shown, re.MULTILINE)
+    assert len(examples) >= 4
+    for words in examples:
+        assert run("inspect", *shlex.split(words), home=tmp_path).exit_code in (0, 1)
