@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from attrs import asdict
 
 from bench.build import Programs, build
 from bench.cases import CASES, Case
+from bench.diffs import FRAMES, measure_diffs
 from bench.errors import BenchError
 from bench.kills import Kill, run_kills
 from bench.report import HEADER, Rounds, as_json, number, rows, table
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 KILLS = 100
-NAMES = (*(case.name for case in CASES), "kills")
+NAMES = (*(case.name for case in CASES), "diff", "kills")
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,7 +44,7 @@ def main(
     seed: int | None,
 ) -> None:
     """Measure acp-proxy against a direct pipe and against a C program that only copies."""
-    names = only.split(",") if only else [case.name for case in CASES]
+    names = only.split(",") if only else [name for name in NAMES if name != "kills"]
     if unknown := [name for name in names if name not in NAMES]:
         raise click.BadParameter(f"expected {', '.join(NAMES)}, got {', '.join(unknown)}")
     if "kills" in names:
@@ -57,6 +59,8 @@ def main(
     cases = [case.quick() if quick else case for case in CASES if case.name in names]
     results: dict[str, Any] = {"rounds": rounds, "load": os.getloadavg()[0], "cases": {}}
     failed = _run_cases(cases, found, programs, rounds, results)
+    if "diff" in names:
+        _run_diffs(rounds, results, quick=quick)
     if kills:
         failed |= _run_kills(programs, kills, seed, results)
     if json_file:
@@ -114,6 +118,14 @@ def _rounds(
                 failures[subject.name] = str(error)
                 figures[subject.name] = []
     return figures, failures
+
+
+def _run_diffs(rounds: int, results: dict[str, Any], *, quick: bool) -> None:
+    """Print what comparing two long recordings takes."""
+    times = measure_diffs(min(rounds, 3), FRAMES // 10 if quick else FRAMES)
+    for time in times:
+        click.echo(time.line())
+    results["diff"] = [asdict(time) for time in times]
 
 
 def _run_kills(programs: Programs, count: int, seed: int | None, results: dict[str, Any]) -> bool:
