@@ -104,6 +104,12 @@ def test_a_million_frames_are_looked_at_in_flat_memory(
     assert _peak([str(acp_proxy), "inspect", command, *target]) < PEAK_READING
 
 
+def test_two_million_frames_are_compared(million: Path, acp_proxy: Path) -> None:
+    """Memory is for numbers and ids, and not for what was said."""
+    command = [str(acp_proxy), "inspect", "diff", str(million), str(million)]
+    assert _peak(command) < PEAK_READING
+
+
 def test_a_million_frames_are_replayed_in_flat_memory(million: Path, acp_proxy: Path) -> None:
     """The recorded client has the whole talk with the replayed agent, which holds little of it."""
     client = [sys.executable, "-m", "acp_proxy.client", str(million), "--"]
