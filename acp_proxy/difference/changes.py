@@ -49,7 +49,7 @@ class Changes:
 
 
 Distance = Callable[[Group, Group], int]
-"""In how many places items differ."""
+"""In how many places items differ; in none, if all that told them apart is known to be the same."""
 
 
 def changes(a: Items, b: Items, distance: Distance) -> Changes:
@@ -67,7 +67,7 @@ def changes(a: Items, b: Items, distance: Distance) -> Changes:
         rest_a = [i for i in a_gap if i not in gone_a]
         rest_b = [j for j in b_gap if j not in gone_b]
         pairs = _in_order(_paired(rest_a, rest_b, a, b, distance))
-        found.changed += [p for p in pairs if (len(p[0]) == len(p[1]) == 1) or distance(*p)]
+        found.changed += [pair for pair in pairs if distance(*pair)]
         paired_a = {i for group, _ in pairs for i in group}
         paired_b = {j for _, group in pairs for j in group}
         found.only_a += [i for i in rest_a if i not in paired_a]

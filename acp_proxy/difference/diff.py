@@ -169,16 +169,16 @@ class _Comparison:
         )
 
     def _fields(self, lane: _LaneDiff, i: Group, j: Group) -> tuple[Field, ...]:
-        """Where two items differ; in the spelling alone, if it is nowhere else."""
+        """Where items differ; exactly, in the spelling alone, if it is nowhere else."""
         try:
             a = self.a.message(lane.a, i, lane.a_key.session)
             b = self.b.message(lane.b, j, lane.b_key.session)
             found = tuple(fields(a, b))
         except RecursionError:
             return (Field("", "(nested too deeply)", "(nested too deeply)"),)
-        if found or len(i) != len(j):
-            return found
-        return (Field("", "(as A spells it)", "(as B spells it)"),)
+        if not found and self.options.exact:
+            return (Field("", "(as A spells it)", "(as B spells it)"),)
+        return found
 
     def _distance(self, lane: _LaneDiff, i: Group, j: Group) -> int:
         """How far items are from each other: a value that only one has counts twice."""

@@ -47,11 +47,13 @@ class Former:
     rules: State
     values: Values = field(factory=Values)
 
-    def form(self, message: Any, scope: Scope, title: str, rules: State | None = None) -> Form:
+    def form(
+        self, read: Callable[[], Any], scope: Scope, title: str, rules: State | None = None
+    ) -> Form:
         """Returns a message's form.
 
         Args:
-            message: decoded; it is used up.
+            read: decodes the message; each time it gives another one, which is used up.
             scope: its lane's session.
             title: what it is, besides what it says: its kind, and the method that it answers.
             rules: the state in which it begins, if it is only a part of a message.
@@ -65,8 +67,12 @@ class Former:
             slots.append(index)
             return _SLOT.format(self.values.every[index].kind)
 
+        known = len(self.values.every)
         try:
-            rest = _Walk(rules, self.values, scope, put).through(message)
+            rest = _Walk(rules, self.values, scope, put).through(read())
+            if len(self.values.every) > known:  # it may name a value before it introduces it
+                slots.clear()
+                rest = _Walk(rules, self.values, scope, put).through(read())
             return Form(digest_of(title, canonical(rest)), tuple(slots))
         except RecursionError:
             return Form(digest_of(title, b"nested too deeply"))

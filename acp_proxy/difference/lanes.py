@@ -179,14 +179,20 @@ class _Taker:
             title = title_of(frame, update_of(decoded(frame.raw)))
             self._add(key, frame.seq, Form(digest_of(title, frame.raw)), title)
             return
-        message = reduced(decoded(frame.raw), frame, self._options.expect)
+        raw = frame.raw
+        message = reduced(decoded(raw), frame, self._options.expect)
         if message is None:
             return
         update = update_of(message) if frame.method == "session/update" else None
         if update in STATE_UPDATES:
             key = LaneKey(session, frame.stream, update)
         title = title_of(frame, update)
-        form = self.told.former.form(message, session, f"{frame.kind} {frame.method}")
+        first = [message]
+
+        def again() -> Any:
+            return first.pop() if first else reduced(decoded(raw), frame, self._options.expect)
+
+        form = self.told.former.form(again, session, f"{frame.kind} {frame.method}")
         self._add(key, frame.seq, form, title, may_repeat=not self._is_told_once(key, frame))
 
     def end(self) -> None:
@@ -219,8 +225,7 @@ class _Taker:
         if form is None:
             if len(self._skeletons) >= _SKELETONS:
                 self._skeletons.clear()
-            message = decoded(piece.rest)
-            form = self.told.former.form(message, key.session, frame.kind)
+            form = self.told.former.form(lambda: decoded(piece.rest), key.session, frame.kind)
             self._skeletons[known] = form
         lane = self._lane(key)
         run = lane.run
@@ -244,7 +249,7 @@ class _Taker:
         run.pieces, run.size = [text], len(text)
 
     def _digest(self, key: LaneKey, run: _Run, text: str) -> None:
-        form = self.told.former.form(text, key.session, "text", self._text)
+        form = self.told.former.form(lambda: text, key.session, "text", self._text)
         run.digests.append(form.digest)
         run.slots += form.slots
 

@@ -121,7 +121,7 @@ class Values:
         trimmed = path.rstrip("/\\")
         if len(re.findall(r"[/\\]", trimmed)) < 2:
             return
-        self._roots[trimmed] = index
+        self._roots[trimmed] = self._roots[trimmed.lstrip("/")] = index  # some leave it out
         choice = "|".join(map(re.escape, sorted(self._roots, key=len, reverse=True)))
         self._root = re.compile(rf"(?<![\w.-])(?:{choice})(?![\w-])")
 

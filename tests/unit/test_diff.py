@@ -158,6 +158,26 @@ def test_a_text_is_the_same_in_other_pieces() -> None:
     assert compare(a.end(), b.end())[0].is_equal
 
 
+def test_a_value_may_be_named_before_it_is_introduced() -> None:
+    """In its own message, as codex does, and in an earlier one."""
+
+    def run(number: int) -> Run:
+        made = Run(number)
+        call = made.call("one")
+        made.words(f"{call} is next").tell("plan", entries=[])
+        update = {"toolCallId": call, "rawInput": {"about": f"{call} in it"}}
+        made.tell("tool_call", title=f"run {call}", content=[{"ref": call}], **update)
+        return made.end()
+
+    assert compare(run(0), run(1))[0].is_equal
+
+
+def test_a_directory_may_lack_its_slash() -> None:
+    """As opencode has it, where there is no repository."""
+    a, b = (Run(number).tell("plan", at=f"{Run(number).cwd[1:]}/notes.txt") for number in (0, 1))
+    assert compare(a.end(), b.end())[0].is_equal
+
+
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
     """As one entry with all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")
