@@ -15,6 +15,9 @@ from acp_proxy.recording import Payload
 _CALL = ("toolCallId", "id", "title", "kind", "status", "name")
 _DONE = (
     "sessionId",
+    "cwd",
+    "workingDirectory",
+    "additionalDirectories",
     "path",
     "uri",
     "command",
@@ -27,7 +30,7 @@ _DONE = (
 """Of a request: what it is about."""
 _KEPT = {
     "params": ("sessionId",),
-    "update": ("sessionUpdate", "state", "stopReason", "currentModeId", *_CALL),
+    "update": ("sessionUpdate", "state", "stopReason", "currentModeId"),
     "result": ("sessionId", "stopReason", "outcome", "terminalId", "action", "exitStatus"),
 }
 
@@ -57,7 +60,7 @@ def _params(params: Any) -> Any:
         return kept
     for name in ("update", "data"):
         if name in params:
-            kept[name] = _picked(params[name], _KEPT["update"])
+            kept[name] = _picked(params[name], (*_KEPT["update"], *_of_call(params, name)))
     if isinstance(params.get("type"), str):
         kept["type"] = params["type"]
     if "toolCall" in params:
@@ -66,6 +69,14 @@ def _params(params: Any) -> Any:
     if isinstance(options, list):
         kept["options"] = [_picked(option, ("kind",)) for option in options]
     return kept
+
+
+def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
+    """What counts of a tool call, if that is what an update is about."""
+    update = params[name]
+    kind = update.get("sessionUpdate") if isinstance(update, dict) else None
+    kind = kind or params.get("type")
+    return _CALL if isinstance(kind, str) and kind.startswith("tool_call") else ()
 
 
 def _outcome(message: dict[str, Any], frame: Payload) -> Any:

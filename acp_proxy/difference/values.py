@@ -122,8 +122,12 @@ class Values:
         if len(re.findall(r"[/\\]", trimmed)) < 2:
             return
         self._roots[trimmed] = self._roots[trimmed.lstrip("/")] = index  # some leave it out
-        choice = "|".join(map(re.escape, sorted(self._roots, key=len, reverse=True)))
-        self._root = re.compile(rf"(?<![\w.-])(?:{choice})(?![\w-])")
+        longest_first = sorted(self._roots, key=len, reverse=True)
+        whole = "|".join(re.escape(root) for root in longest_first if root.startswith("/"))
+        bare = "|".join(re.escape(root) for root in longest_first if not root.startswith("/"))
+        spelled = [rf"(?<![\w.-])(?:{whole})"] if whole else []
+        spelled += [rf"(?<![\w./\\-])(?:{bare})"]
+        self._root = re.compile(rf"(?:{'|'.join(spelled)})(?![\w-])")
 
 
 def _is_minted(text: str) -> bool:

@@ -176,6 +176,8 @@ def test_a_directory_may_lack_its_slash() -> None:
     """As opencode has it, where there is no repository."""
     a, b = (Run(number).tell("plan", at=f"{Run(number).cwd[1:]}/notes.txt") for number in (0, 1))
     assert compare(a.end(), b.end())[0].is_equal
+    a, b = (Run(number).tell("plan", at="/mnt/home/a/project/x") for number in (0, 1))
+    assert compare(a.end(), b.end())[0].is_equal  # not even a part of it
 
 
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
