@@ -17,6 +17,7 @@ from acp_proxy.inspection.safe_text import visible
 _COMMANDS = {
     "record": "acp_proxy.cli.record:record",
     "replay": "acp_proxy.cli.replay:replay",
+    "verify": "acp_proxy.cli.verify:verify",
     "inspect": "acp_proxy.cli.inspect:inspect",
     "faults": "acp_proxy.cli.faults:faults",
 }

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import re
 import select
 import sys
 import time
@@ -11,8 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acp_proxy.cli.arguments import RecordingType
+from acp_proxy.cli.arguments import RecordingType, pointers
 from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.playing import (
+    check_report_files,
+    order_option,
+    report_options,
+    stall_option,
+    timing_options,
+)
 from acp_proxy.commands import Send
 from acp_proxy.engine import report as reports
 from acp_proxy.engine.choice import Choice
@@ -27,42 +33,8 @@ if TYPE_CHECKING:
     from acp_proxy.store.reader import RecordingReader
 
 _CHUNK = 1 << 16
-_CENTURY_S = 3_200_000_000
 _SAFE = 4096
 """Bytes that a pipe takes at once, if nobody has written to it yet."""
-
-
-def _timing(_ctx: click.Context, _param: click.Parameter, word: str) -> Pacing:
-    """Reads ``instant``, ``recorded``, ``xN`` or ``fixed:MS``."""
-    if word == "instant":
-        return Pacing()
-    if word == "recorded":
-        return Pacing(1.0)
-    if match := re.fullmatch(r"x(\d*\.?\d+)", word):
-        return Pacing(float(match[1]))
-    if match := re.fullmatch(r"fixed:(\d*\.?\d+)", word):
-        return Pacing(fixed_ns=int(float(match[1]) * 1e6))
-    raise click.BadParameter(f"{word!r} is no timing: expected instant, recorded, x0.5 or fixed:20")
-
-
-def _seconds(_ctx: click.Context, _param: click.Parameter, word: str | None) -> float | None:
-    """Reads a number of seconds, of which there are fewer than in a century."""
-    try:
-        value = None if word is None else float(word)
-    except ValueError:
-        value = -1.0
-    if value is not None and not 0 <= value < _CENTURY_S:
-        raise click.BadParameter(f"{word!r} is no time: expected seconds, such as 5 or 0.5")
-    return value
-
-
-def _pointer(_ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> object:
-    for pointer in value:
-        if not pointer.startswith("/"):
-            raise click.BadParameter(
-                f"{pointer!r} is no JSON pointer: expected one such as /params/prompt/0/text"
-            )
-    return value
 
 
 _EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it departed from that, 2 for
@@ -81,20 +53,11 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("recording", nargs=-1, required=True, metavar="RECORDING...", type=RecordingType())
-@click.option(
-    "--order",
-    type=click.Choice([order.value for order in Order]),
-    default="session",
-    help="What is kept of the recorded order: within each session, of all, or only causes.",
+@order_option("What is kept of the recorded order: within each session, of all, or only causes.")
+@timing_options(
+    "How long frames wait: not at all, as recorded, N times that, or MS milliseconds each.",
+    "The longest wait.",
 )
-@click.option(
-    "--timing",
-    callback=_timing,
-    default="instant",
-    metavar="instant|recorded|xN|fixed:MS",
-    help="How long frames wait: not at all, as recorded, N times that, or MS milliseconds each.",
-)
-@click.option("--idle-cap", callback=_seconds, metavar="S", help="The longest wait.")
 @click.option(
     "--strict/--lenient",
     default=True,
@@ -104,22 +67,13 @@ Examples:
     "--ignore",
     multiple=True,
     metavar="PTR",
-    callback=_pointer,
+    callback=pointers,
     help="A JSON pointer into the client's messages that does not count; * is any key or item.",
 )
 @click.option("--rewrite-text", is_flag=True, help="Put the client's directories into texts, too.")
 @click.option("--inert", is_flag=True, help="Do not ask the client to write files or run commands.")
-@click.option(
-    "--stall-timeout",
-    callback=_seconds,
-    default="30",
-    metavar="S",
-    help="Seconds without progress after which the replay ends; 0 for never.",
-)
-@click.option("--report", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write a report as JSON.")  # fmt: skip
-@click.option("--junit", type=click.Path(path_type=Path), metavar="FILE",
-              help="Write a report as JUnit XML.")  # fmt: skip
+@stall_option("Seconds without progress after which the replay ends; 0 for never.")
+@report_options
 @click.option("--fault", multiple=True, metavar="RULE",
               help="A fault: its kind, then name=value. Can be given several times.")  # fmt: skip
 @click.option("--faults", metavar="PLAN",
@@ -156,11 +110,7 @@ def replay(
         inert=inert,
         stall_ns=int(stall_timeout * NS_PER_S) or None,
     )
-    for file in (report, junit):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise Refusal(f"cannot write {file}: {file.absolute().parent} is no directory")
-        if file is not None and file.is_dir():
-            raise Refusal(f"cannot write {file}: it is a directory")
+    check_report_files(report, junit)
     stage: Stage = _Faultless()
     if fault or faults is not None or seed is not None:
         from acp_proxy.cli.faulty_replay import FaultyStage

@@ -66,11 +66,16 @@ def learn(
     )
 
 
+def can_be_ignored(one: Field) -> bool:
+    """Whether a rule for its place would leave anything of the message: a result, an error."""
+    return one.pointer.count("/") > 1
+
+
 def _places(found: Diff) -> dict[str, list[Field]]:
     """What differs, by place; any item of a list stands for all."""
     places: dict[str, list[Field]] = {}
     for one in _fields(found):
-        if one.pointer:
+        if can_be_ignored(one):
             places.setdefault(_ITEM.sub("*", one.pointer), []).append(one)
     return places
 

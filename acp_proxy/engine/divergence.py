@@ -1,4 +1,4 @@
-"""Where a client departed from what was recorded, and how."""
+"""Where a client, or an agent, departed from what was recorded, and how."""
 
 from enum import StrEnum
 
@@ -25,12 +25,16 @@ class Departure(StrEnum):
     BINDING_CONFLICT = "binding-conflict"
     UNRECORDED_CANCEL = "unrecorded-cancel"
     MALFORMED_INPUT = "malformed-input"
+    ANSWERED_TWICE = "answered-twice"
+    AGENT_LEFT = "agent-left"
+    FLOOD = "flood"
+    SERVED = "served"
     EARLY = "early"
     LATE = "late"
     DRIFT = "drift"
 
 
-INFORMATION = {Departure.EARLY, Departure.LATE, Departure.DRIFT}
+INFORMATION = {Departure.EARLY, Departure.LATE, Departure.DRIFT, Departure.SERVED}
 """What is told and is no divergence."""
 
 

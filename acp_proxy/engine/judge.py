@@ -1,13 +1,30 @@
 """Writes down departures: the first of a lane is primary, what follows from it is told as such."""
 
+from typing import Protocol
+
 from attrs import evolve
 
 from acp_proxy.engine.comparison import Difference
 from acp_proxy.engine.divergence import INFORMATION, Departure, Divergence, NearMiss, Rank
-from acp_proxy.engine.lanes import Lane
 
 _MOST = 1000
 """Departures that are kept, besides the primary ones, of which each lane has one."""
+
+
+class Judged(Protocol):
+    """Where something may depart: a lane.
+
+    Attributes:
+        has_diverged: whether it has departed already.
+        reason: the latest departure.
+    """
+
+    has_diverged: bool
+    reason: Divergence | None
+
+    @property
+    def title(self) -> str:
+        """How reports name it."""
 
 
 class Judge:
@@ -36,7 +53,7 @@ class Judge:
     def note(
         self,
         kind: Departure,
-        lane: Lane,
+        lane: Judged,
         summary: str,
         at: int,
         *,
@@ -77,7 +94,7 @@ class Judge:
             self.left_out += 1
         return divergence
 
-    def _rank(self, kind: Departure, lane: Lane, of_handshake: bool) -> Rank:
+    def _rank(self, kind: Departure, lane: Judged, of_handshake: bool) -> Rank:
         if kind in INFORMATION:
             return Rank.INFO
         follows = lane.has_diverged or self._handshake_failed

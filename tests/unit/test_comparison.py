@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from acp_proxy.engine.bindings import Bindings
-from acp_proxy.engine.comparison import Comparer, decoded, pointer, shown
+from acp_proxy.engine.comparison import Comparer, decoded, shown
 from acp_proxy.engine.splice import Place
+from acp_proxy.pointers import pointer
 
 
 def differing(old: Any, new: Any, *ignored: str, method: str = "m") -> list[str]:

@@ -109,7 +109,7 @@ def variables() -> dict[str, str]:
     """Returns the variable of every option, with how the option is written."""
     found = {option.variable: option.flag for option in RECORD}
     for name, command in COMMANDS.items():
-        if name.startswith(("acp-proxy inspect ", "acp-proxy replay", "acp-proxy faults ")):
+        if re.match("acp-proxy (inspect |replay|verify|faults )", name):
             words = name.removeprefix("acp-proxy ").split()
             for option in options(command):
                 assert option.name is not None

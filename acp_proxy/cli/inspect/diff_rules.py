@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from acp_proxy.cli.inspect.diff_telling import Teller, counted, differences
 from acp_proxy.cli.output import say, warn
-from acp_proxy.difference.learning import Learned
+from acp_proxy.difference.learning import Learned, can_be_ignored
 from acp_proxy.difference.result import Diff, Entry, Field
 
 _MOST = 3
@@ -46,7 +46,7 @@ class Hint(Teller):
 
     def _add(self, fields: Iterable[Field]) -> None:
         for one in fields:
-            if one.pointer and len(self._pointers) <= _MOST:
+            if can_be_ignored(one) and len(self._pointers) <= _MOST:
                 self._pointers[_ITEM.sub("*", one.pointer)] = None
 
 

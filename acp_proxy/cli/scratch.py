@@ -1,0 +1,77 @@
+"""Directories for an agent to work in, in place of those that were recorded."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from acp_proxy.cli.main import Refusal
+
+_WINDOWS = ("\\", ":")
+
+
+@contextmanager
+def directories(recorded: Sequence[str], chosen: Path | None) -> Iterator[dict[str, str]]:
+    """Makes a fresh directory for each recorded one, and removes them in the end.
+
+    One that lies below another stays below it. What is no absolute path stays as it is.
+
+    Args:
+        recorded: directories, in the order in which the client named them.
+        chosen: what to use for the first of them; it is not removed.
+
+    Raises:
+        Refusal: one cannot be made.
+    """
+    absolute = [root for root in recorded if _is_absolute(root)]
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix="acp-proxy-verify-")).resolve()
+    except OSError as e:
+        raise Refusal(f"cannot make a directory to work in: {e.strerror or e}") from None
+    try:
+        places: dict[str, str] = {}
+        for root in sorted(absolute, key=lambda root: (root != absolute[0], len(root))):
+            below = next((other for other in places if _is_below(root, other)), None)
+            if chosen is not None and root == absolute[0]:
+                place = chosen.resolve()
+            elif below is not None:
+                place = Path(places[below], *_parts(root)[len(_parts(below)) :])
+            else:
+                place = _free(scratch, root)
+            try:
+                place.mkdir(parents=True, exist_ok=True)
+            except OSError as e:
+                raise Refusal(f"cannot make {place}: {(e.strerror or str(e)).lower()}") from None
+            places[root] = str(place)
+        yield places
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _is_absolute(root: str) -> bool:
+    """Whether it is the path of a directory that could be made."""
+    try:
+        root.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in root and (root.startswith("/") or root[1:2] in _WINDOWS)
+
+
+def _free(scratch: Path, root: str) -> Path:
+    """A new place that is called as the recorded directory is."""
+    parts = [part for part in _parts(root) if part.strip("/\\.:")]
+    name = (parts[-1] if parts else "root")[:100]
+    place, number = scratch / name, 2
+    while place.exists():
+        place, number = scratch / f"{name}-{number}", number + 1
+    return place
+
+
+def _is_below(root: str, other: str) -> bool:
+    mine, theirs = _parts(root), _parts(other)
+    return len(mine) > len(theirs) and mine[: len(theirs)] == theirs and ".." not in mine
+
+
+def _parts(root: str) -> tuple[str, ...]:
+    return PurePosixPath(root).parts if root.startswith("/") else PureWindowsPath(root).parts

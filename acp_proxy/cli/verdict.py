@@ -1,0 +1,213 @@
+"""What a verification came to: how the conversation went, what is different, and the exit code."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import asdict, define, evolve, field, frozen
+
+from acp_proxy.cli.inspect.diff_junit import Junit
+from acp_proxy.cli.inspect.diff_rules import Hint
+from acp_proxy.cli.inspect.diff_screen import Screen
+from acp_proxy.cli.inspect.diff_telling import Teller, tell
+from acp_proxy.cli.output import say, use_color, warn, width
+from acp_proxy.cli.progress import progress
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.options import Options
+from acp_proxy.difference.result import Diff, Entry, Expect, Field
+from acp_proxy.engine.client import report as plays
+from acp_proxy.engine.client.report import PlayReport
+from acp_proxy.engine.client.verification import Verification
+from acp_proxy.engine.divergence import Divergence, Rank
+from acp_proxy.forms import converter
+from acp_proxy.inspection.safe_text import visible
+from acp_proxy.store.reader import RecordingReader
+
+CLEAN, DIFFERS, WRONG_USE, STALLED = 0, 1, 2, 3
+_MOST_ENTRIES = 10_000
+
+
+@frozen
+class Told:
+    """What is compared, and who is told.
+
+    Attributes:
+        word: how the user calls the recording.
+        roots: what recorded directories were called in the new run.
+        report: where to write a report as JSON, if anywhere.
+        junit: where to write one as JUnit XML.
+        was_stopped: whether the agent was told to stop, so that it does not matter how it ended.
+    """
+
+    word: str
+    expect: Expect
+    ignored: tuple[str, ...]
+    aliases: tuple[str, ...]
+    roots: Mapping[str, str]
+    report: Path | None
+    junit: Path | None
+    was_stopped: bool = False
+
+
+@frozen
+class VerifyReport:
+    """The report of one verification."""
+
+    recording: str
+    recorded_as: str
+    """The recording of the new run."""
+    verdict: str
+    """clean, differs, stalled or incomplete."""
+    exit_code: int
+    agent_exit_code: int | None
+    agent_exit_signal: int | None
+    expect: Expect
+    conversation: PlayReport
+    """How it went, and where it departed from the recording."""
+    differences: dict[str, int]
+    """Between the two recordings, by kind."""
+    handshake: tuple[Field, ...] = ()
+    ending: tuple[Field, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    entries_left_out: int = 0
+
+
+@define
+class _Collector(Teller):
+    """Keeps the first entries."""
+
+    entries: list[Entry] = field(factory=list)
+    left_out: int = 0
+
+    def entry(self, entry: Entry) -> None:
+        """Keeps one."""
+        if len(self.entries) < _MOST_ENTRIES:
+            self.entries.append(entry)
+        else:
+            self.left_out += 1
+
+
+def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, told: Told) -> int:
+    """Compares the two runs, tells what came of it, and returns the exit code.
+
+    Raises:
+        UnreadableRecording: one is damaged.
+    """
+    played = plays.report(engine)
+    options = Options(
+        expect=told.expect,
+        ignored=told.ignored,
+        aliases=told.aliases,
+        ending=not (told.was_stopped or _was_told_to_stop(old)),
+        same=tuple((live, recorded) for recorded, live in told.roots.items()),
+    )
+    found = diff(old, new, options, progress)
+    word, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
+    report = VerifyReport(
+        recording=told.word,
+        recorded_as=str(new.path),
+        verdict=word,
+        exit_code=code,
+        agent_exit_code=new.recording.exit_code,
+        agent_exit_signal=new.recording.exit_signal,
+        expect=told.expect,
+        conversation=played,
+        differences={**asdict(found.counts), "total": found.counts.total},
+        handshake=found.handshake,
+        ending=found.ending,
+    )
+    collector = _Collector()
+    tellers: list[Teller] = [collector]
+    _tell_conversation(report)
+    if not found.is_equal:
+        tellers.append(Screen(width(), color=use_color()))
+        if told.word != "-":
+            word = str(old.path) if told.word == "latest" else told.word
+            tellers.append(Hint((word, str(new.path))))
+    if told.junit is not None:
+        tellers.append(Junit(told.junit))
+    tell(found, tellers)
+    _tell_end(report)
+    report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
+    return code if _write(report, told) else code or WRONG_USE
+
+
+def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[str, int]:
+    if played.has_stalled:
+        return "stalled", STALLED
+    ran_out = is_incomplete and played.is_played_out
+    if played.has_diverged or not found.is_equal:
+        return "differs", STALLED if ran_out else DIFFERS
+    return ("incomplete", STALLED) if ran_out else ("clean", CLEAN)
+
+
+def _was_told_to_stop(reader: RecordingReader) -> bool:
+    """Whether a signal of the client's has ended the recorded agent; we end our input."""
+    signals = reader.query("SELECT data FROM events WHERE kind = 'signal'")
+    return any('"passed on"' in row["data"] for row in signals)
+
+
+def _tell_conversation(report: VerifyReport) -> None:
+    for line in plays.text(report.conversation):
+        say(line)
+
+
+def _tell_end(report: VerifyReport) -> None:
+    played = plays.headline(report.conversation)
+    where = f"recorded as {report.recorded_as}"
+    match report.verdict:
+        case "clean":
+            warn(f"the agent did what was recorded: {played}; {where}")
+        case "incomplete":
+            warn(f"the recording is incomplete, and was played to its end: {played}; {where}")
+        case "stalled":
+            warn(f"the agent stalled: {played}; {where}")
+        case _:
+            warn(f"the agent did not do what was recorded: {played}; {where}")
+
+
+def _write(report: VerifyReport, told: Told) -> bool:
+    """Writes the files that were asked for; False if one could not be written."""
+    try:
+        if told.report is not None:
+            plain = json.loads(converter.dumps(report), parse_constant=lambda _: None)
+            told.report.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
+        if told.junit is not None:
+            _add_cases(told.junit, report)
+    except OSError as e:
+        warn(f"cannot write the report: {e}")
+        return False
+    return True
+
+
+def _add_cases(path: Path, report: VerifyReport) -> None:
+    """Puts a case for each lane of the conversation before those of the comparison."""
+    suite = ET.fromstring(path.read_text(encoding="utf-8"))
+    counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
+    cases = [_case("conversation", [one for one in counted if one.lane == "connection"])]
+    lanes = dict.fromkeys(one.lane for one in counted if one.lane != "connection")
+    cases += [_case(lane, [one for one in counted if one.lane == lane]) for lane in lanes]
+    if report.verdict == "incomplete":
+        ET.SubElement(cases[0], "failure", type="incomplete",
+                      message="the recording is incomplete, and was played to its end")  # fmt: skip
+    for place, case in enumerate(cases):
+        suite.insert(place, case)
+    failures = sum(case.find("failure") is not None for case in suite)
+    suite.set("name", visible(f"acp-proxy verify {report.recording}"))
+    suite.set("tests", str(len(suite)))
+    suite.set("failures", str(failures))
+    text = ET.tostring(suite, encoding="unicode", xml_declaration=True)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _case(name: str, divergences: list[Divergence]) -> ET.Element:
+    case = ET.Element("testcase", classname="verify", name=visible(name))
+    if divergences:
+        first = divergences[0]
+        failure = ET.SubElement(
+            case, "failure", type=first.kind.value, message=visible(first.summary)
+        )
+        lines = (line for one in divergences for line in plays.lines_of(one))
+        failure.text = "\n".join(map(visible, lines))
+    return case

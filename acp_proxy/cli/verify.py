@@ -1,0 +1,216 @@
+"""``acp-proxy verify``: be the recorded client, and say what a live agent does otherwise."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+
+from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
+from acp_proxy.cli.arguments import RecordingType, pointers
+from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.output import warn
+from acp_proxy.cli.playing import (
+    check_report_files,
+    order_option,
+    report_options,
+    seconds,
+    stall_option,
+    timing_options,
+)
+from acp_proxy.difference.result import Expect
+from acp_proxy.engine.client.plot import Plot
+from acp_proxy.engine.client.stage import Options
+from acp_proxy.engine.client.verification import Verification
+from acp_proxy.engine.pacing import NS_PER_S, Pacing
+from acp_proxy.engine.story import Order
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.script import StoredScript
+
+_EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
+agent that cannot start or a recording that cannot be read, 3 if nothing went on any more, or if the
+recording is incomplete and was played to its end.
+
+\b
+Examples:
+  acp-proxy verify run.db -- opencode acp
+  acp-proxy verify run.db --expect structure -- npx @google/gemini-cli --acp
+  acp-proxy verify run.db --cwd ./fixture -- ./my-agent
+  acp-proxy verify run.jsonl --report report.json --junit report.xml -- ./my-agent
+"""
+
+
+@click.command(
+    short_help="Be the recorded client of a live agent, and say what it does otherwise.",
+    epilog=_EXAMPLES,
+)
+@click.argument("recording", type=RecordingType())
+@click.argument(
+    "command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT [ARGS]..."
+)
+@click.option(
+    "--expect",
+    type=click.Choice([expect.value for expect in Expect]),
+    default=Expect.FRAMES.value,
+    help="What counts: all that was said, which kinds of it, or how requests and turns ended.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="PTR",
+    callback=pointers,
+    help="A JSON pointer that does not count, with all below it; * is any key or item, ** several.",
+)
+@click.option(
+    "--alias",
+    multiple=True,
+    metavar="PTR",
+    callback=pointers,
+    help="A JSON pointer to ids: each counts as the one that stands in its place in the recording.",
+)
+@click.option(
+    "--strict/--lenient",
+    default=True,
+    help="Answer only what was recorded, or answer with what is like it.",
+)
+@click.option(
+    "--rewrite-text/--keep-text",
+    default=True,
+    help="Put the new directories into texts, too, or only where the protocol has them.",
+)
+@click.option(
+    "--cwd",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The directory to work in; without it, a fresh and empty one.",
+)
+@order_option("When messages go out: in order within each session, of all, or only after answers.")
+@timing_options(
+    "How long the client thinks: not at all, as recorded, N times that, or MS milliseconds.",
+    "The longest that it thinks.",
+)
+@stall_option("Seconds without a word from the agent after which it ends; 0 for never.")
+@click.option("--grace", callback=seconds, default="5", metavar="S",
+              help="Seconds an agent has that overstays, before it is killed.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="Where to record the new run.")  # fmt: skip
+@report_options
+def verify(
+    recording: str,
+    command: tuple[str, ...],
+    expect: str,
+    ignore: tuple[str, ...],
+    alias: tuple[str, ...],
+    strict: bool,
+    rewrite_text: bool,
+    cwd: Path | None,
+    order: str,
+    timing: Pacing,
+    idle_cap: float | None,
+    stall_timeout: float,
+    grace: float,
+    output: Path | None,
+    report: Path | None,
+    junit: Path | None,
+) -> None:
+    """Be the recorded client of a live agent, and say what the agent does otherwise.
+
+    Starts AGENT, says what the recorded client said, each message when its time has come, and
+    answers what the agent asks with the recorded answers. No file is read or written, and no
+    command is run, but by the agent itself, which works in a fresh directory. The new run is
+    recorded, and compared with the old one.
+    """
+    check_report_files(report, junit)
+    if cwd is not None and not cwd.is_dir():
+        raise Refusal(f"expected a directory to work in, got {cwd}")
+    if not command[0]:
+        raise Refusal("expected an agent's command, got an empty word")
+    timing.cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
+    with ExitStack() as stack:
+        stack.enter_context(_orderly())
+        reader = stack.enter_context(open_recording(recording))
+        if reader.live:
+            warn(f"{reader.path} is still being recorded; what comes from now on is not played")
+        plot = Plot(StoredScript(reader))
+        from acp_proxy.cli.scratch import directories
+
+        roots = stack.enter_context(directories(plot.roots, cwd))
+        options = Options(
+            order=Order(order),
+            pacing=timing,
+            lenient=not strict,
+            ignored=ignore,
+            rewrite_text=rewrite_text,
+            roots=roots,
+            stall_ns=int(stall_timeout * NS_PER_S) or None,
+        )
+        engine = Verification(plot, options)
+        new, was_stopped = _play(engine, command, output, grace)
+        fresh = stack.enter_context(RecordingReader(new))
+        if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
+            fresh.close()
+            new.unlink(missing_ok=True)
+            sys.exit(2)  # the recorder has said why
+        from acp_proxy.cli.verdict import Told, conclude
+
+        told = Told(
+            word=recording,
+            expect=Expect(expect),
+            ignored=ignore,
+            aliases=alias,
+            roots=roots,
+            report=report,
+            junit=junit,
+            was_stopped=was_stopped,
+        )
+        code = conclude(engine, reader, fresh, told)
+    sys.exit(code)
+
+
+@contextmanager
+def _orderly() -> Iterator[None]:
+    """Lets a signal that ends us end us in an orderly way, so that no directory is left."""
+    signums = (signal.SIGTERM, signal.SIGHUP)
+    before = {signum: signal.signal(signum, _leave) for signum in signums}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def _leave(signum: int, _: object) -> None:
+    sys.exit(128 + signum)
+
+
+def _play(
+    engine: Verification, command: tuple[str, ...], output: Path | None, grace: float
+) -> tuple[Path, bool]:
+    """Plays; returns where the new run is recorded, and whether the agent was told to stop."""
+    from acp_proxy.runtime.verifier import verify as play
+
+    new = _new_path(command[0], output)
+    outcome = play(engine, str(new), command, grace=grace)
+    if outcome.signum is not None:
+        warn(f"stopped; what was said until then is recorded as {new}")
+        sys.exit(128 + outcome.signum)
+    if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
+        raise Refusal("nothing was recorded, so there is nothing to compare")
+    return new, outcome.was_stopped
+
+
+def _new_path(program: str, output: Path | None) -> Path:
+    """A path for a new recording, at which there is nothing."""
+    if output is not None and output.suffix == ".jsonl":
+        raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")
+    if output is None:
+        output = recordings() / f"{fresh_name(program, os.urandom(2).hex(), time.time_ns())}.db"
+    for path in map(Path, candidates(str(output.absolute()))):
+        if not os.path.lexists(path) and not os.path.lexists(f"{path}{LOG_SUFFIX}"):
+            return path
+    raise Refusal(f"cannot record into {output}: no free name is left")

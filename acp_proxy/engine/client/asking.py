@@ -1,0 +1,176 @@
+"""Takes what the agent asks of its client: the recorded answer will do, or there is none.
+
+Nothing is read from a disk, nothing is written there and nothing is run.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define
+
+from acp_proxy.commands import Command
+from acp_proxy.engine.client.answers import cancelled, content, refusal
+from acp_proxy.engine.client.files import READ, Files, is_whole, part
+from acp_proxy.engine.client.lane import ClientLane, Question
+from acp_proxy.engine.client.matching import Matching
+from acp_proxy.engine.client.permissions import PERMISSION
+from acp_proxy.engine.client.reading import member, params_of, recorded, recorded_request
+from acp_proxy.engine.client.stage import Asked, Stage
+from acp_proxy.engine.comparison import decoded
+from acp_proxy.engine.divergence import Departure
+from acp_proxy.engine.splice import Place
+from acp_proxy.protocol.jsonrpc import Message
+
+
+@define
+class _Held:
+    """A request of a session that has no name yet."""
+
+    message: Message
+    raw: bytes
+    line: int
+
+
+class Asking:
+    """Takes requests.
+
+    Args:
+        stage: what is known.
+        files: what is known of files.
+    """
+
+    def __init__(self, stage: Stage, files: Files) -> None:
+        self._stage = stage
+        self._files = files
+        self._matching = Matching(stage)
+        self._held: list[_Held] = []
+        self._recorded_files: dict[str, str] | None = None
+
+    def take(self, message: Message, raw: bytes, at: int) -> Iterator[Command]:
+        """Takes a request; one of a session that may yet get that name is held back."""
+        if message.session is None:
+            yield from self._take(message, raw, at, None, self._stage.lines)
+            return
+        lane = self.lane_of(message.session)
+        if lane is None and self._stage.opening:
+            self._held.append(_Held(message, raw, self._stage.lines))
+            return
+        lane = lane or self._stage.plot.lanes[None]
+        yield from self._take(message, raw, at, lane, self._stage.lines)
+
+    def release(self, at: int) -> Iterator[Command]:
+        """Takes what was held back, as far as it is known now whose it is."""
+        held, self._held = self._held, []
+        for one in held:
+            lane = self.lane_of(one.message.session)
+            if lane is None and self._stage.opening:
+                self._held.append(one)
+            else:
+                lane = lane or self._stage.plot.lanes[None]
+                yield from self._take(one.message, one.raw, at, lane, one.line)
+
+    def lane_of(self, session: str | None) -> ClientLane | None:
+        """The lane of a live session; None while it is unknown.
+
+        A name that comes while one session is being made is that one's. What names none is of the
+        lane in which somebody spoke last.
+        """
+        if session is None:
+            return self._stage.last
+        if (lane := self._stage.by_session.get(session)) is not None:
+            return lane
+        if len(self._stage.opening) == 1:
+            lane = self._stage.opening[0].lane
+            self._stage.bind(lane, session)
+            return lane
+        return None
+
+    def _take(
+        self, message: Message, raw: bytes, at: int, lane: ClientLane | None, line: int
+    ) -> Iterator[Command]:
+        value = decoded(raw)
+        question = self._matching.find(message, value, lane)
+        if question is not None:
+            self._answer(question, message, raw, at)
+            return
+        lane = lane or self._stage.last
+        if message.method == READ and (text := self._known(value)) is not None:
+            path = params_of(value).get("path")
+            summary = f"the agent read {path}, and not so in the recording; it got what is known"
+            self._stage.judge.note(Departure.SERVED, lane, summary, at, line=line, came=raw)
+            yield content(message.rpc_id, part(text, params_of(value)))
+        elif message.method == PERMISSION and lane.is_cancelled:
+            summary = "the agent asked for permission in a turn that was cancelled"
+            self._stage.judge.note(Departure.LATE, lane, summary, at, line=line, came=raw)
+            yield cancelled(message.rpc_id)
+        else:
+            yield from self._refuse(message, raw, at, lane, line)
+
+    def _answer(self, question: Question, message: Message, raw: bytes, at: int) -> None:
+        """Lets the recorded answer go out when its time has come."""
+        lane = self._stage.plot.lanes[question.step.lane]
+        lane.questions.remove(question)
+        lane.used[question.ask.method] += 1
+        self._stage.progress()
+        asked = Asked(question, message.rpc_id or "null", raw, at)
+        self._stage.asked[question.ask.exchange] = asked
+
+    def _refuse(
+        self, message: Message, raw: bytes, at: int, lane: ClientLane, line: int
+    ) -> Iterator[Command]:
+        value = decoded(raw)
+        what = f"{message.method}{_subject(value)}"
+        misses = self._matching.near_misses(message, value, lane if message.session else None)
+        if lane.used[message.method] and not misses:
+            kind, summary = Departure.EXHAUSTED, f"the agent asked {what} more often than recorded"
+        else:
+            kind, summary = Departure.UNMATCHED, f"the agent asked {what}, which was not recorded"
+        divergence = self._stage.judge.note(
+            kind,
+            lane,
+            summary,
+            at,
+            seq=misses[0].seq if misses else None,
+            line=line,
+            came=raw,
+            near_misses=misses,
+        )
+        yield refusal(message.rpc_id, divergence)
+
+    def _known(self, value: Any) -> str | None:
+        """What a file holds as far as anybody has said so."""
+        path = params_of(value).get("path")
+        if not isinstance(path, str):
+            return None
+        if (text := self._files.content(path)) is not None:
+            return text
+        if self._recorded_files is None:
+            self._recorded_files = self._read_recorded()
+        return self._recorded_files.get(path)
+
+    def _read_recorded(self) -> dict[str, str]:
+        """What the recorded client said of files, which is looked up at the first need."""
+        found: dict[str, str] = {}
+        script = self._stage.plot.script
+        for lane in self._stage.plot.lanes.values():
+            replies = {step.exchange: step for line in lane.lines for step in line.steps}
+            for question in lane.questions:
+                reply = replies.get(question.ask.exchange)
+                if question.ask.method != READ or reply is None:
+                    continue
+                params = params_of(recorded_request(script, question))
+                path = params.get("path")
+                text = member(member(recorded(script, reply), "result"), "content")
+                if isinstance(path, str) and isinstance(text, str) and is_whole(params):
+                    found.setdefault(self._stage.bindings.live(Place.PATH, path), text)
+        return found
+
+
+def _subject(value: Any) -> str:
+    """What a request is about, in a word."""
+    params = params_of(value)
+    for key in ("path", "command", "terminalId"):
+        if isinstance(params.get(key), str):
+            return f" {params[key]}"
+    title = member(params.get("toolCall"), "title")
+    return f" {title}" if isinstance(title, str) else ""

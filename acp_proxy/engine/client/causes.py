@@ -1,0 +1,129 @@
+"""Decides which of the client's messages may go out: those whose causes have happened.
+
+*Hard* causes are the answers that the agent had given, in any lane, before the recorded client said
+this. They are waited for until a stall. What was in flight together is in flight together again,
+and nobody waits for ever on both sides: the requests are out before anything waits for them.
+
+*Soft* causes are what else had come in its lane: requests of the agent's, and as many frames since
+the last request or answer. An agent that has changed may never say them, so they are given up when
+the agent has been silent for a while. An answer to the agent is never held back for longer than
+that, since the agent may wait for it.
+"""
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from attrs import frozen
+
+from acp_proxy.engine.client.lane import ClientLane, Line
+from acp_proxy.engine.client.stage import Stage
+from acp_proxy.engine.script import CANCEL_REQUEST
+from acp_proxy.engine.story import Order
+
+
+@frozen
+class Ready:
+    """A line whose causes have happened."""
+
+    lane: ClientLane
+    line: Line
+    due: int
+
+
+class Causes:
+    """Looks for lines that may go out."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def ready(self, at: int) -> list[Ready]:
+        """The lines that may go out, of each lane the first ones, in recorded order."""
+        found = []
+        for lane in self._stage.plot.lanes.values():
+            for line in self._free(lane, at):
+                found.append(Ready(lane, line, self._due(line, at)))
+        return sorted(found, key=lambda ready: ready.line.seq)
+
+    def next_moment(self, at: int) -> int | None:
+        """When something may go out that may not now, if nothing comes until then."""
+        moments = [ready.due for ready in self.ready(at)]
+        for lane in self._stage.plot.lanes.values():
+            for line in lane.lines:
+                if line.waits_since is not None and line.free_at is None:
+                    moments.append(self._stage.waits_until(line))
+        return min((moment for moment in moments if moment > at), default=None)
+
+    def _free(self, lane: ClientLane, at: int) -> Iterator[Line]:
+        """Yields the lines of a lane that wait for nothing but perhaps their time."""
+        is_first = True
+        for line in lane.lines:
+            if line.answers_only:
+                if self._is_asked(line) and self._may_answer(lane, line, at, is_first=is_first):
+                    yield line
+                    is_first = False
+            elif not is_first and not self._stage.asked:
+                return
+            elif is_first and self._may_go(lane, line, at):
+                yield line
+                return
+            else:
+                is_first = False
+
+    def _is_asked(self, line: Line) -> bool:
+        """Whether the live agent has asked for an answer; for one of them, if it is a batch."""
+        return any((step.exchange or 0) in self._stage.asked for step in line.steps)
+
+    def _may_answer(self, lane: ClientLane, line: Line, at: int, *, is_first: bool) -> bool:
+        if line.waits_since is None:
+            line.waits_since = at
+        if is_first and self._has_heard_answers(line) and self._was_asked_before(lane, line):
+            return True
+        return self._stage.options.order is Order.CAUSAL or self._stage.has_waited(line, at)
+
+    def _may_go(self, lane: ClientLane, line: Line, at: int) -> bool:
+        if not self._has_heard_answers(line) or lane.idles < line.idles:
+            return False
+        if self.is_pointless(lane, line) or self._stage.options.order is Order.CAUSAL:
+            return True
+        if line.waits_since is None:
+            line.waits_since = at
+        if self._was_asked_before(lane, line) and self._has_heard_enough(lane, line):
+            return True
+        if not self._stage.has_waited(line, at):
+            return False
+        for question in takewhile(lambda q: q.step.seq < line.seq, lane.questions):
+            question.is_given_up = True
+        return True
+
+    def _has_heard_answers(self, line: Line) -> bool:
+        owed = self._stage.plot.first_owed
+        return owed is None or owed > line.seq
+
+    def _was_asked_before(self, lane: ClientLane, line: Line) -> bool:
+        """Whether the agent has asked for all that it had asked for before."""
+        earlier = takewhile(lambda question: question.step.seq < line.seq, lane.questions)
+        return all(question.is_given_up for question in earlier)
+
+    def _has_heard_enough(self, lane: ClientLane, line: Line) -> bool:
+        if self._stage.options.order is Order.RECORDED and self._stage.lines < line.heard:
+            return False
+        return lane.heard >= line.frames
+
+    def is_pointless(self, lane: ClientLane, line: Line) -> bool:
+        """Whether a line cancels what is over, and was not in the recording."""
+        step = line.cancels
+        if step is None:
+            return False
+        if step.method == CANCEL_REQUEST:
+            answer = self._stage.plot.answers.get(step.exchange or 0)
+            opened = (one for requests in self._stage.open.values() for one in requests)
+            is_open = any(one.step.exchange == step.exchange for one in opened)
+            was_open = step.exchange is not None and (answer is None or answer.seq > line.seq)
+            return was_open and not is_open
+        return line.is_turn_open and not lane.prompts
+
+    def _due(self, line: Line, at: int) -> int:
+        if line.free_at is None:
+            line.free_at = at
+        pacing = self._stage.options.pacing
+        return at if pacing.is_instant else pacing.due(line.free_at, line.after_ns, line.t_ns)

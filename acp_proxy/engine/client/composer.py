@@ -1,0 +1,60 @@
+"""Writes a recorded line as the live agent has to see it: its sessions, ids and options.
+
+Bytes stay as they were recorded but for values at typed places; JSON is never written anew.
+"""
+
+import json
+from collections.abc import Mapping
+
+from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.client.lane import Line
+from acp_proxy.engine.script import Wire
+from acp_proxy.engine.splice import Place, spans, splice
+from acp_proxy.engine.writer import Writer, members_of, quoted
+from acp_proxy.protocol.jsonrpc import read
+
+_ANY = "surrogateescape"
+_OPTION = {"result": {"outcome": {"optionId": Place.FREE}}}
+
+
+class Composer:
+    """Writes lines.
+
+    Args:
+        bindings: what recorded values are called now.
+        rewrite_text: whether to put live directories into texts, too.
+    """
+
+    def __init__(self, bindings: Bindings, *, rewrite_text: bool) -> None:
+        self._writer = Writer(bindings, rewrite_text=rewrite_text)
+
+    def written(
+        self, line: Line, wire: Wire, ids: Mapping[str, str], options: Mapping[str, str]
+    ) -> bytes:
+        """Writes a line, with its end.
+
+        Args:
+            line: the line.
+            wire: as it was recorded.
+            ids: the live ids of the requests that it answers, by the recorded tokens.
+            options: the live options that it chooses, by the recorded tokens of the requests.
+        """
+        if options:
+            text = wire.raw.decode("utf-8", _ANY)
+            if line.steps[0].member is None:
+                text = _chosen(text, options)
+            else:
+                members = [(s, _chosen(text[s.start : s.end], options)) for s in members_of(text)]
+                text = splice(text, members)
+            wire = wire._replace(raw=text.encode("utf-8", _ANY))
+        return self._writer.written(wire, dict(ids)) + (wire.newline or "\n").encode()
+
+
+def _chosen(text: str, options: Mapping[str, str]) -> str:
+    """Puts the live option into an answer."""
+    option = options.get(read(text.encode("utf-8", _ANY)).rpc_id or "")
+    if option is None:
+        return text
+    replaced = [(s, quoted(option)) for s in spans(text, _OPTION)]
+    same = all(json.loads(text[s.start : s.end]) == option for s, _ in replaced)
+    return text if same else splice(text, replaced)

@@ -1,0 +1,157 @@
+"""Takes what the agent says."""
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from acp_proxy.commands import Command
+from acp_proxy.engine.client.asking import Asking
+from acp_proxy.engine.client.files import Files
+from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.plot import PROMPT
+from acp_proxy.engine.client.stage import Open, Stage
+from acp_proxy.engine.divergence import Departure
+from acp_proxy.engine.listener import OPENING
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+
+_REPLIES = (Kind.RESPONSE, Kind.ERROR)
+
+
+class Hearer:
+    """Takes lines.
+
+    Args:
+        stage: what is known.
+        files: what is known of files.
+    """
+
+    def __init__(self, stage: Stage, files: Files) -> None:
+        self._stage = stage
+        self._asking = Asking(stage, files)
+        self._nowhere = ClientLane(None)
+        self._garbage = 0
+
+    def take(self, raw: bytes, at: int) -> Iterator[Command]:
+        """Takes a line; yields what is to be said at once."""
+        message = read(raw)
+        if message.kind is Kind.BLANK:
+            return
+        self._stage.lines += 1
+        self._stage.spoken_at = at
+        if message.kind is Kind.INVALID:
+            self._take_garbage(raw, at)
+        elif message.kind is Kind.BATCH:
+            for member in message.members:
+                yield from self._take(member, member.raw or b"", at)
+            self._stage.last.heard += not any(one.kind in _REPLIES for one in message.members)
+        else:
+            yield from self._take(message, raw, at)
+            self._stage.last.heard += message.kind not in _REPLIES
+
+    def _take(self, message: Message, raw: bytes, at: int) -> Iterator[Command]:
+        if message.kind in _REPLIES:
+            yield from self._take_reply(message, raw, at)
+            return
+        lane = self._asking.lane_of(message.session)
+        if lane is None and message.session is not None and self._stage.opening:
+            self._stage.unplaced[message.session] += 1
+            self._stage.last = self._nowhere
+        else:
+            self._stage.last = lane or self._stage.plot.lanes[None]
+        if message.kind is Kind.REQUEST:
+            yield from self._asking.take(message, raw, at)
+        elif message.state == "idle" and lane is not None:
+            lane.idles += 1
+            if self._stage.plot.is_v2:
+                lane.prompts.clear()
+                lane.is_cancelled = False
+
+    def _take_reply(self, message: Message, raw: bytes, at: int) -> Iterator[Command]:
+        token = message.rpc_id or "null"
+        opened = self._stage.open.get(token)
+        if not opened:
+            self._take_stray(token, raw, at)
+            return
+        request = opened.pop(0)
+        if not opened:
+            del self._stage.open[token]
+        self._stage.answered[token] = self._stage.last = request.lane
+        self._stage.progress()
+        request.lane.heard = 0
+        self._stage.plot.settle(request.step.exchange or 0)
+        if request.step.method == PROMPT:
+            self._end_prompt(request)
+        self._conclude(request, message, raw, at)
+        yield from self._asking.release(at)
+
+    def _end_prompt(self, request: Open) -> None:
+        """What was asked for in a turn is not waited for any longer when it is over."""
+        self._stage.turns += 1
+        lane, exchange = request.lane, request.step.exchange or 0
+        if self._stage.plot.is_v2:
+            return
+        lane.prompts.discard(exchange)
+        lane.is_cancelled = bool(lane.prompts)
+        answer = self._stage.plot.answers.get(exchange)
+        if not lane.prompts and answer is not None:
+            for question in takewhile(lambda q: q.step.seq < answer.seq, lane.questions):
+                question.is_given_up = True
+
+    def _conclude(self, request: Open, message: Message, raw: bytes, at: int) -> None:
+        """Sees whether the story can go on after an answer."""
+        step = request.step
+        answer = self._stage.plot.answers.get(step.exchange or 0)
+        has_failed = message.kind is Kind.ERROR and answer is not None and answer.kind == "response"
+        is_opening = step.method in OPENING and step.session is not None
+        if request in self._stage.opening:
+            self._stage.opening.remove(request)
+            if message.session is not None:
+                self._stage.bind(request.lane, message.session)
+        if is_opening and message.kind is Kind.RESPONSE:
+            request.lane.is_made = True
+        is_handshake = step.method in INITIALIZE
+        if not has_failed or not (is_handshake or (is_opening and not request.lane.is_made)):
+            return
+        summary = f"{step.method} #{step.seq} was answered with an error, and not in the recording"
+        self._stage.judge.note(
+            Departure.OUTCOME_DIFFERS,
+            request.lane,
+            summary,
+            at,
+            seq=answer.seq if answer is not None else None,
+            line=self._stage.lines,
+            came=raw,
+            of_handshake=is_handshake,
+        )
+        lanes = self._stage.plot.lanes.values() if is_handshake else [request.lane]
+        for lane in lanes:
+            self._stage.give_up(lane, at)
+
+    def _take_stray(self, token: str, raw: bytes, at: int) -> None:
+        """An answer that nobody waits for: one more, or to nothing."""
+        strays = self._stage.plot.strays
+        if strays[token] > 0:
+            strays[token] -= 1
+            return
+        lane = self._stage.answered.get(token)
+        if lane is not None:
+            kind, summary = Departure.ANSWERED_TWICE, f"the agent answered id {token} once more"
+        else:
+            kind = Departure.UNKNOWN_REPLY_ID
+            summary = f"the agent answered id {token}, which it was not asked"
+        lane = lane or self._stage.plot.lanes[None]
+        self._stage.judge.note(kind, lane, summary, at, line=self._stage.lines, came=raw)
+
+    def _take_garbage(self, raw: bytes, at: int) -> None:
+        self._garbage += 1
+        if self._garbage > self._stage.plot.garbage:
+            summary = "the agent wrote a line that is no JSON-RPC message"
+            self._stage.judge.note(
+                Departure.MALFORMED_INPUT,
+                self._stage.last,
+                summary,
+                at,
+                line=self._stage.lines,
+                came=raw,
+                is_harmless=True,
+            )

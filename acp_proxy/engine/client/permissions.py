@@ -1,0 +1,60 @@
+"""Which of the live options of a permission request the recorded answer means."""
+
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.engine.client.reading import member
+
+PERMISSION = "session/request_permission"
+
+
+@frozen
+class Choice:
+    """What a recorded answer to a permission request becomes."""
+
+    option: str | None
+    """The live option's id; None if the answer chose none, or there is none like it."""
+    is_possible: bool = True
+
+
+def choice(asked: Any, live: Any, answer: Any) -> Choice:
+    """Finds the live option for a recorded answer: the same one, or else one of its kind.
+
+    An id that means another kind now is not the same: what was allowed stays allowed, and what was
+    rejected is rejected.
+
+    Args:
+        asked: the recorded request, decoded.
+        live: the live one.
+        answer: the recorded answer.
+    """
+    chosen = member(member(answer, "result"), "outcome")
+    if not isinstance(chosen, dict) or chosen.get("outcome") != "selected":
+        return Choice(None)
+    wanted = chosen.get("optionId")
+    options = options_of(live)
+    recorded = next((o for o in options_of(asked) if o.get("optionId") == wanted), {})
+    kind, name = recorded.get("kind"), recorded.get("name")
+    same_kind = [o for o in options if kind is None or o.get("kind") == kind]
+    for among, key, value in (
+        (same_kind, "optionId", wanted),
+        (same_kind if kind is not None else [], "name", name),
+        (same_kind if kind is not None else [], "kind", kind),
+        (options, "name", name),
+    ):
+        for option in among:
+            if value is not None and option.get(key) == value:
+                return Choice(str(option.get("optionId")))
+    return Choice(None, is_possible=not options)
+
+
+def kinds_of(request: Any) -> list[str]:
+    """The kinds of a request's options, sorted."""
+    return sorted(str(option.get("kind")) for option in options_of(request))
+
+
+def options_of(request: Any) -> list[dict[str, Any]]:
+    """The options of a permission request."""
+    options = member(member(request, "params"), "options")
+    return [o for o in options if isinstance(o, dict)] if isinstance(options, list) else []

@@ -1,0 +1,187 @@
+"""What was recorded, as the client sees it: what it says, and what it has heard before that.
+
+The recording is read once. The client's messages and the agent's requests are held, without their
+payloads; of all else the agent said it is only counted how much came when. So a million updates
+are a few numbers.
+"""
+
+import json
+from collections import Counter, deque
+from collections.abc import Iterator
+
+from attrs import define, field
+
+from acp_proxy.engine.client.lane import ClientLane, Line, Question
+from acp_proxy.engine.lanes import LaneFinder
+from acp_proxy.engine.places import places_of
+from acp_proxy.engine.script import Script, Step
+from acp_proxy.engine.splice import Place, spans
+from acp_proxy.protocol.dialects import V2
+from acp_proxy.protocol.jsonrpc import read
+
+PROMPT = "session/prompt"
+_REPLIES = ("response", "error")
+
+
+@define
+class Recorded:
+    """How a request of the client's was answered in the recording."""
+
+    seq: int
+    kind: str
+    """response or error."""
+
+
+@define
+class _Lane:
+    """What is counted of a lane while it is read."""
+
+    frames: int = 0
+    idles: int = 0
+    passed_ns: int = 0
+    silence_ns: int = 0
+    """The longest that the agent was silent since the last request or answer."""
+    prompts: set[int] = field(factory=set)
+    """Exchanges of the prompts that are open."""
+
+
+class Plot:
+    """A recording.
+
+    Attributes:
+        lanes: by session, None for the connection's.
+        answers: by exchange, of all requests that were answered.
+        strays: how often the agent answered something that nobody had asked, by the id's token.
+        garbage: how many lines of the agent's were no messages.
+        frames: how many the agent said.
+        roots: the directories that the client chose, in the order in which it named them.
+        agent_left_at: see `Script`.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.lanes: dict[str | None, ClientLane] = {None: ClientLane(None)}
+        self.answers: dict[int, Recorded] = {}
+        self.strays: Counter[str] = Counter()
+        self.garbage = 0
+        self.frames = 0
+        self.roots: list[str] = []
+        self.agent_left_at = script.agent_left_at
+        self._counted: dict[str | None, _Lane] = {}
+        self._line: Line | None = None
+        self._owed: deque[tuple[int, int]] = deque()
+        self._settled: set[int] = set()
+        self._read()
+
+    @property
+    def is_v2(self) -> bool:
+        """Whether an update ends a turn, and not the answer to the prompt."""
+        return self.script.dialect == V2
+
+    @property
+    def first_owed(self) -> int | None:
+        """The number of the first recorded answer that the live agent has not given."""
+        while self._owed and self._owed[0][1] in self._settled:
+            self._owed.popleft()
+        return self._owed[0][0] if self._owed else None
+
+    def settle(self, exchange: int) -> None:
+        """Notes that nobody waits for an answer: it came, or will not come."""
+        self._settled.add(exchange)
+
+    def _read(self) -> None:
+        finder = LaneFinder()
+        while steps := self.script.read():
+            for step in steps:
+                finder.place(step)
+                self._add(step)
+        for name, counted in self._counted.items():
+            self.lanes[name].trailing = counted.frames
+            self.lanes[name].trailing_idles = counted.idles
+            self.lanes[name].silence_ns = counted.silence_ns
+        self._owed.extend(sorted(self._answers_owed()))
+
+    def _answers_owed(self) -> Iterator[tuple[int, int]]:
+        for lane in self.lanes.values():
+            for line in lane.lines:
+                for step in line.steps:
+                    answer = self.answers.get(step.exchange or 0)
+                    if step.kind == "request" and answer is not None:
+                        yield answer.seq, step.exchange or 0
+
+    def _add(self, step: Step) -> None:
+        lane = self.lanes.setdefault(step.lane, ClientLane(step.lane))
+        counted = self._counted.setdefault(step.lane, _Lane())
+        if step.from_agent:
+            counted.silence_ns = max(counted.silence_ns, step.t_ns - counted.passed_ns)
+            self._add_heard(step, lane, counted)
+        else:
+            self._add_said(step, lane, counted)
+        counted.passed_ns = step.t_ns
+
+    def _add_heard(self, step: Step, lane: ClientLane, counted: _Lane) -> None:
+        self.frames += 1
+        for ask in step.asks:
+            lane.questions.append(Question(step, ask))
+        answered = [answer.exchange for answer in step.answers if answer.exchange > 0]
+        for exchange in answered:
+            self.answers[exchange] = Recorded(step.seq, step.kind)
+            counted.frames = counted.silence_ns = 0
+        if not self.is_v2:
+            counted.prompts.difference_update(answered)
+        if step.kind in _REPLIES and not answered:
+            self.strays[step.rpc_id or "null"] += 1
+        elif step.kind == "invalid":
+            self.garbage += 1
+        elif not answered:
+            counted.frames += 1
+        if self.is_v2 and step.method == "session/update" and self._is_idle(step.seq):
+            counted.idles += 1
+            counted.prompts.clear()
+
+    def _add_said(self, step: Step, lane: ClientLane, counted: _Lane) -> None:
+        if self._line is not None and self._line.seq == step.seq:
+            self._line.steps.append(step)
+        else:
+            self._line = Line(
+                seq=step.seq,
+                t_ns=step.t_ns,
+                steps=[step],
+                after_ns=counted.passed_ns,
+                frames=counted.frames,
+                heard=self.frames,
+                idles=counted.idles,
+                is_turn_open=bool(counted.prompts),
+                silence_ns=counted.silence_ns,
+            )
+            lane.lines.append(self._line)
+        if step.kind == "request":
+            counted.frames = counted.silence_ns = 0
+            if step.method == PROMPT and step.exchange is not None:
+                counted.prompts.add(step.exchange)
+            self._add_roots(step)
+
+    def _is_idle(self, seq: int) -> bool:
+        raw = self.script.wire(seq).raw
+        return b"idle" in raw and read(raw).state == "idle"
+
+    def _add_roots(self, step: Step) -> None:
+        places = places_of(step.kind, step.method)
+        if not _has_roots(places):
+            return
+        text = self.script.wire(step.seq).raw.decode("utf-8", "surrogateescape")
+        if step.member is not None:
+            places = {"*": places}
+        for span in spans(text, places):
+            if span.place is Place.ROOT:
+                self._add_root(text[span.start : span.end])
+
+    def _add_root(self, token: str) -> None:
+        root = json.loads(token)
+        if isinstance(root, str) and root not in self.roots:
+            self.roots.append(root)
+
+
+def _has_roots(places: dict[str, object]) -> bool:
+    params = places.get("params")
+    return isinstance(params, dict) and "cwd" in params

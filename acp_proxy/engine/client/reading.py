@@ -1,0 +1,35 @@
+"""Recorded messages, decoded; of a batch, the member that is meant."""
+
+from typing import Any
+
+from acp_proxy.engine.client.lane import Question
+from acp_proxy.engine.comparison import decoded
+from acp_proxy.engine.script import Script, Step
+from acp_proxy.protocol.jsonrpc import Kind, read
+
+
+def recorded(script: Script, step: Step) -> Any:
+    """A message of the client's."""
+    raw = script.wire(step.seq).raw
+    return decoded(raw if step.member is None else read(raw).members[step.member].raw or b"")
+
+
+def recorded_request(script: Script, question: Question) -> Any:
+    """A request of the agent's."""
+    raw = script.wire(question.step.seq).raw
+    if question.step.kind != "batch":
+        return decoded(raw)
+    wanted = (Kind.REQUEST, question.ask.rpc_id)
+    members = (m.raw or b"" for m in read(raw).members if (m.kind, m.rpc_id) == wanted)
+    return decoded(next(members, b""))
+
+
+def params_of(message: Any) -> dict[str, Any]:
+    """The params of a message, if they are an object."""
+    params = member(message, "params")
+    return params if isinstance(params, dict) else {}
+
+
+def member(value: Any, name: str) -> Any:
+    """A member of what may be an object; None if there is none."""
+    return value.get(name) if isinstance(value, dict) else None

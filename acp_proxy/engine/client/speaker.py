@@ -1,0 +1,157 @@
+"""Says what the client says, when its causes have happened."""
+
+from collections.abc import Iterator
+
+from acp_proxy.commands import Command, Send
+from acp_proxy.engine.client.answers import cancelled
+from acp_proxy.engine.client.causes import Causes
+from acp_proxy.engine.client.composer import Composer
+from acp_proxy.engine.client.files import READ, WRITE, Files, is_whole
+from acp_proxy.engine.client.lane import ClientLane, Line
+from acp_proxy.engine.client.permissions import PERMISSION, choice
+from acp_proxy.engine.client.plot import PROMPT
+from acp_proxy.engine.client.reading import member, params_of, recorded, recorded_request
+from acp_proxy.engine.client.stage import Asked, Open, Stage
+from acp_proxy.engine.comparison import decoded
+from acp_proxy.engine.divergence import Departure
+from acp_proxy.engine.script import CANCEL, FORK, Step
+from acp_proxy.engine.splice import Place
+
+_REPLIES = ("response", "error")
+_MAKING = ("session/new", FORK)
+"""Requests in whose answer the agent names a session."""
+
+
+class Speaker:
+    """Says lines.
+
+    Args:
+        stage: what is known.
+        files: told what answers hold, and what the agent has written.
+    """
+
+    def __init__(self, stage: Stage, files: Files) -> None:
+        self.causes = Causes(stage)
+        self._stage = stage
+        self._files = files
+        self._composer = Composer(stage.bindings, rewrite_text=stage.options.rewrite_text)
+
+    def say(self, at: int) -> Iterator[Command]:
+        """Says all that may be said now, what was recorded first before the rest."""
+        while True:
+            ready = [one for one in self.causes.ready(at) if one.due <= at]
+            if not ready:
+                return
+            lane, line = ready[0].lane, ready[0].line
+            lane.lines.remove(line)
+            if self.causes.is_pointless(lane, line):
+                summary = f"{line.title} #{line.seq} was not sent: what it cancels was over already"
+                self._stage.judge.note(Departure.LATE, lane, summary, at, seq=line.seq)
+                continue
+            yield from self._say(lane, line, at)
+
+    def _say(self, lane: ClientLane, line: Line, at: int) -> Iterator[Command]:
+        ids, options = {}, {}
+        for step in line.steps:
+            if (asked := self._stage.asked.get(step.exchange or 0)) is None:
+                continue
+            ids[asked.question.ask.rpc_id] = asked.token
+            if step.kind in _REPLIES and asked.question.ask.method == PERMISSION:
+                if lane.is_cancelled and line.seq < lane.cancelled_at and step.member is None:
+                    yield from self._answer_late(lane, step, asked, at)
+                    return
+                option, is_possible = self._option(step, asked)
+                if not is_possible and step.member is None:
+                    yield from self._cannot_choose(lane, step, asked, at)
+                    return
+                if option is not None:
+                    options[asked.question.ask.rpc_id] = option
+        if lane.name not in (None, *self._stage.bindings.sessions) and not _makes_session(line):
+            self._stage.bind(lane, lane.name or "")
+        wire = self._stage.plot.script.wire(line.seq)
+        yield Send(self._composer.written(line, wire, ids, options), line.seq)
+        self._stage.sent += 1
+        self._stage.spoken_at, self._stage.last = at, lane
+        for step in line.steps:
+            self._note(lane, step, at)
+        if (cancel := line.cancels) is not None and cancel.method == CANCEL:
+            lane.is_cancelled, lane.cancelled_at = True, line.seq
+            yield from self._close_permissions(lane)
+
+    def _option(self, step: Step, asked: Asked) -> tuple[str | None, bool]:
+        answer = recorded(self._stage.plot.script, step)
+        request = recorded_request(self._stage.plot.script, asked.question)
+        chosen = choice(request, decoded(asked.raw), answer)
+        return chosen.option, chosen.is_possible
+
+    def _cannot_choose(
+        self, lane: ClientLane, step: Step, asked: Asked, at: int
+    ) -> Iterator[Command]:
+        summary = (
+            f"{PERMISSION} #{asked.question.step.seq}: the agent offers no option like the one that"
+            f" #{step.seq} chose; it was answered with cancelled"
+        )
+        self._stage.judge.note(
+            Departure.OUTCOME_DIFFERS, lane, summary, at, seq=step.seq, came=asked.raw
+        )
+        del self._stage.asked[asked.question.ask.exchange]
+        self._stage.spoken_at = at
+        yield cancelled(asked.token)
+
+    def _answer_late(
+        self, lane: ClientLane, step: Step, asked: Asked, at: int
+    ) -> Iterator[Command]:
+        """What is asked once the turn is cancelled gets the answer that a client must give then."""
+        summary = f"{PERMISSION} #{asked.question.step.seq} came when the turn was cancelled"
+        self._stage.judge.note(Departure.LATE, lane, summary, at, seq=step.seq)
+        del self._stage.asked[asked.question.ask.exchange]
+        self._stage.spoken_at = at
+        yield cancelled(asked.token)
+
+    def _note(self, lane: ClientLane, step: Step, at: int) -> None:
+        """Remembers what a message means for what follows."""
+        if step.kind in _REPLIES and step.exchange is not None:
+            asked = self._stage.asked.pop(step.exchange, None)
+            if asked is not None and step.kind == "response":
+                self._learn(step, asked)
+        elif step.kind == "request":
+            opened = Open(step, lane, at)
+            self._stage.open.setdefault(step.rpc_id or "null", []).append(opened)
+            lane.heard = 0
+            if step.method in _MAKING and step.session is not None:
+                self._stage.opening.append(opened)
+            if step.method == PROMPT and step.exchange is not None:
+                lane.prompts.add(step.exchange)
+                lane.is_cancelled = False
+
+    def _learn(self, step: Step, asked: Asked) -> None:
+        """Learns terminals and files from an answer that the agent gets."""
+        method = asked.question.ask.method
+        if method not in ("terminal/create", READ, WRITE):
+            return
+        params = params_of(decoded(asked.raw))
+        result = member(recorded(self._stage.plot.script, step), "result")
+        path, text = params.get("path"), params.get("content")
+        if method == "terminal/create" and isinstance(
+            terminal := member(result, "terminalId"), str
+        ):
+            self._stage.bindings.bind(Place.TERMINAL, terminal, terminal)
+        elif method == READ and is_whole(params):
+            text = member(result, "content")
+        elif method == READ:
+            return
+        if isinstance(path, str) and isinstance(text, str):
+            self._files.keep(path, text)
+
+    def _close_permissions(self, lane: ClientLane) -> Iterator[Command]:
+        """Answers what has no recorded answer, as a client must when it cancels."""
+        for exchange, asked in list(self._stage.asked.items()):
+            question = asked.question
+            is_of_lane = question.step.lane == lane.name
+            if is_of_lane and question.ask.method == PERMISSION and question.ask.reply_seq is None:
+                del self._stage.asked[exchange]
+                yield cancelled(asked.token)
+
+
+def _makes_session(line: Line) -> bool:
+    return any(step.method in _MAKING for step in line.steps)

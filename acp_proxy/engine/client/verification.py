@@ -1,0 +1,197 @@
+"""The verification engine: the recorded client, played to a live agent.
+
+After each event all is said that may be said. It is over when everything is said, every recorded
+answer has come, and so much more as the recorded agent said at last, or nothing for a while; when
+the agent leaves; or when it stalls or floods.
+"""
+
+from collections.abc import Iterator
+
+from acp_proxy.commands import Command, Finish, WakeAt
+from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.client.files import Files
+from acp_proxy.engine.client.hearer import Hearer
+from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.plot import Plot
+from acp_proxy.engine.client.speaker import Speaker
+from acp_proxy.engine.client.stage import Open, Options, Stage
+from acp_proxy.engine.divergence import Departure
+from acp_proxy.engine.pacing import NS_PER_S
+from acp_proxy.events import ClientIsDeaf, EndOfInput, Event, LineReceived
+
+_FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
+"""How many lines may come without an answer, at least; and as a multiple of all recorded frames."""
+_FLOOD_BYTES = 256 << 20
+_LONGEST_NS = 10 * NS_PER_S
+"""How long the end is waited for, at most, while the agent says other things."""
+
+
+class Verification:
+    """One connection, played from the client's side.
+
+    Args:
+        plot: the recording; of no other verification.
+        options: how to play it.
+
+    Attributes:
+        stage: all that is known of it.
+        is_over: whether nothing will be said any more; what the agent still says may be fed.
+        has_left: whether the agent ended its output before that.
+        is_hopeless: whether the agent stalled or flooded, and nothing good comes of it any more.
+    """
+
+    def __init__(self, plot: Plot, options: Options) -> None:
+        self.stage = Stage(options, plot, Bindings(roots=dict(options.roots)))
+        self.is_over = False
+        self.has_left = False
+        self.is_hopeless = False
+        files = Files()
+        self._hearer = Hearer(self.stage, files)
+        self._speaker = Speaker(self.stage, files)
+        self._began = False
+        self._ends_since: int | None = None
+
+    @property
+    def is_played_out(self) -> bool:
+        """Whether all was said, and every recorded answer has come."""
+        lanes = self.stage.plot.lanes.values()
+        told = all(lane.is_told and lane.idles >= lane.trailing_idles for lane in lanes)
+        return told and self.stage.plot.first_owed is None
+
+    @property
+    def unsaid(self) -> int:
+        """How many of the client's messages were not said, answers to nothing among them."""
+        return sum(len(lane.lines) for lane in self.stage.plot.lanes.values())
+
+    @property
+    def owed(self) -> list[Open]:
+        """The client's requests that were answered in the recording only, oldest first."""
+        opened = [one for requests in self.stage.open.values() for one in requests]
+        answers = self.stage.plot.answers
+        return sorted((o for o in opened if (o.step.exchange or 0) in answers), key=lambda o: o.at)
+
+    def feed(self, event: Event) -> Iterator[Command]:
+        """Takes an event and yields what to do; all of it, before the next event is fed."""
+        at = self.stage.now = event.at
+        if not self._began:
+            self._began = True
+            self.stage.judge.begin(at)
+            self.stage.spoken_at = at
+        said: Iterator[Command] = iter(())
+        if isinstance(event, LineReceived):
+            self.stage.bytes_since += len(event.raw)
+            said = self._hearer.take(event.raw, at)
+        if self.is_over:
+            for _ in said:  # nobody answers any more, but it is told
+                pass
+            return
+        yield from said
+        if not isinstance(event, EndOfInput):
+            yield from self._speaker.say(at)
+        if isinstance(event, EndOfInput):
+            self.has_left = True
+            self._end(at)
+        elif isinstance(event, ClientIsDeaf):
+            self._stall(at, "the agent has not read what it was sent")
+        else:
+            self._look_for_end(at)
+        yield Finish() if self.is_over else WakeAt(self._next_moment(at))
+
+    def _look_for_end(self, at: int) -> None:
+        if self._is_flooded():
+            lines = self.stage.lines - self.stage.lines_at_progress
+            self.stage.judge.note(
+                Departure.FLOOD,
+                self._waiting_lane,
+                f"the agent wrote {lines} lines and {self.stage.bytes_since} bytes without an"
+                " answer to anything",
+                at,
+            )
+            self.is_over = self.is_hopeless = True
+        elif self.is_played_out:
+            if self._ends_since is None:
+                self._ends_since = at
+            self.is_over = self._has_heard_all() or at >= self._ends_at()
+        else:
+            self._ends_since = None
+            limit = self.stage.options.stall_ns
+            if limit is not None and self._is_waiting(at) and at - self.stage.spoken_at >= limit:
+                self._stall(at, f"nothing came for {limit / NS_PER_S:g} s")
+
+    def _is_waiting(self, at: int) -> bool:
+        """Whether it is the agent's turn, and not a line's whose time will come."""
+        return self._speaker.causes.next_moment(at) is None
+
+    @property
+    def _waiting_lane(self) -> ClientLane:
+        return self.owed[0].lane if self.owed else self.stage.plot.lanes[None]
+
+    def _is_flooded(self) -> bool:
+        most = max(_FLOOD_LINES, _FLOOD_TIMES * self.stage.plot.frames)
+        lines = self.stage.lines - self.stage.lines_at_progress
+        return lines > most or self.stage.bytes_since > _FLOOD_BYTES
+
+    def _has_heard_all(self) -> bool:
+        """Whether all came that the recorded agent said at last, or more."""
+        if self.stage.plot.agent_left_at is not None or self._owes_an_answer:
+            return False
+        lanes = [lane for lane in self.stage.plot.lanes.values() if not lane.poisoned]
+        return all(
+            lane.heard >= lane.trailing and all(q.is_given_up for q in lane.questions)
+            for lane in lanes
+        )
+
+    @property
+    def _owes_an_answer(self) -> bool:
+        """Whether the client has something to answer, and did so in the recording."""
+        asked = self.stage.asked.values()
+        return any(one.question.ask.reply_seq is not None for one in asked)
+
+    def _ends_at(self) -> int:
+        """When the end has come, if nothing comes until then."""
+        silence = max(lane.silence_ns for lane in self.stage.plot.lanes.values())
+        quiet = self.stage.spoken_at + self.stage.patience(silence)
+        return min(quiet, (self._ends_since or 0) + _LONGEST_NS + self.stage.patience(silence))
+
+    def _stall(self, at: int, what: str) -> None:
+        owed = self.owed
+        seq = owed[0].step.seq if owed else None
+        waits = ", ".join(
+            f"{one.step.title} #{one.step.seq} has waited for {(at - one.at) / NS_PER_S:.1f} s"
+            for one in owed[:3]
+        )
+        summary = f"{what}; {waits}" if waits else what
+        self.stage.judge.note(Departure.STALL, self._waiting_lane, summary, at, seq=seq)
+        self.is_over = self.is_hopeless = True
+
+    def _end(self, at: int) -> None:
+        """The agent has left: as in the recording, when all was said, or too early."""
+        self.is_over = True
+        if self.is_played_out:
+            return
+        left_at = self.stage.plot.agent_left_at
+        unsaid = [
+            (lane, line)
+            for lane in self.stage.plot.lanes.values()
+            for line in lane.lines
+            if not line.answers_only and (left_at is None or line.seq < left_at)
+        ]
+        owed = self.owed
+        if not owed and not unsaid:
+            return
+        if owed:
+            lane, seq = owed[0].lane, owed[0].step.seq
+            summary = f"the agent left before it had answered {owed[0].step.title} #{seq}"
+        else:
+            lane, seq = unsaid[0][0], unsaid[0][1].seq
+            summary = f"the agent left before {unsaid[0][1].title} #{seq} was sent"
+        self.stage.judge.note(Departure.AGENT_LEFT, lane, summary, at, seq=seq)
+
+    def _next_moment(self, at: int) -> int | None:
+        moments = [self._speaker.causes.next_moment(at)]
+        if self._ends_since is not None:
+            moments.append(self._ends_at())
+        elif self.stage.options.stall_ns is not None:
+            moments.append(self.stage.spoken_at + self.stage.options.stall_ns)
+        return min((moment for moment in moments if moment is not None and moment > at),
+                   default=None)  # fmt: skip

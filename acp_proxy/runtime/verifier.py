@@ -1,0 +1,283 @@
+"""Runs a verification: a recorder with the live agent is our child, and we are its client.
+
+The recorder is the real one, so the new run is recorded as any is, the agent's stderr passes
+through, and whatever the agent leaves behind is ended by it. If we are killed, the recorder meets
+the end of its input and ends the agent.
+
+One task reads and feeds the engine, one writes. What the agent says is read on while something is
+written, so neither side can block the other for ever; an agent that does not read for as long as a
+stall takes is told to the engine.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from math import inf
+from subprocess import PIPE
+
+import trio
+from attrs import define
+from trio.abc import ReceiveStream, SendStream
+
+from acp_proxy.capture.options import RECORD
+from acp_proxy.commands import Command, Finish, Send, WakeAt
+from acp_proxy.engine.client.verification import Verification
+from acp_proxy.events import ClientIsDeaf, EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.runtime.line_cutter import LineCutter
+from acp_proxy.runtime.replayer import now_ns, run_alone
+
+MORE_S = 5.0
+"""Seconds that a recorder has to end, beyond twice the agent's grace, before it is told to, and
+then killed; in the first it asks the agent to end, and in the second it tells it."""
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_CHUNK = 1 << 16
+_CHUNKS_AHEAD = 4
+_TO_SAY = 64
+_PAUSE_S = 0.01
+_LONGEST_LINE = 256 << 20
+"""Bytes without a newline after which they count as a line."""
+
+
+@define
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        code: the recorder's exit code, negative for a signal as `subprocess` has it.
+        signum: the signal that we were told to stop by, if one came.
+    """
+
+    code: int
+    signum: int | None
+    was_stopped: bool
+    """Whether the agent was told to stop, and has not ended as it would have."""
+
+
+def verify(
+    engine: Verification, recording: str, command: Sequence[str], *, grace: float
+) -> Outcome:
+    """Plays a verification against an agent's command.
+
+    Args:
+        engine: the engine.
+        recording: the path of the new recording, at which there must be nothing yet.
+        command: the agent's.
+        grace: seconds that an agent has which overstays.
+    """
+    recorder = [sys.executable, "-m", "acp_proxy", "record", "--require-recording"]
+    recorder += ["-o", recording, "--grace", str(grace), "--", *command]
+
+    async def run() -> Outcome:
+        return await _run(engine, recorder, grace)
+
+    return run_alone(run)
+
+
+async def _run(engine: Verification, recorder: list[str], grace: float) -> Outcome:
+    with trio.open_signal_receiver(*_SIGNALS) as signals:
+        process = await trio.lowlevel.open_process(
+            recorder,
+            stdin=PIPE,
+            stdout=PIPE,
+            env=environment(os.environ),
+            start_new_session=True,  # whoever stops us lets us stop it
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        ending = _Ending(process, 2 * grace + MORE_S)
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ending.stop_when_told, signals, nursery.cancel_scope)
+                await Verifier(engine, process.stdout, process.stdin).run()
+                ending.is_hopeless = engine.is_hopeless
+                nursery.cancel_scope.cancel()
+        finally:
+            with trio.CancelScope(shield=True):
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(ending.hurry_when_told, signals)
+                    await ending.end()
+                    nursery.cancel_scope.cancel()
+        return Outcome(await process.wait(), ending.signum, ending.was_stopped)
+
+
+class _Ending:
+    """Sees that a recorder ends, and its agent with it.
+
+    Attributes:
+        signum: the signal that we were told to stop by.
+        is_hopeless: whether there is no use in waiting for the agent to end by itself.
+        was_stopped: whether the recorder was told to stop.
+    """
+
+    def __init__(self, process: trio.Process, patience: float) -> None:
+        self.signum: int | None = None
+        self.is_hopeless = False
+        self.was_stopped = False
+        self._process = process
+        self._patience = patience
+
+    async def stop_when_told(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
+        """Stops the conversation when a signal comes."""
+        async for signum in signals:
+            self.signum = signum
+            scope.cancel()
+
+    async def hurry_when_told(self, signals: AsyncIterator[int]) -> None:
+        """Kills the recorder when a signal comes while it is waited for; its agent dies with it."""
+        async for signum in signals:
+            self.signum = self.signum or signum
+            self._send(signal.SIGKILL)
+
+    async def end(self) -> None:
+        """Waits for the recorder; then tells it to stop; then kills it."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(trio.BrokenResourceError):
+            await self._process.stdin.aclose()
+        steps = [signal.SIGTERM, signal.SIGKILL]
+        if self.signum is not None or self.is_hopeless:
+            self._send(steps.pop(0))
+        while True:
+            with trio.move_on_after(self._patience if steps else inf):
+                await self._hear_the_rest()
+                await self._process.wait()
+                return
+            self._send(steps.pop(0))
+
+    async def _hear_the_rest(self) -> None:
+        """Reads what still comes, so that nobody waits for us to; not too much, if it is endless.
+
+        What was written is recorded whether we read it or not.
+        """
+        assert self._process.stdout is not None
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            while await self._process.stdout.receive_some(_CHUNK):
+                if self.was_stopped:
+                    await trio.sleep(_PAUSE_S)
+
+    def _send(self, signum: int) -> None:
+        self.was_stopped = True
+        with contextlib.suppress(ProcessLookupError):
+            self._process.send_signal(signum)
+
+
+class Verifier:
+    """Plays an engine on two streams.
+
+    Args:
+        engine: the engine.
+        source: what the agent says.
+        sink: what it hears; closed when all is said.
+    """
+
+    def __init__(self, engine: Verification, source: ReceiveStream, sink: SendStream) -> None:
+        self._engine = engine
+        self._source = source
+        self._sink = sink
+        self._wake_at: int | None = None
+        self._is_over = False
+        self._is_deaf = False
+
+    async def run(self) -> None:
+        """Plays until all is said and heard, or nothing goes on any more."""
+        into, heard = trio.open_memory_channel[list[bytes]](_CHUNKS_AHEAD)
+        to_say, said = trio.open_memory_channel[bytes](_TO_SAY)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._read, into)
+            nursery.start_soon(self._write, said)
+            async with to_say:
+                await self._play(heard, to_say)
+            if not self._engine.is_hopeless:
+                await self._hear_the_rest(heard)
+            nursery.cancel_scope.cancel()
+
+    async def _play(
+        self,
+        heard: "trio.MemoryReceiveChannel[list[bytes]]",
+        to_say: "trio.MemorySendChannel[bytes]",
+    ) -> None:
+        await self._feed(Wakeup(now_ns()), to_say)
+        while not self._is_over:
+            lines: list[bytes] | None = None
+            with trio.move_on_after(self._patience()):
+                lines = await heard.receive()
+            if lines is None:
+                await self._feed(Wakeup(now_ns()), to_say)
+            elif not lines:
+                await self._feed(EndOfInput(now_ns()), to_say)
+            else:
+                for line in lines:
+                    await self._feed(LineReceived(line, now_ns()), to_say)
+
+    async def _hear_the_rest(self, heard: "trio.MemoryReceiveChannel[list[bytes]]") -> None:
+        """Lets the engine hear what comes after the end, until the agent is gone."""
+        if self._engine.has_left:
+            return
+        with trio.move_on_after(MORE_S):
+            while lines := await heard.receive():
+                for line in lines:
+                    for _ in self._engine.feed(LineReceived(line, now_ns())):
+                        pass
+
+    def _patience(self) -> float:
+        return inf if self._wake_at is None else max(0.0, (self._wake_at - now_ns()) / 1e9)
+
+    async def _feed(self, event: Event, to_say: "trio.MemorySendChannel[bytes]") -> None:
+        for command in self._engine.feed(event):
+            await self._obey(command, to_say)
+        if self._is_deaf and not self._is_over:
+            for command in self._engine.feed(ClientIsDeaf(now_ns())):
+                await self._obey(command, to_say)
+
+    async def _obey(self, command: Command, to_say: "trio.MemorySendChannel[bytes]") -> None:
+        match command:
+            case Send(data):
+                if not self._is_deaf:
+                    await self._say(data, to_say)
+            case WakeAt(at):
+                self._wake_at = at
+            case Finish():
+                self._is_over = True
+
+    async def _say(self, data: bytes, to_say: "trio.MemorySendChannel[bytes]") -> None:
+        limit = self._engine.stage.options.stall_ns
+        with trio.move_on_after(inf if limit is None else limit / 1e9) as patience:
+            await to_say.send(data)
+        self._is_deaf = patience.cancelled_caught
+
+    async def _write(self, said: "trio.MemoryReceiveChannel[bytes]") -> None:
+        """Writes; that the agent is gone is told by the end of its output, and not here."""
+        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            async for data in said:
+                await self._sink.send_all(data)
+            await self._sink.aclose()
+        async for _ in said:
+            pass
+
+    async def _read(self, into: "trio.MemorySendChannel[list[bytes]]") -> None:
+        """Passes on the lines of each chunk; none at all are the end."""
+        cutter, held = LineCutter(), 0
+        while chunk := await self._receive():
+            lines = [cut.raw for cut in cutter.feed(chunk)]
+            held = len(chunk) - chunk.rfind(b"\n") - 1 if lines else held + len(chunk)
+            if held > _LONGEST_LINE and (rest := cutter.finish()) is not None:
+                held = 0
+                lines.append(rest.raw)
+            if lines:
+                await into.send(lines)
+        if (rest := cutter.finish()) is not None:
+            await into.send([rest.raw])
+        await into.send([])
+
+    async def _receive(self) -> bytes:
+        try:
+            return bytes(await self._source.receive_some(_CHUNK))
+        except (trio.BrokenResourceError, trio.ClosedResourceError):
+            return b""
+
+
+def environment(ours: Mapping[str, str]) -> dict[str, str]:
+    """The recorder's environment: ours, without what would have it record otherwise, or not."""
+    unwanted = {"ACP_PROXY_OFF", *(option.variable for option in RECORD)}
+    return {name: value for name, value in ours.items() if name not in unwanted}

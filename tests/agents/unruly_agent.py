@@ -1,0 +1,186 @@
+"""An agent that does one thing that no agent should, which its first argument names.
+
+It needs nothing but the standard library, and answers ``initialize`` and ``session/new`` before.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SESSION = "demo-session-1"
+
+
+def say(**message: Any) -> None:
+    """Writes a message."""
+    write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+
+def write(data: bytes) -> None:
+    """Writes bytes, all of them."""
+    while data:
+        data = data[os.write(1, data) :]
+
+
+def ask(method: str, **params: Any) -> Any:
+    """Asks the client something and returns what it answers."""
+    say(id="q", method=method, params={"sessionId": _SESSION, **params})
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("id") == "q":
+            return message
+    return None
+
+
+def end(prompt: int) -> None:
+    """Ends the turn."""
+    say(id=prompt, result={"stopReason": "end_turn"})
+
+
+def hang(_: int) -> None:
+    """Answers nothing more."""
+    sys.stdin.read()
+
+
+def stay(prompt: int) -> None:
+    """Stays when its client has left, whatever it is told."""
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(signum, signal.SIG_IGN)
+    end(prompt)
+    while True:
+        time.sleep(60)
+
+
+def stubborn(_: int) -> None:
+    """Answers nothing more, and stays, whatever it is told."""
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(signum, signal.SIG_IGN)
+    write(b'{"jsonrpc": "2.0", "method": "_demo/stubborn"}\n')
+    while True:
+        time.sleep(60)
+
+
+def die(_: int) -> None:
+    """Dies in the middle of a turn."""
+    os._exit(7)
+
+
+def twice(prompt: int) -> None:
+    """Answers once more than it was asked."""
+    end(prompt)
+    end(prompt)
+
+
+def unknown(prompt: int) -> None:
+    """Answers what it was not asked."""
+    say(id=4711, result={})
+    end(prompt)
+
+
+def garbage(prompt: int) -> None:
+    """Writes what is no message."""
+    write(b"\xff\x00 not JSON\n")
+    end(prompt)
+
+
+def flood(_: int) -> None:
+    """Writes without end, and reads nothing."""
+    line = json.dumps(
+        {
+            "jsonrpc": "2.0",
+            "method": "session/update",
+            "params": {
+                "sessionId": _SESSION,
+                "update": {
+                    "sessionUpdate": "agent_message_chunk",
+                    "content": {"type": "text", "text": "more "},
+                },
+            },
+        }
+    )
+    while True:
+        write(f"{line}\n".encode() * 100)
+
+
+def curious(prompt: int) -> None:
+    """Reads a file that it did not read before; its second argument is the path."""
+    answer = ask("fs/read_text_file", path=sys.argv[2])
+    tell(json.dumps(answer))
+    end(prompt)
+
+
+def busy(prompt: int) -> None:
+    """Runs a command that it did not run before; its second argument is the file to make."""
+    answer = ask("terminal/create", command="touch", args=[sys.argv[2]])
+    tell(json.dumps(answer))
+    end(prompt)
+
+
+def eager(prompt: int) -> None:
+    """Writes a file that it did not write before."""
+    answer = ask("fs/write_text_file", path=sys.argv[2], content="x")
+    tell(json.dumps(answer))
+    end(prompt)
+
+
+def pleading(prompt: int) -> None:
+    """Asks for a permission that it did not ask for before."""
+    option = {"optionId": "allow", "name": "Allow", "kind": "allow_once"}
+    call = {"toolCallId": "c", "title": "Launch"}
+    answer = ask("session/request_permission", toolCall=call, options=[option])
+    tell(json.dumps(answer))
+    end(prompt)
+
+
+def tell(text: str) -> None:
+    """Says a text."""
+    content = {"type": "text", "text": text}
+    update = {"sessionUpdate": "agent_message_chunk", "content": content}
+    say(method="session/update", params={"sessionId": _SESSION, "update": update})
+
+
+def deaf() -> None:
+    """Never reads."""
+    while True:
+        time.sleep(60)
+
+
+WAYS: dict[str, Callable[[int], None]] = {
+    "hang": hang,
+    "stay": stay,
+    "stubborn": stubborn,
+    "die": die,
+    "twice": twice,
+    "unknown": unknown,
+    "garbage": garbage,
+    "flood": flood,
+    "curious": curious,
+    "busy": busy,
+    "eager": eager,
+    "pleading": pleading,
+}
+
+
+def main() -> None:
+    """Serves one client on stdin and stdout."""
+    if sys.argv[1] == "deaf":
+        deaf()
+    for line in sys.stdin:
+        message = json.loads(line)
+        if message.get("method") == "initialize":
+            say(id=message["id"], result={"protocolVersion": 1, "agentCapabilities": {}})
+        elif message.get("method") == "session/new":
+            say(id=message["id"], result={"sessionId": _SESSION})
+        elif message.get("method") == "session/prompt":
+            WAYS[sys.argv[1]](message["id"])
+
+
+if __name__ == "__main__":
+    main()

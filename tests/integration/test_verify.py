@@ -1,0 +1,380 @@
+"""``acp-proxy verify`` with real processes: agents that have not changed, and agents that have."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+from tests.agents.make_recordings import RECORDINGS
+from tests.integration.processes import DEADLINE_S, Gate, needs_proc, shell, wait_until
+from tests.integration.verifying import CHANGED_AGENT, ROOT, SDK_AGENT, UNRULY_AGENT, Verifier
+from tests.playbook import record
+from tests.reactive import record_capture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = needs_proc
+
+
+@pytest.fixture
+def verify(acp_proxy: Path, tmp_path: Path) -> Iterator[Verifier]:
+    """Runs verifications; none leaves a process behind."""
+    verifier = Verifier(acp_proxy, tmp_path)
+    yield verifier
+    for pid in verifier.living():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_the_recorded_agent_does_what_was_recorded(verify: Verifier, name: str) -> None:
+    """Nothing is on stdout, and one line on stderr says how much it was and where it is."""
+    found = verify(name, SDK_AGENT)
+    assert (found.code, found.stdout) == (0, ""), found.stdout + found.stderr
+    (new,) = verify.home.glob("*.db")
+    with RecordingReader(new) as reader:
+        assert reader.recording.state == "complete"
+        assert reader.recording.exit_code == 0
+    frames = found.report["conversation"]["frames_sent"]
+    assert frames > 2
+    line = found.stderr.splitlines()[-1]
+    assert line.startswith("acp-proxy: the agent did what was recorded: 1 turn, ")
+    assert line.endswith(f"; recorded as {new}")
+    assert (found.report["verdict"], found.report["differences"]["changed"]) == ("clean", 0)
+    assert ET.fromstring(found.junit).get("failures") == "0"
+
+
+@pytest.mark.parametrize("expect", ["structure", "outcome"])
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_it_does_so_by_any_measure(verify: Verifier, name: str, expect: str) -> None:
+    """What is equal in all is equal in less."""
+    found = verify(name, SDK_AGENT, "--expect", expect)
+    assert found.code == 0, found.stdout
+
+
+CAPTURES = [
+    "gemini-0.61.0/perm_allow.jsonl",
+    "gemini-0.61.0/cancel.jsonl",
+    "gemini-0.61.0/twosessions.jsonl",
+    "pysdk-echo-0.12.1/multiturn.jsonl",
+]
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_a_replayed_agent_does_what_was_recorded(
+    verify: Verifier, acp_proxy: Path, tmp_path: Path, name: str
+) -> None:
+    """So client and agent can both be played, and nothing is different."""
+    path = record_capture(ROOT / "tests" / "data" / "captures" / name, tmp_path)
+    found = verify(path, [str(acp_proxy), "replay", str(path)])
+    assert (found.code, found.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["gemini-edit", "vibe-edit", "vibe-sessions"])
+def test_another_run_of_the_same_agent_is_the_same(
+    verify: Verifier, acp_proxy: Path, name: str
+) -> None:
+    """Whatever it calls its sessions, calls, messages and files."""
+    pairs = ROOT / "tests" / "data" / "pairs"
+    agent = [str(acp_proxy), "replay", str(pairs / f"{name}.b.jsonl"), "--rewrite-text"]
+    agent += ["--ignore", "/params/prompt/0/text"]
+    found = verify(pairs / f"{name}.a.jsonl", agent)
+    assert (found.code, found.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "expected"),
+    [
+        ("stop-reason", "hello", [("changed the answer to session/prompt", "/result/stopReason")]),
+        ("capability", "hello", [("handshake", "/result/agentCapabilities/promptCapabilities")]),
+        ("no-plan", "hello", [("only-a session/update plan", "")]),
+        (
+            "tool",
+            "edit-allowed",
+            [("changed session/update tool_call", "/params/update/title")],
+        ),
+    ],
+)
+def test_one_change_is_named_and_nothing_else(
+    verify: Verifier, change: str, name: str, expected: list[tuple[str, str]]
+) -> None:
+    """The exit code is 1, and the screen shows it."""
+    found = verify(name, [*CHANGED_AGENT, change])
+    assert found.code == 1
+    assert found.differences == expected
+    assert found.kinds == []
+    assert "1 difference" in found.stdout
+    assert found.report["verdict"] == "differs"
+    assert ET.fromstring(found.junit).get("failures") == "1"
+
+
+def test_other_ids_are_no_change(verify: Verifier) -> None:
+    """An agent calls its sessions as it likes."""
+    assert verify("edit-allowed", [*CHANGED_AGENT, "ids"]).code == 0
+
+
+def test_options_that_are_called_otherwise_are_chosen_all_the_same(verify: Verifier) -> None:
+    """What was allowed is allowed, and the difference is in the names alone."""
+    found = verify("edit-allowed", [*CHANGED_AGENT, "options"])
+    assert found.code == 1
+    assert {title for title, _ in found.differences} == {
+        "changed the answer to session/request_permission",
+        "changed session/request_permission",
+    }
+    found = verify(
+        "edit-allowed",
+        [*CHANGED_AGENT, "options"],
+        "--ignore=/params/options/*/optionId",
+        "--ignore=/result/outcome/optionId",
+    )
+    assert found.code == 0, found.stdout
+
+
+def test_without_a_session_there_is_no_story(verify: Verifier) -> None:
+    """That is told once, with what follows from it."""
+    found = verify("hello", [*CHANGED_AGENT, "no-session"])
+    assert found.code == 1
+    assert found.kinds == ["outcome-differs", "unplayed"]
+    assert "session/new #4 was answered with an error" in found.stdout
+
+
+QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2")
+"""What the unruly agent does otherwise, even where it behaves; and no patience."""
+
+
+@pytest.mark.parametrize(
+    ("way", "code", "kinds"),
+    [
+        ("hang", 3, ["stall"]),
+        ("deaf", 3, ["stall"]),
+        ("die", 1, ["agent-left"]),
+        ("twice", 1, ["answered-twice"]),
+        ("unknown", 1, ["unknown-reply-id"]),
+        ("flood", 1, ["flood"]),
+        ("stay", 1, []),
+        ("pleading", 1, ["unmatched"]),
+    ],
+)
+def test_whatever_an_agent_does_it_comes_to_an_end(
+    verify: Verifier, way: str, code: int, kinds: list[str]
+) -> None:
+    """And to an exit code, and no process is left."""
+    found = verify("hello", [*UNRULY_AGENT, way], *QUICK, "--stall-timeout=1")
+    assert (found.code, found.kinds) == (code, kinds), found.stdout + found.stderr
+
+
+def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
+    """Where only the outcome counts, it is none."""
+    found = verify("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
+    assert (found.code, found.kinds) == (0, [])
+    found = verify("hello", [*UNRULY_AGENT, "garbage"])
+    assert found.code == 1
+    assert "no JSON-RPC" in found.stdout or "not JSON" in found.stdout
+
+
+def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None:
+    """A file that is there is not there for the agent."""
+    canary = tmp_path / "canary"
+    canary.write_text("tweet tweet")
+    found = verify("hello", [*UNRULY_AGENT, "curious", str(canary)], *QUICK)
+    assert (found.code, found.kinds) == (1, ["unmatched"])
+    (new,) = verify.home.glob("*.db")
+    assert b"tweet" not in new.read_bytes()
+
+
+@pytest.mark.parametrize("way", ["busy", "eager"])
+def test_nothing_is_run_and_nothing_is_written(verify: Verifier, tmp_path: Path, way: str) -> None:
+    """Whatever the agent asks for."""
+    canary = tmp_path / "canary"
+    found = verify("hello", [*UNRULY_AGENT, way, str(canary)], *QUICK)
+    assert (found.code, found.kinds) == (1, ["unmatched"])
+    assert not canary.exists()
+
+
+@pytest.mark.parametrize(
+    ("signum", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
+)
+@pytest.mark.parametrize("way", ["hang", "stay"])
+def test_who_stops_it_stops_the_agent(
+    verify: Verifier, signum: signal.Signals, code: int, way: str
+) -> None:
+    """However it is stopped, nothing is left of it."""
+    process = verify.start(
+        "hello", [*UNRULY_AGENT, way], *QUICK, "--grace=5" if way == "stay" else "--grace=1"
+    )
+    unruly = "\0".join([*UNRULY_AGENT, way, ""]).encode()
+
+    def is_there() -> bool:
+        return any(_command(pid) == unruly for pid in verify.living())
+
+    wait_until(is_there, "the agent to run")
+    process.send_signal(signum)
+    _, stderr = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == code, stderr
+    assert "Traceback" not in stderr
+    verify.expect_nothing_left()
+    assert signum == signal.SIGKILL or not list(verify.scratch.iterdir())
+
+
+def test_who_is_in_a_hurry_stops_it_twice(verify: Verifier) -> None:
+    """The first signal asks the agent to end, and gives it time; the second does not."""
+    process = verify.start("hello", [*UNRULY_AGENT, "stubborn"], "--grace=3000")
+    log = verify.home
+
+    def is_stubborn() -> bool:
+        return any(b"_demo/stubborn" in path.read_bytes() for path in log.glob("*.log"))
+
+    def is_told() -> bool:
+        return any(b"passed on" in path.read_bytes() for path in log.glob("*.log"))
+
+    wait_until(is_stubborn, "the agent to be stubborn")
+    process.send_signal(signal.SIGINT)
+    wait_until(is_told, "the agent to be told to stop")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 130
+    verify.expect_nothing_left()
+
+
+def _command(pid: int) -> bytes:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+            return file.read()
+    except OSError:
+        return b""
+
+
+def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
+    """Which is called as the recorded one is, and is gone afterwards."""
+    found = verify("edit-allowed", SDK_AGENT)
+    assert found.code == 0
+    (old, new), *_ = found.report["conversation"]["bindings"].items()
+    assert old == "/tmp/acp-proxy-demo"
+    assert new.startswith(str(verify.scratch))
+    assert new.endswith("/acp-proxy-demo")
+    assert not list(verify.scratch.iterdir())
+
+
+def test_or_in_the_one_that_it_is_given(verify: Verifier, tmp_path: Path) -> None:
+    """Which stays."""
+    work = tmp_path / "work"
+    work.mkdir()
+    found = verify("edit-allowed", SDK_AGENT, "--cwd", str(work))
+    assert found.code == 0, found.stdout
+    assert found.report["conversation"]["bindings"]["/tmp/acp-proxy-demo"] == str(work)
+    assert work.is_dir()
+
+
+@pytest.mark.parametrize("way", ["session", "recorded", "causal"])
+def test_every_order_is_one(verify: Verifier, way: str) -> None:
+    """In which an agent that waits for its client does what it did."""
+    assert verify("tour", SDK_AGENT, "--order", way, "--timing=x0.1", "--idle-cap=0.01").code == 0
+
+
+def test_what_would_make_a_recorder_do_otherwise_does_not_count(verify: Verifier) -> None:
+    """The environment is for `record`, and not for the one that verify needs."""
+    found = verify(
+        "hello",
+        SDK_AGENT,
+        ACP_PROXY_OFF="1",
+        ACP_PROXY_FAULT="garbage",
+        ACP_PROXY_MAX_SIZE="1",
+        ACP_PROXY_NAME="x",
+    )
+    assert found.code == 0, found.stderr
+
+
+def test_a_file_that_exists_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
+    """The new run is recorded beside it."""
+    taken = tmp_path / "new.db"
+    taken.write_text("mine")
+    found = verify("hello", SDK_AGENT, "-o", str(taken))
+    assert found.code == 0
+    assert taken.read_text() == "mine"
+    assert found.report["recorded_as"] == str(tmp_path / "new-2.db")
+    assert (tmp_path / "new-2.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        (["no-such-agent"], "cannot start the agent 'no-such-agent'"),
+        (["/"], "cannot start the agent '/'"),
+    ],
+)
+def test_an_agent_that_cannot_start_is_wrong_use(
+    verify: Verifier, agent: list[str], words: str
+) -> None:
+    """One line says so, and nothing is left in the recordings directory."""
+    found = verify("hello", agent)
+    assert (found.code, found.stdout) == (2, "")
+    (line,) = found.stderr.splitlines()
+    assert words in line
+    assert not list(verify.home.iterdir())
+
+
+def test_where_nothing_can_be_recorded_nothing_is_compared(
+    verify: Verifier, tmp_path: Path
+) -> None:
+    """That is wrong use, too."""
+    (tmp_path / "file").write_text("")
+    found = verify("hello", SDK_AGENT, "-o", str(tmp_path / "file" / "new.db"))
+    assert found.code == 2
+    assert "Traceback" not in found.stderr
+
+
+def test_an_incomplete_recording_is_told(verify: Verifier, tmp_path: Path) -> None:
+    """Played to its end, it says nothing of what would have followed."""
+    with RecordingReader(_incomplete(tmp_path)) as reader:
+        assert reader.recording.state == "incomplete"
+    agent = shell('read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\'; cat >/dev/null')
+    found = verify(tmp_path / "incomplete.db", agent, "--stall-timeout=5")
+    assert (found.code, found.report["verdict"]) == (3, "incomplete"), found.stdout
+
+
+def _incomplete(directory: Path) -> Path:
+    from tests.playbook import wire
+    from tests.scribe import Scribe
+
+    path = directory / "incomplete.db"
+    with Scribe(path) as scribe:
+        scribe.chunk(1, wire("#0 initialize {}"))
+        scribe.chunk(2, wire("#0 result {}"))
+    return path
+
+
+def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> None:
+    """And is recorded."""
+    book = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}")
+    agent = shell(
+        'echo grumble >&2; read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\''
+    )
+    found = verify(book.path, agent)
+    book.close()
+    assert found.stderr.startswith("grumble\n")
+
+
+def test_an_agent_is_left_time_to_end(verify: Verifier, tmp_path: Path) -> None:
+    """What it says after its input has ended is recorded and compared."""
+    book = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
+    book.close()
+    gate = Gate(tmp_path / "gate")
+    answer = '{"jsonrpc": "2.0", "id": 0, "result": {}}\\n'
+    bye = '{"jsonrpc": "2.0", "method": "_x/bye", "params": {}}\\n'
+    agent = shell(
+        f"read a; printf '{answer}'; cat >/dev/null; read go <$1; printf '{bye}'", gate.path
+    )
+    process = verify.start(book.path, agent)
+    gate.open()
+    stdout, stderr = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0, stdout + stderr
+    verify.expect_nothing_left()

@@ -1,0 +1,125 @@
+"""Runs ``acp-proxy verify`` with real agents, and sees that none of them is left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import define
+
+from tests.integration.processes import DEADLINE_S, MARK, processes, wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).parents[2]
+RECORDINGS = ROOT / "recordings"
+SDK_AGENT = [sys.executable, "-m", "tests.agents.sdk_agent"]
+CHANGED_AGENT = [sys.executable, "-m", "tests.agents.changed_agent"]
+UNRULY_AGENT = [sys.executable, "-IS", str(ROOT / "tests" / "agents" / "unruly_agent.py")]
+
+
+@define
+class Verified:
+    """What came of it."""
+
+    code: int
+    stdout: str
+    stderr: str
+    report: dict[str, Any]
+    """The report as JSON; empty if there is none."""
+    junit: str
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of the departures that count."""
+        divergences = self.report["conversation"]["divergences"]
+        return [one["kind"] for one in divergences if one["rank"] != "info"]
+
+    @property
+    def differences(self) -> list[tuple[str, str]]:
+        """What changed, as title and places."""
+        entries = [
+            (f"{one['change']} {one['title']}", " ".join(f["pointer"] for f in one["fields"]))
+            for one in self.report["entries"]
+        ]
+        return [("handshake", one["pointer"]) for one in self.report["handshake"]] + entries
+
+
+class Verifier:
+    """Runs verifications for one test."""
+
+    def __init__(self, acp_proxy: Path, directory: Path) -> None:
+        self.home = directory / "recordings"
+        self.scratch = directory / "scratch"
+        self.scratch.mkdir()
+        self.mark = uuid.uuid4().hex
+        self._directory = directory
+        self._acp_proxy = acp_proxy
+
+    def start(
+        self, recording: Path | str, agent: Sequence[str], *options: str, **more: str
+    ) -> subprocess.Popen[str]:
+        """Starts one."""
+        path = RECORDINGS / f"{recording}.db" if isinstance(recording, str) else recording
+        reports = ["--report", str(self._directory / "report.json"), "--junit", str(self._junit)]
+        return subprocess.Popen(
+            [self._acp_proxy, "verify", path, *options, *reports, "--", *agent],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            env={**self._environment(), **more},
+            cwd=self._directory,
+        )
+
+    def __call__(
+        self, recording: Path | str, agent: Sequence[str], *options: str, **more: str
+    ) -> Verified:
+        """Runs one to its end; nothing is left of it then."""
+        process = self.start(recording, agent, *options, **more)
+        stdout, stderr = process.communicate(timeout=DEADLINE_S)
+        self.expect_nothing_left()
+        report = self._directory / "report.json"
+        return Verified(
+            process.returncode,
+            stdout,
+            stderr,
+            json.loads(report.read_text()) if report.exists() else {},
+            self._junit.read_text() if self._junit.exists() else "",
+        )
+
+    def expect_nothing_left(self) -> None:
+        """Waits until every process is gone that was started for a verification."""
+        wait_until(lambda: not self.living(), "no process to be left behind")
+
+    def living(self) -> list[int]:
+        """The processes that were started for a verification, and live."""
+        found = []
+        for process in processes():
+            try:
+                environment = Path(f"/proc/{process.pid}/environ").read_bytes()
+            except OSError:
+                continue
+            if f"{MARK}={self.mark}".encode() in environment.split(b"\0") and process.lives:
+                found.append(process.pid)
+        return found
+
+    @property
+    def _junit(self) -> Path:
+        return self._directory / "report.xml"
+
+    def _environment(self) -> dict[str, str]:
+        ours = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
+        return {
+            **ours,
+            "PYTHONPATH": str(ROOT),
+            "ACP_PROXY_RECORDINGS": str(self.home),
+            "TMPDIR": str(self.scratch),
+            MARK: self.mark,
+        }

@@ -1,0 +1,231 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""How a live agent departs from the story so far that the client cannot go on with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.events import ClientIsDeaf
+from tests.verify_book import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+STORY = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/p"}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> #2 session/prompt {"sessionId": "s"}
+    6 <- #2 result {"stopReason": "end_turn"}
+    7 -> #3 session/list {}
+    8 <- #3 result {}
+"""
+ERROR = 'error {"code": -32603, "message": "no"}'
+
+
+def test_a_session_that_cannot_be_made_is_given_up(record: Callable[..., Book]) -> None:
+    """Once; what does not need it goes on."""
+    live = verify(record(STORY)).check(f"""
+        -> 1
+        <- 2
+        -> 3
+        <- #1 {ERROR}
+        -> 7
+        <- 8
+        -> end
+    """)
+    assert live.found == ["outcome-differs primary in s 4", "unplayed cascade in s 5"]
+
+
+def test_a_session_that_cannot_be_loaded_is_given_up(record: Callable[..., Book]) -> None:
+    """Unless it was made here."""
+    load = '#2 session/load {"sessionId": "%s", "cwd": "/p"}'
+    story = f'{STORY}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
+    played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> 9"
+    live = verify(record(story)).check(f"{played}\n<- #2 {ERROR}\n-> end")
+    assert live.found == ["outcome-differs primary in old 10", "unplayed cascade in old 11"]
+    story = f'{STORY}\n9 -> {load % "s"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "s"}}\n12 <- #4 result {{}}'
+    live = verify(record(story)).check(f"{played}\n<- #2 {ERROR}\n-> 11\n<- 12\n-> end")
+    assert live.found == []
+
+
+def test_without_a_handshake_there_is_nothing(record: Callable[..., Book]) -> None:
+    """All is given up, and told as what follows."""
+    live = verify(record(STORY)).check(f"""
+        -> 1
+        <- #0 {ERROR}
+        -> end
+    """)
+    assert live.found == [
+        "outcome-differs primary in connection 2",
+        "unplayed cascade in connection 7",
+        "unplayed cascade in s 3",
+    ]
+
+
+@pytest.mark.parametrize("answer", [ERROR, 'result {"stopReason": "refusal"}'])
+def test_another_answer_is_no_reason_to_stop(record: Callable[..., Book], answer: str) -> None:
+    """The comparison of the recordings tells of it."""
+    live = verify(record(STORY)).check(f"""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> 5
+        <- #2 {answer}
+        -> 7
+        <- 8
+        -> end
+    """)
+    assert live.found == []
+
+
+def test_silence_is_a_stall_when_an_answer_is_owed(record: Callable[..., Book]) -> None:
+    """It names what is waited for, and since when."""
+    live = verify(record(STORY)).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> 5
+        .. 20s
+        <- session/update {"sessionId": "s"}
+        .. 29s
+        .. 1s
+        -> end
+    """)
+    assert live.found == ["stall primary in s 5"]
+    number = live.departures[0].seq
+    assert live.departures[0].summary == (
+        f"nothing came for 30 s; session/prompt #{number} has waited for 50.0 s"
+    )
+    assert live.engine.is_hopeless
+    (owed,) = live.report.owed
+    assert (owed.lane, owed.method, owed.waited_ms) == ("s", "session/prompt", 50_000)
+
+
+def test_one_may_wait_for_ever(record: Callable[..., Book]) -> None:
+    """Without a limit nothing is a stall."""
+    verify(record(STORY), stall_ns=None).check("""
+        -> 1
+        .. 5000s
+        <- 2
+        -> 3
+    """)
+
+
+def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., Book]) -> None:
+    """Whoever writes to it notices."""
+    live = verify(record(STORY)).check("-> 1")
+    live._feed(ClientIsDeaf(live.now))
+    assert live.found == ["stall primary in connection 1"]
+
+
+def test_an_agent_that_leaves_too_early_is_told(record: Callable[..., Book]) -> None:
+    """While an answer is owed, or before something could be said."""
+    live = verify(record(STORY)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
+    assert live.found == ["agent-left primary in s 5"]
+    assert "the agent left before it had answered session/prompt" in live.departures[0].summary
+    trailing = f"{STORY}\n9 <- _x/y {{}}\n10 -> _x/z {{}}"
+    played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8"
+    live = verify(record(trailing)).check(f"{played}\n<- end\n-> end")
+    assert live.found == ["agent-left primary in connection 10"]
+
+
+def test_an_agent_may_leave_when_all_is_said(record: Callable[..., Book]) -> None:
+    """Then nothing is lost."""
+    trailing = f"{STORY}\n9 <- _x/y {{}}"
+    live = verify(record(trailing)).check(
+        "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n<- end\n-> end"
+    )
+    assert live.found == []
+
+
+def test_an_agent_leaves_where_it_left(record: Callable[..., Book]) -> None:
+    """What the recorded client said after that, nobody could hear."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 _x/y {}
+        <- end
+        4 -> #2 _x/z {}
+    """)
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n-> 4\n<- end\n-> end")
+    assert live.found == []
+
+
+def test_an_answer_more_is_told(record: Callable[..., Book]) -> None:
+    """An answer to what was answered, and one to nothing; unless the recorded agent did so."""
+    live = verify(record(STORY)).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- #0 result {"protocolVersion": 2}
+        <- #77 result {}
+        <- 4
+        -> 5
+    """)
+    assert live.found == [
+        "answered-twice primary in connection",
+        "unknown-reply-id cascade in connection",
+    ]
+    book = record(f"{STORY}\n9 <- #77 result {{}}\n10 <- #3 result {{}}")
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> end\n<- 9\n<- 10")
+    assert live.found == []
+
+
+def test_an_answer_after_the_end_is_told_as_well(record: Callable[..., Book]) -> None:
+    """The agent may still say something when its input has ended."""
+    live = verify(record(STORY)).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> 5
+        <- 6
+        -> 7
+        <- 8
+        -> end
+        <- 8
+    """)
+    assert live.found == ["answered-twice primary in connection"]
+
+
+def test_what_is_no_message_is_information(record: Callable[..., Book]) -> None:
+    """The comparison counts it; as many as were recorded are not worth a word."""
+    live = verify(record(STORY)).check("-> 1\n<- | hello\n<- 2\n-> 3")
+    assert (live.found, live.informed) == ([], ["malformed-input in connection"])
+    live = verify(record("1 <- | hello\n2 -> #0 _x/y {}\n3 <- #0 result 1")).check("-> 2\n<- 1")
+    assert live.informed == []
+
+
+def test_garbage_of_the_clients_goes_out_in_its_place(record: Callable[..., Book]) -> None:
+    """An agent that answers it with an error does so, and one that says nothing is not waited for."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> | what?
+        4 <- {"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "parse error"}}
+        5 -> #1 _x/y {}
+        6 <- #1 result {}
+    """)
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n-> 5\n<- 4\n<- 6\n-> end")
+    assert live.found == []
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n-> 5\n<- 6\n-> end")
+    assert live.found == []
+
+
+def test_an_agent_that_never_stops_is_stopped(record: Callable[..., Book]) -> None:
+    """A hundred thousand lines without an answer are a flood."""
+    live = verify(record(STORY)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
+    for _ in range(100_000):
+        live._do("<-", '{"jsonrpc":"2.0","method":"x"}')
+    assert live.found == []
+    live.check("<- _x/y {}\n-> end")
+    assert live.found == ["flood primary in s"]
+    assert live.engine.is_hopeless

@@ -1,0 +1,227 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""Values that a live agent chooses, and directories that the client does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.verify_book import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+
+def test_a_session_is_called_as_the_agent_calls_it(record: Callable[..., Book]) -> None:
+    """In every message of the client's; no other byte changes."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 -> {"jsonrpc":"2.0","method":"session/prompt","id":2,"params":{ "sessionId":"s", "x":[1e3,"s"]}}
+        6 <- #2 result {}
+    """)
+    live = verify(book).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- #1 result {"sessionId": "new \\u00e9"}
+        -> {"jsonrpc":"2.0","method":"session/prompt","id":2,"params":{ "sessionId":"new é", "x":[1e3,"s"]}}
+        <- 6
+        -> end
+    """)
+    assert live.report.bindings == {"s": "new é"}
+    assert live.found == []
+
+
+def test_sessions_that_change_places_keep_theirs(record: Callable[..., Book]) -> None:
+    """The request that made a session tells which one it is, and not the order of the answers."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 session/new {"cwd": "/"}
+        4 -> #2 session/new {"cwd": "/"}
+        5 <- #1 result {"sessionId": "a"}
+        6 <- #2 result {"sessionId": "b"}
+        7 -> #3 session/prompt {"sessionId": "b"}
+        8 <- #3 result {}
+    """)
+    verify(book).check("""
+        -> 1
+        <- 2
+        -> 3
+        -> 4
+        <- #2 result {"sessionId": "x"}
+        <- #1 result {"sessionId": "y"}
+        -> #3 session/prompt {"sessionId": "x"}
+        <- 8
+        -> end
+    """)
+
+
+ASKS = """
+    1 -> #0 initialize {}
+    2 <- #0 result {}
+    3 -> #1 session/new {"cwd": "/"}
+    4 <- #0 _x/y {"sessionId": "a"}
+    5 -> #0 result 7
+    6 <- #1 result {"sessionId": "a"}
+"""
+
+
+def test_a_session_may_ask_before_it_is_named(record: Callable[..., Book]) -> None:
+    """As long as one session is being made, what comes is of that one."""
+    live = verify(record(ASKS)).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- #0 _x/y {"sessionId": "x"}
+        -> 5
+        <- #1 result {"sessionId": "x"}
+        -> end
+    """)
+    assert live.found == []
+
+
+def test_what_may_be_of_two_sessions_is_held_back(record: Callable[..., Book]) -> None:
+    """Until the answer comes that names the session."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 session/new {"cwd": "/"}
+        4 -> #2 session/new {"cwd": "/"}
+        5 <- #0 _x/y {"sessionId": "b"}
+        6 -> #0 result 7
+        7 <- #1 result {"sessionId": "a"}
+        8 <- #2 result {"sessionId": "b"}
+    """)
+    live = verify(book).check("""
+        -> 1
+        <- 2
+        -> 3
+        -> 4
+        <- #0 _x/y {"sessionId": "x"}
+        <- #2 result {"sessionId": "x"}
+        -> 6
+        <- #1 result {"sessionId": "y"}
+        -> end
+    """)
+    assert live.found == []
+
+
+def test_a_session_of_an_earlier_process_keeps_its_name(record: Callable[..., Book]) -> None:
+    """The client names it, so it is called as it was; what streams before the answer is its own."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 session/load {"sessionId": "old", "cwd": "/p"}
+        4 <- session/update {"sessionId": "old"}
+        5 <- #1 result {}
+        6 -> #2 session/prompt {"sessionId": "old"}
+        7 <- #2 result {}
+    """)
+    live = verify(book).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        <- 5
+        -> 6
+        <- 7
+        -> end
+    """)
+    assert live.found == []
+
+
+def test_a_session_that_was_made_here_is_loaded_by_its_new_name(
+    record: Callable[..., Book],
+) -> None:
+    """And forked from."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 -> #2 session/load {"sessionId": "s", "cwd": "/p"}
+        6 <- #2 result {}
+        7 -> #3 session/fork {"sessionId": "s", "cwd": "/p"}
+        8 <- #3 result {"sessionId": "t"}
+        9 -> #4 session/prompt {"sessionId": "t"}
+        10 <- #4 result {}
+    """)
+    verify(book).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- #1 result {"sessionId": "S"}
+        -> #2 session/load {"sessionId": "S", "cwd": "/p"}
+        <- 6
+        -> #3 session/fork {"sessionId": "S", "cwd": "/p"}
+        <- #3 result {"sessionId": "T"}
+        -> #4 session/prompt {"sessionId": "T"}
+        <- 10
+        -> end
+    """)
+
+
+MOVED = """
+    1 -> #0 initialize {}
+    2 <- #0 result {}
+    3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/q"]}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "see /p/f"}, {"type": "resource_link", "uri": "file:///p/f"}]}
+    6 <- #0 fs/read_text_file {"sessionId": "s", "path": "/p/f"}
+    7 -> #0 result {"content": "/p/f"}
+    8 <- #2 result {}
+"""
+ROOTS = {"/p": "/tmp/new", "/q": "/tmp/q"}
+
+
+def test_directories_are_replaced_where_the_protocol_has_them(record: Callable[..., Book]) -> None:
+    """And the agent's requests are understood with the new ones."""
+    live = verify(record(MOVED), roots=ROOTS).check("""
+        -> 1
+        <- 2
+        -> #1 session/new {"cwd": "/tmp/new", "additionalDirectories": ["/tmp/q"]}
+        <- 4
+        -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "see /p/f"}, {"type": "resource_link", "uri": "file:///tmp/new/f"}]}
+        <- #0 fs/read_text_file {"sessionId": "s", "path": "/tmp/new/f"}
+        -> 7
+        <- 8
+        -> end
+    """)
+    assert live.found == []
+    assert live.engine.stage.plot.roots == ["/p", "/q"]
+
+
+def test_directories_are_replaced_in_texts_if_one_wants_that(record: Callable[..., Book]) -> None:
+    """Also in what files hold."""
+    verify(record(MOVED), roots=ROOTS, rewrite_text=True).check("""
+        -> 1
+        <- 2
+        -> #1 session/new {"cwd": "/tmp/new", "additionalDirectories": ["/tmp/q"]}
+        <- 4
+        -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "see /tmp/new/f"}, {"type": "resource_link", "uri": "file:///tmp/new/f"}]}
+        <- #0 fs/read_text_file {"sessionId": "s", "path": "/tmp/new/f"}
+        -> #0 result {"content": "/tmp/new/f"}
+        <- 8
+        -> end
+    """)
+
+
+def test_the_recorded_path_is_another_one_now(record: Callable[..., Book]) -> None:
+    """An agent that insists on it gets nothing."""
+    live = verify(record(MOVED), roots=ROOTS).check("""
+        -> 1
+        <- 2
+        -> #1 session/new {"cwd": "/tmp/new", "additionalDirectories": ["/tmp/q"]}
+        <- 4
+        -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "see /p/f"}, {"type": "resource_link", "uri": "file:///tmp/new/f"}]}
+        <- 6
+        -> refusal #0
+        <- 8
+        -> end
+    """)
+    assert live.found == ["unmatched primary in s 6"]

@@ -1,0 +1,103 @@
+"""Whatever was recorded: an agent that has not changed is verified cleanly, in any interleaving."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.engine.story import Order
+from tests import captures, conversations
+from tests.reactive import record_capture
+from tests.scripted_agent import Saying, Verified, verify, verify_reader
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from acp_proxy.engine.script import Step
+
+RECORDINGS = sorted((captures.ROOT.parents[2] / "recordings").glob("*.db"))
+CAPTURES = captures.all_captures()
+
+
+@pytest.fixture(
+    scope="module", params=[*RECORDINGS, *CAPTURES], ids=lambda p: p.parent.name[:12] + "-" + p.name
+)
+def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Each recording of the repository, and each captured conversation."""
+    path: Path = request.param
+    return path if path in RECORDINGS else record_capture(path, tmp_path_factory.mktemp("capture"))
+
+
+def check(played: Verified) -> None:
+    """All was said as it was recorded, and nothing departed."""
+    assert played.departures == []
+    assert played.engine.is_played_out
+    assert {send.seq: send.data for send in played.sent} == played.recorded
+    assert len(played.sent) == len(played.recorded)
+
+
+def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
+    """Byte for byte what was recorded is said to it, in the recorded order and without a wait."""
+    played = verify(recording)
+    check(played)
+    assert [send.seq for send in played.sent] == sorted(played.recorded)
+
+
+@pytest.mark.parametrize("options", [{"order": Order.RECORDED}, {"lenient": True}])
+def test_options_change_nothing_for_it(recording: Path, options: dict[str, Any]) -> None:
+    """However the client is played."""
+    check(verify(recording, **options))
+
+
+@given(words=conversations.steps, data=st.data())
+def test_any_conversation_is_verified_in_any_order(
+    words: list[tuple[str, int]], data: st.DataObject
+) -> None:
+    """Which of its sessions an agent serves first makes no difference."""
+
+    def choose(ready: list[Saying]) -> Saying:
+        return data.draw(st.sampled_from(ready), label="next")
+
+    with conversations.reader_of(conversations.lines_of(words)) as reader:
+        check(verify_reader(reader, choose=choose))
+
+
+ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
+    "drop": lambda _: [],
+    "double": lambda raw: [raw, raw],
+    "garbage": lambda raw: [b"\xff", raw, b"", b"[]"],
+    "ask": lambda raw: [b'{"jsonrpc":"2.0","id":"new","method":"fs/read_text_file"}', raw],
+    "strange": lambda raw: [b'{"id":[1],"result":{"sessionId":7}}', raw, b'[{"id":null}, 3]'],
+    "deny": lambda raw: [
+        re.sub(rb'"result": \{.*\}', b'"error": {"code": 1, "message": "n"}', raw)
+    ],
+}
+"""What an agent says instead of a frame."""
+
+
+@given(
+    words=conversations.steps,
+    acts=st.dictionaries(st.integers(0, 60), st.sampled_from(sorted(ACTS))),
+)
+def test_whatever_an_agent_says_it_comes_to_an_end(
+    words: list[tuple[str, int]], acts: dict[int, str]
+) -> None:
+    """That not all was said and answered is told; what is said is what was recorded."""
+    count = iter(range(1000))
+
+    def act(_: Step, raw: bytes) -> list[bytes]:
+        name = acts.get(next(count))
+        return ACTS[name](raw) if name is not None else [raw]
+
+    with conversations.reader_of(conversations.lines_of(words)) as reader:
+        played = verify_reader(reader, act)
+    assert played.engine.is_over
+    if not played.engine.is_played_out:
+        assert [one.kind for one in played.departures if one.rank == "primary"]
+    for send in played.sent:
+        assert send.seq is None or send.data == played.recorded[send.seq]

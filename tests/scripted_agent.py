@@ -1,0 +1,178 @@
+"""An agent in this process that says what was recorded, for any recording, to a verification.
+
+It says each recorded frame once the client's frames before it in its lane have come. What it does
+otherwise than the recorded agent is told to it as an act.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attrs import define, frozen
+
+from acp_proxy.commands import Send, WakeAt
+from acp_proxy.engine.client.plot import Plot
+from acp_proxy.engine.client.stage import Options
+from acp_proxy.engine.client.verification import Verification
+from acp_proxy.engine.lanes import LaneFinder
+from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.script import StoredScript
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any
+
+    from acp_proxy.engine.divergence import Divergence
+    from acp_proxy.engine.script import Step
+
+_US, _S = 1000, 10**9
+
+
+@frozen
+class Saying:
+    """A frame of the agent's, and the client's frames that it waits for."""
+
+    step: Step
+    raw: bytes
+    after: frozenset[int]
+
+
+@define
+class Verified:
+    """What came of a verification."""
+
+    engine: Verification
+    sent: list[Send]
+    recorded: dict[int, bytes]
+    """The client's frames as they were recorded, with their line's end."""
+    took_ns: int
+    """How long it took until the last word."""
+
+    @property
+    def departures(self) -> list[Divergence]:
+        """Those that count."""
+        return [one for one in self.engine.stage.judge.found if one.rank != "info"]
+
+
+def as_recorded(_: Step, raw: bytes) -> list[bytes]:
+    """What an agent says that has not changed."""
+    return [raw]
+
+
+def verify(
+    path: Path,
+    act: Callable[[Step, bytes], list[bytes]] = as_recorded,
+    choose: Callable[[list[Saying]], Saying] = lambda ready: ready[0],
+    *,
+    leaves: bool = True,
+    **options: Any,
+) -> Verified:
+    """Plays the client of a recording against its agent.
+
+    Args:
+        path: the recording's.
+        act: what the agent says instead of each frame.
+        choose: which frame it says next, of those whose turn it is, one of each lane at most.
+        leaves: whether it leaves at last, if the recorded agent did.
+        **options: of the engine.
+    """
+    with RecordingReader(path) as reader:
+        return verify_reader(reader, act, choose, leaves=leaves, **options)
+
+
+def verify_reader(
+    reader: RecordingReader,
+    act: Callable[[Step, bytes], list[bytes]] = as_recorded,
+    choose: Callable[[list[Saying]], Saying] = lambda ready: ready[0],
+    *,
+    leaves: bool = True,
+    **options: Any,
+) -> Verified:
+    """Plays the client of a recording that is open, as `verify` does."""
+    says, recorded = _read(StoredScript(reader))
+    script = StoredScript(reader)
+    engine = Verification(Plot(script), Options(**options))
+    agent = _Agent(engine, says)
+    agent.feed(Wakeup(agent.now))
+    agent.play(act, choose)
+    if leaves and script.agent_left_at is not None:
+        agent.feed(EndOfInput(agent.now))
+    agent.wait()
+    return Verified(engine, agent.sent, recorded, agent.now - _S)
+
+
+def _read(script: StoredScript) -> tuple[list[Saying], dict[int, bytes]]:
+    says: list[Saying] = []
+    recorded: dict[int, bytes] = {}
+    heard: dict[str | None, list[int]] = {}
+    finder = LaneFinder()
+    while steps := script.read():
+        for step in steps:
+            finder.place(step)
+            wire = script.wire(step.seq)
+            if step.from_agent:
+                says.append(Saying(step, wire.raw, frozenset(heard.get(step.lane, ()))))
+            else:
+                recorded[step.seq] = wire.raw + (wire.newline or "\n").encode()
+                heard.setdefault(step.lane, []).append(step.seq)
+    return says, recorded
+
+
+class _Agent:
+    def __init__(self, engine: Verification, says: list[Saying]) -> None:
+        self.now = _S
+        self.sent: list[Send] = []
+        self._engine = engine
+        self._todo = says
+        self._came: set[int] = set()
+        self._wake_at: int | None = None
+
+    def play(
+        self,
+        act: Callable[[Step, bytes], list[bytes]],
+        choose: Callable[[list[Saying]], Saying],
+    ) -> None:
+        """Says all that it can say, and lets time pass while it cannot say anything."""
+        while not self._engine.is_over:
+            if ready := self._ready():
+                saying = choose(ready)
+                self._todo.remove(saying)
+                for line in act(saying.step, saying.raw):
+                    self.now += _US
+                    self.feed(LineReceived(line, self.now))
+            elif not self._wake():
+                return
+
+    def wait(self) -> None:
+        """Lets time pass until the client is done."""
+        while not self._engine.is_over and self._wake():
+            pass
+
+    def feed(self, event: Event) -> None:
+        """Feeds the engine."""
+        for command in self._engine.feed(event):
+            if isinstance(command, Send):
+                self.sent.append(command)
+                if command.seq is not None:
+                    self._came.add(command.seq)
+            elif isinstance(command, WakeAt):
+                assert command.at is None or command.at > self.now
+                self._wake_at = command.at
+            else:
+                self._wake_at = None
+
+    def _wake(self) -> bool:
+        if self._wake_at is None:
+            return False
+        self.now = self._wake_at
+        self.feed(Wakeup(self.now))
+        return True
+
+    def _ready(self) -> list[Saying]:
+        """The next frame of each lane, if it waits for nothing."""
+        heads: dict[str | None, Saying] = {}
+        for say in self._todo:
+            heads.setdefault(say.step.lane, say)
+        return [say for say in heads.values() if say.after <= self._came]

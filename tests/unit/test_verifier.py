@@ -1,0 +1,190 @@
+# ruff: noqa: ARG001  (a test that names the clock runs on it)
+"""The driver of a verification: lines in, bytes out, in time, on a clock that the test sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import trio
+from trio.testing import MockClock, lockstep_stream_pair, memory_stream_pair
+
+from acp_proxy.engine.client.plot import Plot
+from acp_proxy.engine.client.stage import Options
+from acp_proxy.engine.client.verification import Verification
+from acp_proxy.runtime import verifier
+from acp_proxy.runtime.verifier import Verifier, environment
+from tests.playbook import Book, record
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+TALK = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/p"}
+    4 <- #1 result {"sessionId": "s"}
+    5 <- session/update {"sessionId": "s", "update": {"text": "é 你 😀"}}
+    6 -> #2 session/prompt {"sessionId": "s", "prompt": []}
+    7 <- #2 result {"stopReason": "end_turn"}
+"""
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[[str], Book]]:
+    """Makes recordings."""
+    books = []
+
+    def made(transcript: str) -> Book:
+        books.append(record(tmp_path, transcript))
+        return books[-1]
+
+    yield made
+    for book in books:
+        book.close()
+
+
+@pytest.fixture
+def clock() -> MockClock:
+    """A clock that jumps to the next deadline."""
+    return MockClock(autojump_threshold=0)
+
+
+class Agent:
+    """The agent's ends of a verification that runs in the background."""
+
+    def __init__(
+        self, book: Book, nursery: trio.Nursery, pair: Any = memory_stream_pair, **options: Any
+    ) -> None:
+        self.book = book
+        self.engine = Verification(Plot(book.script()), Options(**options))
+        self.ended = trio.Event()
+        self.into, source = memory_stream_pair()
+        sink, self._out = pair()
+        self._rest = b""
+        nursery.start_soon(self._run, source, sink)
+
+    async def _run(self, source: trio.abc.ReceiveStream, sink: trio.abc.SendStream) -> None:
+        await Verifier(self.engine, source, sink).run()
+        self.ended.set()
+
+    async def say(self, *numbers: int) -> None:
+        """Says recorded frames."""
+        await self.into.send_all(b"".join(self.book.raw[number] for number in numbers))
+
+    async def hears(self, *numbers: int) -> float:
+        """Expects recorded frames, and nothing else; returns when the last of them came."""
+        wanted = b"".join(self.book.raw[number] for number in numbers)
+        heard = b""
+        while len(heard) < len(wanted):
+            heard += await self._out.receive_some(len(wanted) - len(heard))
+        assert heard == wanted
+        return trio.current_time()
+
+    async def hears_the_end(self) -> float:
+        """Expects that nothing comes any more; returns when that was clear."""
+        assert await self._out.receive_some(1) == b""
+        return trio.current_time()
+
+    @property
+    def found(self) -> list[str]:
+        """The kinds of the departures."""
+        return [one.kind.value for one in self.engine.stage.judge.found]
+
+
+async def test_what_comes_byte_by_byte_is_a_line(
+    make: Callable[[str], Book], clock: MockClock
+) -> None:
+    """And several lines in a chunk are several; the end of the last one may be missing."""
+    async with trio.open_nursery() as nursery:
+        agent = Agent(make(TALK), nursery)
+        await agent.hears(1)
+        for byte in agent.book.raw[2]:
+            await agent.into.send_all(bytes([byte]))
+        await agent.hears(3)
+        await agent.say(4, 5)
+        await agent.hears(6)
+        await agent.into.send_all(agent.book.raw[7].removesuffix(b"\n"))
+        await agent.into.aclose()
+        await agent.ended.wait()
+    assert agent.found == []
+    assert agent.engine.is_played_out
+
+
+async def test_the_sink_is_closed_when_all_is_said(
+    make: Callable[[str], Book], clock: MockClock
+) -> None:
+    """And what comes after that is heard all the same."""
+    async with trio.open_nursery() as nursery:
+        agent = Agent(make(TALK), nursery)
+        await agent.hears(1)
+        await agent.say(2)
+        await agent.hears(3)
+        await agent.say(4, 5)
+        await agent.hears(6)
+        await agent.say(7)
+        await agent.hears_the_end()
+        await agent.say(7)
+        await agent.into.aclose()
+        await agent.ended.wait()
+    assert agent.found == ["answered-twice"]
+
+
+async def test_time_is_trios(make: Callable[[str], Book], clock: MockClock) -> None:
+    """A second of silence is enough, to the nanosecond."""
+    async with trio.open_nursery() as nursery:
+        agent = Agent(make(TALK), nursery)
+        await agent.hears(1)
+        await agent.say(2)
+        await agent.hears(3)
+        await trio.sleep(29)
+        await agent.say(4)
+        silent_since = trio.current_time()
+        assert await agent.hears(6) == pytest.approx(silent_since + 1, abs=1e-8)
+        await agent.into.aclose()
+
+
+async def test_silence_is_a_stall(make: Callable[[str], Book], clock: MockClock) -> None:
+    """After the time that is given for it; then nobody waits for the agent's last words."""
+    async with trio.open_nursery() as nursery:
+        agent = Agent(make(TALK), nursery, stall_ns=3 * 10**9)
+        began = await agent.hears(1)
+        await agent.ended.wait()
+        assert trio.current_time() == pytest.approx(began + 3, abs=1e-8)
+    assert agent.found == ["stall"]
+
+
+async def test_an_agent_that_does_not_read_does_not_stop_us(
+    make: Callable[[str], Book], clock: MockClock
+) -> None:
+    """However much there is to say to it."""
+    story = "\n".join(f"-> #{n} _x/y {{}}" for n in range(200))
+    book = make(f"{story}\n<- #0 result 1")
+    async with trio.open_nursery() as nursery:
+        agent = Agent(book, nursery, lockstep_stream_pair)
+        await agent.ended.wait()
+    assert agent.found == ["stall"]
+    assert agent.engine.stage.judge.found[0].summary.startswith("the agent has not read")
+
+
+async def test_a_line_without_an_end_counts_as_one(
+    make: Callable[[str], Book], clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So no agent can fill the memory."""
+    monkeypatch.setattr(verifier, "_LONGEST_LINE", 1000)
+    async with trio.open_nursery() as nursery:
+        agent = Agent(make(TALK), nursery)
+        await agent.hears(1)
+        for _ in range(30):
+            await agent.into.send_all(b"x" * 100)
+        await agent.into.aclose()
+        await agent.ended.wait()
+    assert agent.found.count("malformed-input") == 3
+
+
+def test_a_recorder_of_ours_records_and_does_nothing_else() -> None:
+    """What is set for `record` is not meant; what is, passes."""
+    ours = {"HOME": "/h", "ACP_PROXY_RECORDINGS": "/r", "ACP_PROXY_PARENT": "a/b"}
+    others = {"ACP_PROXY_OFF": "1", "ACP_PROXY_FAULT": "garbage", "ACP_PROXY_MAX_SIZE": "1"}
+    assert environment({**ours, **others}) == ours

@@ -1,0 +1,37 @@
+"""What `verify` reports is in the manual, member by member and no other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attrs import fields
+
+from acp_proxy.cli.verdict import VerifyReport
+from acp_proxy.engine.client.report import PlayReport
+from acp_proxy.engine.divergence import Departure, Divergence
+from tests.unit.test_docs import first_cells, page, section
+
+
+@pytest.mark.parametrize(
+    ("value", "title"),
+    [
+        (VerifyReport, "The report of verify"),
+        (PlayReport, "Conversation"),
+        (Divergence, "Departure"),
+    ],
+)
+def test_every_member_of_the_report_is_documented(value: Any, title: str) -> None:
+    """In the order in which it is written."""
+    text = section(page("json.md"), title).partition("\n### ")[0]
+    assert first_cells(text) == [field.name for field in fields(value)]
+
+
+def test_every_kind_of_departure_is_documented() -> None:
+    """Those that the client's engine tells of stand on its page, and no others."""
+    package = Path(__file__).parents[2] / "acp_proxy" / "engine" / "client"
+    source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
+    told = {kind.value for kind in Departure if f"Departure.{kind.name}" in source}
+    text = section(page("verify.md"), "Where the conversation departs")
+    assert set(first_cells(text)) == told

@@ -1,0 +1,48 @@
+"""What is known of files, and parts of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_proxy.engine.client import files
+from acp_proxy.engine.client.files import Files, is_whole, part
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({}, "1\n2\n3\n"),
+        ({"line": None, "limit": None}, "1\n2\n3\n"),
+        ({"line": 2}, "2\n3\n"),
+        ({"limit": 2}, "1\n2\n"),
+        ({"line": 2, "limit": 1}, "2\n"),
+        ({"line": 3, "limit": 7}, "3\n"),
+        ({"line": 9}, ""),
+        ({"line": 0}, "1\n2\n3\n"),
+        ({"line": "x", "limit": []}, "1\n2\n3\n"),
+    ],
+)
+def test_a_part_is_some_lines(params: dict[str, Any], expected: str) -> None:
+    """Counted from 1; what is no number does not count."""
+    assert part("1\n2\n3\n", params) == expected
+
+
+def test_a_whole_file_is_one_without_limits() -> None:
+    """The first line is where it begins anyway."""
+    assert is_whole({"path": "/p"})
+    assert is_whole({"line": 1})
+    assert not is_whole({"line": 2})
+    assert not is_whole({"limit": 10})
+
+
+def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When there is too much; what was written anew counts as new."""
+    monkeypatch.setattr(files, "_MOST", 10)
+    known = Files()
+    known.keep("a", "1234")
+    known.keep("b", "1234")
+    known.keep("a", "12345")
+    known.keep("c", "123")
+    assert [known.content(name) for name in "abc"] == ["12345", None, "123"]
