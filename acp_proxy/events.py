@@ -33,10 +33,10 @@ class Wakeup:
 
 
 @frozen
-class ClientIsDeaf:
-    """The client has not read for as long as a stall takes; nothing more can be sent."""
+class PeerIsDeaf:
+    """The peer has not read for as long as a stall takes; nothing more can be sent."""
 
     at: int
 
 
-Event = LineReceived | EndOfInput | Wakeup | ClientIsDeaf
+Event = LineReceived | EndOfInput | Wakeup | PeerIsDeaf

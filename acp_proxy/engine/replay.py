@@ -14,7 +14,7 @@ from acp_proxy.engine.pacing import NS_PER_S
 from acp_proxy.engine.receiver import Receiver
 from acp_proxy.engine.script import HANDSHAKE, Script
 from acp_proxy.engine.stage import Options, Stage
-from acp_proxy.events import ClientIsDeaf, EndOfInput, Event, LineReceived
+from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf
 
 SETTLE_NS = NS_PER_S
 """How long mere reordering has to resolve itself before a message counts as missing."""
@@ -67,7 +67,7 @@ class Replay:
         yield from self._play(event.at)
         if isinstance(event, EndOfInput):
             yield from self._end(event.at)
-        elif isinstance(event, ClientIsDeaf):
+        elif isinstance(event, PeerIsDeaf):
             yield from self._give_up(event.at)
         else:
             yield from self._look_for_trouble(event.at)

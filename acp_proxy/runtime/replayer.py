@@ -20,7 +20,7 @@ from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.choice import Choice
 from acp_proxy.engine.replay import Replay
 from acp_proxy.errors import AcpProxyError
-from acp_proxy.events import GOODBYES, ClientIsDeaf, EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.events import GOODBYES, EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
 
 _Result = TypeVar("_Result")
 _CHUNK = 1 << 16
@@ -90,7 +90,7 @@ class Replayer:
                 pending.clear()
         await self.write(bytes(pending))
         if self._is_deaf and not self._is_over:
-            await self._feed(ClientIsDeaf(self._clock()))
+            await self._feed(PeerIsDeaf(self._clock()))
 
     def _obey(self, command: Command, pending: bytearray) -> None:
         match command:

@@ -24,7 +24,7 @@ from trio.abc import ReceiveStream, SendStream
 from acp_proxy.capture.options import RECORD
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.events import ClientIsDeaf, EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.replayer import now_ns, run_alone
 
@@ -227,7 +227,7 @@ class Verifier:
         for command in self._engine.feed(event):
             await self._obey(command, to_say)
         if self._is_deaf and not self._is_over:
-            for command in self._engine.feed(ClientIsDeaf(now_ns())):
+            for command in self._engine.feed(PeerIsDeaf(now_ns())):
                 await self._obey(command, to_say)
 
     async def _obey(self, command: Command, to_say: "trio.MemorySendChannel[bytes]") -> None:

@@ -17,7 +17,7 @@ from acp_proxy.engine.client.speaker import Speaker
 from acp_proxy.engine.client.stage import Open, Options, Stage
 from acp_proxy.engine.divergence import Departure
 from acp_proxy.engine.pacing import NS_PER_S
-from acp_proxy.events import ClientIsDeaf, EndOfInput, Event, LineReceived
+from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf
 
 _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
 """How many lines may come without an answer, at least; and as a multiple of all recorded frames."""
@@ -91,7 +91,7 @@ class Verification:
         if isinstance(event, EndOfInput):
             self.has_left = True
             self._end(at)
-        elif isinstance(event, ClientIsDeaf):
+        elif isinstance(event, PeerIsDeaf):
             self._stall(at, "the agent has not read what it was sent")
         else:
             self._look_for_end(at)
