@@ -104,7 +104,12 @@ def _rounds(
     case: Case, found: Sequence[Subject], programs: Programs, rounds: int
 ) -> tuple[Rounds, dict[str, str]]:
     """Run one case; a subject that fails once is left out, for its rounds are no longer whole."""
-    taking_part = [subject for subject in found if case.python_floor or not subject.in_python]
+    taking_part = [
+        subject
+        for subject in found
+        if (case.python_floor or not subject.in_python)
+        and (case.idle_plans or not subject.has_faults)
+    ]
     figures: Rounds = {subject.name: [] for subject in taking_part}
     failures: dict[str, str] = {}
     for turn in range(rounds):

@@ -59,6 +59,8 @@ class Case:
     """Whether what is kept on disk is looked at, for which the recording has to be finished."""
     python_floor: bool = False
     """Whether the copier in Python is measured too."""
+    idle_plans: bool = False
+    """Whether acp-proxy is measured with faults that never fire, too."""
 
     @property
     def driver_arguments(self) -> list[str]:
@@ -134,6 +136,18 @@ CASES = (
             ("p999_us", "p99.9", Goal(4.0, 2.0, "copier")),
         ),
         count=5000,
+    ),
+    Case(
+        "faults",
+        "round trips of 300 B with faults that never fire",
+        "roundtrip",
+        times(
+            ("p50_us", "p50", Goal(1.5, 1.2, "acp-proxy")),
+            ("p99_us", "p99", Goal(1.5, 1.2, "acp-proxy")),
+            ("p999_us", "p99.9", Goal(2.0, 1.5, "acp-proxy")),
+        ),
+        count=5000,
+        idle_plans=True,
     ),
     Case(
         "cold",

@@ -14,9 +14,11 @@ Rounds: TypeAlias = "dict[str, list[dict[str, float]]]"
 """The figures of each subject, round by round; all subjects have the same rounds."""
 
 FLOORS = ("direct", "copier", "python")
+MEASURES = (*FLOORS, "acp-proxy")
+"""What the others are compared with, each with those before it too."""
 HEADER = (
     f"{'':32}{'':10}{'median':>12}{'min .. max':>20}"
-    f"{'x direct':>10}{'x copier':>10}{'x python':>10}  {'must hold':20}{'aim'}"
+    f"{'x direct':>10}{'x copier':>10}{'x python':>10}{'x proxy':>10}  {'must hold':20}{'aim'}"
 )
 
 
@@ -28,7 +30,7 @@ class Row:
     subject: str
     values: tuple[float, ...]
     ratios: dict[str, float]
-    """The median of the ratios to each floor within one round."""
+    """The median of the ratios to each measure within one round."""
 
 
 def rows(case: Case, rounds: Rounds) -> list[Row]:
@@ -44,11 +46,11 @@ def rows(case: Case, rounds: Rounds) -> list[Row]:
                 if direct
             }
         for subject, values in series.items():
-            below = FLOORS[: FLOORS.index(subject)] if subject in FLOORS else FLOORS
+            below = MEASURES[: MEASURES.index(subject)] if subject in MEASURES else MEASURES
             ratios = {
-                floor: median(a / b for a, b in zip(values, series[floor], strict=True))
-                for floor in below
-                if min(series.get(floor, (0.0,))) > 0
+                other: median(a / b for a, b in zip(values, series[other], strict=True))
+                for other in below
+                if min(series.get(other, (0.0,))) > 0
             }
             if max(values) > 0 or subject not in FLOORS:
                 found.append(Row(metric, subject, values, ratios))
@@ -68,8 +70,8 @@ def table(case: Case, found: list[Row]) -> str:
         last = row.metric
         value = f"{number(median(row.values))} {row.metric.unit}"
         spread = f"{number(min(row.values))} .. {number(max(row.values))}"
-        ratios = "".join(_ratio(row.ratios.get(floor)) for floor in FLOORS)
-        goals = "" if row.subject in FLOORS else _goals(row.metric)
+        ratios = "".join(_ratio(row.ratios.get(other)) for other in MEASURES)
+        goals = "" if row.subject in FLOORS else _goals(row.metric, row.subject)
         lines.append(f"  {label:30}{row.subject:10}{value:>12}{spread:>20}{ratios}{goals}".rstrip())
     return "\n".join(lines)
 
@@ -99,9 +101,9 @@ def _ratio(value: float | None) -> str:
     return f"{'' if value is None else number(value):>10}"
 
 
-def _goals(metric: Metric) -> str:
+def _goals(metric: Metric, subject: str) -> str:
     goal = metric.goal
-    if goal is None:
+    if goal is None or goal.floor == subject:
         return ""
     sign = ">=" if metric.more_is_better else "<="
     of = f"x {goal.floor}" if goal.floor else metric.unit

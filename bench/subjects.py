@@ -37,6 +37,8 @@ class Subject:
     records: bool = False
     in_python: bool = False
     """Whether it is only a floor for what is written in Python."""
+    has_faults: bool = False
+    """Whether it carries a plan out."""
 
     def command(self, folder: Path, agent: list[str]) -> list[str]:
         """Return the whole command for one run."""
@@ -51,13 +53,19 @@ def subjects(programs: Programs) -> tuple[Subject, ...]:
         Subject("copier", (str(programs.copier),)),
         Subject("python", (sys.executable, str(python_copier)), in_python=True),
     )
-    return (*floors, proxy()) if PROXY.exists() else floors
+    return (*floors, proxy(), *idle_plans()) if PROXY.exists() else floors
 
 
-def proxy() -> Subject:
+def proxy(name: str = "acp-proxy", *options: str) -> Subject:
     """Return acp-proxy, as it is installed beside this interpreter."""
-    command = (str(PROXY), "record", "-o", f"{{tmp}}/{RECORDING}", "--")
-    return Subject("acp-proxy", command, records=True)
+    command = (str(PROXY), "record", "-o", f"{{tmp}}/{RECORDING}", *options, "--")
+    return Subject(name, command, records=True, has_faults=bool(options))
+
+
+def idle_plans() -> tuple[Subject, ...]:
+    """Return acp-proxy with plans that never do anything, by the way in which that is found out."""
+    foreseen = proxy("foreseen", "--fault", "drop where=method:no/such")
+    return foreseen, proxy("asked", "--fault", "drop where=text:never-said")
 
 
 def measure(case: Case, subject: Subject, programs: Programs) -> dict[str, float]:

@@ -19,7 +19,8 @@ import re
 from typing import TYPE_CHECKING
 
 from acp_proxy.faults.effects import Exit, Signal, WriteStderr
-from acp_proxy.faults.engine import Deliver, EndOf, FaultEngine, Fired
+from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.outputs import Deliver, EndOf, Fired
 from acp_proxy.faults.plan import Plan, joined, parse_rule
 from acp_proxy.protocol.peers import Direction
 from tests.playbook import duration, lines, wire
@@ -27,7 +28,7 @@ from tests.playbook import duration, lines, wire
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from acp_proxy.faults.engine import Output
+    from acp_proxy.faults.outputs import Output
 
 START_NS = 77 * 10**9
 _ARROWS = {"->": Direction.TO_AGENT, "<-": Direction.TO_CLIENT}

@@ -115,7 +115,7 @@ class Pump:
             try:
                 chunk = read(source, CHUNK)
             except BlockingIOError:
-                _wait(source, writing=False)
+                wait_until_ready(source, writing=False)
                 continue
             self.last_ns = t_ns = now()
             if not chunk:
@@ -146,7 +146,7 @@ class Pump:
             try:
                 rest = rest[os.write(self._sink, rest) :]
             except BlockingIOError:
-                _wait(self._sink, writing=True)
+                wait_until_ready(self._sink, writing=True)
             except OSError:
                 self._undelivered(len(rest))
                 raise
@@ -155,7 +155,7 @@ class Pump:
         self._log.event(UNDELIVERED, {"bytes": size}, self.stream)
 
 
-def _wait(fd: int, *, writing: bool) -> None:
+def wait_until_ready(fd: int, *, writing: bool) -> None:
     """Waits for a descriptor that somebody else, who shares it, has made non-blocking."""
     import select
 

@@ -3,12 +3,13 @@
 The conversation does not answer: what the peers said is what they said without the faults.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
 from acp_proxy.faults.effects import Exit, Signal, WriteStderr
-from acp_proxy.faults.engine import Deliver, EndOf, FaultEngine, Fired, Output
+from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.outputs import Deliver, EndOf, Fired, Output
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
 
@@ -96,7 +97,7 @@ class DryRun:
         sent = [one for one in self._sent if one.direction is direction]
         return b"".join(one.data for one in sorted(sent, key=lambda one: one.due))
 
-    def _note(self, number: int, outputs: Iterator[Output]) -> None:
+    def _note(self, number: int, outputs: Iterable[Output]) -> None:
         for output in outputs:
             if isinstance(output, Fired):
                 fate = self._fates[output.frame]

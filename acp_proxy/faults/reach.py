@@ -1,4 +1,8 @@
-"""Which directions a plan can touch, as far as its filters and kinds tell."""
+"""Which rules can fire where, and so which directions a plan can touch: as far as it says itself.
+
+What can never fire, by its filter, its kind or its ``probability``, costs nothing: a direction that
+no other rule touches has no detour.
+"""
 
 from typing import assert_never
 
@@ -24,13 +28,14 @@ _BOTH_WAYS = (ErrorReply, Reply)
 
 def reached(plan: Plan) -> list[Direction]:
     """Returns the directions in which a rule of a plan can do something."""
-    return [one for one in Direction if any(_reaches(rule, one) for rule in plan.rules)]
+    firing = {one: firing_in(plan, one) for one in Direction}
+    answering = any(isinstance(rule.fault, _BOTH_WAYS) for some in firing.values() for rule in some)
+    return [one for one in Direction if firing[one] or answering]
 
 
-def _reaches(rule: Rule, direction: Direction) -> bool:
-    if isinstance(rule.fault, _BOTH_WAYS):
-        return any(_means(rule, one) for one in Direction)
-    return _means(rule, direction)
+def firing_in(plan: Plan, direction: Direction) -> list[Rule]:
+    """Returns the rules that can fire at a frame of a direction, in order."""
+    return [rule for rule in plan.rules if rule.trigger.probability > 0 and _means(rule, direction)]
 
 
 def _means(rule: Rule, direction: Direction) -> bool:

@@ -1,4 +1,4 @@
-"""Keeps time for faults: writes what is late when it is due, and does what has to happen later."""
+"""Keeps time for faults: writes what is late when it is due, and does what can or must wait."""
 
 import contextlib
 import time
@@ -9,6 +9,9 @@ import trio
 from acp_proxy.capture.log import STDERR
 from acp_proxy.runtime.faulting import Faulting
 from acp_proxy.runtime.outlet import Outlet
+
+_QUIET = 0.25
+"""Seconds without a byte that count as quiet."""
 
 
 class Bell:
@@ -40,6 +43,7 @@ async def keep_time(faulting: Faulting, clock: Callable[[], int] = time.monotoni
         for outlet in faulting.outlets.values():
             nursery.start_soon(deliver, outlet)
         nursery.start_soon(_do_later, faulting, clock)
+        nursery.start_soon(_keep_up, faulting)
 
 
 async def deliver(outlet: Outlet) -> None:
@@ -65,11 +69,24 @@ async def finish_stderr(faulting: Faulting, seconds: float) -> None:
 
 async def _do_later(faulting: Faulting, clock: Callable[[], int]) -> None:
     bell = Bell()
-    faulting.wake = bell.ring
+    faulting.signals.wake = bell.ring
+    later = faulting.signals.later
     while True:
         now = clock()
-        for moment in [m for m in faulting.later if m[0] <= now]:
-            faulting.later.remove(moment)
+        for moment in [m for m in later if m[0] <= now]:
+            later.remove(moment)
             moment[1]()
-        first = min((at for at, _ in faulting.later), default=None)
+        first = min((at for at, _ in later), default=None)
         await bell.wait(float("inf") if first is None else max(0, first - now) / 1e9)
+
+
+async def _keep_up(faulting: Faulting) -> None:
+    """Gives the engine what has passed without it whenever it is quiet, as `Indexing` does it."""
+    seen = 0
+    while True:
+        await trio.sleep(_QUIET)
+        while 0 < faulting.behind <= seen:
+            seen = faulting.behind
+            faulting.keep_up()
+            await trio.lowlevel.checkpoint()
+        seen = faulting.behind

@@ -5,12 +5,15 @@ import time
 from typing import Protocol
 
 from acp_proxy.capture.log import Unrecorded
-from acp_proxy.capture.pumps import CHUNK, Pump, _wait
+from acp_proxy.capture.pumps import CHUNK, Pump, wait_until_ready
 from acp_proxy.runtime.outlet import Outlet
 
 
 class Taker(Protocol):
     """What becomes of the bytes that are read."""
+
+    def passes_ahead(self, stream: int, t_ns: int, chunk: bytes) -> bool:
+        """Whether what was read is logged and has nothing to wait for, and only to be written."""
 
     def take(self, stream: int, t_ns: int, chunk: bytes) -> None:
         """Takes what was read, logs it, and puts what comes of it on its way."""
@@ -56,18 +59,11 @@ class FaultedPump(Pump):
     def _relay_lines(self) -> str:
         outlet, taker, stream = self._outlet, self._taker, self.stream
         while True:
-            self.in_read = True
             outlet.wait_for_room()
             if taker.is_closing(stream):
                 outlet.wait_until_empty()
                 return "closed by a fault"
-            try:
-                chunk = os.read(self._source, CHUNK)
-            except BlockingIOError:
-                _wait(self._source, writing=False)
-                continue
-            self.in_read = False
-            self.last_ns = t_ns = time.monotonic_ns()
+            t_ns, chunk = self._relay_ahead()
             if not chunk:
                 self.source_ended = True
                 taker.end(stream, t_ns)
@@ -78,6 +74,28 @@ class FaultedPump(Pump):
             taker.take(stream, t_ns, chunk)
             outlet.flush()
             taker.act()
+            self.in_read = True
+
+    def _relay_ahead(self) -> tuple[int, bytes]:
+        """Moves bytes as a bare pump does, as long as no fault can be; returns what came then.
+
+        Returns:
+            When it was read, and what; nothing at the end.
+        """
+        read, now, stream, source = os.read, time.monotonic_ns, self.stream, self._source
+        passes_ahead, write_ahead = self._taker.passes_ahead, self._outlet.write_ahead
+        while True:
+            try:
+                chunk = read(source, CHUNK)
+            except BlockingIOError:
+                wait_until_ready(source, writing=False)
+                continue
+            self._in_read = False
+            self.last_ns = t_ns = now()
+            if not chunk or not passes_ahead(stream, t_ns, chunk):
+                return t_ns, chunk
+            write_ahead(chunk)
+            self._in_read = True
 
 
 class Listener(Unrecorded):

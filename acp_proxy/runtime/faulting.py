@@ -1,25 +1,23 @@
 """Carries a plan of faults out between two peers: the detour that streams take through the engine.
 
-Only a direction that the plan can touch takes it. Its pump reads and logs as ever, hands each line
-to the engine, and writes what comes of it as far as that is due; what is late is written by
-`runtime.delivery`, which keeps time. The other direction keeps its bare pump, and what passes there
-is only listened to, since answers belong to requests.
+Only a direction that the plan can touch takes it. Its pump reads and logs as ever. What the engine
+foresees to pass as it is the pump writes like a bare one. Everything else is handed to the engine
+line by line, and what comes of it is written as far as that is due; what is late is written by
+`runtime.delivery`, which keeps time. The other direction keeps its bare pump. What passes there is
+only listened to, since answers belong to requests, and so is what passes ahead of the engine.
 
 What fired is in the log before anything of it goes out (`runtime.fault_notes`), and so is all that
 was read.
 """
 
-import contextlib
-import os
-import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.log import (
+    NO_STREAM,
     STDERR,
     TO_AGENT,
     TO_CLIENT,
@@ -29,11 +27,14 @@ from acp_proxy.capture.log import (
 )
 from acp_proxy.capture.pumps import Detour, Pump
 from acp_proxy.faults.effects import Exit, Signal, WriteStderr
-from acp_proxy.faults.engine import Deliver, EndOf, FaultEngine, Fired, Output
+from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.outputs import Deliver, EndOf, Fired, Output
 from acp_proxy.faults.plan import Plan
 from acp_proxy.faults.plan_text import plan_text
 from acp_proxy.faults.reach import reached
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.runtime.agent_signals import AgentSignals
+from acp_proxy.runtime.backlog import PART, Backlog
 from acp_proxy.runtime.fault_notes import Actor, FaultNotes
 from acp_proxy.runtime.faulted_pump import FaultedPump, Listener
 from acp_proxy.runtime.line_cutter import Cut, LineCutter
@@ -41,8 +42,6 @@ from acp_proxy.runtime.outlet import Outlet
 
 _STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}
 _DIRECTIONS = {stream: direction for direction, stream in _STREAMS.items()}
-_BACKLOG = 1 << 18
-"""Bytes of a bare direction that may wait to be listened to."""
 _STOPPING = ("stall", "close", "limit-data")
 _SIGNALS = ("kill", "pause", "resume", "terminate")
 
@@ -60,8 +59,7 @@ class Faulting(Detour):
 
     Attributes:
         outlets: the ways out of the directions that take the detour, and the agent's stderr.
-        later: what has to happen at a moment: when, and what.
-        wake: called when there is something new in ``later``.
+        signals: what is done to the agent, once there is one.
     """
 
     def __init__(
@@ -77,14 +75,11 @@ class Faulting(Detour):
         self.fields = {"seed": seed, "fault_plan": plan_text(plan, seed)}
         self.streams = tuple(_STREAMS[direction] for direction in reached(plan))
         self.outlets: dict[int, Outlet] = {}
-        self.later: list[tuple[int, Callable[[], None]]] = []
-        self.wake: Callable[[], None] = lambda: None
+        self.signals: AgentSignals
         self._dialect = dialect
         self._clock = clock
         self._lock = threading.RLock()
         self._cutters = {direction: LineCutter() for direction in Direction}
-        self._heard: deque[tuple[Direction, int, bytes]] = deque()
-        self._heard_size = 0
         self._pending: list[tuple[int, Callable[[], None]]] = []
         self._number = 0
         self._has_given_up = False
@@ -93,13 +88,15 @@ class Faulting(Detour):
         self._is_again = False
         self._log = Unrecorded()
         self._notes = FaultNotes(self._log)
-        self._agent: AgentProcess | None = None
         self._engine = FaultEngine(plan, seed, 0, dialect)
+        self._backlog = Backlog(self._cutters, self._engine.foresees, self._observe)
 
     def attach(self, agent: AgentProcess, log: Unrecorded, origin_ns: int) -> None:
         """Learns of what it may act upon."""
-        self._agent, self._log, self._notes = agent, log, FaultNotes(log)
+        self._log, self._notes = log, FaultNotes(log)
+        self.signals = AgentSignals(agent, self._notes, self._clock)
         self._engine = FaultEngine(self.plan, self.seed, origin_ns, self._dialect)
+        self._backlog = Backlog(self._cutters, self._engine.foresees, self._observe)
 
     def pump(
         self, stream: int, source: int, sink: int, log: Unrecorded, *, keep_sink: bool = False
@@ -117,17 +114,38 @@ class Faulting(Detour):
 
     def listen(self, stream: int, t_ns: int, chunk: bytes) -> None:
         """Takes note of what passes by in a direction without faults; quick."""
-        self._heard.append((_DIRECTIONS[stream], t_ns, chunk))
-        self._heard_size += len(chunk)
-        if self._heard_size > _BACKLOG:
+        self._backlog.overhear(_DIRECTIONS[stream], chunk, t_ns)
+        if self._backlog.is_large:
             with self._lock:
-                self._catch_up()
+                self._backlog.catch_up(PART)
+
+    def passes_ahead(self, stream: int, t_ns: int, chunk: bytes) -> bool:
+        """Whether what was read goes out as it is, for sure and at once; it is logged then.
+
+        The way out is claimed for it: the caller writes it with `Outlet.write_ahead`.
+        """
+        outlet, direction = self.outlets[stream], _DIRECTIONS[stream]
+        with self._lock:
+            if self._has_given_up or not outlet.is_free:
+                return False
+            try:
+                if not self._backlog.passes_ahead(direction, chunk, t_ns):
+                    return False
+            except Exception as e:
+                self._fail(e)
+                return False
+            self._log.append(stream, t_ns, chunk)
+            self._number += 1
+            outlet.claim(self._number)
+            if self._backlog.is_large:
+                self._backlog.catch_up(PART)
+            return True
 
     def take(self, stream: int, t_ns: int, chunk: bytes) -> None:
         """Takes what was read: logs it with what the rules make of it, and puts that on its way."""
         direction = _DIRECTIONS[stream]
         with self._lock:
-            self._catch_up()
+            self._backlog.catch_up()
             logged, steps, run = 0, list[Step](), list[Deliver]()
             for cut in self._cutters[direction].feed(chunk):
                 outputs = self._receive(direction, cut, t_ns)
@@ -143,7 +161,7 @@ class Faulting(Detour):
                     if isinstance(output, Fired):  # what was made up may go before the line
                         upto = start if output.received is None else cut.end
                         logged = self._log_upto(stream, t_ns, chunk, logged, upto)
-                    steps += self._steps(output, cut, t_ns)
+                    steps += self._steps(output, cut, t_ns, stream)
             self._log_upto(stream, t_ns, chunk, logged, len(chunk))
             for step in steps:
                 step()
@@ -152,16 +170,26 @@ class Faulting(Detour):
         """A source has ended: its last line goes on, and so does all that was held."""
         direction = _DIRECTIONS[stream]
         with self._lock:
-            self._catch_up()
+            self._backlog.catch_up()
             cut, steps = self._cutters[direction].finish(), list[Step]()
             if cut is not None:
                 for output in self._receive(direction, cut, t_ns):
-                    steps += self._steps(output, cut, t_ns)
+                    steps += self._steps(output, cut, t_ns, stream)
             if not self._has_given_up:
                 for output in self._engine.end(direction, t_ns):
-                    steps += self._steps(output, None, t_ns)
+                    steps += self._steps(output, None, t_ns, stream)
             for step in steps:
                 step()
+
+    @property
+    def behind(self) -> int:
+        """How many bytes have passed that the engine has still to be given."""
+        return self._backlog.size
+
+    def keep_up(self) -> None:
+        """Gives the engine the oldest of them; quick, since a pump may have to wait for it."""
+        with self._lock:
+            self._backlog.catch_up(1)
 
     def is_closing(self, stream: int) -> bool:
         """Whether a rule has closed a direction; what is on its way still goes out."""
@@ -175,7 +203,7 @@ class Faulting(Detour):
                 for direction in Direction:
                     for output in self._engine.end(direction, self._clock()):
                         if isinstance(output, Deliver):
-                            self._put(output)
+                            self._put(output, NO_STREAM)
         for outlet in self.outlets.values():
             outlet.hurry()
             outlet.wake()
@@ -196,23 +224,32 @@ class Faulting(Detour):
         yield f"reproduce with --seed {self.seed}"
 
     def _receive(self, direction: Direction, cut: Cut, t_ns: int) -> list[Output]:
-        plain = Deliver(direction, cut.raw + cut.newline, t_ns)
-        if self._has_given_up:
-            return [plain]
-        self._actors.clear()
-        self._is_again = self._engine.has_ended(direction)
-        try:
-            return list(self._engine.receive(direction, cut.raw, cut.newline, t_ns))
-        except Exception as e:  # a mistake of ours must not stop the conversation
-            tell(f"internal error, faults end here: {type(e).__name__}: {e}")
-            self.give_up()
-            return [plain]
+        if not self._has_given_up:
+            self._actors.clear()
+            self._is_again = self._engine.has_ended(direction)
+            try:
+                return self._engine.receive(direction, cut.raw, cut.newline, t_ns)
+            except Exception as e:
+                self._fail(e)
+        return [Deliver(direction, cut.raw + cut.newline, t_ns)]
 
-    def _steps(self, output: Output, cut: Cut | None, t_ns: int) -> Iterator[Step]:
-        """Logs what fired; yields what is to be done once all that was read is logged."""
+    def _fail(self, error: Exception) -> None:
+        """A mistake of ours must not stop the conversation."""
+        tell(f"internal error, faults end here: {type(error).__name__}: {error}")
+        self.give_up()
+
+    def _steps(self, output: Output, cut: Cut | None, t_ns: int, stream: int) -> Iterator[Step]:
+        """Logs what fired; yields what is to be done once all that was read is logged.
+
+        Args:
+            output: what the engine said of a line.
+            cut: the line; None at the end of all.
+            t_ns: when it was read.
+            stream: from where; whoever has read it flushes its way out.
+        """
         match output:
             case Deliver():
-                yield partial(self._put, output)
+                yield partial(self._put, output, stream)
             case Fired(received=None):
                 made, actor = output.delivered or b"", (output.rule, output.action)
                 self._notes.made(_STREAMS[output.direction], actor, made, t_ns)
@@ -221,18 +258,19 @@ class Faulting(Detour):
             case EndOf(direction):
                 yield partial(self._closing.add, direction)
             case Signal():
-                signalled = partial(self._signal, output, self._actor(_SIGNALS))
+                signalled = partial(self.signals.send, output, self._actor(_SIGNALS))
                 yield partial(self._afterwards, signalled)
             case Exit(code):
                 yield partial(self._afterwards, partial(self._exit, code, self._actor(("exit",))))
             case WriteStderr(data):
                 yield partial(self._flood, data, self._actor(("stderr-flood",)))
 
-    def _put(self, output: Deliver) -> None:
+    def _put(self, output: Deliver, flushed: int) -> None:
         stream = _STREAMS[output.direction]
         if stream in self.outlets:
             self._put_into(stream, output.data, output.due)
-            self.outlets[stream].wake()
+            if stream != flushed:
+                self.outlets[stream].wake()
 
     def _put_run(self, run: list[Deliver]) -> None:
         """Puts frames to which nothing has happened on their way together."""
@@ -243,13 +281,12 @@ class Faulting(Detour):
         self._number += 1
         self.outlets[stream].put(data, due, self._number, is_plain=is_plain)
 
-    def _catch_up(self) -> None:
-        """Tells the engine of what has passed by."""
-        while self._heard:
-            direction, t_ns, chunk = self._heard.popleft()
-            self._heard_size -= len(chunk)
-            for cut in self._cutters[direction].feed(chunk):
-                self._engine.observe(direction, cut.raw, t_ns)
+    def _observe(self, direction: Direction, cut: Cut, t_ns: int) -> None:
+        if not self._has_given_up:
+            try:
+                self._engine.observe(direction, cut.raw, cut.newline, t_ns)
+            except Exception as e:
+                self._fail(e)
 
     def _log_upto(self, stream: int, t_ns: int, chunk: bytes, start: int, end: int) -> int:
         if end > start:
@@ -283,25 +320,9 @@ class Faulting(Detour):
         self._put_into(STDERR, data, self._clock())
         self.outlets[STDERR].wake()
 
-    def _signal(self, effect: Signal, actor: Actor) -> None:
-        if self._agent is None or self._agent.exited.is_set:
-            return
-        self._notes.effect(actor, signal=effect.signum)
-        self._agent.send_signal(effect.signum)
-        if effect.signum == signal.SIGSTOP:  # not the guardian, who has to outlive us
-            with contextlib.suppress(OSError):
-                os.kill(self._agent.group, signal.SIGCONT)
-        if effect.then_kill_after_ns is not None:
-            kill = partial(self._signal, Signal(signal.SIGKILL), actor)
-            self.later.append((self._clock() + effect.then_kill_after_ns, kill))
-            self.wake()
-
     def _exit(self, code: int, actor: Actor) -> None:
-        self._notes.effect(actor, code=code)
         self._closing.update(Direction)
-        if self._agent is not None and not self._agent.exited.is_set:
-            self._agent.appears_as = code
-            self._agent.send_signal(signal.SIGKILL)
+        self.signals.make_exit(code, actor)
 
     def _afterwards(self, action: Callable[[], None]) -> None:
         """Does something once all that was given before has gone out."""

@@ -20,7 +20,8 @@ from trio.abc import ReceiveStream, SendStream
 from acp_proxy.engine.choice import Choice
 from acp_proxy.engine.replay import Replay
 from acp_proxy.faults.effects import Exit, Signal, WriteStderr
-from acp_proxy.faults.engine import Deliver, EndOf, FaultEngine, Output
+from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.outputs import Deliver, EndOf, Output
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.line_cutter import LineCutter

@@ -1,6 +1,5 @@
 """Cuts what a stream brings into lines, and keeps the last one until it is whole."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 
@@ -18,21 +17,27 @@ class LineCutter:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
 
-    def feed(self, chunk: bytes) -> Iterator[Cut]:
-        """Yields the lines that end in a chunk; the caller takes them all."""
-        start = 0
+    @property
+    def is_empty(self) -> bool:
+        """Whether what it was fed with ended with a line."""
+        return not self._parts
+
+    def feed(self, chunk: bytes) -> list[Cut]:
+        """Returns the lines that end in a chunk."""
+        cuts, start = [], 0
         while (end := chunk.find(b"\n", start)) >= 0:
             line = chunk[start:end]
             if self._parts:
                 line, self._parts = b"".join((*self._parts, line)), []
             end += 1
             if line.endswith(b"\r"):
-                yield Cut(line[:-1], b"\r\n", end)
+                cuts.append(Cut(line[:-1], b"\r\n", end))
             else:
-                yield Cut(line, b"\n", end)
+                cuts.append(Cut(line, b"\n", end))
             start = end
         if start < len(chunk):
             self._parts.append(chunk[start:])
+        return cuts
 
     def finish(self) -> Cut | None:
         """Returns what the end of the stream leaves without a newline, if there is something."""

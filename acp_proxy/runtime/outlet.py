@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from errno import EPIPE
 
-from acp_proxy.capture.pumps import _wait
+from acp_proxy.capture.pumps import wait_until_ready
 
 MOST = 1 << 20
 """Bytes on their way from which on no more are taken."""
@@ -51,12 +51,40 @@ class Outlet:
         self._clock = clock
         self._items: list[_Item] = []
         self._writing: list[_Item] = []
-        self._changed = threading.Condition()
+        self._waiting = 0
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing is on its way."""
         return not self.size
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is on its way, and nobody writes."""
+        return not (self.size or self._writing or self.error)
+
+    def claim(self, number: int) -> None:
+        """Takes the way out, which is free, for bytes with a number that are to be written next.
+
+        Whoever may call `put` meanwhile has to be kept from it.
+        """
+        self._writing.append((0, number, b"", False))
+
+    def write_ahead(self, data: bytes) -> None:
+        """Writes the bytes for which the way out was claimed; blocks as the sink does.
+
+        Hardly anything is left to do behind the write, since the answer may be there already.
+
+        Raises:
+            OSError: the sink broke; nothing more will be written.
+        """
+        self._write_all(data)
+        self._writing.clear()
+        if self._items:
+            self.flush()
+        self.passed()
 
     def put(self, data: bytes, due: int, number: int, *, is_plain: bool = False) -> None:
         """Adds bytes.
@@ -67,7 +95,7 @@ class Outlet:
             number: larger than those before.
             is_plain: whether the bytes may be written together with others.
         """
-        with self._changed:
+        with self._lock:
             if self.error is not None:
                 lost = len(data)
             else:
@@ -80,12 +108,12 @@ class Outlet:
 
     def oldest(self) -> int | None:
         """The smallest number of all that is on its way."""
-        with self._changed:
+        with self._lock:
             return min((item[1] for item in (*self._writing, *self._items)), default=None)
 
     def wait_ns(self) -> int | None:
         """How long until something is due; None while there is nothing, or another one writes."""
-        with self._changed:
+        with self._lock:
             if self._writing or not self._items:
                 return None
             return 0 if self.is_hurried else max(0, self._items[0][0] - self._clock())
@@ -96,7 +124,7 @@ class Outlet:
         Raises:
             OSError: the sink broke; nothing more will be written.
         """
-        while (data := self._take()) is not None:
+        while self._items and (data := self._take()) is not None:
             self._write(data)
         if self._items:
             self.wake()
@@ -107,7 +135,8 @@ class Outlet:
         Raises:
             OSError: the sink broke.
         """
-        self._wait_until(lambda: self.size < MOST)
+        if self.size >= MOST or self.error is not None:
+            self._wait_until(lambda: self.size < MOST)
 
     def wait_until_empty(self) -> None:
         """Blocks until everything has gone out.
@@ -119,7 +148,7 @@ class Outlet:
 
     def shut(self) -> None:
         """Takes nothing any more; the sink is about to be closed, and its number may be reused."""
-        with self._changed:
+        with self._lock:
             if self.error is not None:
                 return
             self.error = BrokenPipeError(EPIPE, os.strerror(EPIPE))
@@ -133,7 +162,7 @@ class Outlet:
 
     def hurry(self) -> None:
         """Lets nothing wait for its moment any more."""
-        with self._changed:
+        with self._lock:
             self.is_hurried = True
             self._changed.notify_all()
 
@@ -141,7 +170,9 @@ class Outlet:
         while True:
             with self._changed:
                 while not (holds() or self.error or (self.is_hurried and not self._writing)):
+                    self._waiting += 1
                     self._changed.wait()
+                    self._waiting -= 1
                 if self.error is not None:
                     raise self.error
                 if holds():
@@ -149,11 +180,10 @@ class Outlet:
             self.flush()
 
     def _take(self) -> bytes | None:
-        with self._changed:
+        with self._lock:
             if self._writing or not self._items or self.error is not None:
                 return None
-            now = self._clock()
-            taken, size = self._writing, 0
+            now, taken, size = self._clock(), self._writing, 0
             while self._items and (self._items[0][0] <= now or self.is_hurried):
                 if taken and not (self._items[0][3] and taken[0][3] and size < _JOINED):
                     break
@@ -164,24 +194,29 @@ class Outlet:
             return taken[0][2] if len(taken) == 1 else b"".join(item[2] for item in taken)
 
     def _write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        try:
-            while rest:
-                try:
-                    rest = rest[os.write(self._sink, rest) :]
-                except BlockingIOError:
-                    _wait(self._sink, writing=True)
-        except OSError as e:
-            self._break(e, len(rest))
-            raise
-        with self._changed:
+        self._write_all(data)
+        with self._lock:
             self.size -= len(data)
             self._writing.clear()
-            self._changed.notify_all()
+            if self._waiting:
+                self._changed.notify_all()
         self.passed()
 
+    def _write_all(self, data: bytes) -> None:
+        written = 0
+        try:
+            while written < len(data):
+                try:
+                    rest = memoryview(data)[written:] if written else data
+                    written += os.write(self._sink, rest)
+                except BlockingIOError:
+                    wait_until_ready(self._sink, writing=True)
+        except OSError as e:
+            self._break(e, len(data) - written)
+            raise
+
     def _break(self, error: OSError, unwritten: int) -> None:
-        with self._changed:
+        with self._lock:
             self.error = error
             unwritten += sum(len(item[2]) for item in self._items)
             self._items.clear()

@@ -30,7 +30,12 @@ if TYPE_CHECKING:
     from tests.integration.processes import Recorder, Talk
 
 ECHO = shell("exec cat")
-NEVER = "noop probability=0"
+NEVER = {
+    "bare pumps": "noop probability=0",
+    "ahead of the engine": "noop where=method:no/such",
+    "through the engine": "noop where=text:never-said",
+}
+"""Rules that never fire, and which way the bytes go then."""
 SIZE = 3 << 20
 
 
@@ -365,7 +370,16 @@ def test_a_seed_repeats_its_faults(record: Recorder) -> None:
 # What does not fire
 
 
-@pytest.mark.parametrize("rule", [NEVER, f"{NEVER} where=dir:to-client", "drop where=method:z"])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        *NEVER.values(),
+        "drop where='method:no/such dir:to-client'",
+        "drop where='text:never-said dir:to-agent'",
+        "drop after=100000",
+        "drop window=2h..3h",
+    ],
+)
 def test_a_plan_that_never_fires_changes_nothing(
     record: Recorder, tmp_path: Path, rule: str
 ) -> None:
@@ -446,7 +460,10 @@ def test_rules_in_the_environment(record: Recorder) -> None:
 @needs_proc
 @pytest.mark.parametrize(
     ("rule", "held"),
-    [(NEVER, 512 << 10), ("latency latency_ms=1 where=dir:to-client", (1 << 20) + (512 << 10))],
+    [
+        *((rule, 512 << 10) for rule in NEVER.values()),
+        ("latency latency_ms=1 where=dir:to-client", (1 << 20) + (512 << 10)),
+    ],
 )
 def test_back_pressure_holds(record: Recorder, tmp_path: Path, rule: str, held: int) -> None:
     """A client that does not read stops its agent, and hears everything when it does."""
@@ -466,15 +483,24 @@ def test_back_pressure_holds(record: Recorder, tmp_path: Path, rule: str, held: 
 
 
 @needs_proc
-@pytest.mark.parametrize("seed", range(2))
-def test_a_kill_of_the_proxy_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "rules"),
+    [
+        (0, ["drop probability=0.3 where=dir:to-client", "stray-stdout probability=0.1"]),
+        (1, ["drop probability=0.3 where=dir:to-client", "stray-stdout probability=0.1"]),
+        (2, ["drop where=method:no/such"]),
+    ],
+)
+def test_a_kill_of_the_proxy_loses_nothing(
+    record: Recorder, tmp_path: Path, seed: int, rules: list[str]
+) -> None:
     """Whatever had arrived on either side is in the recording, as received or as delivered."""
     chance = random.Random(seed)
     speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(40_000))
     (tmp_path / "said").write_bytes(speech)
     talk = record(
         agent("duplex", tmp_path / "said", tmp_path / "heard", 3, 60_000, 100_000),
-        *faults("drop probability=0.3 where=dir:to-client", "stray-stdout probability=0.1"),
+        *faults(*rules),
     )
     group = talk.agent_group()
     moment = chance.randrange(1, len(speech) // 4)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.faults.engine import Deliver
+from acp_proxy.faults.outputs import Deliver
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.protocol.peers import Direction
 from tests.fault_book import Book, check

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_proxy.faults.effects import Exit, Signal, WriteStderr
-from acp_proxy.faults.engine import Deliver, EndOf, FaultEngine, Fired, Output
+from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.outputs import Deliver, EndOf, Fired, Output
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.protocol.peers import Direction
 from tests.fault_book import plan_of

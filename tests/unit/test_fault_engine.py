@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from acp_proxy.faults.engine import Deliver, Fired
+from acp_proxy.faults.outputs import Deliver, Fired
 from acp_proxy.protocol.peers import Direction
 from tests.fault_book import START_NS, Book, check, plan_of
 
@@ -255,3 +255,80 @@ def test_a_plan_without_rules_lets_everything_pass() -> None:
     outputs = book.say(AGENT, b"x\r\n")
     assert [(o.data, o.due) for o in outputs if isinstance(o, Deliver)] == [(b"x\r\n", START_NS)]
     assert not any(isinstance(o, Fired) for o in outputs)
+
+
+# What is foreseen
+
+
+def foreseen(book: Book, direction: Direction = CLIENT, line: bytes = b"x\n") -> bool:
+    """Whether a line may pass ahead; it is given to the engine then, as one that has."""
+    if not book.engine.foresees(direction, line, book.now):
+        return False
+    book.engine.observe(direction, line[:-1], b"\n", book.now)
+    return True
+
+
+@pytest.mark.parametrize("trigger", ["where=method:no/such", "after=100", "window=1h..2h"])
+def test_that_nothing_can_happen_is_foreseen(trigger: str) -> None:
+    """The filter, the count or the time rules it out, whatever the line says."""
+    assert foreseen(Book([f"drop {trigger}"]), line=update())
+
+
+def test_nothing_passes_ahead_of_what_is_late() -> None:
+    """While a frame is on its way, others wait behind it; then they do no more."""
+    book = Book(["latency latency_ms=5 window=0s..1ms"])
+    book.say(CLIENT, b"late\n")
+    book.now += 2 * 10**6
+    assert not foreseen(book)
+    assert foreseen(book, AGENT)
+    book.now += 4 * 10**6
+    assert foreseen(book)
+
+
+def test_nothing_passes_ahead_of_what_is_held() -> None:
+    """It may be what the held frame waits for, whichever way it goes."""
+    book = Book(["reorder window=0s..1ms where=dir:to-client"])
+    book.say(CLIENT, b"held\n")
+    book.now += 2 * 10**6
+    assert not foreseen(book)
+    assert not foreseen(book, AGENT)
+    assert len(book.say(CLIENT, b"x\n")) == 2
+    assert foreseen(book)
+
+
+def test_nothing_passes_ahead_where_nothing_passes() -> None:
+    """A direction that a rule has stopped stays so."""
+    book = Book(["stall window=0s..1ms where=dir:to-client"])
+    book.say(CLIENT, b"stop\n")
+    book.now += 2 * 10**6
+    assert not foreseen(book)
+    assert foreseen(book, AGENT)
+
+
+def test_what_passed_ahead_counts() -> None:
+    """It is a match, its bytes are bytes of its direction, and an answer to it belongs to it."""
+    book = Book(["drop after=2"])
+    assert [foreseen(book) for _ in range(3)] == [True, True, False]
+    assert not any(isinstance(o, Deliver) for o in book.say(CLIENT, b"x\n"))
+
+    book = Book(["limit-data bytes=5 window=1ms..1h"])
+    assert foreseen(book)
+    book.now += 10**6
+    (cut, _) = (o for o in book.say(CLIENT, b"12345\n") if not isinstance(o, Fired))
+    assert isinstance(cut, Deliver)
+    assert cut.data == b"123"
+
+    book = Book(["drop where='dir:to-client method:ask'"])
+    assert foreseen(book, AGENT, b'{"id":1,"method":"ask"}\n')
+    assert not foreseen(book, CLIENT, b'{"id":1,"result":{}}\n')
+    assert not any(isinstance(o, Deliver) for o in book.say(CLIENT, b'{"id":1,"result":{}}\n'))
+
+
+def test_a_line_that_was_made_up_is_said_as_well() -> None:
+    """What a rule has asked may be answered, and the answer be meant by another rule."""
+    line = '{"id":9,"method":"ask"}'
+    book = Book([f"stray-stdout times=1 text='{line}'", "drop where='dir:to-agent method:ask'"])
+    assert foreseen(book, AGENT)
+    book.say(CLIENT, b"x\n")
+    assert not foreseen(book, AGENT, b'{"id":9,"result":{}}\n')
+    assert not any(isinstance(o, Deliver) for o in book.say(AGENT, b'{"id":9,"result":{}}\n'))

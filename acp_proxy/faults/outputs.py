@@ -1,0 +1,57 @@
+"""What the fault engine says is to be done: values that whoever runs it carries out."""
+
+from attrs import frozen
+
+from acp_proxy.faults.effects import Exit, Signal, WriteStderr
+from acp_proxy.protocol.peers import Direction
+
+
+@frozen
+class Deliver:
+    """Bytes for a peer, due at a moment.
+
+    Whoever delivers them does so in the order of their moments in each direction, and what is due
+    at one moment in the order in which it was given.
+
+    Attributes:
+        frame: the number of the frame that they come from, counted from 1 as they were received.
+        is_injected: whether they are no form of that frame, or a copy of it.
+    """
+
+    direction: Direction
+    data: bytes
+    due: int
+    frame: int = 0
+    is_injected: bool = False
+
+
+@frozen
+class Fired:
+    """A rule fired. A frame has one for each rule, a line that was injected one of its own.
+
+    Attributes:
+        rule: its name.
+        action: its kind.
+        direction: of the frame.
+        received: the line as it came, without its newline; None for one that was injected.
+        delivered: the bytes that go out in its place when all rules have been applied, newline
+            included; None if nothing does.
+        frame: the number of the frame that set the rule off, counted from 1 as received.
+    """
+
+    rule: str
+    action: str
+    direction: Direction
+    received: bytes | None
+    delivered: bytes | None
+    frame: int = 0
+
+
+@frozen
+class EndOf:
+    """A direction ends: close it once what was given before has gone out."""
+
+    direction: Direction
+
+
+Output = Deliver | Fired | EndOf | Signal | Exit | WriteStderr

@@ -1,0 +1,106 @@
+"""One direction through the engine: what is held there, and until when all that went is on its way.
+
+Order is kept: a parcel that is late makes those behind it late as well, unless it goes apart. What
+is held waits for later frames, or for a message that gives up on it, and goes out at the end.
+"""
+
+from collections.abc import Iterator
+
+from attrs import define, evolve, field
+
+from acp_proxy.faults.effects import Parcel
+from acp_proxy.faults.outputs import Deliver
+from acp_proxy.faults.plan import Rule
+from acp_proxy.protocol.correlation import Labels
+from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.peers import Direction
+
+_MOST_HELD = 1 << 20
+"""Bytes beyond which the oldest of several held frames goes out, whatever it waits for."""
+
+
+@define
+class Held:
+    """A parcel that waits."""
+
+    parcel: Parcel
+    received: int
+    """When the frame came that it is made of, monotonic nanoseconds."""
+    frame: int
+    session: str | None
+    rpc_id: str | None
+
+    def is_given_up(self, direction: Direction, message: Message, labels: Labels) -> bool:
+        """Whether a message cancels what the parcel answers."""
+        if message.method == "session/cancel":
+            return labels.session is not None and labels.session == self.session
+        if message.method != "$/cancel_request" or message.target is None:
+            return False
+        return direction is not self.parcel.direction and message.target == self.rpc_id
+
+
+@define
+class Way:
+    """One direction."""
+
+    held: list[Held] = field(factory=list)
+    last_due: int = 0
+    """Until when what went before is on its way."""
+    total: int = 0
+    """Bytes that were received."""
+    ended_by: Rule | None = None
+    """The rule after which nothing passes any more."""
+    is_closed: bool = False
+    """Whether its end has been told."""
+
+    def send(self, parcel: Parcel, at: int, frame: int) -> Iterator[Deliver]:
+        """Sends a parcel off at a moment; nothing of it where nothing passes any more."""
+        if self.ended_by is not None:
+            return
+        due, last = at, self.last_due
+        for piece in parcel.pieces:
+            due = last = max(due + piece.after_ns, last) + piece.takes_ns
+            if piece.data:
+                yield Deliver(parcel.direction, piece.data, due, frame, parcel.is_injected)
+        if not parcel.is_apart:
+            self.last_due = last
+
+    def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> Deliver:
+        """Sends off a frame to which nothing happens, as most frames pass."""
+        self.last_due = due = max(at, self.last_due)
+        return Deliver(direction, data, due, frame)
+
+    def let_overtake(self, waiting: list[Held], at: int) -> Iterator[Deliver]:
+        """A frame has passed those that waited; sends off what has waited for it."""
+        for one in waiting:
+            one.parcel = evolve(one.parcel, behind=max(0, one.parcel.behind - 1))
+            if not one.parcel.behind and not one.parcel.until_cancel:
+                yield from self._release(one, at)
+
+    def make_room(self, at: int) -> Iterator[Deliver]:
+        """Sends off the oldest of what is held while that is too much."""
+        while len(self.held) > 1 and sum(len(h.parcel.data) for h in self.held) > _MOST_HELD:
+            yield from self._release(self.held[0], at)
+
+    def give_up(
+        self, direction: Direction, message: Message, labels: Labels, at: int
+    ) -> Iterator[Deliver]:
+        """Sends off the replies that waited until a message, of any direction, gives up on them."""
+        for one in [h for h in self.held if h.parcel.until_cancel]:
+            if one.is_given_up(direction, message, labels):
+                yield from self._release(one, at)
+
+    def empty(self, at: int) -> Iterator[Deliver]:
+        """Sends off all that is held, in the order in which it would have gone."""
+        held, self.held = sorted(self.held, key=lambda held: held.parcel.behind), []
+        for one in held:
+            yield from self.send(one.parcel, max(one.received, at), one.frame)
+
+    def stop(self, rule: Rule) -> None:
+        """Lets nothing more pass, of what is held neither."""
+        self.ended_by = self.ended_by or rule
+        self.held.clear()
+
+    def _release(self, one: Held, at: int) -> Iterator[Deliver]:
+        self.held.remove(one)
+        yield from self.send(one.parcel, max(at, one.received), one.frame)
