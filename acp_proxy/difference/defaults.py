@@ -71,6 +71,8 @@ _TIMES = (
     "startedAt",
     "completedAt",
     "endedAt",
+    "startTime",
+    "endTime",
     "lastModified",
     "timestamp",
     "updated_at",

@@ -136,6 +136,10 @@ class _Walk:
     def _object(self, value: dict[str, Any], state: State) -> None:
         for key in sorted(value):
             inner, at = value[key], state[key]
+            if len(key) >= _LEAST and self._values.may_be_in(key):
+                del value[key]
+                key = self._text(key)  # a path, say
+                value[key] = inner
             if at.is_ignored:
                 del value[key]
             elif type(inner) is str and at.alias is None:  # as most are

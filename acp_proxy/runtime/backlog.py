@@ -57,7 +57,7 @@ class Backlog:
     def overhear(self, direction: Direction, chunk: bytes, t_ns: int) -> None:
         """Takes what passes by; from any thread, and quick."""
         self._overheard.append((direction, t_ns, chunk))
-        size = len(chunk)
+        size = len(chunk)  # first, since another thread may count while something is called
         self.size += size
 
     def passes_ahead(self, direction: Direction, chunk: bytes, t_ns: int) -> bool:
