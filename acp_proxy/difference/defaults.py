@@ -98,6 +98,13 @@ RULES = (
 )
 """The default rules. A string that is a UUID gets a name wherever it stands, without a rule."""
 
+TITLES = ("/params/update/title", "/result/sessions/*/title")
+"""Where a session's title stands in `TITLED`. Agents make it of the prompt and cut it somewhere, so
+where that is depends on how long the directory is that the prompt names."""
+
+TITLED = ("session/update session_info_update", "the answer to session/list")
+"""What tells titles of sessions."""
+
 STATE_UPDATES = ("available_commands_update", "session_info_update", "usage_update")
 """Session updates that tell how things are, beside what is being said: when they come, and how
 often the same is told again, differs between any two runs."""

@@ -20,7 +20,7 @@ from acp_proxy.difference.options import Options
 from acp_proxy.difference.pairing import Names, pair, titles
 from acp_proxy.difference.payloads import Payloads
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
-from acp_proxy.difference.rules import Rule, compiled
+from acp_proxy.difference.rules import Rule
 from acp_proxy.pointers import parts_of
 from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
@@ -41,7 +41,7 @@ def diff(
         UnreadableRecording: one is damaged.
     """
     options = options or Options()
-    rules = compiled(rules_of(options))
+    rules = rules_of(options)
     told_a = read(a, options, rules, watch)
     told_b = read(b, options, rules, watch, is_b=True)
     names = pair(told_a, told_b)

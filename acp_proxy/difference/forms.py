@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from attrs import define, field
 
+from acp_proxy.difference.defaults import TITLED
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope, Values
 
@@ -40,11 +41,13 @@ class Former:
     """Takes values out of messages; messages come in recorded order.
 
     Attributes:
-        rules: the state in which every message begins.
+        rules: the state in which a message begins.
+        titled: the same for what tells titles of sessions.
         values: what was taken out so far.
     """
 
     rules: State
+    titled: State
     values: Values = field(factory=Values)
 
     def form(
@@ -77,20 +80,25 @@ class Former:
         except RecursionError:
             return Form(digest_of(title, b"nested too deeply"))
 
-    def named(self, message: Any, scope: Scope, names: dict[int, str]) -> Any:
+    def begin(self, title: str) -> State:
+        """The state in which a message begins that goes by a title."""
+        return self.titled if title in TITLED else self.rules
+
+    def named(self, message: Any, scope: Scope, names: dict[int, str], title: str = "") -> Any:
         """Returns a message with names in place of values; those without one stay as they are.
 
         Args:
             message: decoded; it is used up.
             scope: its lane's session.
             names: by index.
+            title: what it goes by.
         """
 
         def put(index: int, is_whole: bool) -> str:
             name = names.get(index, self.values.every[index].text)
             return name if is_whole else f"«{name}»"
 
-        return _Walk(self.rules, self.values, scope, put).through(message)
+        return _Walk(self.begin(title), self.values, scope, put).through(message)
 
 
 class _Walk:
@@ -142,6 +150,8 @@ class _Walk:
                 value[key] = inner
             if at.is_ignored:
                 del value[key]
+            elif at.is_cut and type(inner) is str:
+                value[key] = self._cut(inner)
             elif type(inner) is str and at.alias is None:  # as most are
                 if len(inner) >= _LEAST and self._values.may_be_in(inner):
                     value[key] = self._text(inner)
@@ -158,6 +168,11 @@ class _Walk:
             parts += [text[after:start], self._put(index, is_whole)]
             after = end
         return "".join([*parts, text[after:]]) if parts else text
+
+    def _cut(self, text: str) -> str:
+        """A text up to the first directory in it."""
+        found = self._values.directory_in(text)
+        return text if found is None else text[: found[0]] + self._put(found[1], False)
 
     def _with_numbers(self, value: Any) -> Any:
         """Process ids are small numbers; they are looked for in the texts of their own message."""

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from attrs import define, field
 
-from acp_proxy.difference.defaults import STATE_UPDATES
+from acp_proxy.difference.defaults import STATE_UPDATES, TITLES
 from acp_proxy.difference.forms import Form, Former, canonical, decoded, digest_of
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import Piece, split
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import Expect
-from acp_proxy.difference.rules import State
+from acp_proxy.difference.rules import Rule, compiled
 from acp_proxy.difference.values import Scope
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import Payload
@@ -116,7 +116,12 @@ class Told:
 
 
 def read(
-    reader: RecordingReader, options: Options, rules: State, watch: Watch, *, is_b: bool = False
+    reader: RecordingReader,
+    options: Options,
+    rules: tuple[Rule, ...],
+    watch: Watch,
+    *,
+    is_b: bool = False,
 ) -> Told:
     """Reads a recording.
 
@@ -145,12 +150,13 @@ def read(
 class _Taker:
     """Takes frames in recorded order."""
 
-    def __init__(self, reader: RecordingReader, options: Options, rules: State) -> None:
-        self.told = Told(Former(rules))
+    def __init__(self, reader: RecordingReader, options: Options, rules: tuple[Rule, ...]) -> None:
+        titled = (*rules, *(Rule(pointer, is_cut=True) for pointer in TITLES))
+        self.told = Told(Former(compiled(rules), compiled(titled)))
         self._reader = reader
         self._options = options
         self._is_exact = options.exact
-        self._text = reduce(getitem, _TEXT, rules)
+        self._text = reduce(getitem, _TEXT, compiled(rules))
         self._made = {
             row["request_seq"]: row["session"]
             for method in _MAKERS
@@ -192,7 +198,8 @@ class _Taker:
         def again() -> Any:
             return first.pop() if first else reduced(decoded(raw), frame, self._options.expect)
 
-        form = self.told.former.form(again, session, f"{frame.kind} {frame.method}")
+        former = self.told.former
+        form = former.form(again, session, f"{frame.kind} {frame.method}", former.begin(title))
         self._add(key, frame.seq, form, title, may_repeat=not self._is_told_once(key, frame))
 
     def end(self) -> None:

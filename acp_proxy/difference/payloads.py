@@ -50,11 +50,12 @@ class Payloads:
         if (piece := self._piece(frame)) is not None:
             texts = [piece.text, *map(self._text, frames)]
             message["params"]["update"]["content"]["text"] = "".join(texts)
-        return self.named(reduced(message, frame, self.options.expect), scope)
+        title = self.told.titles[lane.titles[items[0]]]
+        return self.named(reduced(message, frame, self.options.expect), scope, title)
 
-    def named(self, message: Any, scope: Scope) -> Any:
+    def named(self, message: Any, scope: Scope, title: str = "") -> Any:
         """A message with stable names in place of what differs between any two runs."""
-        return self.told.former.named(message, scope, self.names)
+        return self.told.former.named(message, scope, self.names, title)
 
     def preview(self, lane: Lane, items: Group) -> str:
         """What items say, in one line without control characters."""

@@ -25,10 +25,13 @@ class Rule:
         pointer: the place, from the message's root.
         alias: what kind of name a value gets, ``session``, say; None to leave it out, and all
             that is below.
+        is_cut: whether it is a text that somebody has cut at some length, so that all behind a
+            directory in it is left out, and nothing else.
     """
 
     pointer: str
     alias: str | None = None
+    is_cut: bool = False
 
 
 _Position = tuple[int, int]
@@ -41,16 +44,18 @@ class State(dict[str, "State"]):
     Attributes:
         is_ignored: whether what stands here is left out.
         alias: what kind of name a value here gets, or None.
+        is_cut: whether all behind a directory is left out.
     """
 
-    __slots__ = ("_machine", "_positions", "alias", "is_ignored")
+    __slots__ = ("_machine", "_positions", "alias", "is_cut", "is_ignored")
 
     def __init__(self, machine: "_Machine", positions: frozenset[_Position]) -> None:
         super().__init__()
         self._machine = machine
         self._positions = positions
         ends = machine.ends(positions)
-        self.is_ignored = any(rule.alias is None for rule in ends)
+        self.is_ignored = any(rule.alias is None and not rule.is_cut for rule in ends)
+        self.is_cut = any(rule.is_cut for rule in ends)
         self.alias = next((rule.alias for rule in ends if rule.alias is not None), None)
 
     def __missing__(self, key: str) -> "State":

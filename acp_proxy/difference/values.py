@@ -13,6 +13,8 @@ from attrs import define, field
 from acp_proxy.difference.defaults import GLOBAL, PATH, UUID
 
 _MASK = (1 << 64) - 1
+_LEAST_CUT = 4
+"""Characters of a directory by which it is recognized where a text was cut."""
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}")
 """What may be a value that somebody has minted, in the middle of a text."""
 _UUID = re.compile(
@@ -115,6 +117,18 @@ class Values:
             if start >= after:
                 yield start, end, index
                 after = end
+
+    def directory_in(self, text: str) -> tuple[int, int] | None:
+        """Where a directory begins in a text that may have been cut within it, and its index."""
+        found = self._root.search(text) if self._root is not None else None
+        if found is not None:
+            return found.start(), self._roots[found[0]]
+        text = text.rstrip("….")
+        for root, index in self._roots.items():
+            for size in range(min(len(root), len(text)), _LEAST_CUT - 1, -1):
+                if root.startswith("/") and text.endswith(root[:size]):
+                    return len(text) - size, index
+        return None
 
     def _add_root(self, path: str, index: int) -> None:
         """A directory near the disk's root is named in texts that have nothing to do with it."""

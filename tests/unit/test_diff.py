@@ -180,6 +180,19 @@ def test_a_directory_may_lack_its_slash() -> None:
     assert compare(a.end(), b.end())[0].is_equal  # not even a part of it
 
 
+def test_a_title_is_cut_somewhere() -> None:
+    """Where that is depends on the directory in it; without one, all of it counts."""
+
+    def run(number: int, title: str) -> Run:
+        return Run(number).tell("session_info_update", title=title).end()
+
+    whole = run(0, f"Read {Run(0).cwd}/notes.txt, and")
+    assert compare(whole, run(1, f"Read {Run(1).cwd}/not"))[0].is_equal
+    assert compare(whole, run(1, f"Read {Run(1).cwd[:9]}…"))[0].is_equal
+    assert not compare(whole, run(1, f"Write {Run(1).cwd}/notes.txt"))[0].is_equal
+    assert not compare(run(0, "Read this"), run(1, "Read that"))[0].is_equal
+
+
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
     """As one entry with all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")
