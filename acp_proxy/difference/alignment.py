@@ -3,7 +3,7 @@
 Patience, and then some: what occurs once on both sides is paired, and the longest choice of such
 pairs that is in order holds; between two that hold, the same begins anew. Where no item is rare
 enough, stretches of items are, longer and longer ones. What is small is solved exactly. Time grows
-with n log n, memory with n.
+with n log n where n is what is different, memory with n.
 
 Libraries were weighed: `difflib` takes time with the square of n, and so do its ports to C where
 much differs; those that look for the longest common subsequence itself keep n * m bits; the well
@@ -18,6 +18,8 @@ from itertools import pairwise
 Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
 """How many items in a row are looked for."""
+_PASSES = 32
+"""How often all items may be looked at; what remains then is aligned in one go, not as well."""
 _EXACT = 1024
 """How many pairs of items there may be to be tried all."""
 
@@ -31,6 +33,7 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
     """
     found: list[Pair] = []
     spans = [(0, len(a), 0, len(b))]
+    budget = _PASSES * (len(a) + len(b))
     while spans:
         a_start, a_end, b_start, b_end = spans.pop()
         while a_start < a_end and b_start < b_end and a[a_start] == b[b_start]:
@@ -43,6 +46,10 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
             continue
         if (a_end - a_start) * (b_end - b_start) <= _EXACT:
             found += _exactly(a, a_start, a_end, b, b_start, b_end)
+            continue
+        budget -= a_end - a_start + b_end - b_start
+        if budget < 0:
+            found += _at_once(a, a_start, a_end, b, b_start, b_end)
             continue
         anchors = _anchors(a, a_start, a_end, b, b_start, b_end)
         if not anchors:
@@ -113,6 +120,15 @@ def _rarest(
     fewest = min((max(len(in_a[item]), len(in_b[item])) for item in common), default=0)
     wanted = [item for item in common if max(len(in_a[item]), len(in_b[item])) == fewest]
     yield from sorted(pair for item in wanted for pair in zip(in_a[item], in_b[item], strict=False))
+
+
+def _at_once(
+    a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
+) -> list[Pair]:
+    """Pairs every item with the one of its kind that comes as often before it."""
+    in_a, in_b = _places(a, a_start, a_end), _places(b, b_start, b_end)
+    pairs = (pair for item in in_a if item in in_b for pair in zip(in_a[item], in_b[item]))  # noqa: B905
+    return longest_in_order(sorted(pairs))
 
 
 def _places(items: Sequence[Hashable], start: int, end: int) -> defaultdict[Hashable, list[int]]:

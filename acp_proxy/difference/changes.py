@@ -22,12 +22,12 @@ class Items:
 
     Attributes:
         keys: what tells an item from others.
-        titles: what an item is; only items that are alike in that can have changed.
+        whats: what an item is; only items that are alike in that can have changed.
         texts: what tells a text from others that it is no part of; 0 for what is no text.
     """
 
     keys: Sequence[Hashable]
-    titles: Sequence[Hashable]
+    whats: Sequence[Hashable]
     texts: Sequence[int]
 
 
@@ -94,20 +94,34 @@ def _paired(
 
     A text into which something else was put, or from which it was taken, is still one text.
     """
-    by_title: dict[Hashable, tuple[list[int], list[int]]] = {}
-    for i in rest_a:
-        by_title.setdefault((a.titles[i], a.texts[i]), ([], []))[0].append(i)
-    for j in rest_b:
-        by_title.setdefault((b.titles[j], b.texts[j]), ([], []))[1].append(j)
-    for of_a, of_b in by_title.values():
-        if len(of_a) == len(of_b):
+    left_a: dict[Hashable, list[list[int]]] = {}
+    left_b: dict[Hashable, list[list[int]]] = {}
+    groups_a, groups_b = _grouped(rest_a, a), _grouped(rest_b, b)
+    for key in {**groups_a, **groups_b}:
+        of_a, of_b = groups_a.get(key, []), groups_b.get(key, [])
+        if not of_b:
+            left_a.setdefault(key[0], []).append(of_a)
+        elif not of_a:
+            left_b.setdefault(key[0], []).append(of_b)
+        elif len(of_a) == len(of_b):
             yield from (((i,), (j,)) for i, j in zip(of_a, of_b, strict=True))
-        elif of_a and of_b and a.texts[of_a[0]]:
+        elif key[1]:
             yield tuple(of_a), tuple(of_b)
         elif len(of_a) * len(of_b) <= _MOST_COMPARED:
             yield from _likest(of_a, of_b, distance)
         else:
             yield from (((i,), (j,)) for i, j in zip(of_a, of_b, strict=False))
+    for what, some in left_a.items():  # texts that differ in more than what they say
+        others = left_b.get(what, [])
+        yield from ((tuple(i), tuple(j)) for i, j in zip(some, others, strict=False))
+
+
+def _grouped(items: list[int], side: Items) -> dict[tuple[Hashable, int], list[int]]:
+    """Items by what they are, texts by what tells them from others."""
+    groups: dict[tuple[Hashable, int], list[int]] = {}
+    for item in items:
+        groups.setdefault((side.whats[item], side.texts[item]), []).append(item)
+    return groups
 
 
 def _in_order(pairs: Iterable[tuple[Group, Group]]) -> list[tuple[Group, Group]]:

@@ -9,6 +9,9 @@ from acp_proxy.difference.rules import Rule
 SESSION, CALL, TERMINAL, MESSAGE, PATH = "session", "call", "term", "message", "path"
 REQUEST, TURN, PROCESS, UUID = "request", "turn", "process", "uuid"
 
+NAMED = "value"
+"""What the user wants named; a value is the same in all such places."""
+
 GLOBAL = (SESSION, PATH)
 """Kinds of which a value means the same in every session."""
 

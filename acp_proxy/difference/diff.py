@@ -1,8 +1,8 @@
 """Compares two recordings: what is different, when ids, paths, times and chunking always are.
 
 Both are read once, into lanes of numbers; sessions and values are paired by where they stood;
-lanes are aligned; and only what is different is read again, to say where. So memory is what the
-numbers take, however much was said.
+lanes are aligned; and only what is different is read again, one by one, to say where. So memory is
+what the numbers take, and what the largest difference takes.
 """
 
 from collections import Counter
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from attrs import define
 
 from acp_proxy.difference.changes import Changes, Group, Items, changes
-from acp_proxy.difference.defaults import RULES
+from acp_proxy.difference.defaults import NAMED, RULES
 from acp_proxy.difference.fields import fields
 from acp_proxy.difference.forms import decoded
 from acp_proxy.difference.lanes import UNWATCHED, Lane, LaneKey, Told, Watch, read
@@ -21,13 +21,13 @@ from acp_proxy.difference.pairing import Names, pair, titles
 from acp_proxy.difference.payloads import Payloads
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
 from acp_proxy.difference.rules import Rule
-from acp_proxy.pointers import parts_of
 from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 
 _ALIASES = 100
 """Names of each kind whose values are told."""
 _HANDSHAKE = ("request", "response")
+_TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _CAPABILITIES = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
 """What counts of the answer to ``initialize`` where only the outcome does."""
 
@@ -78,15 +78,8 @@ def diff(
 def rules_of(options: Options) -> tuple[Rule, ...]:
     """The rules of a comparison: those of the user first, then the documented ones."""
     ignored = [Rule(pointer) for pointer in options.ignored]
-    aliases = [Rule(pointer, alias_of(pointer)) for pointer in options.aliases]
+    aliases = [Rule(pointer, NAMED) for pointer in options.aliases]
     return (*ignored, *aliases, *RULES)
-
-
-def alias_of(pointer: str) -> str:
-    """What values at a place are called: ``call`` for ``/params/callId``."""
-    named = [part for part in parts_of(pointer) if part not in ("*", "**") and not part.isdigit()]
-    last = named[-1] if named else "value"
-    return last.removesuffix("Id").removesuffix("_id") or last
 
 
 @define
@@ -152,14 +145,14 @@ class _Comparison:
     def _entry(self, lane: _LaneDiff, title: str, change: Change, i: Group, j: Group) -> Entry:
         of_a, of_b = lane.a.numbers(*i), lane.b.numbers(*j)
         if i:
-            what, said = self.a.told.titles[lane.a.titles[i[0]]], self.a.preview(lane.a, i)
+            what, said = self.a.told.whats[lane.a.whats[i[0]]], self.a.preview(lane.a, i)
         else:
-            what, said = self.b.told.titles[lane.b.titles[j[0]]], self.b.preview(lane.b, j)
+            what, said = self.b.told.whats[lane.b.whats[j[0]]], self.b.preview(lane.b, j)
         return Entry(
             change=change,
             lane=title,
             direction=lane.a_key.direction,
-            title=what,
+            title=what.title,
             a=of_a[0] if of_a else None,
             b=of_b[0] if of_b else None,
             a_frames=len(of_a),
@@ -175,7 +168,7 @@ class _Comparison:
             b = self.b.message(lane.b, j, lane.b_key.session)
             found = tuple(fields(a, b))
         except RecursionError:
-            return (Field("", "(nested too deeply)", "(nested too deeply)"),)
+            return (_TOO_DEEP,)
         if not found and self.options.exact:
             return (Field("", "(as A spells it)", "(as B spells it)"),)
         return found
@@ -186,16 +179,21 @@ class _Comparison:
 
     def handshake(self) -> Iterator[Field]:
         """Where ``initialize`` differs, and its answer."""
-        told_a, told_b = self.a.told.handshake, self.b.told.handshake
         for part in _HANDSHAKE:
             if part == "request" and self.options.expect is Expect.OUTCOME:
                 continue
-            a, b = self._initialize(self.a, part), self._initialize(self.b, part)
-            if (part in told_a) != (part in told_b):
-                only = "a" if part in told_a else "b"
-                yield Field("", a, b, only)
-            elif part in told_a:
-                yield from fields(a, b)
+            try:
+                yield from self._handshake_of(part)
+            except RecursionError:
+                yield _TOO_DEEP
+
+    def _handshake_of(self, part: str) -> Iterator[Field]:
+        in_a, in_b = part in self.a.told.handshake, part in self.b.told.handshake
+        a, b = self._initialize(self.a, part), self._initialize(self.b, part)
+        if in_a != in_b:
+            yield Field("", a, b, "a" if in_a else "b")
+        elif in_a:
+            yield from fields(a, b)
 
     def _initialize(self, side: Payloads, part: str) -> object:
         seq = side.told.handshake.get(part)
@@ -204,8 +202,10 @@ class _Comparison:
         raw = b"".join(side.reader.pieces(seq))
         message = decoded(raw)
         result = message.get("result") if isinstance(message, dict) else None
-        if self.options.expect is Expect.OUTCOME and isinstance(result, dict):
-            message = {"result": {k: result[k] for k in _CAPABILITIES if k in result}}
+        if self.options.expect is Expect.OUTCOME and isinstance(message, dict):
+            message = {"error": True} if "error" in message else {"result": result}
+            if isinstance(result, dict):
+                message["result"] = {k: result[k] for k in _CAPABILITIES if k in result}
         return message if self.options.exact else side.named(message, None)
 
 
@@ -213,7 +213,7 @@ def _items(told: Told, lane: Lane, slots: list[int]) -> Items:
     """A lane in columns; what tells items apart are their forms and the names of their values."""
     return Items(
         [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)],
-        [told.titles[index] for index in lane.titles],
+        [told.whats[index] for index in lane.whats],
         [
             hash((base, slots[k])) if base else 0
             for base, k in zip(lane.bases, lane.base_slots, strict=True)

@@ -10,12 +10,13 @@ import json
 import re
 from collections.abc import Callable
 from hashlib import blake2b
+from math import isfinite
 from typing import Any, NamedTuple
 
 import msgspec
 from attrs import define, field
 
-from acp_proxy.difference.defaults import TITLED
+from acp_proxy.difference.defaults import PROCESS, TITLED
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope, Values
 
@@ -23,7 +24,7 @@ _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 _LEAST = 8
 """Characters of the shortest text in which a value is looked for."""
-_DIGITS = re.compile(r"(?<![\w.-])\d+(?!\w)")
+_DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
 _SLOT = "\ue000{}\ue001"
 
 
@@ -60,6 +61,9 @@ class Former:
             scope: its lane's session.
             title: what it is, besides what it says: its kind, and the method that it answers.
             rules: the state in which it begins, if it is only a part of a message.
+
+        Raises:
+            RecursionError: it is nested too deeply.
         """
         rules = self.rules if rules is None else rules
         if rules.is_ignored:
@@ -71,14 +75,11 @@ class Former:
             return _SLOT.format(self.values.every[index].kind)
 
         known = len(self.values.every)
-        try:
+        rest = _Walk(rules, self.values, scope, put).through(read())
+        if len(self.values.every) > known:  # it may name a value before it introduces it
+            slots.clear()
             rest = _Walk(rules, self.values, scope, put).through(read())
-            if len(self.values.every) > known:  # it may name a value before it introduces it
-                slots.clear()
-                rest = _Walk(rules, self.values, scope, put).through(read())
-            return Form(digest_of(title, canonical(rest)), tuple(slots))
-        except RecursionError:
-            return Form(digest_of(title, b"nested too deeply"))
+        return Form(digest_of(title, canonical(rest)), tuple(slots))
 
     def begin(self, title: str) -> State:
         """The state in which a message begins that goes by a title."""
@@ -92,6 +93,9 @@ class Former:
             scope: its lane's session.
             names: by index.
             title: what it goes by.
+
+        Raises:
+            RecursionError: it is nested too deeply.
         """
 
         def put(index: int, is_whole: bool) -> str:
@@ -133,11 +137,14 @@ class _Walk:
         elif kind is list:
             for place, item in enumerate(value):
                 value[place] = self._inner(item, state[str(place)])
-        elif kind is float and value.is_integer():
-            return int(value)
+        elif kind is float:
+            if not isfinite(value):
+                return f"({value})"
+            return int(value) if value.is_integer() else value
         elif kind is int and state.alias is not None:
             index = self._values.index(state.alias, str(value), self._scope)
-            self._numbers.append((str(value), index))
+            if state.alias == PROCESS and value > 99:
+                self._numbers.append((str(value), index))
             return self._put(index, True)
         return value
 

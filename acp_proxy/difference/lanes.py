@@ -5,6 +5,7 @@ direction of each session, and of the connection, since what two peers say at th
 in any order. What only tells how things are, `STATE_UPDATES`, has lanes of its own.
 """
 
+import contextlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
@@ -33,8 +34,15 @@ _TEXT = ("params", "update", "content", "text")
 _LONGEST = 1 << 18
 """Characters of a run's text that are held."""
 _NO_TEXT = Form(0)
-_MADE = "SELECT request_seq, session FROM exchanges WHERE session IS NOT NULL AND method = ?"
-_MAKERS = ("session/new", "session/load", "session/resume", "session/fork")
+
+
+class What(NamedTuple):
+    """What an item is; only items that are alike in that can have changed into each other."""
+
+    title: str
+    """``session/update tool_call``, ``the answer to session/prompt``."""
+    sort: str
+    """The kind of its frames, an answer with an error being an answer, too."""
 
 
 class LaneKey(NamedTuple):
@@ -53,7 +61,7 @@ class Lane:
     Attributes:
         forms: of each item.
         slots: of each item: which tuple of values, by its index in `Told.slots`.
-        titles: of each item: what it is, by its index in `Told.titles`.
+        whats: of each item: what it is, by its index in `Told.whats`.
         bases: of each item that is a text, told in chunks: the form of a chunk without its text;
             else 0.
         base_slots: and the values in it.
@@ -63,7 +71,7 @@ class Lane:
 
     forms: "array[int]" = field(factory=lambda: array("Q"))
     slots: "array[int]" = field(factory=lambda: array("L"))
-    titles: "array[int]" = field(factory=lambda: array("L"))
+    whats: "array[int]" = field(factory=lambda: array("L"))
     bases: "array[int]" = field(factory=lambda: array("Q"))
     base_slots: "array[int]" = field(factory=lambda: array("L"))
     starts: "array[int]" = field(factory=lambda: array("L"))
@@ -87,7 +95,7 @@ class _Run:
     """A text that goes on."""
 
     form: Form
-    title: str
+    what: What
     slots: list[int]
     digests: list[int] = field(factory=list)
     pieces: list[str] = field(factory=list)
@@ -102,7 +110,7 @@ class Told:
         lanes: in the order of their first frames.
         former: what was taken out of messages.
         slots: tuples of values.
-        titles: what items are.
+        whats: what items are.
         handshake: the numbers of the first ``initialize`` and of its answer.
         frames: how many lines there were.
     """
@@ -110,7 +118,7 @@ class Told:
     former: Former
     lanes: dict[LaneKey, Lane] = field(factory=dict)
     slots: list[tuple[int, ...]] = field(factory=list)
-    titles: list[str] = field(factory=list)
+    whats: list[What] = field(factory=list)
     handshake: dict[str, int] = field(factory=dict)
     frames: int = 0
 
@@ -136,9 +144,8 @@ def read(
         UnreadableRecording: the file is damaged.
     """
     taker = _Taker(reader, options, rules)
-    if is_b:
-        for live, recorded in options.same:
-            taker.told.former.values.same(recorded, live)
+    for live, recorded in options.same:
+        taker.told.former.values.same(recorded, live if is_b else recorded)
     frames = watch(reader.payloads(options.chosen), reader.count(), "reading")
     for frame in frames:
         if frame.stream != "stderr" and frame.kind != "blank":
@@ -157,21 +164,16 @@ class _Taker:
         self._options = options
         self._is_exact = options.exact
         self._text = reduce(getitem, _TEXT, compiled(rules))
-        self._made = {
-            row["request_seq"]: row["session"]
-            for method in _MAKERS
-            for row in reader.query(_MADE, (method,))
-        }
         self._skeletons: dict[tuple[LaneKey, bytes], Form | None] = {}
         self._slots: dict[tuple[int, ...], int] = {}
-        self._titles: dict[str, int] = {}
+        self._whats: dict[What, int] = {}
 
     def take(self, frame: Payload) -> None:
         """Takes a frame."""
         self.told.frames += 1
         if self._is_handshake(frame):
             return
-        session = frame.session or self._made.get(frame.seq)
+        session = frame.session
         key = LaneKey(session, frame.stream)
         piece = self._piece(frame)
         if piece is not None:
@@ -179,11 +181,11 @@ class _Taker:
             return
         if frame.raw is None:
             digest = digest_of(frame.kind, *self._reader.pieces(frame.seq))
-            self._add(key, frame.seq, Form(digest), title_of(frame, None))
+            self._add(key, frame.seq, Form(digest), what_of(frame, None))
             return
         if self._is_exact:
-            title = title_of(frame, update_of(decoded(frame.raw)))
-            self._add(key, frame.seq, Form(digest_of(title, frame.raw)), title)
+            what = what_of(frame, update_of(decoded(frame.raw)))
+            self._add(key, frame.seq, Form(digest_of(what.title, frame.raw)), what)
             return
         raw = frame.raw
         message = reduced(decoded(raw), frame, self._options.expect)
@@ -192,15 +194,18 @@ class _Taker:
         update = update_of(message) if frame.method == "session/update" else None
         if update in STATE_UPDATES:
             key = LaneKey(session, frame.stream, update)
-        title = title_of(frame, update)
+        what = what_of(frame, update)
         first = [message]
 
         def again() -> Any:
             return first.pop() if first else reduced(decoded(raw), frame, self._options.expect)
 
-        former = self.told.former
-        form = former.form(again, session, f"{frame.kind} {frame.method}", former.begin(title))
-        self._add(key, frame.seq, form, title, may_repeat=not self._is_told_once(key, frame))
+        former, name = self.told.former, f"{frame.kind} {frame.method}"
+        try:
+            form = former.form(again, session, name, former.begin(what.title))
+        except RecursionError:
+            form = Form(digest_of(name, raw))
+        self._add(key, frame.seq, form, what, may_repeat=not self._is_told_once(key, frame))
 
     def end(self) -> None:
         """Ends the texts that go on."""
@@ -219,7 +224,14 @@ class _Taker:
         if frame.raw is None or part in self.told.handshake:
             return False
         self.told.handshake[part] = frame.seq
+        self._introduce(frame.raw)
         return True
+
+    def _introduce(self, raw: bytes) -> None:
+        """Takes the values out of a message that is compared apart."""
+        with contextlib.suppress(RecursionError):
+            form = self.told.former.form(lambda: decoded(raw), None, "")
+            self.told.former.values.place(form.slots, form.digest)
 
     def _piece(self, frame: Payload) -> Piece | None:
         if frame.method != "session/update" or frame.raw is None or self._is_exact:
@@ -238,7 +250,7 @@ class _Taker:
         run = lane.run
         if run is None or run.form != form:
             self._end_run(key, lane)
-            run = lane.run = _Run(form, f"session/update {piece.update}", list(form.slots))
+            run = lane.run = _Run(form, what_of(frame, piece.update), list(form.slots))
             lane.starts.append(len(lane.frames))
         lane.frames.append(frame.seq)
         run.pieces.append(piece.text)
@@ -266,34 +278,36 @@ class _Taker:
             return
         self._digest(key, run, "".join(run.pieces))
         digest = digest_of(str(run.form.digest), canonical(run.digests))
-        self._note(lane, Form(digest, tuple(run.slots)), run.title, run.form)
+        self._note(lane, Form(digest, tuple(run.slots)), run.what, run.form)
 
     def _add(
-        self, key: LaneKey, seq: int, form: Form, title: str, *, may_repeat: bool = True
+        self, key: LaneKey, seq: int, form: Form, what: What, *, may_repeat: bool = True
     ) -> None:
         lane = self._lane(key)
         self._end_run(key, lane)
         if not may_repeat:
-            if self._is_repeated(lane, form):
+            if self._is_repeated(key, lane, form):
                 return
             lane.latest[form.slots] = form.digest
         lane.starts.append(len(lane.frames))
         lane.frames.append(seq)
-        self._note(lane, form, title)
+        self._note(lane, form, what)
 
-    def _is_repeated(self, lane: Lane, form: Form) -> bool:
-        """Whether it says the same as the latest about a tool call, or as the one before."""
+    def _is_repeated(self, key: LaneKey, lane: Lane, form: Form) -> bool:
+        """Whether it says the same as the one before, or as the latest about a tool call."""
         if lane.latest.get(form.slots) != form.digest:
             return False
-        return len(form.slots) > 1 or lane.forms[-1] == form.digest
+        if key.beside is None and len(form.slots) > 1:
+            return True
+        return lane.forms[-1] == form.digest and self.told.slots[lane.slots[-1]] == form.slots
 
-    def _note(self, lane: Lane, form: Form, title: str, base: Form = _NO_TEXT) -> None:
+    def _note(self, lane: Lane, form: Form, what: What, base: Form = _NO_TEXT) -> None:
         self.told.former.values.place(form.slots, form.digest)
         lane.forms.append(form.digest)
         lane.bases.append(base.digest)
         lane.base_slots.append(_interned(base.slots, self._slots, self.told.slots))
         lane.slots.append(_interned(form.slots, self._slots, self.told.slots))
-        lane.titles.append(_interned(title, self._titles, self.told.titles))
+        lane.whats.append(_interned(what, self._whats, self.told.whats))
 
     def _lane(self, key: LaneKey) -> Lane:
         lane = self.told.lanes.get(key)
@@ -312,14 +326,15 @@ def update_of(message: Any) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def title_of(frame: Payload, update: str | None) -> str:
-    """What a frame is: ``session/update tool_call``, ``the answer to session/prompt``."""
+def what_of(frame: Payload, update: str | None) -> What:
+    """What a frame is."""
     if frame.kind in ("response", "error"):
-        return f"the answer to {frame.method}" if frame.method else "an answer to nothing"
+        name = f"the answer to {frame.method}" if frame.method else "an answer to nothing"
+        return What(name, "answer")
     if frame.kind == "invalid":
-        return "a line that is no message"
+        return What("a line that is no message", frame.kind)
     name = frame.method or frame.kind
-    return name if update is None else f"{name} {update}"
+    return What(name if update is None else f"{name} {update}", frame.kind)
 
 
 def _interned(item: Any, known: dict[Any, int], every: list[Any]) -> int:

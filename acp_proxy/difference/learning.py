@@ -66,6 +66,11 @@ def learn(
     )
 
 
+def place_of(one: Field) -> str:
+    """Its pointer, in which any item of a list stands for all."""
+    return _ITEM.sub("*", one.pointer)
+
+
 def can_be_ignored(one: Field) -> bool:
     """Whether a rule for its place would leave anything of the message: a result, an error."""
     return one.pointer.count("/") > 1
@@ -76,7 +81,7 @@ def _places(found: Diff) -> dict[str, list[Field]]:
     places: dict[str, list[Field]] = {}
     for one in _fields(found):
         if can_be_ignored(one):
-            places.setdefault(_ITEM.sub("*", one.pointer), []).append(one)
+            places.setdefault(place_of(one), []).append(one)
     return places
 
 

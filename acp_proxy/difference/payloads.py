@@ -6,7 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.difference.changes import Group
-from acp_proxy.difference.forms import decoded
+from acp_proxy.difference.forms import decoded, digest_of
 from acp_proxy.difference.lanes import Lane, Told
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import Piece, split
@@ -20,6 +20,8 @@ from acp_proxy.recording import Payload
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.rows import LARGEST
 
+_NEAR = 16
+"""Frames of other lanes that are read in passing."""
 _SHOWN = 2000
 """Characters of a text that a preview looks at."""
 
@@ -43,14 +45,14 @@ class Payloads:
         frame = next(frames)
         assert frame.raw is not None
         if len(frame.raw) > LARGEST:
-            return f"(a line of {len(frame.raw)} bytes)"
+            return f"(a line of {len(frame.raw)} bytes, {digest_of('', frame.raw):016x})"
         message = decoded(frame.raw)
         if self.options.exact:
             return message
         if (piece := self._piece(frame)) is not None:
             texts = [piece.text, *map(self._text, frames)]
             message["params"]["update"]["content"]["text"] = "".join(texts)
-        title = self.told.titles[lane.titles[items[0]]]
+        title = self.told.whats[lane.whats[items[0]]].title
         return self.named(reduced(message, frame, self.options.expect), scope, title)
 
     def named(self, message: Any, scope: Scope, title: str = "") -> Any:
@@ -72,9 +74,12 @@ class Payloads:
         """The frames of items; what came in between in other lanes is passed over."""
         numbers = lane.numbers(*items)
         wanted = set(numbers)
-        for row in self.reader.frames(parse(f"seq:..{numbers[-1]}"), after=numbers[0] - 1):
-            if row["seq"] in wanted:
-                yield Payload._make(row[name] for name in Payload._fields)
+        starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
+        for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
+            last = parse(f"seq:..{numbers[end - 1]}")
+            for row in self.reader.frames(last, after=numbers[start] - 1):
+                if row["seq"] in wanted:
+                    yield Payload._make(row[name] for name in Payload._fields)
 
     def _piece(self, frame: Payload) -> Piece | None:
         is_whole = self.options.exact or self.options.expect is not Expect.FRAMES

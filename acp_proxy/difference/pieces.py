@@ -5,6 +5,7 @@ frame in which the text cannot be told from the rest without doubt is none of th
 by itself.
 """
 
+import re
 from typing import NamedTuple
 
 import msgspec
@@ -12,7 +13,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from acp_proxy.inspection.chunks import KINDS
 
-_KEY = b'"text":'
+_KEY = re.compile(rb'"text"\s*:\s*')
 
 
 class Piece(NamedTuple):
@@ -47,7 +48,10 @@ _decode_text = msgspec.json.Decoder(str).decode
 
 def split(raw: bytes) -> Piece | None:
     """Splits a ``session/update`` that is a chunk of text; None if it is anything else."""
-    if b"_chunk" not in raw or raw.count(_KEY) != 1:
+    if b"_chunk" not in raw:
+        return None
+    keys = list(_KEY.finditer(raw))
+    if len(keys) != 1:
         return None
     try:
         envelope = _decode(raw)
@@ -56,7 +60,7 @@ def split(raw: bytes) -> Piece | None:
         if literal is UNSET or update.sessionUpdate not in KINDS or envelope.id is not UNSET:
             return None
         written = bytes(literal)
-        start = raw.find(_KEY) + len(_KEY)
+        start = keys[0].end()
         if raw[start : start + len(written)] != written:
             return None
         rest = raw[:start] + b'""' + raw[start + len(written) :]

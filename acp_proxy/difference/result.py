@@ -119,7 +119,7 @@ class Diff:
 
     Attributes:
         handshake: where the answers to ``initialize`` differ, and what was asked.
-        ending: where exit code, signal and reason of the end differ.
+        ending: where exit code and signal of the end differ.
         aliases: what stable names stand for, of each kind the first 100: the value in A and in B,
             None where it is missing.
         latency: by method, in the order of their first request in A.

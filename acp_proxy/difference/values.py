@@ -13,6 +13,12 @@ from attrs import define, field
 from acp_proxy.difference.defaults import GLOBAL, PATH, UUID
 
 _MASK = (1 << 64) - 1
+_SYSTEM = {
+    *("", "/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
+    *("/usr", "/Users", "/var", "C:"),
+}
+_MOST_ROOTS = 128
+"""Directories that are looked for in texts."""
 _LEAST_CUT = 4
 """Characters of a directory by which it is recognized where a text was cut."""
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}")
@@ -49,33 +55,39 @@ class Values:
     """All values of one recording, by their index, in the order in which they appeared."""
 
     every: list[Value] = field(factory=list)
-    _known: dict[tuple[Scope, str], int] = field(factory=dict)
-    _minted: set[str] = field(factory=set)
+    _known: dict[tuple[Scope, str, str], int] = field(factory=dict)
+    """By scope, kind and text: small numbers are ids of many kinds."""
+    _minted: dict[tuple[Scope, str], int] = field(factory=dict)
+    _texts: set[str] = field(factory=set)
     """Texts that are looked for in the middle of others."""
     _roots: dict[str, int] = field(factory=dict)
-    _root: re.Pattern[str] | None = None
+    _pattern: re.Pattern[str] | None = None
 
     def index(self, kind: str, text: str, scope: Scope) -> int:
         """The index of a value, which may be new."""
         if kind in GLOBAL:
             scope = None
-        known = self._known.get((scope, text), self._known.get((None, text)))
+        known = self._known.get((scope, kind, text))
         if known is not None:
             return known
-        index = self._known[scope, text] = len(self.every)
+        if (index := self._known.get((scope, UUID, text), -1)) >= 0:  # now it is known of what
+            self.every[index].kind = kind
+            self._known[scope, kind, text] = index
+            return index
+        index = self._known[scope, kind, text] = len(self.every)
         self.every.append(Value(kind, text, scope))
         if kind == PATH:
             self._add_root(text, index)
         elif _is_minted(text):
-            self._minted.add(text)
+            self._minted.setdefault((scope, text), index)
+            self._texts.add(text)
         return index
 
-    def same(self, known: str, other: str, kind: str = PATH) -> None:
-        """Lets two spellings be one value."""
-        index = self.index(kind, known, None)
-        self._known[None, other] = index
-        if kind == PATH:
-            self._add_root(other, index)
+    def same(self, known: str, other: str) -> None:
+        """Lets two directories be one."""
+        index = self._known[None, PATH, other] = self.index(PATH, known, None)
+        for path in (known, other):
+            self._add_root(path, index, is_sure=True)
 
     def place(self, slots: Iterable[int], form: int) -> None:
         """Notes where values stood: in the slots of a message, which has a form."""
@@ -87,9 +99,9 @@ class Values:
 
     def may_be_in(self, text: str) -> bool:
         """Whether it is worth looking for values in a text; quick."""
-        if "/" in text and self._root is not None and self._root.search(text):
+        if "/" in text and self._roots and self._root.search(text):
             return True
-        if not self._minted.isdisjoint(_TOKEN.findall(text)):
+        if not self._texts.isdisjoint(_TOKEN.findall(text)):
             return True
         return text.count("-") >= 4 or "\\" in text
 
@@ -100,27 +112,25 @@ class Values:
         minted before, as it seems by its length and its digits. A short id is an ordinary word.
         """
         places: list[tuple[int, int, int]] = []
-        if self._root is not None and ("/" in text or "\\" in text):
+        if self._roots and ("/" in text or "\\" in text):
             for match in self._root.finditer(text):
                 places.append((*match.span(), self._roots[match[0]]))
         if "-" in text:
             for match in _UUID.finditer(text):
-                places.append((*match.span(), self.index(UUID, match[0], scope)))
-        if not self._minted.isdisjoint(_TOKEN.findall(text)):
+                places.append((*match.span(), self._named(match[0], scope, UUID)))
+        if not self._texts.isdisjoint(_TOKEN.findall(text)):
             for match in _TOKEN.finditer(text):
-                if match[0] in self._minted:
-                    known = self._known.get((scope, match[0]), self._known.get((None, match[0])))
-                    if known is not None:
-                        places.append((*match.span(), known))
+                if match[0] in self._texts:
+                    places.append((*match.span(), self._named(match[0], scope, None)))
         after = 0
         for start, end, index in sorted(places, key=lambda place: (place[0], -place[1])):
-            if start >= after:
+            if start >= after and index >= 0:
                 yield start, end, index
                 after = end
 
     def directory_in(self, text: str) -> tuple[int, int] | None:
         """Where a directory begins in a text that may have been cut within it, and its index."""
-        found = self._root.search(text) if self._root is not None else None
+        found = self._root.search(text) if self._roots else None
         if found is not None:
             return found.start(), self._roots[found[0]]
         text = text.rstrip("….")
@@ -130,18 +140,35 @@ class Values:
                     return len(text) - size, index
         return None
 
-    def _add_root(self, path: str, index: int) -> None:
-        """A directory near the disk's root is named in texts that have nothing to do with it."""
+    def _named(self, text: str, scope: Scope, otherwise: str | None) -> int:
+        """A value in a text, of whatever kind it is; a new one, or -1."""
+        known = self._minted.get((scope, text), self._minted.get((None, text)))
+        if known is not None:
+            return known
+        return -1 if otherwise is None else self.index(otherwise, text, scope)
+
+    def _add_root(self, path: str, index: int, *, is_sure: bool = False) -> None:
+        """A directory of the system is named in texts that have nothing to do with it."""
         trimmed = path.rstrip("/\\")
-        if len(re.findall(r"[/\\]", trimmed)) < 2:
-            return
-        self._roots[trimmed] = self._roots[trimmed.lstrip("/")] = index  # some leave it out
-        longest_first = sorted(self._roots, key=len, reverse=True)
-        whole = "|".join(re.escape(root) for root in longest_first if root.startswith("/"))
-        bare = "|".join(re.escape(root) for root in longest_first if not root.startswith("/"))
-        spelled = [rf"(?<![\w.-])(?:{whole})"] if whole else []
-        spelled += [rf"(?<![\w./\\-])(?:{bare})"]
-        self._root = re.compile(rf"(?:{'|'.join(spelled)})(?![\w-])")
+        is_path = "/" in trimmed or "\\" in trimmed
+        is_meant = trimmed and (is_sure or trimmed not in _SYSTEM)
+        if is_path and is_meant and len(self._roots) < _MOST_ROOTS:
+            self._roots[trimmed] = index
+            if trimmed.count("/") > 1:
+                self._roots[trimmed.lstrip("/")] = index  # some leave it out
+            self._pattern = None
+
+    @property
+    def _root(self) -> re.Pattern[str]:
+        """What finds directories, the longest first."""
+        if self._pattern is None:
+            longest_first = sorted(self._roots, key=len, reverse=True)
+            whole = "|".join(re.escape(root) for root in longest_first if root.startswith("/"))
+            bare = "|".join(re.escape(root) for root in longest_first if not root.startswith("/"))
+            spelled = [rf"(?<![\w.-])(?:{whole})"] if whole else []
+            spelled += [rf"(?<![\w./\\-])(?:{bare})"] if bare else []
+            self._pattern = re.compile(rf"(?:{'|'.join(spelled)})(?![\w-])")
+        return self._pattern
 
 
 def _is_minted(text: str) -> bool:

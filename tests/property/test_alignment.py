@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -63,6 +64,24 @@ def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
     found = align(a, b)
     assert_sound(a, b, found)
     assert len(found) > len(a) - 400
+
+
+def test_a_chain_in_which_each_link_shows_only_the_next_takes_no_square() -> None:
+    """Work is counted: items are looked at so often, and then no more."""
+
+    class Seen(list[str]):
+        looked = 0
+
+        def __getitem__(self, place: Any) -> Any:
+            Seen.looked += 1
+            return super().__getitem__(place)
+
+    def chain(side: str, length: int) -> Seen:
+        links = (word for n in range(length) for word in (f"d{n + 1}", f"{side}{n}", f"d{n}"))
+        return Seen(links)
+
+    align(chain("a", 3000), chain("b", 3000))
+    assert Seen.looked < 18_000 * 300
 
 
 @given(st.lists(st.integers(0, 30), max_size=30))

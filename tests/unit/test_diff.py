@@ -193,6 +193,133 @@ def test_a_title_is_cut_somewhere() -> None:
     assert not compare(run(0, "Read this"), run(1, "Read that"))[0].is_equal
 
 
+def test_an_agent_may_write_spaces() -> None:
+    """As Python does, unless it is told not to; a text is still joined."""
+
+    def spaced(run: Run) -> Run:
+        run.said[5:] = [(stream, json.dumps(message)) for stream, message in run.said[5:]]
+        return run
+
+    a, b = Run(0).words("one", "two").end(), spaced(Run(1).words("onet", "w", "o").end())
+    assert compare(a, b)[0].is_equal
+
+
+def test_a_request_is_no_notification() -> None:
+    """Though it says the same."""
+    params = {"sessionId": Run(0).session, "x": 1}
+    a, b = (
+        Run(0).add(IN, notification("x/y", **params)),
+        Run(0).add(IN, request(9, "x/y", **params)),
+    )
+    assert compare(a, b)[0].counts == Counts(only_a=1, only_b=1)
+
+
+def test_the_same_id_of_two_kinds_is_two_values() -> None:
+    """Agents count from one, calls and terminals alike."""
+
+    def run(number: int, call: str, terminal: str) -> Run:
+        made = Run(number).tell("tool_call", toolCallId=call, title="x")
+        made.tell("tool_call_update", toolCallId=call, terminalId=terminal)
+        made.add(IN, request(9, "terminal/output", sessionId=made.session, terminalId=terminal))
+        return made.end()
+
+    assert compare(run(0, "1", "1"), run(1, "1", "2"))[0].is_equal
+
+
+def test_a_request_that_is_cancelled_has_any_number() -> None:
+    """And that number means nothing elsewhere in the message, nor in others."""
+
+    def run(number: int) -> Run:
+        made = Run(number).add(OUT, notification("$/cancel_request", requestId=number + 7))
+        made.tell("tool_call_update", toolCallId=made.call("a"), rawOutput={"pid": 7 + number * 99})
+        return made.words("exit code 7 of 8").end()
+
+    assert compare(run(0), run(1))[0].is_equal
+
+
+def test_a_call_may_be_named_as_a_uuid_first() -> None:
+    """Whatever it is called in the other run."""
+
+    def run(number: int, call: str) -> Run:
+        made = Run(number).tell("tool_call", rawInput={"about": call}, toolCallId=call, title="x")
+        return made.tell("tool_call_update", toolCallId=call, status="completed").end()
+
+    assert compare(run(0, "call_12345678"), run(1, UUIDS[1]))[0].is_equal
+
+
+def test_the_handshake_has_values_too() -> None:
+    """What is the same there needs no name, and what is not has one."""
+
+    def run(number: int, **capabilities: object) -> Run:
+        made = Run(number).end()
+        made.said[1] = (
+            IN,
+            result(0, agentInfo={"id": UUIDS[number]}, agentCapabilities=capabilities),
+        )
+        return made
+
+    assert compare(run(0), run(1))[0].is_equal
+    assert compare(run(0, pid=1), run(1, pid=2))[0].is_equal
+    assert compare(run(0, a=1), run(1, a=2))[0].counts == Counts(handshake=1)
+    deep: dict[str, object] = {}
+    for _ in range(900):
+        deep = {"d": deep}
+    assert compare(run(0, a=deep), run(1, a={"e": deep}))[0].counts.handshake
+
+
+def test_what_is_told_again_later_is_told_twice() -> None:
+    """Only right behind itself does it say nothing new."""
+
+    def run(number: int, *names: str) -> Run:
+        made = Run(number)
+        for name in names:
+            where = made.cwd if name == "cwd" else "elsewhere"
+            made.tell("available_commands_update", availableCommands=[{"name": where}])
+        return made.end()
+
+    assert compare(run(0, "cwd", "cwd", "x"), run(1, "cwd", "x", "x"))[0].is_equal
+    assert compare(run(0, "cwd", "x", "cwd"), run(1, "cwd", "x"))[0].counts == Counts(only_a=1)
+
+
+def test_what_is_too_large_or_too_deep_is_compared_by_its_bytes() -> None:
+    """Neither is ever equal to something else."""
+
+    def large(number: int, letter: str) -> Run:
+        return Run(number).tell("plan", text=letter * (5 << 20)).end()
+
+    assert compare(large(0, "a"), large(1, "b"))[0].counts == Counts(changed=1)
+    deep = {"d": {"leaf": 1}}, {"d": {"leaf": 2}}
+    a, b = (Run(0) for _ in deep)
+    for run, leaf in zip((a, b), deep, strict=True):
+        value: object = leaf
+        for _ in range(450):
+            value = [{"d": value}]
+        run.tell("plan", x=value)
+    assert compare(a.end(), b.end())[0].counts == Counts(changed=1)
+
+
+def test_a_chunk_that_differs_beside_its_text_has_a_place() -> None:
+    """If all of them do."""
+    a, b = Run(0).words("one", "two"), Run(1).words("onetwo", _meta={"x": 1})
+    _, (entry,) = compare(a.end(), b.end())
+    assert [(field.pointer, field.only) for field in entry.fields] == [
+        ("/params/update/_meta", "b")
+    ]
+
+
+@pytest.mark.parametrize("cwd", ["/app", "/workspace", "/root", "/tmp"])
+def test_a_directory_of_one_step_is_one_too(cwd: str) -> None:
+    """In containers that is where the project is; the system's own have to be known to be meant."""
+
+    def run(number: int, cwd: str) -> Run:
+        made = Run(number)
+        made.said[2] = (OUT, request(1, "session/new", cwd=cwd, mcpServers=[]))
+        return made.tell("tool_call", toolCallId="c", title=f"Read {cwd}/x").end()
+
+    assert compare(run(0, cwd), run(1, "/home/me/p"), same=(("/home/me/p", cwd),))[0].is_equal
+    assert compare(run(0, cwd), run(1, "/home/me/p"))[0].is_equal == (cwd in ("/app", "/workspace"))
+
+
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
     """As one entry with all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")
@@ -376,7 +503,7 @@ def test_a_name_is_not_the_same_everywhere() -> None:
     a = Run(0).tell("plan", x="one-12345", y="one-12345")
     b = Run(1).tell("plan", x="other-678", y="third-999")
     _, (entry,) = compare(a, b, aliases=("/params/update/x", "/params/update/y"))
-    assert [(field.pointer, field.a) for field in entry.fields] == [("/params/update/y", "x:1")]
+    assert [(field.pointer, field.a) for field in entry.fields] == [("/params/update/y", "value:1")]
 
 
 def test_two_directories_can_be_one() -> None:

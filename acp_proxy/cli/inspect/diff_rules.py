@@ -1,17 +1,15 @@
 """Rules that let differences pass, as somebody would type them: as a hint, and learned."""
 
-import re
 import shlex
 from collections.abc import Iterable, Sequence
 
 from acp_proxy.cli.inspect.diff_telling import Teller, counted, differences
 from acp_proxy.cli.output import say, warn
-from acp_proxy.difference.learning import Learned, can_be_ignored
+from acp_proxy.difference.learning import Learned, can_be_ignored, place_of
 from acp_proxy.difference.result import Diff, Entry, Field
 
 _MOST = 3
 """Pointers that a hint has."""
-_ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
 
 
 class Hint(Teller):
@@ -47,7 +45,7 @@ class Hint(Teller):
     def _add(self, fields: Iterable[Field]) -> None:
         for one in fields:
             if can_be_ignored(one) and len(self._pointers) <= _MOST:
-                self._pointers[_ITEM.sub("*", one.pointer)] = None
+                self._pointers[place_of(one)] = None
 
 
 def say_learned(found: Learned) -> None:
