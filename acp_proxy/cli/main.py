@@ -1,5 +1,6 @@
 """The command ``acp-proxy`` and what it says when it is called alone."""
 
+import errno
 import importlib
 import io
 import os
@@ -80,6 +81,11 @@ class LazyGroup(click.Group):
         except BrokenPipeError:  # `| head` has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(0)
+        except OSError as e:
+            if e.errno != errno.ENOSPC or e.filename is not None:
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise Refusal(f"cannot write the output: {e.strerror}") from None
 
 
 def _refusal(error: click.UsageError) -> Refusal:
@@ -97,6 +103,8 @@ def cli(ctx: click.Context) -> None:
     Put `acp-proxy record --` before the agent's command in your editor's settings, work as
     before, and look at what was said with `acp-proxy inspect`.
     """
+    if sys.stdout is None:  # somebody has closed it
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale, nothing is unprintable
         sys.stdout.reconfigure(errors="backslashreplace")
     if ctx.invoked_subcommand is None:

@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import gc
 import os
+import select
 import stat
 import struct
 import termios
@@ -133,21 +134,38 @@ async def stop_when_told(relay: Relay, grace: float) -> None:
 async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) -> None:
     """Ends an agent that stays when its client has left and nothing is open any more.
 
-    One that is in the middle of a prompt is left to finish, as is one of which that cannot be told.
+    One that is in the middle of a prompt is left to finish, as is one of which that cannot be told;
+    unless nobody is there to hear the answer.
     """
     await until(relay.to_agent.ended)
     if not relay.to_agent.source_ended or indexing is None:
         return
     while True:
         await _until_idle(relay.pumps, grace)
+        why = "no request is open"
         if await trio.to_thread.run_sync(indexing.is_open_request, Direction.TO_AGENT) is False:
+            break
+        why = "nobody reads what it says"
+        if _has_no_reader(relay.to_client):
             break
         await trio.sleep(_POLL)
     if not relay.agent.exited.is_set:
         relay.end_reason = "the agent overstayed its client"
-        relay.send_signal(SIGTERM, f"its client left {grace:g} s ago and no request is open")
+        relay.send_signal(SIGTERM, f"its client left {grace:g} s ago and {why}")
         relay.agent.send_signal(SIGCONT)
         await _kill_after(relay, grace, "it did not end on SIGTERM")
+
+
+def _has_no_reader(pump: Pump) -> bool:
+    """Whether whatever a pump would write next could be read by nobody, if that can be told."""
+    if pump.ended.is_set:
+        return True
+    try:
+        poller = select.poll()
+        poller.register(pump.sink, 0)
+        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poller.poll(0))
+    except (OSError, ValueError):
+        return False
 
 
 async def end_lingering(relay: Relay) -> None:

@@ -49,6 +49,19 @@ def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None
     wait_until(lambda: not living(group), "the group to be gone")
 
 
+def test_a_prompt_that_nobody_waits_for_is_not_finished(record: Recorder) -> None:
+    """A client that was killed reads no answer, so an agent that gives none is ended."""
+    talk = record(shell("read line; exec sleep 1000"), "--grace", "0.3")
+    talk.say(PROMPT)
+    talk.wait_for_rows("select 1 from frames")
+    talk.close_output()
+    talk.close_input()
+    assert talk.wait() == 128 + signal.SIGTERM
+    events = talk.recording.events("signal")
+    assert events[0]["reason"] == "its client left 0.3 s ago and nobody reads what it says"
+    assert talk.recording.rows("select outcome from exchanges") == [("unanswered",)]
+
+
 def test_an_agent_that_was_asked_nothing_is_ended(record: Recorder) -> None:
     """A client that opens and closes, as an editor does that checks a command, leaves nobody."""
     talk = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)

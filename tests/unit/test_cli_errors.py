@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +17,6 @@ from tests.scribe import Scribe, handshake, record_story
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 READERS = [["show"], ["show", "--json"], ["log"], ["log", "--json"], ["log", "--seq", "2"]]
 
@@ -219,3 +221,23 @@ def test_help_is_help(arguments: list[str]) -> None:
 def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
     """What looks like a variable of the options --version is somebody's own affair."""
     assert run("inspect", "list", home=tmp_path, ACP_PROXY_VERSION="1.2").exit_code == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_full_disk_is_told_in_one_line(options: tuple[str, ...]) -> None:
+    """And does not look as if recordings differed."""
+    recording = str(Path(__file__).parents[2] / "recordings" / "tour.db")
+    command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
+    with Path("/dev/full").open("wb") as full:
+        found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert found.returncode == 2
+    assert found.stderr == b"acp-proxy: cannot write the output: No space left on device\n"
+
+
+def test_a_closed_stdout_is_no_traceback() -> None:
+    """Whoever closes it does not want to see anything."""
+    recording = str(Path(__file__).parents[2] / "recordings" / "hello.db")
+    command = f"exec '{sys.executable}' -m acp_proxy inspect show '{recording}' >&-"
+    found = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
+    assert (found.returncode, found.stderr) == (0, b"")
