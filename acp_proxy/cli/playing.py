@@ -78,6 +78,9 @@ def check_report_files(*files: Path | None) -> None:
     Raises:
         Refusal: one cannot.
     """
+    named = [file.absolute() for file in files if file is not None]
+    if len({*named}) < len(named):
+        raise Refusal(f"cannot write two reports into one file: {named[0]}")
     for file in files:
         if file is not None and not file.absolute().parent.is_dir():
             raise Refusal(f"cannot write {file}: {file.absolute().parent} is no directory")
