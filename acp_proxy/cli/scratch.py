@@ -1,14 +1,16 @@
 """Directories for an agent to work in, in place of those that were recorded."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from acp_proxy.cli.main import Refusal
 
-_WINDOWS = ("\\", ":")
+_LONGEST_NAME = 100
+"""Bytes of a recorded name that are kept."""
 
 
 @contextmanager
@@ -19,34 +21,50 @@ def directories(recorded: Sequence[str], chosen: Path | None) -> Iterator[dict[s
 
     Args:
         recorded: directories, in the order in which the client named them.
-        chosen: what to use for the first of them; it is not removed.
+        chosen: what to use for the first of them; it is not removed, and neither is what the agent
+            has made in it.
 
     Raises:
-        Refusal: one cannot be made.
+        Refusal: one cannot be made, or a symbolic link leads it out of the one that it is below.
     """
     absolute = [root for root in recorded if _is_absolute(root)]
     try:
         scratch = Path(tempfile.mkdtemp(prefix="acp-proxy-verify-")).resolve()
     except OSError as e:
         raise Refusal(f"cannot make a directory to work in: {e.strerror or e}") from None
+    made: list[str] = []
     try:
         places: dict[str, str] = {}
         for root in sorted(absolute, key=lambda root: (root != absolute[0], len(root))):
             below = next((other for other in places if _is_below(root, other)), None)
             if chosen is not None and root == absolute[0]:
-                place = chosen.resolve()
+                place = Path(os.path.realpath(chosen))
             elif below is not None:
                 place = Path(places[below], *_parts(root)[len(_parts(below)) :])
+                if not Path(os.path.realpath(place)).is_relative_to(places[below]):
+                    raise Refusal(f"cannot work in {place}: it leads out of {places[below]}")
             else:
                 place = _free(scratch, root)
             try:
-                place.mkdir(parents=True, exist_ok=True)
+                _make(Path(os.path.realpath(place)), made)
             except OSError as e:
                 raise Refusal(f"cannot make {place}: {(e.strerror or str(e)).lower()}") from None
             places[root] = str(place)
         yield places
     finally:
+        for one in reversed(made):
+            if os.path.realpath(one) == one:  # and not in the place of a link that is new
+                with suppress(OSError):
+                    os.rmdir(one)  # noqa: PTH106
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _make(place: Path, made: list[str]) -> None:
+    """Makes a directory and those around it, and notes which were not there."""
+    for one in reversed((place, *place.parents)):
+        if not one.is_dir():
+            one.mkdir()
+            made.append(str(one))
 
 
 def _is_absolute(root: str) -> bool:
@@ -55,13 +73,14 @@ def _is_absolute(root: str) -> bool:
         root.encode()
     except UnicodeEncodeError:
         return False
-    return "\0" not in root and (root.startswith("/") or root[1:2] in _WINDOWS)
+    kinds = PurePosixPath, PureWindowsPath
+    return "\0" not in root and any(kind(root).is_absolute() for kind in kinds)
 
 
 def _free(scratch: Path, root: str) -> Path:
     """A new place that is called as the recorded directory is."""
     parts = [part for part in _parts(root) if part.strip("/\\.:")]
-    name = (parts[-1] if parts else "root")[:100]
+    name = (parts[-1] if parts else "root").encode()[:_LONGEST_NAME].decode(errors="ignore")
     place, number = scratch / name, 2
     while place.exists():
         place, number = scratch / f"{name}-{number}", number + 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import asdict, define, evolve, field, frozen
 
-from acp_proxy.cli.inspect.diff_junit import Junit
+from acp_proxy.cli.inspect.diff_junit import Cases, text_of
 from acp_proxy.cli.inspect.diff_rules import Hint
 from acp_proxy.cli.inspect.diff_screen import Screen
 from acp_proxy.cli.inspect.diff_telling import Teller, tell
@@ -103,11 +103,11 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, t
         same=tuple((live, recorded) for recorded, live in told.roots.items()),
     )
     found = diff(old, new, options, progress)
-    word, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
+    verdict, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
     report = VerifyReport(
         recording=told.word,
         recorded_as=str(new.path),
-        verdict=word,
+        verdict=verdict,
         exit_code=code,
         agent_exit_code=new.recording.exit_code,
         agent_exit_signal=new.recording.exit_signal,
@@ -118,19 +118,18 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, t
         ending=found.ending,
     )
     collector = _Collector()
-    tellers: list[Teller] = [collector]
+    cases = Cases()
+    tellers: list[Teller] = [collector, cases]
     _tell_conversation(report)
     if not found.is_equal:
         tellers.append(Screen(width(), color=use_color()))
         if told.word != "-":
             word = str(old.path) if told.word == "latest" else told.word
             tellers.append(Hint((word, str(new.path))))
-    if told.junit is not None:
-        tellers.append(Junit(told.junit))
     tell(found, tellers)
     _tell_end(report)
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
-    return code if _write(report, told) else code or WRONG_USE
+    return code if _write_reports(report, cases.suite, told) else code or WRONG_USE
 
 
 def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[str, int]:
@@ -167,23 +166,29 @@ def _tell_end(report: VerifyReport) -> None:
             warn(f"the agent did not do what was recorded: {played}; {where}")
 
 
-def _write(report: VerifyReport, told: Told) -> bool:
+def _write_reports(report: VerifyReport, suite: ET.Element, told: Told) -> bool:
     """Writes the files that were asked for; False if one could not be written."""
+    are_written = True
+    if told.report is not None:
+        plain = json.loads(converter.dumps(report), parse_constant=lambda _: None)
+        are_written &= _write(told.report, json.dumps(plain, indent=2) + "\n")
+    if told.junit is not None:
+        _add_cases(suite, report)
+        are_written &= _write(told.junit, text_of(suite))
+    return are_written
+
+
+def _write(path: Path, text: str) -> bool:
     try:
-        if told.report is not None:
-            plain = json.loads(converter.dumps(report), parse_constant=lambda _: None)
-            told.report.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
-        if told.junit is not None:
-            _add_cases(told.junit, report)
+        path.write_text(text, encoding="utf-8")
     except OSError as e:
-        warn(f"cannot write the report: {e}")
+        warn(f"cannot write {path}: {(e.strerror or str(e)).lower()}")
         return False
     return True
 
 
-def _add_cases(path: Path, report: VerifyReport) -> None:
+def _add_cases(suite: ET.Element, report: VerifyReport) -> None:
     """Puts a case for each lane of the conversation before those of the comparison."""
-    suite = ET.fromstring(path.read_text(encoding="utf-8"))
     counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
     cases = [_case("conversation", [one for one in counted if one.lane == "connection"])]
     lanes = dict.fromkeys(one.lane for one in counted if one.lane != "connection")
@@ -197,8 +202,6 @@ def _add_cases(path: Path, report: VerifyReport) -> None:
     suite.set("name", visible(f"acp-proxy verify {report.recording}"))
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(failures))
-    text = ET.tostring(suite, encoding="unicode", xml_declaration=True)
-    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _case(name: str, divergences: list[Divergence]) -> ET.Element:

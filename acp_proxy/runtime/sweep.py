@@ -80,7 +80,7 @@ def run_client(
 def agent_command(recording: Path, plan: str, report: Path, options: Sequence[str]) -> list[str]:
     """The command of a replayed agent that follows a plan, and waits for its client for ever."""
     faults = ["--faults", plan] if plan else []
-    start = [sys.executable, "-m", "acp_proxy", "replay", *faults, *options]
+    start = [sys.executable, "-P", "-m", "acp_proxy", "replay", *faults, *options]
     return [*start, "--stall-timeout", "0", "--report", str(report), "--", str(recording)]
 
 

@@ -4,9 +4,11 @@ The recorder is the real one, so the new run is recorded as any is, the agent's 
 through, and whatever the agent leaves behind is ended by it. If we are killed, the recorder meets
 the end of its input and ends the agent.
 
-One task reads and feeds the engine, one writes. What the agent says is read on while something is
-written, so neither side can block the other for ever; an agent that does not read for as long as a
-stall takes is told to the engine.
+One task reads, one feeds the engine, one writes. What the agent says is heard whatever waits to be
+written, so neither side can block the other; that waits in memory, where there is no more of it
+than was recorded, and an answer to each request that the agent may make before it counts as a
+flood. An agent that neither reads nor says anything for as long as a stall takes is told to the
+engine.
 """
 
 import contextlib
@@ -22,7 +24,7 @@ from attrs import define
 from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.options import RECORD
-from acp_proxy.commands import Command, Finish, Send, WakeAt
+from acp_proxy.commands import Finish, Send, WakeAt
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
 from acp_proxy.runtime.line_cutter import LineCutter
@@ -34,7 +36,6 @@ then killed; in the first it asks the agent to end, and in the second it tells i
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNK = 1 << 16
 _CHUNKS_AHEAD = 4
-_TO_SAY = 64
 _PAUSE_S = 0.01
 _LONGEST_LINE = 256 << 20
 """Bytes without a newline after which they count as a line."""
@@ -45,11 +46,9 @@ class Outcome:
     """How a run ended.
 
     Attributes:
-        code: the recorder's exit code, negative for a signal as `subprocess` has it.
         signum: the signal that we were told to stop by, if one came.
     """
 
-    code: int
     signum: int | None
     was_stopped: bool
     """Whether the agent was told to stop, and has not ended as it would have."""
@@ -66,7 +65,7 @@ def verify(
         command: the agent's.
         grace: seconds that an agent has which overstays.
     """
-    recorder = [sys.executable, "-m", "acp_proxy", "record", "--require-recording"]
+    recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     recorder += ["-o", recording, "--grace", str(grace), "--", *command]
 
     async def run() -> Outcome:
@@ -99,7 +98,7 @@ async def _run(engine: Verification, recorder: list[str], grace: float) -> Outco
                     nursery.start_soon(ending.hurry_when_told, signals)
                     await ending.end()
                     nursery.cancel_scope.cancel()
-        return Outcome(await process.wait(), ending.signum, ending.was_stopped)
+        return Outcome(ending.signum, ending.was_stopped)
 
 
 class _Ending:
@@ -175,18 +174,21 @@ class Verifier:
         self._engine = engine
         self._source = source
         self._sink = sink
-        self._wake_at: int | None = None
+        self._wake_at: float = inf
+        self._moved_at = now_ns()
+        """When the agent last said something, or took something."""
+        self._unsaid = 0
+        """Bytes that wait to be written."""
         self._is_over = False
-        self._is_deaf = False
 
     async def run(self) -> None:
         """Plays until all is said and heard, or nothing goes on any more."""
         into, heard = trio.open_memory_channel[list[bytes]](_CHUNKS_AHEAD)
-        to_say, said = trio.open_memory_channel[bytes](_TO_SAY)
+        to_say, said = trio.open_memory_channel[bytes](inf)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._read, into)
             nursery.start_soon(self._write, said)
-            async with to_say:
+            with to_say:
                 await self._play(heard, to_say)
             if not self._engine.is_hopeless:
                 await self._hear_the_rest(heard)
@@ -197,18 +199,20 @@ class Verifier:
         heard: "trio.MemoryReceiveChannel[list[bytes]]",
         to_say: "trio.MemorySendChannel[bytes]",
     ) -> None:
-        await self._feed(Wakeup(now_ns()), to_say)
+        self._moved_at = now_ns()
+        self._feed(Wakeup(self._moved_at), to_say)
         while not self._is_over:
             lines: list[bytes] | None = None
             with trio.move_on_after(self._patience()):
                 lines = await heard.receive()
             if lines is None:
-                await self._feed(Wakeup(now_ns()), to_say)
+                now = now_ns()
+                self._feed(PeerIsDeaf(now) if now >= self._deaf_at else Wakeup(now), to_say)
             elif not lines:
-                await self._feed(EndOfInput(now_ns()), to_say)
+                self._feed(EndOfInput(now_ns()), to_say)
             else:
                 for line in lines:
-                    await self._feed(LineReceived(line, now_ns()), to_say)
+                    self._feed(LineReceived(line, now_ns()), to_say)
 
     async def _hear_the_rest(self, heard: "trio.MemoryReceiveChannel[list[bytes]]") -> None:
         """Lets the engine hear what comes after the end, until the agent is gone."""
@@ -221,39 +225,35 @@ class Verifier:
                         pass
 
     def _patience(self) -> float:
-        return inf if self._wake_at is None else max(0.0, (self._wake_at - now_ns()) / 1e9)
+        return max(0.0, (min(self._wake_at, self._deaf_at) - now_ns()) / 1e9)
 
-    async def _feed(self, event: Event, to_say: "trio.MemorySendChannel[bytes]") -> None:
-        for command in self._engine.feed(event):
-            await self._obey(command, to_say)
-        if self._is_deaf and not self._is_over:
-            for command in self._engine.feed(PeerIsDeaf(now_ns())):
-                await self._obey(command, to_say)
-
-    async def _obey(self, command: Command, to_say: "trio.MemorySendChannel[bytes]") -> None:
-        match command:
-            case Send(data):
-                if not self._is_deaf:
-                    await self._say(data, to_say)
-            case WakeAt(at):
-                self._wake_at = at
-            case Finish():
-                self._is_over = True
-
-    async def _say(self, data: bytes, to_say: "trio.MemorySendChannel[bytes]") -> None:
+    @property
+    def _deaf_at(self) -> float:
+        """When the agent counts as deaf, if it takes nothing and says nothing until then."""
         limit = self._engine.stage.options.stall_ns
-        with trio.move_on_after(inf if limit is None else limit / 1e9) as patience:
-            await to_say.send(data)
-        self._is_deaf = patience.cancelled_caught
+        return inf if limit is None or not self._unsaid else self._moved_at + limit
+
+    def _feed(self, event: Event, to_say: "trio.MemorySendChannel[bytes]") -> None:
+        for command in self._engine.feed(event):
+            match command:
+                case Send(data):
+                    self._unsaid += len(data)
+                    to_say.send_nowait(data)
+                case WakeAt(at):
+                    self._wake_at = inf if at is None else at
+                case Finish():
+                    self._is_over = True
 
     async def _write(self, said: "trio.MemoryReceiveChannel[bytes]") -> None:
         """Writes; that the agent is gone is told by the end of its output, and not here."""
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             async for data in said:
-                await self._sink.send_all(data)
+                for start in range(0, len(data), _CHUNK):
+                    chunk = data[start : start + _CHUNK]
+                    await self._sink.send_all(chunk)
+                    self._unsaid -= len(chunk)
+                    self._moved_at = now_ns()
             await self._sink.aclose()
-        async for _ in said:
-            pass
 
     async def _read(self, into: "trio.MemorySendChannel[list[bytes]]") -> None:
         """Passes on the lines of each chunk; none at all are the end."""
@@ -272,9 +272,11 @@ class Verifier:
 
     async def _receive(self) -> bytes:
         try:
-            return bytes(await self._source.receive_some(_CHUNK))
+            chunk = bytes(await self._source.receive_some(_CHUNK))
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return b""
+        self._moved_at = now_ns()
+        return chunk
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
+import subprocess
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.runtime.sweep import agent_command
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.integration.processes import DEADLINE_S, Gate, needs_proc, shell, wait_until
@@ -177,7 +180,55 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
     assert (found.code, found.kinds) == (0, [])
     found = verify("hello", [*UNRULY_AGENT, "garbage"])
     assert found.code == 1
-    assert "no JSON-RPC" in found.stdout or "not JSON" in found.stdout
+    assert "not JSON" in found.stdout
+
+
+@pytest.mark.parametrize(("way", "code"), [("garbage", 0), ("twice", 1), ("hang", 3)])
+def test_reports_may_go_nowhere(verify: Verifier, tmp_path: Path, way: str, code: int) -> None:
+    """That changes nothing."""
+    (tmp_path / "report.xml").symlink_to("/dev/null")
+    found = verify("hello", [*UNRULY_AGENT, way], *QUICK, "--stall-timeout=1")
+    assert (found.code, found.report["exit_code"]) == (code, code), found.stderr
+
+
+@pytest.mark.parametrize(
+    ("way", "verdict", "code"), [("garbage", "clean", 2), ("twice", "differs", 1)]
+)
+def test_a_report_that_cannot_be_written_is_told_at_last(
+    verify: Verifier, tmp_path: Path, way: str, verdict: str, code: int
+) -> None:
+    """All the rest is said and written before; a 2 is made of a 0."""
+    full = tmp_path / "report.xml"
+    full.symlink_to("/dev/full")
+    process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK)
+    _, stderr = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == code
+    *_, last, complaint = stderr.splitlines()
+    assert "what was recorded: " in last
+    assert complaint == f"acp-proxy: cannot write {full}: no space left on device"
+    assert json.loads((tmp_path / "report.json").read_text())["verdict"] == verdict
+
+
+def test_no_code_of_the_current_directory_is_run(verify: Verifier, tmp_path: Path) -> None:
+    """Whatever it is called."""
+    _lay_decoys(tmp_path)
+    found = verify("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
+    assert found.code == 0, found.stderr
+
+
+def test_a_sweep_runs_none_either(tmp_path: Path) -> None:
+    """The agents that it starts are ours."""
+    _lay_decoys(tmp_path)
+    report = tmp_path / "report.json"
+    command = agent_command(ROOT / "recordings" / "hello.db", "", report, ())
+    subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, check=False)
+    assert report.exists()
+
+
+def _lay_decoys(directory: Path) -> None:
+    (directory / "acp_proxy").mkdir()
+    for name in ("acp_proxy/__init__.py", "click.py"):
+        (directory / name).write_text("raise SystemExit('a decoy')")
 
 
 def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from acp_proxy.engine.client.stage import Options
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.runtime import verifier
 from acp_proxy.runtime.verifier import Verifier, environment
-from tests.playbook import Book, record
+from tests.playbook import Book, record, wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,6 +29,8 @@ TALK = """
     6 -> #2 session/prompt {"sessionId": "s", "prompt": []}
     7 <- #2 result {"stopReason": "end_turn"}
 """
+A_DAY_S = 86_400
+MUCH_TO_SAY = "\n".join(f"-> #{n} _x/y {{}}" for n in range(200)) + "\n<- #0 result 1"
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ class Agent:
         self.book = book
         self.engine = Verification(Plot(book.script()), Options(**options))
         self.ended = trio.Event()
-        self.into, source = memory_stream_pair()
+        self.into, source = pair()
         sink, self._out = pair()
         self._rest = b""
         nursery.start_soon(self._run, source, sink)
@@ -81,6 +83,13 @@ class Agent:
             heard += await self._out.receive_some(len(wanted) - len(heard))
         assert heard == wanted
         return trio.current_time()
+
+    async def hears_lines(self, count: int) -> None:
+        """Expects so many lines, whatever is in them."""
+        while count > 0:
+            chunk = await self._out.receive_some(1 << 16)
+            assert chunk, self.found
+            count -= chunk.count(b"\n")
 
     async def hears_the_end(self) -> float:
         """Expects that nothing comes any more; returns when that was clear."""
@@ -159,13 +168,66 @@ async def test_an_agent_that_does_not_read_does_not_stop_us(
     make: Callable[[str], Book], clock: MockClock
 ) -> None:
     """However much there is to say to it."""
-    story = "\n".join(f"-> #{n} _x/y {{}}" for n in range(200))
-    book = make(f"{story}\n<- #0 result 1")
     async with trio.open_nursery() as nursery:
-        agent = Agent(book, nursery, lockstep_stream_pair)
+        agent = Agent(make(MUCH_TO_SAY), nursery, lockstep_stream_pair)
         await agent.ended.wait()
     assert agent.found == ["stall"]
     assert agent.engine.stage.judge.found[0].summary.startswith("the agent has not read")
+
+
+async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
+    make: Callable[[str], Book], clock: MockClock
+) -> None:
+    """We hear all of it, while our answers wait."""
+    with trio.fail_after(A_DAY_S):
+        async with trio.open_nursery() as nursery:
+            agent = Agent(make(TALK), nursery, lockstep_stream_pair)
+            await agent.hears(1)
+            await agent.say(2)
+            await agent.hears(3)
+            await agent.say(4, 5)
+            await agent.hears(6)
+            for number in range(1000):
+                await agent.into.send_all(wire(f'#"q{number}" _x/y {{}}'))
+            await agent.hears_lines(1000)
+            await agent.say(7)
+            await agent.into.aclose()
+            await agent.ended.wait()
+    assert set(agent.found) == {"unmatched"}
+    assert agent.engine.is_played_out
+
+
+async def test_an_agent_that_talks_is_not_deaf(
+    make: Callable[[str], Book], clock: MockClock
+) -> None:
+    """Whatever waits for it; once it is silent, too, it is."""
+    with trio.fail_after(A_DAY_S):
+        async with trio.open_nursery() as nursery:
+            agent = Agent(make(MUCH_TO_SAY), nursery, lockstep_stream_pair)
+            for _ in range(5):
+                await trio.sleep(29)
+                await agent.into.send_all(wire("_x/busy {}"))
+            assert not agent.ended.is_set()
+            talked = trio.current_time()
+            await agent.ended.wait()
+            assert trio.current_time() == pytest.approx(talked + 30, abs=1e-8)
+    assert agent.found.count("stall") == 1
+
+
+async def test_without_a_limit_nobody_is_deaf(
+    make: Callable[[str], Book], clock: MockClock
+) -> None:
+    """However late it reads, and whatever it says until then."""
+    with trio.fail_after(A_DAY_S):
+        async with trio.open_nursery() as nursery:
+            agent = Agent(make(MUCH_TO_SAY), nursery, lockstep_stream_pair, stall_ns=None)
+            await trio.sleep(3600)
+            for number in range(200):
+                await agent.into.send_all(wire(f"#{number} result 1"))
+            await agent.hears_lines(200)
+            await agent.into.aclose()
+            await agent.ended.wait()
+    assert "stall" not in agent.found
 
 
 async def test_a_line_without_an_end_counts_as_one(

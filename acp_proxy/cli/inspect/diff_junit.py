@@ -38,15 +38,15 @@ class _Case:
             self.left_out += 1
 
 
-class Junit(Teller):
-    """Writes a file when all is told.
+class Cases(Teller):
+    """Makes a test suite of what is told.
 
-    Args:
-        path: the file's.
+    Attributes:
+        suite: the suite; complete when all is told.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self) -> None:
+        self.suite = ET.Element("testsuite")
         self._lines = DiffLines(None, color=False)
         self._cases: dict[str, _Case] = {}
 
@@ -62,37 +62,55 @@ class Junit(Teller):
         case.add(_COUNTED[entry.change], [*self._lines.entry(entry)])
 
     def end(self, found: Diff) -> None:
-        """Writes the file.
-
-        Raises:
-            Refusal: it cannot be written.
-        """
+        """Completes the suite."""
         self._cases["ending"] = _Case()
         self._add_fields("ending", found.ending)
-        try:
-            self._path.write_text(self._suite(found), encoding="utf-8")
-        except OSError as e:
-            reason = (e.strerror or str(e)).lower()
-            raise Refusal(f"cannot write {self._path}: {reason}") from None
+        self._fill(found)
 
     def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
         for one in fields:
             self._cases[name].add(name, [*self._lines.field(one, "")])
 
-    def _suite(self, found: Diff) -> str:
+    def _fill(self, found: Diff) -> None:
         failures = sum(case.counts.total > 0 for case in self._cases.values())
-        suite = ET.Element(
-            "testsuite",
-            name=visible(f"acp-proxy diff {found.a.name} {found.b.name}"),
-            tests=str(len(self._cases)),
-            failures=str(failures),
-            errors="0",
-        )
+        self.suite.set("name", visible(f"acp-proxy diff {found.a.name} {found.b.name}"))
+        self.suite.set("tests", str(len(self._cases)))
+        self.suite.set("failures", str(failures))
+        self.suite.set("errors", "0")
         for name, case in self._cases.items():
-            test = ET.SubElement(suite, "testcase", classname="diff", name=visible(name))
+            test = ET.SubElement(self.suite, "testcase", classname="diff", name=visible(name))
             if case.counts.total:
                 message = differences(case.counts)
                 failure = ET.SubElement(test, "failure", type="difference", message=message)
                 more = [f"… and {case.left_out:,} more"] if case.left_out else []
                 failure.text = "\n".join([*case.lines, *more])
-        return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+class Junit(Cases):
+    """Writes a file when all is told.
+
+    Args:
+        path: the file's.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def end(self, found: Diff) -> None:
+        """Writes the file.
+
+        Raises:
+            Refusal: it cannot be written.
+        """
+        super().end(found)
+        try:
+            self._path.write_text(text_of(self.suite), encoding="utf-8")
+        except OSError as e:
+            reason = (e.strerror or str(e)).lower()
+            raise Refusal(f"cannot write {self._path}: {reason}") from None
+
+
+def text_of(suite: ET.Element) -> str:
+    """A test suite as a file has it."""
+    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
