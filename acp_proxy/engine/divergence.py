@@ -32,6 +32,7 @@ class Departure(StrEnum):
     EARLY = "early"
     LATE = "late"
     DRIFT = "drift"
+    PERMISSION_DIFFERS = "permission-differs"
 
 
 INFORMATION = {Departure.EARLY, Departure.LATE, Departure.DRIFT, Departure.SERVED}

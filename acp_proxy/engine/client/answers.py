@@ -23,6 +23,13 @@ def cancelled(token: str | None) -> Send:
     return _line(token, "result", {"outcome": {"outcome": "cancelled"}})
 
 
+def rejected(token: str | None, option: str | None) -> Send:
+    """The answer to a permission request: the option that rejects; cancelled if there is none."""
+    if option is None:
+        return cancelled(token)
+    return _line(token, "result", {"outcome": {"outcome": "selected", "optionId": option}})
+
+
 def content(token: str | None, text: str) -> Send:
     """The answer to the reading of a file."""
     return _line(token, "result", {"content": text})

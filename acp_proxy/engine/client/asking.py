@@ -9,11 +9,12 @@ from typing import Any
 from attrs import define
 
 from acp_proxy.commands import Command
-from acp_proxy.engine.client.answers import cancelled, content, refusal
+from acp_proxy.engine.client.answers import cancelled, content, refusal, rejected
+from acp_proxy.engine.client.deeds import named
 from acp_proxy.engine.client.files import READ, Files, is_whole, part
-from acp_proxy.engine.client.lane import ClientLane, Question
-from acp_proxy.engine.client.matching import Matching
-from acp_proxy.engine.client.permissions import PERMISSION
+from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.matching import Found, Matching
+from acp_proxy.engine.client.permissions import PERMISSION, allows, rejecting
 from acp_proxy.engine.client.reading import member, params_of, recorded, recorded_request
 from acp_proxy.engine.client.stage import Asked, Stage
 from acp_proxy.engine.comparison import decoded
@@ -89,9 +90,13 @@ class Asking:
         self, message: Message, raw: bytes, at: int, lane: ClientLane | None, line: int
     ) -> Iterator[Command]:
         value = decoded(raw)
-        question = self._matching.find(message, value, lane)
-        if question is not None:
-            self._answer(question, message, raw, at)
+        found = self._matching.find(message, value, lane)
+        departs = found is not None and bool(found.differences) and self._is_allowed(found)
+        if found is not None and (not departs or self._stage.options.lenient):
+            if departs:
+                self._note_departure(found, value, raw, at, line)
+            self._stage.ask(Asked(found.question, message.rpc_id or "null", raw, at), at)
+            self._stage.plot.lanes[found.question.step.lane].used[message.method] += 1
             return
         lane = lane or self._stage.last
         if message.method == READ and (text := self._known(value)) is not None:
@@ -103,22 +108,44 @@ class Asking:
             summary = "the agent asked for permission in a turn that was cancelled"
             self._stage.judge.note(Departure.LATE, lane, summary, at, line=line, came=raw)
             yield cancelled(message.rpc_id)
+        elif found is not None:
+            self._stage.refused += 1
+            self._note_departure(found, value, raw, at, line)
+            yield rejected(message.rpc_id, rejecting(value))
         else:
             yield from self._refuse(message, raw, at, lane, line)
 
-    def _answer(self, question: Question, message: Message, raw: bytes, at: int) -> None:
-        """Lets the recorded answer go out when its time has come."""
-        lane = self._stage.plot.lanes[question.step.lane]
-        lane.questions.remove(question)
-        lane.used[question.ask.method] += 1
-        self._stage.progress()
-        asked = Asked(question, message.rpc_id or "null", raw, at)
-        self._stage.asked[question.ask.exchange] = asked
+    def _is_allowed(self, found: Found) -> bool:
+        """Whether the recorded answer gives leave."""
+        reply = self._stage.plot.replies.get(found.question.ask.exchange)
+        if reply is None:
+            return False
+        answer = recorded(self._stage.plot.script, reply.step)
+        return allows(self._matching.request(found.question), answer)
+
+    def _note_departure(self, found: Found, value: Any, raw: bytes, at: int, line: int) -> None:
+        """Tells that leave is asked for something else than was allowed."""
+        question = found.question
+        old, new = named(self._matching.request(question)), named(value)
+        is_lenient = self._stage.options.lenient
+        self._stage.judge.note(
+            Departure.PERMISSION_DIFFERS,
+            self._stage.plot.lanes[question.step.lane],
+            f"the agent asked leave for {new}, and what was allowed is {old}"
+            f" #{question.step.seq}; it was {'allowed' if is_lenient else 'rejected'}",
+            at,
+            seq=question.step.seq,
+            line=line,
+            came=raw,
+            differences=found.differences,
+            is_harmless=is_lenient,
+        )
 
     def _refuse(
         self, message: Message, raw: bytes, at: int, lane: ClientLane, line: int
     ) -> Iterator[Command]:
         value = decoded(raw)
+        self._stage.refused += 1
         what = f"{message.method}{_subject(value)}"
         misses = self._matching.near_misses(message, value, lane if message.session else None)
         if lane.used[message.method] and not misses:
@@ -153,14 +180,13 @@ class Asking:
         found: dict[str, str] = {}
         script = self._stage.plot.script
         for lane in self._stage.plot.lanes.values():
-            replies = {step.exchange: step for line in lane.lines for step in line.steps}
-            for question in lane.questions:
-                reply = replies.get(question.ask.exchange)
-                if question.ask.method != READ or reply is None:
+            for question in lane.questions.of(READ):
+                reply = self._stage.plot.replies.get(question.ask.exchange)
+                if reply is None:
                     continue
                 params = params_of(recorded_request(script, question))
                 path = params.get("path")
-                text = member(member(recorded(script, reply), "result"), "content")
+                text = member(member(recorded(script, reply.step), "result"), "content")
                 if isinstance(path, str) and isinstance(text, str) and is_whole(params):
                     found.setdefault(self._stage.bindings.live(Place.PATH, path), text)
         return found

@@ -11,10 +11,11 @@ that, since the agent may wait for it.
 """
 
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import islice
 
 from attrs import frozen
 
+from acp_proxy.engine.client.answering import first_asked, free
 from acp_proxy.engine.client.lane import ClientLane, Line
 from acp_proxy.engine.client.stage import Stage
 from acp_proxy.engine.script import CANCEL_REQUEST
@@ -36,49 +37,49 @@ class Causes:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
-    def ready(self, at: int) -> list[Ready]:
-        """The lines that may go out, of each lane the first ones, in recorded order."""
-        found = []
+    def next(self, at: int) -> Ready | None:
+        """The line that goes out now: of those that may, the one that was recorded first."""
+        self._free_patient(at)
+        due: list[Ready] = []
         for lane in self._stage.plot.lanes.values():
-            for line in self._free(lane, at):
-                found.append(Ready(lane, line, self._due(line, at)))
-        return sorted(found, key=lambda ready: ready.line.seq)
+            due += islice((one for one in self._free(lane, at) if one.due <= at), 1)
+        return min(due, key=lambda ready: ready.line.seq, default=None)
 
     def next_moment(self, at: int) -> int | None:
         """When something may go out that may not now, if nothing comes until then."""
-        moments = [ready.due for ready in self.ready(at)]
+        self._free_patient(at)
+        moments = [*self._stage.answering.moments(self._stage.spoken_at)]
         for lane in self._stage.plot.lanes.values():
-            for line in lane.lines:
-                if line.waits_since is not None and line.free_at is None:
-                    moments.append(self._stage.waits_until(line))
+            moments += (ready.due for ready in self._free(lane, at))
+            line = lane.lines[0] if lane.lines else None
+            if line is not None and line.waits_since is not None and line.free_at is None:
+                moments.append(self._stage.waits_until(line))
         return min((moment for moment in moments if moment > at), default=None)
 
-    def _free(self, lane: ClientLane, at: int) -> Iterator[Line]:
-        """Yields the lines of a lane that wait for nothing but perhaps their time."""
-        is_first = True
-        for line in lane.lines:
-            if line.answers_only:
-                if self._is_asked(line) and self._may_answer(lane, line, at, is_first=is_first):
-                    yield line
-                    is_first = False
-            elif not is_first and not self._stage.asked:
-                return
-            elif is_first and self._may_go(lane, line, at):
-                yield line
-                return
-            else:
-                is_first = False
+    def _free_patient(self, at: int) -> None:
+        self._stage.answering.free_patient(at, at - self._stage.spoken_at)
 
-    def _is_asked(self, line: Line) -> bool:
-        """Whether the live agent has asked for an answer; for one of them, if it is a batch."""
-        return any((step.exchange or 0) in self._stage.asked for step in line.steps)
+    def _free(self, lane: ClientLane, at: int) -> Iterator[Ready]:
+        """Yields the lines of a lane that wait for nothing but perhaps their time.
 
-    def _may_answer(self, lane: ClientLane, line: Line, at: int, *, is_first: bool) -> bool:
-        if line.waits_since is None:
-            line.waits_since = at
-        if is_first and self._has_heard_answers(line) and self._was_asked_before(lane, line):
-            return True
-        return self._stage.options.order is Order.CAUSAL or self._stage.has_waited(line, at)
+        These are answers, or else the first of the other lines: nothing overtakes that.
+        """
+        self._free_first(lane)
+        line = lane.lines[0] if lane.lines else None
+        is_first = line is not None and not (lane.free and lane.free[0].seq < line.seq)
+        if line is not None and is_first and (line.free_at or self._may_go(lane, line, at)):
+            yield Ready(lane, line, self._due(line, at))
+            return
+        for line in lane.free:
+            yield Ready(lane, line, self._due(line, at))
+
+    def _free_first(self, lane: ClientLane) -> None:
+        """Frees the first answer of a lane, if its causes have happened and it is its turn."""
+        line = first_asked(lane)
+        if line is None or any(one[0].seq < line.seq for one in (lane.lines, lane.free) if one):
+            return
+        if self._has_heard_answers(line) and self._was_asked_before(lane, line):
+            free(lane, line)
 
     def _may_go(self, lane: ClientLane, line: Line, at: int) -> bool:
         if not self._has_heard_answers(line) or lane.idles < line.idles:
@@ -91,8 +92,7 @@ class Causes:
             return True
         if not self._stage.has_waited(line, at):
             return False
-        for question in takewhile(lambda q: q.step.seq < line.seq, lane.questions):
-            question.is_given_up = True
+        lane.questions.give_up(line.seq)
         return True
 
     def _has_heard_answers(self, line: Line) -> bool:
@@ -101,8 +101,7 @@ class Causes:
 
     def _was_asked_before(self, lane: ClientLane, line: Line) -> bool:
         """Whether the agent has asked for all that it had asked for before."""
-        earlier = takewhile(lambda question: question.step.seq < line.seq, lane.questions)
-        return all(question.is_given_up for question in earlier)
+        return lane.questions.are_asked_before(line.seq)
 
     def _has_heard_enough(self, lane: ClientLane, line: Line) -> bool:
         if self._stage.options.order is Order.RECORDED and self._stage.lines < line.heard:

@@ -1,7 +1,6 @@
 """Takes what the agent says."""
 
 from collections.abc import Iterator
-from itertools import takewhile
 
 from acp_proxy.commands import Command
 from acp_proxy.engine.client.asking import Asking
@@ -94,8 +93,7 @@ class Hearer:
         lane.is_cancelled = bool(lane.prompts)
         answer = self._stage.plot.answers.get(exchange)
         if not lane.prompts and answer is not None:
-            for question in takewhile(lambda q: q.step.seq < answer.seq, lane.questions):
-                question.is_given_up = True
+            lane.questions.give_up(answer.seq)
 
     def _conclude(self, request: Open, message: Message, raw: bytes, at: int) -> None:
         """Sees whether the story can go on after an answer."""

@@ -4,8 +4,9 @@ from collections import Counter, deque
 
 from attrs import define, field
 
+from acp_proxy.engine.client.questions import Questions
 from acp_proxy.engine.divergence import Divergence
-from acp_proxy.engine.script import CANCEL, CANCEL_REQUEST, Ask, Step
+from acp_proxy.engine.script import CANCEL, CANCEL_REQUEST, Step
 
 _REPLIES = ("response", "error")
 
@@ -24,6 +25,7 @@ class Line:
         silence_ns: the longest that the agent had been silent in its lane, in the same time.
         free_at: when it was first found that it may go out, but for its time.
         waits_since: when it was first found to wait for nothing that has to come.
+        is_free: whether it is an answer that only its time holds back, if anything does.
     """
 
     seq: int
@@ -37,6 +39,7 @@ class Line:
     silence_ns: int = 0
     free_at: int | None = None
     waits_since: int | None = None
+    is_free: bool = False
 
     @property
     def answers_only(self) -> bool:
@@ -57,23 +60,16 @@ class Line:
 
 
 @define(eq=False)
-class Question:
-    """A recorded request of the agent's that the live agent has not made yet."""
-
-    step: Step
-    ask: Ask
-    is_given_up: bool = False
-    """Whether nobody waits for it any longer; it may still come."""
-
-
-@define(eq=False)
 class ClientLane:
     """What is known of one lane while it is played.
 
     Attributes:
         name: the recorded session's id, None for the connection.
-        lines: what the client has not said yet, in recorded order.
-        questions: what the agent has not asked yet, in recorded order.
+        lines: what the client has not said yet, in recorded order, but for answers.
+        answers: frames that only answer what the agent asks, by their numbers; not said yet.
+        asked: those of them that the agent has asked for, a heap by their numbers.
+        free: those that only their time holds back, in recorded order.
+        questions: what the agent has not asked yet.
         used: how many recorded requests of each method the agent has made.
         trailing: how much the agent said at the end, as `Line.frames`.
         trailing_idles: as `Line.idles`.
@@ -89,7 +85,10 @@ class ClientLane:
 
     name: str | None
     lines: deque[Line] = field(factory=deque)
-    questions: list[Question] = field(factory=list)
+    answers: dict[int, Line] = field(factory=dict)
+    asked: list[tuple[int, Line]] = field(factory=list)
+    free: list[Line] = field(factory=list)
+    questions: Questions = field(factory=Questions)
     used: Counter[str | None] = field(factory=Counter)
     trailing: int = 0
     trailing_idles: int = 0
@@ -109,7 +108,27 @@ class ClientLane:
         """How reports name it."""
         return self.name or "connection"
 
+    def sort(self) -> None:
+        """Tells answers from what the client says of its own accord, when all has been read."""
+        self.answers = {line.seq: line for line in self.lines if line.answers_only}
+        self.lines = deque(line for line in self.lines if not line.answers_only)
+
+    def drop(self, line: Line) -> None:
+        """Takes out what is said now: the first line, or a free answer."""
+        if line.seq in self.answers:
+            del self.answers[line.seq]
+            self.free.remove(line)
+        else:
+            self.lines.popleft()
+
+    def clear(self) -> None:
+        """Leaves nothing to be said."""
+        for line in self.answers.values():
+            line.is_free = True
+        for held in (self.lines, self.answers, self.asked, self.free, self.questions):
+            held.clear()
+
     @property
     def is_told(self) -> bool:
         """Whether all is said but for answers to what was not asked."""
-        return all(line.answers_only for line in self.lines)
+        return not self.lines

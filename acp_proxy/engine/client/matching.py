@@ -1,27 +1,46 @@
 """Finds the recorded request that a live one of the agent's is.
 
 Candidates are those of its lane that the agent has not made yet. Exact equality wins, the first
-recorded among equals; then what identifies a request: a file's path, a terminal, a command, the
-kinds of options that the user is offered. What else differs is told by the comparison of the two
-recordings. Only a lenient client takes the next one of the method for it.
+recorded among equals; then what identifies a request: a file's path, a terminal, a command, or what
+leave is asked for and the kinds of options that the user is offered. What else differs is told by
+the comparison of the two recordings. Only a lenient client takes the next one of the method for it.
 """
 
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from attrs import field, frozen
+
+from acp_proxy.engine.client.deeds import Rewritten, deed, departs
 from acp_proxy.engine.client.files import READ, WRITE
-from acp_proxy.engine.client.lane import ClientLane, Question
+from acp_proxy.engine.client.keys import Live, as_it_is, key_of
+from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.permissions import PERMISSION, kinds_of
-from acp_proxy.engine.client.reading import params_of, recorded_request
+from acp_proxy.engine.client.questions import Keys, Question, Questions
+from acp_proxy.engine.client.reading import Requests, params_of
 from acp_proxy.engine.client.stage import Stage
-from acp_proxy.engine.comparison import Comparison
+from acp_proxy.engine.comparison import Comparison, Difference
 from acp_proxy.engine.divergence import NearMiss
 from acp_proxy.engine.places import places_of
 from acp_proxy.engine.splice import Place
+from acp_proxy.pointers import parts_of
 from acp_proxy.protocol.jsonrpc import Message
 
 _NEAR = 3
 _LOOKED_AT = 50
 _PLACED = {"path": Place.PATH}
+_EXACT, _SAME, _OFFERED = range(3)
+"""Keys of a request: of all its params, of what identifies it, of the options that it offers."""
+
+
+@frozen
+class Found:
+    """A recorded request that a live one is taken for."""
+
+    question: Question
+    differences: tuple[Difference, ...] = field(default=())
+    """In what a permission request asks leave for something else."""
 
 
 class Matching:
@@ -29,83 +48,143 @@ class Matching:
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
+        self._requests = Requests(stage.plot.script)
+        self._ignored = [*map(parts_of, stage.options.ignored)]
 
-    def find(self, message: Message, value: Any, lane: ClientLane | None) -> Question | None:
-        """Finds the recorded request, which the caller takes out of its lane.
+    def find(self, message: Message, value: Any, lane: ClientLane | None) -> Found | None:
+        """Finds the recorded request; if it is answered, `Stage.ask` notes that it was made.
 
         Args:
             message: the live request.
             value: decoded.
             lane: the only one it can be of; None for any, if it names no session.
         """
-        candidates = self._candidates(message, lane)
-        for question in candidates:
-            comparison = self.compare(question, value)
-            if comparison.is_equal:
-                return question
-        for question in candidates:
-            if self._is_same(message.method, question, value):
-                return question
-        return candidates[0] if candidates and self._stage.options.lenient else None
+        method = message.method
+        first = next(self._candidates(method, lane), None)
+        if first is None:
+            return None
+        if self.compare(first, value).is_equal:
+            return Found(first)
+        keys = self._keys(method, value)
+        for question in self._alike(method, lane, _EXACT, keys):
+            if self.compare(question, value).is_equal:
+                return Found(question)
+        for question in self._alike(method, lane, _SAME, keys):
+            if self._is_same(method, question, value):
+                return Found(question)
+        if method == PERMISSION and (found := self._offering_the_same(value, lane, keys)):
+            return found
+        if not self._stage.options.lenient:
+            return None
+        return Found(first, self._departs(first, value) if method == PERMISSION else ())
 
     def compare(self, question: Question, value: Any) -> Comparison:
         """Compares a recorded request with a live one."""
         method = question.ask.method
-        request = recorded_request(self._stage.plot.script, question)
+        request = self._requests.of(question)
         return self._stage.comparer.params(method, request, value, places_of("request", method))
+
+    def request(self, question: Question) -> Any:
+        """A recorded request, decoded."""
+        return self._requests.of(question)
 
     def near_misses(
         self, message: Message, value: Any, lane: ClientLane | None
     ) -> tuple[NearMiss, ...]:
         """Recorded requests of the same method that the agent has not made, the most alike."""
         misses = []
-        for question in self._candidates(message, lane)[:_LOOKED_AT]:
+        for question in islice(self._candidates(message.method, lane), _LOOKED_AT):
             comparison = self.compare(question, value)
             differences = (*comparison.differences, *comparison.conflicts)
             misses.append(NearMiss(question.step.seq, str(message.method), differences, False))
         misses.sort(key=lambda miss: (len(miss.differences), miss.seq))
         return tuple(misses[:_NEAR])
 
-    def _candidates(self, message: Message, lane: ClientLane | None) -> list[Question]:
-        lanes = [lane] if lane is not None else [*self._stage.plot.lanes.values()]
-        found = [
-            question
-            for one in lanes
-            for question in one.questions
-            if question.ask.method == message.method and self._is_of_turn(one, question)
-        ]
-        if lane is None:
-            found = [question for question in found if not question.step.names_session]
-        return sorted(found, key=lambda question: question.step.seq)
+    def _candidates(self, method: str | None, lane: ClientLane | None) -> Iterator[Question]:
+        return filter(self._is_of_turn, self._questions(lane).of(method))
 
-    def _is_of_turn(self, lane: ClientLane, question: Question) -> bool:
+    def _alike(
+        self, method: str | None, lane: ClientLane | None, level: int, keys: Keys
+    ) -> Iterator[Question]:
+        """Yields candidates whose key is the same, not too many."""
+        found = self._questions(lane).alike(method, level, keys[level], self._recorded_keys)
+        return islice(filter(self._is_of_turn, found), _LOOKED_AT)
+
+    def _questions(self, lane: ClientLane | None) -> Questions:
+        return self._stage.plot.unnamed if lane is None else lane.questions
+
+    def _is_of_turn(self, question: Question) -> bool:
         """Whether a request may be made now: in a cancelled turn, no later turn's."""
+        lane = self._stage.plot.lanes[question.step.lane]
         if not lane.is_cancelled:
             return True
         answers = (self._stage.plot.answers.get(exchange) for exchange in lane.prompts)
         return all(a is None or question.step.seq < a.seq for a in answers)
 
+    def _offering_the_same(self, value: Any, lane: ClientLane | None, keys: Keys) -> Found | None:
+        """The first with the same kinds of options; rather one that asks leave for the same."""
+        other = None
+        for question in self._alike(PERMISSION, lane, _OFFERED, keys):
+            if kinds_of(self._requests.of(question)) != kinds_of(value):
+                continue
+            if not (differences := self._departs(question, value)):
+                return Found(question)
+            other = other or Found(question, differences)
+        return other
+
+    def _departs(self, question: Question, value: Any) -> tuple[Difference, ...]:
+        rewritten = self._stage.bindings.rewritten
+        return departs(self._requests.of(question), value, self._stage.comparer, rewritten)
+
     def _is_same(self, method: str | None, question: Question, value: Any) -> bool:
         """Whether two requests are about the same, whatever else they say."""
-        recorded = recorded_request(self._stage.plot.script, question)
-        old, new = params_of(recorded), params_of(value)
+        recorded = self._requests.of(question)
         if method == PERMISSION:
-            return kinds_of(recorded) == kinds_of(value)
-        same = _IDENTITY.get(method or "")
-        if same is not None:
-            return all(self._value(old, key) == new.get(key) for key in same)
-        if (method or "").startswith("terminal/"):
-            return bool(old.get("terminalId") == new.get("terminalId"))
-        return True
+            return kinds_of(recorded) == kinds_of(value) and not self._departs(question, value)
+        old, new = params_of(recorded), params_of(value)
+        names = _identity(method)
+        return all(self._value(old, name) == new.get(name) for name in names)
 
-    def _value(self, params: dict[str, Any], key: str) -> Any:
+    def _value(self, params: dict[str, Any], name: str) -> Any:
         """A recorded value, as it is called now."""
-        value = params.get(key)
-        place = _PLACED.get(key)
-        return value if place is None or not isinstance(value, str) else self._live(place, value)
-
-    def _live(self, place: Place, value: str) -> str:
+        value = params.get(name)
+        place = _PLACED.get(name)
+        if place is None or not isinstance(value, str):
+            return value
         return self._stage.bindings.live(place, value)
+
+    def _recorded_keys(self, question: Question) -> Keys:
+        bindings = self._stage.bindings
+        request = self._requests.of(question)
+        return self._keys(question.ask.method, request, bindings.live, bindings.rewritten)
+
+    def _keys(
+        self,
+        method: str | None,
+        request: Any,
+        live: Live = as_it_is,
+        rewritten: Rewritten | None = None,
+    ) -> Keys:
+        params = params_of(request)
+        exact = key_of({"params": params}, places_of("request", method), live, self._ignored)
+        if method == PERMISSION:
+            offered = key_of(kinds_of(request))
+            return exact, hash((offered, key_of(deed(request, rewritten)))), offered
+        named = [
+            live(_PLACED[name], value)
+            if name in _PLACED and isinstance(value := params.get(name), str)
+            else params.get(name)
+            for name in _identity(method)
+        ]
+        return exact, key_of(named)
+
+
+def _identity(method: str | None) -> tuple[str, ...]:
+    """The names of the params that identify a request; none if any two of a method are alike."""
+    names = _IDENTITY.get(method or "")
+    if names is None:
+        names = ("terminalId",) if (method or "").startswith("terminal/") else ()
+    return names
 
 
 _IDENTITY: dict[str, tuple[str, ...]] = {

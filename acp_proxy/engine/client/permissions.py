@@ -49,6 +49,29 @@ def choice(asked: Any, live: Any, answer: Any) -> Choice:
     return Choice(None, is_possible=not options)
 
 
+def allows(asked: Any, answer: Any) -> bool:
+    """Whether an answer may give leave: it chooses an option that is not known to reject.
+
+    Args:
+        asked: the request, decoded.
+        answer: its answer.
+    """
+    chosen = member(member(answer, "result"), "outcome")
+    if not isinstance(chosen, dict) or chosen.get("outcome") != "selected":
+        return False
+    same = [o for o in options_of(asked) if o.get("optionId") == chosen.get("optionId")]
+    return not same or not all(str(o.get("kind")).startswith("reject_") for o in same)
+
+
+def rejecting(request: Any) -> str | None:
+    """The id of the option that rejects, rather for once; None if there is none."""
+    for kind in ("reject_once", "reject_always"):
+        for option in options_of(request):
+            if option.get("kind") == kind and isinstance(option.get("optionId"), str):
+                return str(option["optionId"])
+    return None
+
+
 def kinds_of(request: Any) -> list[str]:
     """The kinds of a request's options, sorted."""
     return sorted(str(option.get("kind")) for option in options_of(request))

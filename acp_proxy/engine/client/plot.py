@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from acp_proxy.engine.client.lane import ClientLane, Line, Question
+from acp_proxy.engine.client.lane import ClientLane, Line
+from acp_proxy.engine.client.questions import Question, Questions
 from acp_proxy.engine.lanes import LaneFinder
 from acp_proxy.engine.places import places_of
 from acp_proxy.engine.script import Script, Step
@@ -30,6 +31,15 @@ class Recorded:
     seq: int
     kind: str
     """response or error."""
+
+
+@define(eq=False)
+class Reply:
+    """How the client answered a request of the agent's."""
+
+    lane: ClientLane
+    line: Line
+    step: Step
 
 
 @define
@@ -51,6 +61,8 @@ class Plot:
     Attributes:
         lanes: by session, None for the connection's.
         answers: by exchange, of all requests that were answered.
+        replies: how the client answered, by the exchange of the agent's request.
+        unnamed: what the agent asked without naming a session, in all lanes.
         strays: how often the agent answered something that nobody had asked, by the id's token.
         garbage: how many lines of the agent's were no messages.
         frames: how many the agent said.
@@ -62,6 +74,8 @@ class Plot:
         self.script = script
         self.lanes: dict[str | None, ClientLane] = {None: ClientLane(None)}
         self.answers: dict[int, Recorded] = {}
+        self.replies: dict[int, Reply] = {}
+        self.unnamed = Questions()
         self.strays: Counter[str] = Counter()
         self.garbage = 0
         self.frames = 0
@@ -99,7 +113,16 @@ class Plot:
             self.lanes[name].trailing = counted.frames
             self.lanes[name].trailing_idles = counted.idles
             self.lanes[name].silence_ns = counted.silence_ns
+        for lane in self.lanes.values():
+            self._note_replies(lane)
+            lane.sort()
         self._owed.extend(sorted(self._answers_owed()))
+
+    def _note_replies(self, lane: ClientLane) -> None:
+        for line in lane.lines:
+            for step in line.steps:
+                if step.kind in _REPLIES and step.exchange is not None:
+                    self.replies[step.exchange] = Reply(lane, line, step)
 
     def _answers_owed(self) -> Iterator[tuple[int, int]]:
         for lane in self.lanes.values():
@@ -122,7 +145,10 @@ class Plot:
     def _add_heard(self, step: Step, lane: ClientLane, counted: _Lane) -> None:
         self.frames += 1
         for ask in step.asks:
-            lane.questions.append(Question(step, ask))
+            question = Question(step, ask)
+            lane.questions.append(question)
+            if not step.names_session:
+                self.unnamed.append(question)
         answered = [answer.exchange for answer in step.answers if answer.exchange > 0]
         for exchange in answered:
             self.answers[exchange] = Recorded(step.seq, step.kind)

@@ -38,12 +38,9 @@ class Speaker:
 
     def say(self, at: int) -> Iterator[Command]:
         """Says all that may be said now, what was recorded first before the rest."""
-        while True:
-            ready = [one for one in self.causes.ready(at) if one.due <= at]
-            if not ready:
-                return
-            lane, line = ready[0].lane, ready[0].line
-            lane.lines.remove(line)
+        while (ready := self.causes.next(at)) is not None:
+            lane, line = ready.lane, ready.line
+            lane.drop(line)
             if self.causes.is_pointless(lane, line):
                 summary = f"{line.title} #{line.seq} was not sent: what it cancels was over already"
                 self._stage.judge.note(Departure.LATE, lane, summary, at, seq=line.seq)
@@ -145,11 +142,10 @@ class Speaker:
 
     def _close_permissions(self, lane: ClientLane) -> Iterator[Command]:
         """Answers what has no recorded answer, as a client must when it cancels."""
-        for exchange, asked in list(self._stage.asked.items()):
+        for exchange, asked in list(self._stage.unanswered.items()):
             question = asked.question
-            is_of_lane = question.step.lane == lane.name
-            if is_of_lane and question.ask.method == PERMISSION and question.ask.reply_seq is None:
-                del self._stage.asked[exchange]
+            if question.step.lane == lane.name and question.ask.method == PERMISSION:
+                del self._stage.unanswered[exchange]
                 yield cancelled(asked.token)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from attrs import define, field, frozen
 
 from acp_proxy.engine.bindings import Bindings
-from acp_proxy.engine.client.lane import ClientLane, Line, Question
+from acp_proxy.engine.client.answering import Answering, free
+from acp_proxy.engine.client.lane import ClientLane, Line
 from acp_proxy.engine.client.plot import Plot
+from acp_proxy.engine.client.questions import Question
 from acp_proxy.engine.comparison import Comparer
 from acp_proxy.engine.divergence import Departure
 from acp_proxy.engine.judge import Judge
@@ -74,12 +76,14 @@ class Stage:
         open: the client's requests without an answer, oldest first, by their id's token.
         answered: lanes of requests that were answered, by their id's token.
         opening: sent requests that create a session which has no live name yet.
-        asked: by the exchange of the recorded request.
+        asked: what is to be answered, by the exchange of the recorded request.
+        unanswered: what was never answered in the recording, likewise.
+        answering: when the answers go out.
         by_session: lanes by their live session.
         last: the lane in which somebody spoke last.
         spoken_at: when anybody last said anything.
-        lines: how many lines it has sent.
-        sent: how many frames the client has.
+        lines: how many lines the agent has sent.
+        sent: how many frames the client has sent.
     """
 
     options: Options
@@ -90,6 +94,8 @@ class Stage:
     answered: dict[str, ClientLane] = field(factory=dict)
     opening: list[Open] = field(factory=list)
     asked: dict[int, Asked] = field(factory=dict)
+    unanswered: dict[int, Asked] = field(factory=dict)
+    answering: Answering = field(factory=Answering)
     by_session: dict[str, ClientLane] = field(factory=dict)
     unplaced: Counter[str] = field(factory=Counter)
     """How much came for sessions of which nobody knows yet whose they are."""
@@ -102,6 +108,8 @@ class Stage:
     """How many lines had come when the agent last answered, or asked for what was recorded."""
     bytes_since: int = 0
     """How much has come since then."""
+    refused: int = 0
+    """How many requests were refused since then."""
     sent: int = 0
     turns: int = 0
     """Prompts that were answered."""
@@ -126,6 +134,26 @@ class Stage:
         since = line.waits_since if line.waits_since is not None else at
         return at - self.spoken_at >= patience or at - since >= _MANY_TIMES * patience
 
+    def ask(self, asked: Asked, at: int) -> None:
+        """Takes a request that was recorded; its answer goes out when its time has come."""
+        ask = asked.question.ask
+        asked.question.is_made = True
+        self.progress()
+        if ask.reply_seq is None:
+            self.unanswered[ask.exchange] = asked
+            return
+        self.asked[ask.exchange] = asked
+        reply = self.plot.replies.get(ask.exchange)
+        if reply is None or reply.line.seq not in reply.lane.answers:
+            return
+        lane, line = reply.lane, reply.line
+        if line.waits_since is None:  # or else another one of its batch was asked for
+            line.waits_since = at
+            patience = self.patience(line.silence_ns)
+            self.answering.add(lane, line, patience, at + _MANY_TIMES * patience)
+            if self.options.order is Order.CAUSAL:
+                free(lane, line)
+
     def waits_until(self, line: Line) -> int:
         """When `has_waited` will hold, if nothing comes."""
         patience = self.patience(line.silence_ns)
@@ -134,7 +162,7 @@ class Stage:
     def progress(self) -> None:
         """Notes that the agent did something that the story needs."""
         self.lines_at_progress = self.lines
-        self.bytes_since = 0
+        self.bytes_since = self.refused = 0
 
     def bind(self, lane: ClientLane, live: str) -> None:
         """Learns what the live agent calls a session."""
@@ -149,14 +177,13 @@ class Stage:
         if lane.poisoned:
             return
         lane.poisoned = True
-        left = [line for line in lane.lines if not line.answers_only]
-        for line in lane.lines:
+        left = [*lane.lines]
+        for line in (*lane.lines, *lane.answers.values()):
             for step in line.steps:
                 if step.exchange is not None:
                     self.plot.settle(step.exchange)
         lane.trailing_idles = 0
-        lane.lines.clear()
-        lane.questions.clear()
+        lane.clear()
         if left:
             what = "message was" if len(left) == 1 else "messages were"
             summary = f"{len(left)} {what} not sent, from {left[0].title} #{left[0].seq} on"

@@ -22,6 +22,8 @@ from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf
 _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
 """How many lines may come without an answer, at least; and as a multiple of all recorded frames."""
 _FLOOD_BYTES = 256 << 20
+_FLOOD_REFUSALS = 1000
+"""How many requests may be refused while nothing else comes of it."""
 _LONGEST_NS = 10 * NS_PER_S
 """How long the end is waited for, at most, while the agent says other things."""
 
@@ -61,7 +63,7 @@ class Verification:
     @property
     def unsaid(self) -> int:
         """How many of the client's messages were not said, answers to nothing among them."""
-        return sum(len(lane.lines) for lane in self.stage.plot.lanes.values())
+        return sum(len(lane.lines) + len(lane.answers) for lane in self.stage.plot.lanes.values())
 
     @property
     def owed(self) -> list[Open]:
@@ -100,13 +102,13 @@ class Verification:
     def _look_for_end(self, at: int) -> None:
         if self._is_flooded():
             lines = self.stage.lines - self.stage.lines_at_progress
-            self.stage.judge.note(
-                Departure.FLOOD,
-                self._waiting_lane,
+            summary = (
                 f"the agent wrote {lines} lines and {self.stage.bytes_since} bytes without an"
-                " answer to anything",
-                at,
+                f" answer to anything; {self.stage.refused} of its requests were refused"
             )
+            # Of a lane of its own, as it were: it is told however much was told of that one before.
+            lane = ClientLane(self._waiting_lane.name)
+            self.stage.judge.note(Departure.FLOOD, lane, summary, at)
             self.is_over = self.is_hopeless = True
         elif self.is_played_out:
             if self._ends_since is None:
@@ -115,7 +117,7 @@ class Verification:
         else:
             self._ends_since = None
             limit = self.stage.options.stall_ns
-            if limit is not None and self._is_waiting(at) and at - self.stage.spoken_at >= limit:
+            if limit is not None and at - self.stage.spoken_at >= limit and self._is_waiting(at):
                 self._stall(at, f"nothing came for {limit / NS_PER_S:g} s")
 
     def _is_waiting(self, at: int) -> bool:
@@ -129,7 +131,9 @@ class Verification:
     def _is_flooded(self) -> bool:
         most = max(_FLOOD_LINES, _FLOOD_TIMES * self.stage.plot.frames)
         lines = self.stage.lines - self.stage.lines_at_progress
-        return lines > most or self.stage.bytes_since > _FLOOD_BYTES
+        if self.stage.refused >= _FLOOD_REFUSALS or self.stage.bytes_since > _FLOOD_BYTES:
+            return True
+        return lines > most
 
     def _has_heard_all(self) -> bool:
         """Whether all came that the recorded agent said at last, or more."""
@@ -137,15 +141,13 @@ class Verification:
             return False
         lanes = [lane for lane in self.stage.plot.lanes.values() if not lane.poisoned]
         return all(
-            lane.heard >= lane.trailing and all(q.is_given_up for q in lane.questions)
-            for lane in lanes
+            lane.heard >= lane.trailing and lane.questions.first_awaited is None for lane in lanes
         )
 
     @property
     def _owes_an_answer(self) -> bool:
         """Whether the client has something to answer, and did so in the recording."""
-        asked = self.stage.asked.values()
-        return any(one.question.ask.reply_seq is not None for one in asked)
+        return bool(self.stage.asked)
 
     def _ends_at(self) -> int:
         """When the end has come, if nothing comes until then."""
@@ -174,7 +176,7 @@ class Verification:
             (lane, line)
             for lane in self.stage.plot.lanes.values()
             for line in lane.lines
-            if not line.answers_only and (left_at is None or line.seq < left_at)
+            if left_at is None or line.seq < left_at
         ]
         owed = self.owed
         if not owed and not unsaid:

@@ -1,0 +1,215 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""What was allowed is allowed for that alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.client.deeds import deed, departs
+from acp_proxy.engine.client.keys import key_of
+from acp_proxy.engine.comparison import Comparer
+from tests.playbooks.test_verify_asking import (
+    ALLOW,
+    END,
+    REJECT,
+    START,
+    STARTED,
+    asking,
+    options,
+    selected,
+)
+from tests.verify_book import LiveAgent, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+PAIRS = Path(__file__).parents[1] / "data" / "pairs"
+LS = {"title": "ls", "kind": "read", "rawInput": {"command": "ls"}}
+RM = {"title": "rm -rf ~", "kind": "execute", "rawInput": {"command": "rm -rf ~"}}
+EDIT = {"kind": "edit", "locations": [{"path": "/p/a"}], "content": [{"type": "diff", "path": "/p/a", "newText": "x"}]}  # fmt: skip
+
+
+def leave(call: dict[str, Any], *named: str, token: int = 0) -> str:
+    """A permission request."""
+    call = {"toolCallId": f"call-{token}", **call}
+    offered = options(*(named or (ALLOW, REJECT)))
+    return f'#{token} session/request_permission {{"sessionId": "s", "toolCall": {json.dumps(call)}, "options": {offered}}}'
+
+
+def elsewhere(record: Callable[..., Book], recorded: str) -> LiveAgent:
+    """A verification as `asking`, in which ``/p`` is ``/live``."""
+    live = verify(record(f"{START}\n{recorded}\n<- {END}"), roots={"/p": "/live"})
+    return live.check(STARTED.replace("-> 3", '-> #1 session/new {"cwd": "/live"}'))
+
+
+def outcome(option: str | None, token: int = 0) -> str:
+    """What a client answers that does not give leave."""
+    if option is None:
+        return f'{{"jsonrpc":"2.0","id":{token},"result":{{"outcome":{{"outcome":"cancelled"}}}}}}'
+    return f'{{"jsonrpc":"2.0","id":{token},"result":{{"outcome":{{"outcome":"selected","optionId":"{option}"}}}}}}'
+
+
+@pytest.mark.parametrize(
+    ("was", "came"),
+    [
+        (LS, RM),
+        ({"title": "ls"}, {"title": "rm -rf ~"}),
+        ({"title": "ls", "kind": "execute"}, {"title": "rm -rf ~", "kind": "execute"}),
+        ({"title": "x", "kind": "read"}, {"title": "x", "kind": "execute"}),
+        ({"rawInput": {"command": ["sh", "-c", "ls"]}}, {"rawInput": {"command": ["sh", "-c", "rm"]}}),
+        ({"rawInput": {"cmd": "ls"}, "title": "x"}, {"rawInput": {"command": "ls"}, "title": "x"}),
+        ({"rawInput": {"command": "ls /p"}}, {"rawInput": {"command": "ls /q"}}),
+        ({"rawInput": {"a": {"file_path": "/p/a"}}}, {"rawInput": {"a": {"file_path": "/p/b"}}}),
+        ({"rawInput": {"changes": {"/p/a": {}}}}, {"rawInput": {"changes": {"/p/b": {}}}}),
+        ({"rawInput": {"amount": 5}, "title": "pay"}, {"rawInput": {"amount": 6}, "title": "pay"}),
+        (EDIT, {**EDIT, "locations": [{"path": "/etc/passwd"}]}),
+        (EDIT, {**EDIT, "content": [{"type": "diff", "path": "/etc/passwd"}]}),
+        (LS, {"title": "rm -rf ~"}),
+        ({}, RM),
+    ],
+)  # fmt: skip
+def test_leave_for_something_else_is_not_given(
+    record: Callable[..., Book], was: dict[str, Any], came: dict[str, Any]
+) -> None:
+    """It is rejected and told, and what was allowed is still allowed."""
+    live = elsewhere(record, f"<- {leave(was)}\n-> {selected('y')}")
+    live.check(f"""
+        <- {leave(came, token=9)}
+        -> {outcome("n", 9)}
+        <- {leave(was)}
+        -> 7
+        <- {END}
+        -> end
+    """)
+    assert live.found == ["permission-differs primary in s 6"]
+    assert live.departures[0].differences
+    assert live.report.has_diverged
+
+
+@pytest.mark.parametrize(
+    ("was", "came"),
+    [
+        (LS, {**LS, "title": "List files"}),
+        (LS, {"title": "ls", "kind": "read"}),
+        (LS, {"title": "ls", "rawInput": {"command": "ls", "cwd": "/", "call_id": "7", "started_at_ms": 3}}),
+        ({"rawInput": {"command": "cat /p/a > '/p'"}}, {"rawInput": {"command": "cat /live/a > '/live'"}}),
+        ({"rawInput": {"command": "cat /p/a"}}, {"rawInput": {"command": "cat /p/a"}}),
+        ({"title": "Write /p/a"}, {"title": "Write /live/a"}),
+        ({"rawInput": {"id": 5, "turn_id": "1"}}, {"rawInput": {"id": 5, "turn_id": "2"}}),
+        (EDIT, {"kind": "edit", "title": "new", "locations": [{"path": "/live/a", "line": 3}], "content": [{"type": "diff", "path": "/live/a", "newText": "y"}]}),
+        ({}, {}),
+    ],
+)  # fmt: skip
+def test_leave_for_the_same_is_given(
+    record: Callable[..., Book], was: dict[str, Any], came: dict[str, Any]
+) -> None:
+    """However it is called, and wherever the directories are."""
+    live = elsewhere(record, f"<- {leave(was)}\n-> {selected('y')}")
+    token = {"toolCallId": "other"}
+    live.check(f"<- {leave({**came, **token})}\n-> 7\n<- {END}\n-> end")
+    assert (live.found, live.informed) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("offered", "answer"),
+    [
+        (("y:allow_once", "a:reject_always", "o:reject_once"), "o"),
+        (("y:allow_once", "a:reject_always"), "a"),
+        (("y:allow_once",), None),
+    ],
+)
+def test_the_answer_is_one_that_is_offered(
+    record: Callable[..., Book], offered: tuple[str, ...], answer: str | None
+) -> None:
+    """Rejected for once, rather than for ever; cancelled if nothing rejects."""
+    live = asking(record, f"<- {leave(LS, *offered)}\n-> {selected('y')}")
+    live.check(f"<- {leave(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
+    assert live.found == ["permission-differs primary in s 6"]
+    assert '"rm -rf ~"' in live.departures[0].summary
+    assert '"ls" #6' in live.departures[0].summary.replace(f"#{live.departures[0].seq}", "#6")
+
+
+def test_what_was_rejected_is_rejected_for_anything(record: Callable[..., Book]) -> None:
+    """There is nothing to be careful about; the comparison tells."""
+    live = asking(record, f"<- {leave(LS)}\n-> {selected('n')}")
+    live.check(f"<- {leave(RM)}\n-> 7\n<- {END}\n-> end")
+    assert live.found == []
+
+
+def test_each_gets_its_own_answer_in_any_order(record: Callable[..., Book]) -> None:
+    """What leave is asked for tells one from another."""
+    book = f"<- {leave(LS)}\n-> {selected('y')}\n<- {leave(RM, token=1)}\n-> {selected('n', '1')}"
+    live = asking(record, book)
+    live.check(f"""
+        <- {leave({**RM, "toolCallId": "x"}, token=1)}
+        .. 1s
+        -> 9
+        <- {leave({**LS, "toolCallId": "y"})}
+        -> 7
+        <- {END}
+        -> end
+    """)
+    assert live.found == []
+
+
+def test_a_lenient_client_allows_and_tells(record: Callable[..., Book]) -> None:
+    """For information; also with other options."""
+    for offered in ((ALLOW, REJECT), (ALLOW,)):
+        live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", lenient=True)
+        live.check(f"<- {leave(RM, *offered)}\n-> 7\n<- {END}\n-> end")
+        assert (live.found, live.informed) == ([], ["permission-differs in s 6"])
+
+
+def test_what_is_ignored_may_differ(record: Callable[..., Book]) -> None:
+    """Who says so takes the command for what it was."""
+    ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind")
+    live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", ignored=ignored)
+    live.check(f"<- {leave(RM)}\n-> 7\n<- {END}\n-> end")
+    assert live.found == []
+
+
+def test_a_cancelled_turn_rejects_nothing(record: Callable[..., Book]) -> None:
+    """The protocol wants cancelled."""
+    story = f'-> session/cancel {{"sessionId": "s"}}\n<- {leave(LS)}\n-> {selected("y")}'
+    live = verify(record(f"{START}\n{story}\n<- {END}")).check(f"{STARTED}\n-> 6")
+    live.check(f"<- {leave(RM)}\n-> {outcome(None)}\n<- {END}\n-> end")
+    assert (live.found, live.informed) == ([], ["late in s"])
+
+
+def test_what_is_nested_too_deeply_is_not_allowed(record: Callable[..., Book]) -> None:
+    """Nobody can say what it is."""
+    deep: Any = {"command": "ls"}
+    for _ in range(700):
+        deep = {"a": deep}
+    live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
+    live.check(f"<- {leave({**LS, 'rawInput': deep})}\n-> {outcome('n')}\n<- {END}\n-> end")
+    assert live.found == ["permission-differs primary in s 6"]
+
+
+def requests(path: Path) -> tuple[str, list[Any]]:
+    """The working directory and the permission requests of a run."""
+    head, *rest = (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+    messages = (line.get("message") for line in rest)
+    asked = [m for m in messages if m and m.get("method") == "session/request_permission"]
+    return head["recording"]["cwd"], asked
+
+
+@pytest.mark.parametrize("path", sorted(PAIRS.glob("*-edit.a.jsonl")), ids=lambda p: p.name[:5])
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_runs_of_a_real_agent_ask_leave_for_the_same(path: Path, *, turned: bool) -> None:
+    """In another directory, with other ids and at another time; other agents do not."""
+    paths = [path, path.with_name(path.name.replace(".a.", ".b."))]
+    (old_cwd, old), (new_cwd, new) = map(requests, reversed(paths) if turned else paths)
+    bindings = Bindings(roots={old_cwd: new_cwd})
+    assert len(old) == len(new)
+    for was, came in zip(old, new, strict=True):
+        assert departs(was, came, Comparer(bindings), bindings.rewritten) == ()
+        assert key_of(deed(was, bindings.rewritten)) == key_of(deed(came))
+        assert departs(was, came, Comparer(Bindings()), Bindings().rewritten)

@@ -1,0 +1,102 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""How much is done for each thing that is said: counted in calls, not in time."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.playbooks.test_verify_asking import ALLOW, END, REJECT, START, STARTED, asking
+from tests.playbooks.test_verify_permissions import leave
+from tests.verify_book import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+FEW, MANY = 60, 240
+
+
+def calls(work: Callable[[], Any]) -> int:
+    """How many functions are called."""
+    count = 0
+
+    def see(_: Any, event: str, __: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(see)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def parallel(record: Callable[..., Book], ask: Callable[[int], str], many: int) -> tuple[int, Any]:
+    """Plays a turn in which so many requests are asked before any is answered."""
+    asked = "\n".join(f"<- {ask(n)}" for n in range(many))
+    answered = "\n".join(
+        f'-> #{n} result {{"outcome": {{"outcome": "selected", "optionId": "y"}}}}'
+        for n in range(many)
+    )
+    live = verify(record(f"{START}\n{asked}\n{answered}\n<- {END}")).check(STARTED)
+    done = calls(lambda: live.play(*(f"<- {6 + n}" for n in range(many))))
+    live.play(f"<- {END}")
+    return done, live
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda n: f"#{n} _x/y {{}}",
+        lambda n: f'#{n} fs/read_text_file {{"sessionId": "s", "path": "/f{n}"}}',
+        lambda n: leave({"rawInput": {"command": f"do {n}"}}, ALLOW, REJECT, token=n),
+    ],
+)
+def test_parallel_requests_cost_as_much_as_single_ones(
+    record: Callable[..., Book], ask: Callable[[int], str]
+) -> None:
+    """Four times as many are four times the work, and not sixteen."""
+    few, live = parallel(record, ask, FEW)
+    assert (live.found, live.engine.is_over) == ([], True)
+    many, live = parallel(record, ask, MANY)
+    assert (live.found, live.engine.is_over) == ([], True)
+    assert many < 1.5 * MANY / FEW * few
+
+
+def test_requests_in_another_order_cost_no_more(record: Callable[..., Book]) -> None:
+    """The last first: each is looked up, also if its tool call is called otherwise now."""
+
+    def backwards(many: int) -> int:
+        def ask(n: int, call: str) -> str:
+            return leave({"rawInput": {"command": f"do {n}"}, "toolCallId": call}, token=n)
+
+        story = "\n".join(
+            f'<- {ask(n, "a")}\n-> #{n} result {{"outcome": {{"outcome": "selected", "optionId": "y"}}}}'
+            for n in range(many)
+        )
+        live = asking(record, story)
+        done = calls(lambda: live.play(*(f"<- {ask(n, 'b')}" for n in reversed(range(many)))))
+        assert live.found == []
+        return done
+
+    assert backwards(MANY) < 1.5 * MANY / FEW * backwards(FEW)
+
+
+def test_an_agent_that_is_always_refused_is_stopped(record: Callable[..., Book]) -> None:
+    """After a thousand times, unless it did something that was recorded in between."""
+    read = '<- #%d fs/read_text_file {"sessionId": "s", "path": "/p/%d"}'
+    live = asking(record, f"{read % (0, 0)}\n-> #0 result {{}}")
+    live.play(*(read % (n, n) for n in range(1, 1000)))
+    live.check(f"{read % (0, 0)}\n-> 7")
+    live.play(*(read % (n, n) for n in range(1, 1000)))
+    assert not live.engine.is_over
+    live.check(f"{read % (5, 5)}\n-> refusal #5\n-> end")
+    assert live.departures[-1].kind == "flood"
+    assert "1000 of its requests were refused" in live.departures[-1].summary
+    assert live.engine.is_hopeless
