@@ -187,9 +187,9 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
             await agent.hears(3)
             await agent.say(4, 5)
             await agent.hears(6)
-            for number in range(1000):
+            for number in range(900):
                 await agent.into.send_all(wire(f'#"q{number}" _x/y {{}}'))
-            await agent.hears_lines(1000)
+            await agent.hears_lines(900)
             await agent.say(7)
             await agent.into.aclose()
             await agent.ended.wait()
