@@ -1,7 +1,9 @@
 """What became of the items of a lane: which ones only one side has, which changed, which moved."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from attrs import define, field, frozen
@@ -16,7 +18,7 @@ Group = tuple[int, ...]
 """Items that are compared together: pieces of one text, or a single one."""
 
 
-@frozen
+@frozen(slots=False)
 class Items:
     """One side of a lane, in columns.
 
@@ -24,11 +26,31 @@ class Items:
         keys: what tells an item from others.
         whats: what an item is; only items that are alike in that can have changed.
         texts: what tells a text from others that it is no part of; 0 for what is no text.
+        calls: the tool call that an item is about, by A's index of its id, or None.
     """
 
     keys: Sequence[Hashable]
     whats: Sequence[Hashable]
     texts: Sequence[int]
+    calls: Sequence[int | None]
+
+    def are_open_at_once(self, one: int, other: int) -> bool:
+        """Whether each of two tool calls was spoken of before the other was done with."""
+        spans = self._spans
+        return (
+            one in spans
+            and other in spans
+            and (spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1])
+        )
+
+    @cached_property
+    def _spans(self) -> dict[int, tuple[int, int]]:
+        """Where the first and the last item of each tool call stand."""
+        spans: dict[int, tuple[int, int]] = {}
+        for place, call in enumerate(self.calls):
+            if call is not None:
+                spans[call] = spans.get(call, (place, place))[0], place
+        return spans
 
 
 @define
@@ -62,6 +84,7 @@ def changes(a: Items, b: Items, distance: Distance) -> Changes:
         if a_right - a_left > 1 or b_right - b_left > 1
     ]
     found = Changes(moved=_moved(a.keys, b.keys, gaps))
+    places_a, places_b = [i for i, _ in same], [j for _, j in same]
     gone_a, gone_b = {i for i, _ in found.moved}, {j for _, j in found.moved}
     for a_gap, b_gap in gaps:
         rest_a = [i for i in a_gap if i not in gone_a]
@@ -72,7 +95,34 @@ def changes(a: Items, b: Items, distance: Distance) -> Changes:
         paired_b = {j for _, group in pairs for j in group}
         found.only_a += [i for i in rest_a if i not in paired_a]
         found.only_b += [(a_gap.stop - 1, j) for j in rest_b if j not in paired_b]
+    found.moved = [
+        (i, j)
+        for i, j in found.moved
+        if not _is_race(a, b, i, [places_a[k] for k in _passed(places_a, places_b, i, j)])
+    ]
     return found
+
+
+def _passed(places_a: list[int], places_b: list[int], i: int, j: int) -> range:
+    """The aligned pairs that a moved item has passed."""
+    before_a, before_b = bisect_left(places_a, i), bisect_left(places_b, j)
+    return range(min(before_a, before_b), max(before_a, before_b))
+
+
+def _is_race(a: Items, b: Items, item: int, passed: Iterable[int]) -> bool:
+    """Whether an item has only passed what was said of tool calls that ran at the same time.
+
+    Which of several calls is told of first is for their tools to decide, and not for the agent.
+    """
+    call = a.calls[item]
+    others = {a.calls[other] for other in passed}
+    return call is not None and all(
+        other is not None
+        and other != call
+        and a.are_open_at_once(call, other)
+        and b.are_open_at_once(call, other)
+        for other in others
+    )
 
 
 def _moved(

@@ -6,12 +6,12 @@ what the numbers take, and what the largest difference takes.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from attrs import define
 
 from acp_proxy.difference.changes import Changes, Group, Items, changes
-from acp_proxy.difference.defaults import NAMED, RULES
+from acp_proxy.difference.defaults import CALL, NAMED, RULES
 from acp_proxy.difference.fields import fields
 from acp_proxy.difference.forms import decoded
 from acp_proxy.difference.lanes import UNWATCHED, Lane, LaneKey, Told, Watch, read
@@ -118,7 +118,8 @@ class _Comparison:
         slots_a = [hash(slots) for slots in self.a.told.slots]
         pairs = self.names.pairs
         slots_b = [hash(tuple(pairs.get(i, ~i) for i in slots)) for slots in self.b.told.slots]
-        items_a, items_b = _items(self.a.told, a, slots_a), _items(self.b.told, b, slots_b)
+        items_a = _items(self.a.told, a, slots_a, lambda index: index)
+        items_b = _items(self.b.told, b, slots_b, pairs.get)
         lane.changes = changes(items_a, items_b, lambda i, j: self._distance(lane, i, j))
         return lane
 
@@ -209,8 +210,13 @@ class _Comparison:
         return message if self.options.exact else side.named(message, None)
 
 
-def _items(told: Told, lane: Lane, slots: list[int]) -> Items:
+def _items(told: Told, lane: Lane, slots: list[int], named: Callable[[int], int | None]) -> Items:
     """A lane in columns; what tells items apart are their forms and the names of their values."""
+    every = told.former.values.every
+    calls = [
+        next((named(index) for index in one if every[index].kind == CALL), None)
+        for one in told.slots
+    ]
     return Items(
         [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)],
         [told.whats[index] for index in lane.whats],
@@ -218,6 +224,7 @@ def _items(told: Told, lane: Lane, slots: list[int]) -> Items:
             hash((base, slots[k])) if base else 0
             for base, k in zip(lane.bases, lane.base_slots, strict=True)
         ],
+        [calls[k] for k in lane.slots],
     )
 
 

@@ -113,11 +113,16 @@ def test_a_database_that_is_locked_for_a_while(acp_proxy: Path, tmp_path: Path) 
     assert state(path) == "complete"
 
 
+def has_begun(log: Path) -> bool:
+    """Whether a recorder has settled on its name, and written its first record."""
+    return log.exists() and log.stat().st_size > 0
+
+
 def test_a_database_that_is_something_else(acp_proxy: Path, tmp_path: Path) -> None:
     """Where another program's file comes to stand in its place, it stays, and so does the log."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        wait_until((tmp_path / "x.db.log").exists, "the log")
+        wait_until(lambda: has_begun(tmp_path / "x.db.log"), "the log")
         with path.open("x") as file:
             file.write("somebody's words, and not a database\n" * 100)
         talk.ask("one")

@@ -320,6 +320,24 @@ def test_a_directory_of_one_step_is_one_too(cwd: str) -> None:
     assert compare(run(0, cwd), run(1, "/home/me/p"))[0].is_equal == (cwd in ("/app", "/workspace"))
 
 
+def test_calls_that_run_at_once_are_told_of_in_any_order() -> None:
+    """Those that run one after the other are not."""
+
+    def run(number: int, *told: str) -> Run:
+        made = Run(number)
+        for one in told:
+            name, status = one.split()
+            made.tell("tool_call_update", toolCallId=made.call(name), status=status, title=name)
+        return made.end()
+
+    at_once = run(0, "a begun", "b begun", "a done", "b done")
+    assert compare(at_once, run(1, "b begun", "a begun", "b done", "a done"))[0].is_equal
+    in_turn = run(0, "a begun", "a done", "b begun", "b done")
+    assert compare(in_turn, run(1, "a begun", "b begun", "a done", "b done"))[0].counts == Counts(
+        moved=1
+    )
+
+
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
     """As one entry with all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")
