@@ -3,54 +3,16 @@
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from functools import cached_property
 from itertools import pairwise
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from acp_proxy.difference.alignment import Pair, align, longest_in_order
+from acp_proxy.difference.items import Group, Items, is_race
+from acp_proxy.difference.texts import Gap, Read, retold, silent
 
 _MOST_COMPARED = 100
 """Pairs of items that are compared to find out which one has become which."""
-
-
-Group = tuple[int, ...]
-"""Items that are compared together: pieces of one text, or a single one."""
-
-
-@frozen(slots=False)
-class Items:
-    """One side of a lane, in columns.
-
-    Attributes:
-        keys: what tells an item from others.
-        whats: what an item is; only items that are alike in that can have changed.
-        texts: what tells a text from others that it is no part of; 0 for what is no text.
-        calls: the tool call that an item is about, by A's index of its id, or None.
-    """
-
-    keys: Sequence[Hashable]
-    whats: Sequence[Hashable]
-    texts: Sequence[int]
-    calls: Sequence[int | None]
-
-    def are_open_at_once(self, one: int, other: int) -> bool:
-        """Whether each of two tool calls was spoken of before the other was done with."""
-        spans = self._spans
-        return (
-            one in spans
-            and other in spans
-            and (spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1])
-        )
-
-    @cached_property
-    def _spans(self) -> dict[int, tuple[int, int]]:
-        """Where the first and the last item of each tool call stand."""
-        spans: dict[int, tuple[int, int]] = {}
-        for place, call in enumerate(self.calls):
-            if call is not None:
-                spans[call] = spans.get(call, (place, place))[0], place
-        return spans
 
 
 @define
@@ -61,12 +23,14 @@ class Changes:
         only_a: what only A has.
         only_b: what only B has, each with the place in A after which it stands.
         changed: what says something else.
+        beside: texts that say the same, and have something else beside them.
         moved: what says the same in another place.
     """
 
     only_a: list[int] = field(factory=list)
     only_b: list[Pair] = field(factory=list)
     changed: list[tuple[Group, Group]] = field(factory=list)
+    beside: list[tuple[Group, Group]] = field(factory=list)
     moved: list[Pair] = field(factory=list)
 
 
@@ -74,66 +38,67 @@ Distance = Callable[[Group, Group], int]
 """In how many places items differ; in none, if all that told them apart is known to be the same."""
 
 
-def changes(a: Items, b: Items, distance: Distance) -> Changes:
+def changes(a: Items, b: Items, distance: Distance, read: Read) -> Changes:
     """Compares the two sides of a lane."""
     same = align(a.keys, b.keys)
-    ends = (len(a.keys), len(b.keys))
-    gaps = [
-        (range(a_left + 1, a_right), range(b_left + 1, b_right))
-        for (a_left, b_left), (a_right, b_right) in pairwise([(-1, -1), *same, ends])
-        if a_right - a_left > 1 or b_right - b_left > 1
-    ]
-    found = Changes(moved=_moved(a.keys, b.keys, gaps))
-    places_a, places_b = [i for i, _ in same], [j for _, j in same]
-    gone_a, gone_b = {i for i, _ in found.moved}, {j for _, j in found.moved}
-    for a_gap, b_gap in gaps:
-        rest_a = [i for i in a_gap if i not in gone_a]
-        rest_b = [j for j in b_gap if j not in gone_b]
+    spans = [*_spans(same, len(a.keys), len(b.keys))]
+    moved = _moved(a.keys, b.keys, spans)
+    found = Changes(moved=[pair for pair in moved if not _is_free(a, b, same, *pair)])
+    gone_a, gone_b = {i for i, _ in moved}, {j for _, j in moved}
+    gaps = [_gap(*span, gone_a, gone_b) for span in spans]
+    texts = retold(a, b, same, gaps, read)
+    found.moved += texts.moved
+    found.beside += texts.beside
+    known = {*a.texts} & {*b.texts}
+    for gap in gaps:
+        rest_a = [i for i in gap.a if i not in texts.a]
+        rest_b = [j for j in gap.b if j not in texts.b]
         pairs = _in_order(_paired(rest_a, rest_b, a, b, distance))
         found.changed += [pair for pair in pairs if distance(*pair)]
         paired_a = {i for group, _ in pairs for i in group}
         paired_b = {j for _, group in pairs for j in group}
-        found.only_a += [i for i in rest_a if i not in paired_a]
-        found.only_b += [(a_gap.stop - 1, j) for j in rest_b if j not in paired_b]
-    found.moved = [
-        (i, j)
-        for i, j in found.moved
-        if not _is_race(a, b, i, [places_a[k] for k in _passed(places_a, places_b, i, j)])
-    ]
+        around = same[max(0, gap.place - 1) : gap.place + 1]
+        silent_a = silent([i for i in rest_a if i not in paired_a], a, known, dict(around))
+        silent_b = silent(
+            [j for j in rest_b if j not in paired_b], b, known, {j: i for i, j in around}
+        )
+        found.beside += [((i,), (near,)) for i, near in silent_a.items() if near is not None]
+        found.beside += [((near,), (j,)) for j, near in silent_b.items() if near is not None]
+        found.only_a += [i for i in rest_a if i not in paired_a and i not in silent_a]
+        found.only_b += [(gap.after, j) for j in rest_b if j not in paired_b and j not in silent_b]
     return found
 
 
-def _passed(places_a: list[int], places_b: list[int], i: int, j: int) -> range:
-    """The aligned pairs that a moved item has passed."""
-    before_a, before_b = bisect_left(places_a, i), bisect_left(places_b, j)
-    return range(min(before_a, before_b), max(before_a, before_b))
+def _gap(place: int, of_a: range, of_b: range, gone_a: set[int], gone_b: set[int]) -> Gap:
+    rest_a, rest_b = [i for i in of_a if i not in gone_a], [j for j in of_b if j not in gone_b]
+    return Gap(place, rest_a, rest_b, of_a.stop - 1)
 
 
-def _is_race(a: Items, b: Items, item: int, passed: Iterable[int]) -> bool:
-    """Whether an item has only passed what was said of tool calls that ran at the same time.
+def _spans(same: list[Pair], size_a: int, size_b: int) -> Iterator[tuple[int, range, range]]:
+    """What lies between aligned pairs, where anything does, and how many pairs stand before."""
+    around = pairwise([(-1, -1), *same, (size_a, size_b)])
+    for place, ((a_left, b_left), (a_right, b_right)) in enumerate(around):
+        if a_right - a_left > 1 or b_right - b_left > 1:
+            yield place, range(a_left + 1, a_right), range(b_left + 1, b_right)
 
-    Which of several calls is told of first is for their tools to decide, and not for the agent.
-    """
-    call = a.calls[item]
-    others = {a.calls[other] for other in passed}
-    return call is not None and all(
-        other is not None
-        and other != call
-        and a.are_open_at_once(call, other)
-        and b.are_open_at_once(call, other)
-        for other in others
-    )
+
+def _is_free(a: Items, b: Items, same: list[Pair], i: int, j: int) -> bool:
+    """Whether nobody chose that an item stands elsewhere; it has passed some aligned ones."""
+    before_a = bisect_left(same, i, key=lambda pair: pair[0])
+    before_b = bisect_left(same, j, key=lambda pair: pair[1])
+    passed = same[min(before_a, before_b) : max(before_a, before_b)]
+    return is_race(a, b, i, [other for other, _ in passed])
 
 
 def _moved(
-    a: Sequence[Hashable], b: Sequence[Hashable], gaps: list[tuple[range, range]]
+    a: Sequence[Hashable], b: Sequence[Hashable], spans: list[tuple[int, range, range]]
 ) -> list[Pair]:
     """Pairs what is equal and not in order."""
     waiting: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for _, b_gap in reversed(gaps):
+    for _, _, b_gap in reversed(spans):
         for j in reversed(b_gap):
             waiting[b[j]].append(j)
-    lost = (i for a_gap, _ in gaps for i in a_gap)
+    lost = (i for _, a_gap, _ in spans for i in a_gap)
     return [(i, waiting[a[i]].pop()) for i in lost if waiting.get(a[i])]
 
 

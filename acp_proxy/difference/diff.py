@@ -10,23 +10,27 @@ from collections.abc import Callable, Iterator
 
 from attrs import define
 
-from acp_proxy.difference.changes import Changes, Group, Items, changes
-from acp_proxy.difference.defaults import CALL, NAMED, RULES
+from acp_proxy.difference.changes import Changes, changes
+from acp_proxy.difference.defaults import CALL, NAMED, READING, RULES
 from acp_proxy.difference.fields import fields
 from acp_proxy.difference.forms import decoded
+from acp_proxy.difference.items import Group, Items
 from acp_proxy.difference.lanes import UNWATCHED, Lane, LaneKey, Told, Watch, read
 from acp_proxy.difference.latency import latency
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pairing import Names, pair, titles
 from acp_proxy.difference.payloads import Payloads
+from acp_proxy.difference.pieces import TEXT
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
 from acp_proxy.difference.rules import Rule
+from acp_proxy.pointers import pointer
 from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 
 _ALIASES = 100
 """Names of each kind whose values are told."""
 _HANDSHAKE = ("request", "response")
+_TEXT = pointer(TEXT)
 _TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _CAPABILITIES = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
 """What counts of the answer to ``initialize`` where only the outcome does."""
@@ -58,7 +62,7 @@ def diff(
         handshake=len(handshake),
         only_a=sum(len(lane.changes.only_a) for lane in lanes),
         only_b=sum(len(lane.changes.only_b) for lane in lanes),
-        changed=sum(len(lane.changes.changed) for lane in lanes),
+        changed=sum(len(lane.changes.changed) + len(lane.changes.beside) for lane in lanes),
         moved=sum(len(lane.changes.moved) for lane in lanes),
         ending=len(ending),
     )
@@ -120,7 +124,12 @@ class _Comparison:
         slots_b = [hash(tuple(pairs.get(i, ~i) for i in slots)) for slots in self.b.told.slots]
         items_a = _items(self.a.told, a, slots_a, lambda index: index)
         items_b = _items(self.b.told, b, slots_b, pairs.get)
-        lane.changes = changes(items_a, items_b, lambda i, j: self._distance(lane, i, j))
+        lane.changes = changes(
+            items_a,
+            items_b,
+            lambda i, j: self._distance(lane, i, j),
+            lambda is_a, item: self._text(lane, is_a, item),
+        )
         return lane
 
     def entries(self, lanes: list[_LaneDiff]) -> Iterator[Entry]:
@@ -134,16 +143,28 @@ class _Comparison:
 
     def _entries_of(self, lane: _LaneDiff, title: str) -> Iterator[Entry]:
         found = lane.changes
+        beside = set(found.beside)
         places: list[tuple[int, int, Change, Group, Group]] = [
             *((i, -1, Change.ONLY_A, (i,), ()) for i in found.only_a),
-            *((i[0], -1, Change.CHANGED, i, j) for i, j in found.changed),
+            *((i[0], -1, Change.CHANGED, i, j) for i, j in (*found.changed, *found.beside)),
             *((i, -1, Change.MOVED, (i,), (j,)) for i, j in found.moved),
             *((after, j, Change.ONLY_B, (), (j,)) for after, j in found.only_b),
         ]
         for _, _, change, i, j in sorted(places, key=lambda place: place[:2]):
-            yield self._entry(lane, title, change, i, j)
+            fields = self._fields(lane, i, j) if change is Change.CHANGED else ()
+            if (i, j) in beside:
+                fields = tuple(one for one in fields if one.pointer != _TEXT)
+            yield self._entry(lane, title, change, i, j, fields)
 
-    def _entry(self, lane: _LaneDiff, title: str, change: Change, i: Group, j: Group) -> Entry:
+    def _entry(
+        self,
+        lane: _LaneDiff,
+        title: str,
+        change: Change,
+        i: Group,
+        j: Group,
+        fields: tuple[Field, ...],
+    ) -> Entry:
         of_a, of_b = lane.a.numbers(*i), lane.b.numbers(*j)
         if i:
             what, said = self.a.told.whats[lane.a.whats[i[0]]], self.a.preview(lane.a, i)
@@ -158,7 +179,7 @@ class _Comparison:
             b=of_b[0] if of_b else None,
             a_frames=len(of_a),
             b_frames=len(of_b),
-            fields=self._fields(lane, i, j) if change is Change.CHANGED else (),
+            fields=fields,
             preview=said,
         )
 
@@ -173,6 +194,11 @@ class _Comparison:
         if not found and self.options.exact:
             return (Field("", "(as A spells it)", "(as B spells it)"),)
         return found
+
+    def _text(self, lane: _LaneDiff, is_a: bool, item: int) -> str | None:
+        if is_a:
+            return self.a.text(lane.a, (item,), lane.a_key.session)
+        return self.b.text(lane.b, (item,), lane.b_key.session)
 
     def _distance(self, lane: _LaneDiff, i: Group, j: Group) -> int:
         """How far items are from each other: a value that only one has counts twice."""
@@ -213,10 +239,8 @@ class _Comparison:
 def _items(told: Told, lane: Lane, slots: list[int], named: Callable[[int], int | None]) -> Items:
     """A lane in columns; what tells items apart are their forms and the names of their values."""
     every = told.former.values.every
-    calls = [
-        next((named(index) for index in one if every[index].kind == CALL), None)
-        for one in told.slots
-    ]
+    calls = [next((index for index in one if every[index].kind == CALL), -1) for one in told.slots]
+    reading = [what.title in READING for what in told.whats]
     return Items(
         [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)],
         [told.whats[index] for index in lane.whats],
@@ -224,7 +248,12 @@ def _items(told: Told, lane: Lane, slots: list[int], named: Callable[[int], int 
             hash((base, slots[k])) if base else 0
             for base, k in zip(lane.bases, lane.base_slots, strict=True)
         ],
-        [calls[k] for k in lane.slots],
+        [named(calls[k]) if calls[k] >= 0 else None for k in lane.slots],
+        lane.silent,
+        [
+            reading[what] or calls[k] in told.looking
+            for what, k in zip(lane.whats, lane.slots, strict=True)
+        ],
     )
 
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from attrs import define, field
 
-from acp_proxy.difference.defaults import STATE_UPDATES, TITLES
+from acp_proxy.difference.defaults import CALL, LOOKING, STATE_UPDATES, TITLES
 from acp_proxy.difference.forms import Form, Former, canonical, decoded, digest_of
 from acp_proxy.difference.options import Options
-from acp_proxy.difference.pieces import Piece, split
+from acp_proxy.difference.pieces import TEXT, Piece, split
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.rules import Rule, compiled
@@ -29,8 +29,6 @@ from acp_proxy.store.reader import RecordingReader
 Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
 """Shows how far one is: what is worked through, how many there are, and what is done."""
 _SKELETONS = 4096
-_TEXT = ("params", "update", "content", "text")
-"""Where the text of a chunk stands."""
 _LONGEST = 1 << 18
 """Characters of a run's text that are held."""
 _NO_TEXT = Form(0)
@@ -67,6 +65,7 @@ class Lane:
         base_slots: and the values in it.
         starts: of each item: where its frames begin in `frames`.
         frames: the numbers of all frames.
+        silent: texts that say nothing, told in empty chunks.
     """
 
     forms: "array[int]" = field(factory=lambda: array("Q"))
@@ -76,6 +75,7 @@ class Lane:
     base_slots: "array[int]" = field(factory=lambda: array("L"))
     starts: "array[int]" = field(factory=lambda: array("L"))
     frames: "array[int]" = field(factory=lambda: array("Q"))
+    silent: set[int] = field(factory=set)
     run: "_Run | None" = None
     latest: dict[tuple[int, ...], int] = field(factory=dict)
     """The latest form for some values, where the same is not said twice."""
@@ -111,6 +111,7 @@ class Told:
         former: what was taken out of messages.
         slots: tuples of values.
         whats: what items are.
+        looking: the tool calls that only look at something, by the index of their id.
         handshake: the numbers of the first ``initialize`` and of its answer.
         frames: how many lines there were.
     """
@@ -119,6 +120,7 @@ class Told:
     lanes: dict[LaneKey, Lane] = field(factory=dict)
     slots: list[tuple[int, ...]] = field(factory=list)
     whats: list[What] = field(factory=list)
+    looking: set[int] = field(factory=set)
     handshake: dict[str, int] = field(factory=dict)
     frames: int = 0
 
@@ -163,7 +165,7 @@ class _Taker:
         self._reader = reader
         self._options = options
         self._is_exact = options.exact
-        self._text = reduce(getitem, _TEXT, compiled(rules))
+        self._text = reduce(getitem, TEXT, compiled(rules))
         self._skeletons: dict[tuple[LaneKey, bytes], Form | None] = {}
         self._slots: dict[tuple[int, ...], int] = {}
         self._whats: dict[What, int] = {}
@@ -195,6 +197,7 @@ class _Taker:
         if update in STATE_UPDATES:
             key = LaneKey(session, frame.stream, update)
         what = what_of(frame, update)
+        kind = _kind_of_call(message)
         first = [message]
 
         def again() -> Any:
@@ -205,7 +208,17 @@ class _Taker:
             form = former.form(again, session, name, former.begin(what.title))
         except RecursionError:
             form = Form(digest_of(name, raw))
+        if kind is not None:
+            self._note_kind(form, kind)
         self._add(key, frame.seq, form, what, may_repeat=not self._is_told_once(key, frame))
+
+    def _note_kind(self, form: Form, kind: str) -> None:
+        """Notes what the tool call does that a message is about."""
+        every = self.told.former.values.every
+        call = next((index for index in form.slots if every[index].kind == CALL), None)
+        if call is not None:
+            looking = self.told.looking
+            (looking.add if kind in LOOKING else looking.discard)(call)
 
     def end(self) -> None:
         """Ends the texts that go on."""
@@ -276,6 +289,8 @@ class _Taker:
         run, lane.run = lane.run, None
         if run is None:
             return
+        if not run.size and not run.digests:
+            lane.silent.add(len(lane))
         self._digest(key, run, "".join(run.pieces))
         digest = digest_of(str(run.form.digest), canonical(run.digests))
         self._note(lane, Form(digest, tuple(run.slots)), run.what, run.form)
@@ -323,6 +338,16 @@ def update_of(message: Any) -> str | None:
         return None
     update = params.get("update")
     kind = update.get("sessionUpdate") if isinstance(update, dict) else params.get("type")
+    return kind if isinstance(kind, str) else None
+
+
+def _kind_of_call(message: Any) -> str | None:
+    """What a tool call does, if a message says so."""
+    params = message.get("params") if isinstance(message, dict) else None
+    if not isinstance(params, dict):
+        return None
+    call = params.get("update") or params.get("toolCall")
+    kind = call.get("kind") if isinstance(call, dict) and "toolCallId" in call else None
     return kind if isinstance(kind, str) else None
 
 

@@ -1,15 +1,17 @@
 """Reads the items of one side again, to say how they differ, and what they say."""
 
 from collections.abc import Iterator
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.difference.changes import Group
 from acp_proxy.difference.forms import decoded, digest_of
+from acp_proxy.difference.items import Group
 from acp_proxy.difference.lanes import Lane, Told
 from acp_proxy.difference.options import Options
-from acp_proxy.difference.pieces import Piece, split
+from acp_proxy.difference.pieces import TEXT, Piece, split
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.values import Scope
@@ -54,6 +56,13 @@ class Payloads:
             message["params"]["update"]["content"]["text"] = "".join(texts)
         title = self.told.whats[lane.whats[items[0]]].title
         return self.named(reduced(message, frame, self.options.expect), scope, title)
+
+    def text(self, lane: Lane, items: Group, scope: Scope) -> str | None:
+        """What the chunks of items say, put together; None where that is left out."""
+        try:
+            return str(reduce(getitem, TEXT, self.message(lane, items, scope)))
+        except (KeyError, TypeError):
+            return None
 
     def named(self, message: Any, scope: Scope, title: str = "") -> Any:
         """A message with stable names in place of what differs between any two runs."""

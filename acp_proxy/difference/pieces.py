@@ -13,6 +13,9 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from acp_proxy.inspection.chunks import KINDS
 
+TEXT = ("params", "update", "content", "text")
+"""Where the text of a chunk stands."""
+
 _KEY = re.compile(rb'"text"\s*:\s*')
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
-from acp_proxy.difference.defaults import GLOBAL, PATH, UUID
+from acp_proxy.difference.defaults import GLOBAL, PATH, PHRASES, UUID
 
 _MASK = (1 << 64) - 1
 _SYSTEM = {
@@ -26,6 +26,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}")
 _UUID = re.compile(
     r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
 )
+_WORDS = tuple(words for words, _ in PHRASES.values())
 
 Scope = str | None
 """A lane's session; None for the connection, and for values that mean the same everywhere."""
@@ -103,13 +104,14 @@ class Values:
             return True
         if not self._texts.isdisjoint(_TOKEN.findall(text)):
             return True
-        return text.count("-") >= 4 or "\\" in text
+        return text.count("-") >= 4 or "\\" in text or any(map(text.__contains__, _WORDS))
 
     def found_in(self, text: str, scope: Scope) -> Iterator[tuple[int, int, int]]:
         """Finds values in the middle of a text: where each begins and ends, and its index.
 
-        Directories, which stand there with what is below them; UUIDs, known or not; and what was
-        minted before, as it seems by its length and its digits. A short id is an ordinary word.
+        Directories, which stand there with what is below them; UUIDs, known or not; `PHRASES`; and
+        what was minted before, as it seems by its length and its digits. A short id is an ordinary
+        word.
         """
         places: list[tuple[int, int, int]] = []
         if self._roots and ("/" in text or "\\" in text):
@@ -122,6 +124,10 @@ class Values:
             for match in _TOKEN.finditer(text):
                 if match[0] in self._texts:
                     places.append((*match.span(), self._named(match[0], scope, None)))
+        for kind, (words, pattern) in PHRASES.items():
+            if words in text:
+                for match in pattern.finditer(text):
+                    places.append((*match.span(1), self.index(kind, match[1], scope)))
         after = 0
         for start, end, index in sorted(places, key=lambda place: (place[0], -place[1])):
             if start >= after and index >= 0:

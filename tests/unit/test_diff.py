@@ -338,6 +338,101 @@ def test_calls_that_run_at_once_are_told_of_in_any_order() -> None:
     )
 
 
+def reading(number: int, *told: str, kind: str = "read") -> Run:
+    """A run with calls of a kind."""
+    made = Run(number)
+    for one in told:
+        name, status = one.split()
+        if name == "fs":
+            params = {"sessionId": made.session, "path": f"{made.cwd}/{status}"}
+            made.add(IN, request(f"{number}-{status}", "fs/read_text_file", **params))
+            continue
+        what = "tool_call" if status == "begun" else "tool_call_update"
+        fields = {"kind": kind} if what == "tool_call" else {}
+        made.tell(what, toolCallId=made.call(name), status=status, title=name, **fields)
+    return made.end()
+
+
+def test_what_is_only_looked_at_has_no_order() -> None:
+    """Reads, searches and fetches, if nothing else is said in between; edits have one."""
+    in_turn = ("a begun", "a done", "b begun", "b done")
+    turned = ("b begun", "b done", "a begun", "a done")
+    assert compare(reading(0, *in_turn), reading(1, *turned))[0].is_equal
+    found, _ = compare(reading(0, *in_turn, kind="edit"), reading(1, *turned, kind="edit"))
+    assert found.counts == Counts(moved=2)
+    files = ("fs x", "fs y"), ("fs y", "fs x")
+    assert compare(reading(0, *files[0]), reading(1, *files[1]))[0].is_equal
+
+
+def test_a_file_is_not_read_before_the_call_that_reads_it() -> None:
+    """Its end may overtake that of another one."""
+    told = ("a begun", "fs x", "b begun", "a done", "fs y", "b done")
+    early = ("fs x", "a begun", "b begun", "a done", "fs y", "b done")
+    assert compare(reading(0, *told), reading(1, *early))[0].counts == Counts(moved=1)
+    overtaken = ("a begun", "fs x", "b begun", "fs y", "a done", "b done")
+    assert compare(reading(0, *told), reading(1, *overtaken))[0].is_equal
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("one X two", "one two X"),
+        ("X one two", "one X two"),
+        ("one ~two three four", "one three ~two four"),
+        ("one X Y Z two", "one two X Y Z"),
+        ("one X two three Y four", "one two X three Y four"),
+    ],
+)
+def test_what_was_swapped_with_a_piece_of_a_text_is_one_move(a: str, b: str) -> None:
+    """The text is the same, and so it is no difference that it was cut elsewhere."""
+
+    def run(number: int, told: str) -> Run:
+        made = Run(number)
+        for one in told.split():
+            if one[0].isupper():
+                made.tell("plan", entries=[{"content": one}])
+            elif one.startswith("~"):
+                made.tell("agent_thought_chunk", content=text(one))
+            else:
+                made.words(f"{one} ")
+        return made.end()
+
+    assert compare(run(0, a), run(1, b))[0].counts == Counts(moved=1)
+
+
+def test_one_odd_chunk_in_a_text_is_one_field() -> None:
+    """What stands beside its text, and not what the text is cut into."""
+    a = Run(0).words("one ", "two ", "three")
+    b = Run(1).words("one ").words("two ", _meta={"x": 1}).words("three")
+    found, (entry,) = compare(a.end(), b.end())
+    assert found.counts == Counts(changed=1)
+    assert [(field.pointer, field.only) for field in entry.fields] == [
+        ("/params/update/_meta", "b")
+    ]
+    assert (entry.a_frames, entry.b, entry.b_frames) == (3, 7, 1)
+
+
+def test_an_empty_chunk_says_nothing() -> None:
+    """Wherever it comes to stand by itself; with something beside it, that is told."""
+    plan: dict[str, Any] = {"entries": []}
+    a = Run(0).words("", "one").tell("plan", **plan)
+    b = Run(1).words("one").tell("plan", **plan).words("")
+    assert compare(a.end(), b.end())[0].is_equal
+    c = Run(1).words("", _meta={"x": 1}).words("one").tell("plan", **plan)
+    _, (entry,) = compare(a, c.end())
+    assert [field.pointer for field in entry.fields] == ["/params/update/_meta"]
+
+
+def test_values_in_the_output_of_commands_have_names() -> None:
+    """Those that are written there in words which are known."""
+
+    def run(number: int) -> Run:
+        said = f"Chunk ID: a{number}6caf\nthread 'main' (1859{number}) panicked at src/x.rs:1"
+        return Run(number).tell("tool_call_update", toolCallId="c", rawOutput=said).end()
+
+    assert compare(run(0), run(1))[0].is_equal
+
+
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:
     """As one entry with all frames of the text."""
     a = Run(0).words("one", "two", "three", "four")

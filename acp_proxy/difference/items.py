@@ -1,0 +1,76 @@
+"""The items of a lane in columns, and which of them have an order that is somebody's choice."""
+
+from collections.abc import Hashable, Sequence, Set
+from functools import cached_property
+
+from attrs import frozen
+
+Group = tuple[int, ...]
+"""Items that are compared together: pieces of one text, or a single one."""
+
+
+@frozen(slots=False)
+class Items:
+    """One side of a lane, in columns.
+
+    Attributes:
+        keys: what tells an item from others.
+        whats: what an item is; only items that are alike in that can have changed.
+        texts: what tells a text from others that it is no part of; 0 for what is no text.
+        calls: the tool call that an item is about, by A's index of its id, or None.
+        silent: texts that say nothing.
+        looking: whether an item is about something that is only looked at.
+    """
+
+    keys: Sequence[Hashable]
+    whats: Sequence[Hashable]
+    texts: Sequence[int]
+    calls: Sequence[int | None]
+    silent: Set[int]
+    looking: Sequence[bool]
+
+    def are_open_at_once(self, one: int | None, other: int | None) -> bool:
+        """Whether each of two tool calls was spoken of before the other was done with."""
+        spans = self._spans
+        return (
+            one in spans
+            and other in spans
+            and (spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1])
+        )
+
+    def only_look(self, one: int, other: int) -> bool:
+        """Whether two items are about things that are only looked at, and not about the same.
+
+        A file that is read may be what a call that is told of first has begun with.
+        """
+        calls = self.calls[one], self.calls[other]
+        begun = (call is not None and self._spans[call][0] in (one, other) for call in calls)
+        return self.looking[one] and self.looking[other] and not (None in calls and any(begun))
+
+    @cached_property
+    def _spans(self) -> dict[int, tuple[int, int]]:
+        """Where the first and the last item of each tool call stand."""
+        spans: dict[int, tuple[int, int]] = {}
+        for place, call in enumerate(self.calls):
+            if call is not None:
+                spans[call] = spans.get(call, (place, place))[0], place
+        return spans
+
+
+def is_race(a: Items, b: Items, item: int, passed: list[int]) -> bool:
+    """Whether an item has only passed others with which its order is nobody's choice.
+
+    Which of several calls that run at the same time is told of first is for their tools to decide;
+    and which of several things an agent looks at first makes no difference.
+    """
+    return bool(passed) and all(
+        (a.calls[item] is None or a.calls[item] != a.calls[other])
+        and (a.only_look(item, other) or _are_open_at_once(a, b, item, other))
+        for other in passed
+    )
+
+
+def _are_open_at_once(a: Items, b: Items, item: int, other: int) -> bool:
+    """Whether two items are about tool calls that ran at the same time, on both sides."""
+    calls = a.calls[item], a.calls[other]
+    return None not in calls and a.are_open_at_once(*calls) and b.are_open_at_once(*calls)
