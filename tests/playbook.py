@@ -43,8 +43,9 @@ from tests.transcripts import frame
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from typing import Any
+    from typing import Any, Self
 
+    from acp_proxy.engine.client.verification import Verification
     from acp_proxy.engine.script import Script
 
 NS = {"ms": 10**6, "s": 10**9}
@@ -127,16 +128,20 @@ def _say(scribe: Scribe, arrow: str, what: str) -> int:
     return 1
 
 
-class Live:
-    """A replay that is under way.
+class Played:
+    """An engine that is under way; the test is its peer.
 
     Attributes:
         engine: what is played.
         now: the time.
         sent: what went out, each with its moment in milliseconds since the beginning.
+        bytes: all of that.
     """
 
-    def __init__(self, engine: Replay, book: Book) -> None:
+    arrow = "<-"
+    """Of what goes out."""
+
+    def __init__(self, engine: Replay | Verification, book: Book) -> None:
         self.engine = engine
         self.now = START_NS
         self.sent: list[tuple[str, float]] = []
@@ -146,39 +151,11 @@ class Live:
         self._wake_at: int | None = None
         self._feed(Wakeup(self.now))
 
-    def check(self, transcript: str) -> None:
+    def check(self, transcript: str) -> Self:
         """Plays a transcript and compares what goes out with what is written there."""
-        written = [normal(line) for line in lines(transcript)]
-        assert list(self.play(written)) == written
-
-    def play(self, written: list[str]) -> Iterator[str]:
-        """Yields what the client does, and after each all that goes out then."""
-        yield from self._news()
-        for line in written:
-            match = _LIVE.fullmatch(line)
-            if match is None:
-                raise ValueError(f"expected a line such as '-> 3' or '<- 4', got {line!r}")
-            if match["arrow"] == "<-":
-                continue
-            yield line
-            self._do(match["arrow"], match["what"])
-            yield from self._news()
-
-    def say(self, *messages: str | int) -> list[str]:
-        """Says messages, as they are written in a transcript; returns what goes out."""
-        for message in messages:
-            self._do("->", str(message))
-        return [*self._news()]
-
-    def wait(self, time: str) -> list[str]:
-        """Lets time pass; returns what goes out."""
-        self._do("..", time)
-        return [*self._news()]
-
-    def leave(self) -> list[str]:
-        """The client goes away; returns what goes out."""
-        self._do("->", "end")
-        return [*self._news()]
+        written = [self._normal(line) for line in lines(transcript)]
+        assert list(self._play(written)) == written
+        return self
 
     @property
     def found(self) -> list[str]:
@@ -195,14 +172,17 @@ class Live:
         """All departures."""
         return self.engine.stage.judge.found
 
-    @property
-    def report(self) -> ReplayReport:
-        """The report of it."""
-        return report(self.engine, "book", is_incomplete=False)
-
-    def near(self, divergence: Divergence) -> list[int]:
-        """The numbers of the near misses of a departure."""
-        return [self._book.numbers[miss.seq] for miss in divergence.near_misses]
+    def _play(self, written: list[str]) -> Iterator[str]:
+        """Yields what the peer does, and after each all that goes out then."""
+        yield from self._news()
+        for line in written:
+            match = _LIVE.fullmatch(line)
+            if match is None:
+                raise ValueError(f"expected a line such as '-> 3' or '<- 4', got {line!r}")
+            if match["arrow"] != self.arrow:
+                yield line
+                self._do(match["arrow"], match["what"])
+                yield from self._news()
 
     def _do(self, arrow: str, what: str) -> None:
         if arrow == "..":
@@ -210,10 +190,12 @@ class Live:
         elif what == "end":
             self._feed(EndOfInput(self.now))
         else:
-            self._do_say(wire(self._recorded(what)))
+            data = self._book.raw[int(what)] if what.isdigit() else wire(what)
+            self._feed(LineReceived(self._line(data), self.now))
 
-    def _do_say(self, data: bytes) -> None:
-        self._feed(LineReceived(data.removesuffix(b"\n").removesuffix(b"\r"), self.now))
+    def _line(self, data: bytes) -> bytes:
+        """A line as the engine is given it."""
+        return data.removesuffix(b"\n")
 
     def _pass(self, until: int) -> None:
         while self._wake_at is not None and self._wake_at <= until:
@@ -236,7 +218,7 @@ class Live:
 
     def _note(self, what: str) -> None:
         self.sent.append((what, (self.now - START_NS) / 10**6))
-        self._unread.append(f"<- {what}")
+        self._unread.append(f"{self.arrow} {what}")
 
     def _news(self) -> Iterator[str]:
         news, self._unread = self._unread, []
@@ -251,10 +233,14 @@ class Live:
             error = message.get("error", {}) if isinstance(message, dict) else {}
             if error.get("code") == ERROR_CODE:
                 return f"refusal #{json.dumps(message['id'])}"
-        return command.data.decode("utf-8", "backslashreplace").rstrip("\n")
+        return _shown(command.data)
 
-    def _recorded(self, what: str) -> str | bytes:
-        return self._book.raw[int(what)] if what.isdigit() else what
+    def _normal(self, line: str) -> str:
+        """A line as it is played: a message that goes out stands there as on the wire."""
+        arrow, _, what = line.partition(" ")
+        if arrow != self.arrow or what == "end" or what.isdigit() or what.startswith("refusal "):
+            return line
+        return f"{arrow} {_shown(wire(what))}"
 
     def _told(self, one: Divergence) -> str:
         number = "" if one.seq is None else f" {self._book.numbers[one.seq]}"
@@ -262,18 +248,44 @@ class Live:
         return f"{one.kind}{rank} in {one.lane}{number}"
 
 
+class Live(Played):
+    """A replay that is under way; the test is the client."""
+
+    engine: Replay
+
+    def say(self, *messages: str | int) -> list[str]:
+        """Says messages, as they are written in a transcript; returns what goes out."""
+        for message in messages:
+            self._do("->", str(message))
+        return [*self._news()]
+
+    def wait(self, time: str) -> list[str]:
+        """Lets time pass; returns what goes out."""
+        self._do("..", time)
+        return [*self._news()]
+
+    def leave(self) -> list[str]:
+        """The client goes away; returns what goes out."""
+        self._do("->", "end")
+        return [*self._news()]
+
+    @property
+    def report(self) -> ReplayReport:
+        """The report of it."""
+        return report(self.engine, "book", is_incomplete=False)
+
+    def near(self, divergence: Divergence) -> list[int]:
+        """The numbers of the near misses of a departure."""
+        return [self._book.numbers[miss.seq] for miss in divergence.near_misses]
+
+    def _line(self, data: bytes) -> bytes:
+        return super()._line(data).removesuffix(b"\r")
+
+
 def lines(transcript: str) -> list[str]:
     """The lines of a transcript that say something."""
     found = (line.strip() for line in transcript.strip().splitlines())
     return [line for line in found if line and not line.startswith("# ")]
-
-
-def normal(line: str) -> str:
-    """A line as `Live.play` writes it: a message that goes out stands there as on the wire."""
-    arrow, _, what = line.partition(" ")
-    if arrow != "<-" or what == "end" or what.isdigit() or what.startswith("refusal "):
-        return line
-    return f"<- {wire(what).decode('utf-8', 'backslashreplace').rstrip(chr(10))}"
 
 
 def wire(what: str | bytes) -> bytes:
@@ -295,3 +307,7 @@ def duration(what: str) -> int:
     if match is None:
         raise ValueError(f"expected a time such as 3s or 20ms, got {what!r}")
     return round(float(match[1]) * NS[match[2]])
+
+
+def _shown(data: bytes) -> str:
+    return data.decode("utf-8", "backslashreplace").rstrip("\n")

@@ -7,8 +7,8 @@ from pathlib import Path, PurePath
 
 import click
 
+from acp_proxy.cli.columns import Column, cells, layout
 from acp_proxy.cli.output import Ink, paint, say, use_color, warn, width
-from acp_proxy.cli.table import Column, cells, layout
 from acp_proxy.inspection.diagnosis.summary import first_prompt
 from acp_proxy.inspection.moments import when
 from acp_proxy.inspection.safe_text import visible

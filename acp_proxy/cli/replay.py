@@ -218,7 +218,9 @@ def _write_reports(
 
             report_file.write_text(converter.dumps(found, indent=2) + "\n", encoding="utf-8")
         if junit_file is not None:
-            junit_file.write_text(reports.junit(found), encoding="utf-8")
+            from acp_proxy.cli.replay_junit import junit
+
+            junit_file.write_text(junit(found), encoding="utf-8")
     except OSError as e:
         sys.stderr.write(f"acp-proxy: cannot write the report: {e}\n")
         return False

@@ -1,16 +1,16 @@
 """What a verification came to: how the conversation went, what is different, and the exit code."""
 
 import json
-import xml.etree.ElementTree as ET
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from attrs import asdict, define, evolve, field, frozen
 
-from acp_proxy.cli.inspect.diff_junit import Cases, text_of
+from acp_proxy.cli.inspect.diff_junit import Cases
 from acp_proxy.cli.inspect.diff_rules import Hint
 from acp_proxy.cli.inspect.diff_screen import Screen
 from acp_proxy.cli.inspect.diff_telling import Teller, tell
+from acp_proxy.cli.junit import Case, Failure, suite
 from acp_proxy.cli.output import say, use_color, warn, width
 from acp_proxy.cli.progress import progress
 from acp_proxy.difference.diff import diff
@@ -21,7 +21,6 @@ from acp_proxy.engine.client.report import PlayReport
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.divergence import Divergence, Rank
 from acp_proxy.forms import converter
-from acp_proxy.inspection.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 
 CLEAN, DIFFERS, WRONG_USE, STALLED = 0, 1, 2, 3
@@ -129,7 +128,7 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, t
     tell(found, tellers)
     _tell_end(report)
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
-    return code if _write_reports(report, cases.suite, told) else code or WRONG_USE
+    return code if _write_reports(report, cases.cases, told) else code or WRONG_USE
 
 
 def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[str, int]:
@@ -166,15 +165,15 @@ def _tell_end(report: VerifyReport) -> None:
             warn(f"the agent did not do what was recorded: {played}; {where}")
 
 
-def _write_reports(report: VerifyReport, suite: ET.Element, told: Told) -> bool:
+def _write_reports(report: VerifyReport, compared: list[Case], told: Told) -> bool:
     """Writes the files that were asked for; False if one could not be written."""
     are_written = True
     if told.report is not None:
         plain = json.loads(converter.dumps(report), parse_constant=lambda _: None)
         are_written &= _write(told.report, json.dumps(plain, indent=2) + "\n")
     if told.junit is not None:
-        _add_cases(suite, report)
-        are_written &= _write(told.junit, text_of(suite))
+        name = f"acp-proxy verify {report.recording}"
+        are_written &= _write(told.junit, suite(name, [*_cases_of(report), *compared]))
     return are_written
 
 
@@ -187,30 +186,19 @@ def _write(path: Path, text: str) -> bool:
     return True
 
 
-def _add_cases(suite: ET.Element, report: VerifyReport) -> None:
-    """Puts a case for each lane of the conversation before those of the comparison."""
+def _cases_of(report: VerifyReport) -> Iterator[Case]:
+    """The cases of the conversation: one for the connection, one for each lane that departed."""
     counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
-    cases = [_case("conversation", [one for one in counted if one.lane == "connection"])]
-    lanes = dict.fromkeys(one.lane for one in counted if one.lane != "connection")
-    cases += [_case(lane, [one for one in counted if one.lane == lane]) for lane in lanes]
+    whole = _failure([one for one in counted if one.lane == "connection"])
     if report.verdict == "incomplete":
-        ET.SubElement(cases[0], "failure", type="incomplete",
-                      message="the recording is incomplete, and was played to its end")  # fmt: skip
-    for place, case in enumerate(cases):
-        suite.insert(place, case)
-    failures = sum(case.find("failure") is not None for case in suite)
-    suite.set("name", visible(f"acp-proxy verify {report.recording}"))
-    suite.set("tests", str(len(suite)))
-    suite.set("failures", str(failures))
+        whole = Failure("incomplete", "the recording is incomplete, and was played to its end")
+    yield Case("verify", "conversation", whole)
+    for lane in dict.fromkeys(one.lane for one in counted if one.lane != "connection"):
+        yield Case("verify", lane, _failure([one for one in counted if one.lane == lane]))
 
 
-def _case(name: str, divergences: list[Divergence]) -> ET.Element:
-    case = ET.Element("testcase", classname="verify", name=visible(name))
-    if divergences:
-        first = divergences[0]
-        failure = ET.SubElement(
-            case, "failure", type=first.kind.value, message=visible(first.summary)
-        )
-        lines = (line for one in divergences for line in plays.lines_of(one))
-        failure.text = "\n".join(map(visible, lines))
-    return case
+def _failure(departures: list[Divergence]) -> Failure | None:
+    if not departures:
+        return None
+    lines = [line for one in departures for line in plays.lines_of(one)]
+    return Failure(departures[0].kind, departures[0].summary, lines)

@@ -1,6 +1,5 @@
 """What a replay came to: a verdict, every departure, what was left, and what waited for what."""
 
-import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 from attrs import frozen
@@ -118,11 +117,11 @@ def _fault_lines(found: ReplayReport) -> list[str]:
 def _told_lines(found: ReplayReport) -> list[str]:
     if found.verdict == "clean" and not found.withheld:
         return []
-    lines = [f"replay of {found.recording}: {_headline(found)}"]
+    lines = [f"replay of {found.recording}: {headline(found)}"]
     told = [one for one in found.divergences if one.rank is Rank.PRIMARY]
     told += [one for one in found.divergences if one.rank is Rank.CASCADE]
     for one in told[:_SHOWN]:
-        lines += ["", *_told(one)]
+        lines += ["", *lines_of(one)]
     if len(told) + found.left_out > _SHOWN:
         rest = len(told) + found.left_out - _SHOWN
         lines += ["", f"... and {rest} more; --report FILE has all of them"]
@@ -138,33 +137,8 @@ def _told_lines(found: ReplayReport) -> list[str]:
     return lines
 
 
-def junit(found: ReplayReport) -> str:
-    """The report as JUnit XML: a test case for each lane, and one for the whole."""
-    primary = [one for one in found.divergences if one.rank is Rank.PRIMARY]
-    lanes = sorted({one.lane for one in found.divergences if one.rank is not Rank.INFO})
-    recording = visible(found.recording)
-    suite = ET.Element(
-        "testsuite",
-        name=f"acp-proxy replay {recording}",
-        tests=str(len(lanes) + 1),
-        failures=str(len(lanes) + (found.verdict == "incomplete")),
-        errors="0",
-    )
-    whole = ET.SubElement(suite, "testcase", classname="replay", name=recording)
-    if found.verdict == "incomplete":
-        ET.SubElement(whole, "failure", type="incomplete", message=visible(_headline(found)))
-    for lane in lanes:
-        case = ET.SubElement(suite, "testcase", classname=f"replay.{recording}", name=visible(lane))
-        of_lane = [one for one in found.divergences if one.lane == lane]
-        first = next((one for one in primary if one.lane == lane), of_lane[0])
-        failure = ET.SubElement(
-            case, "failure", type=first.kind.value, message=visible(first.summary)
-        )
-        failure.text = "\n".join(visible(line) for one in of_lane for line in _told(one))
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
-
-
-def _headline(found: ReplayReport) -> str:
+def headline(found: ReplayReport) -> str:
+    """The verdict, and how much was played."""
     played = (
         f"{counted(found.frames_sent, 'frame')} sent,"
         f" {counted(found.messages_matched, 'message')} matched"
@@ -186,7 +160,8 @@ def counted(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def _told(one: Divergence) -> list[str]:
+def lines_of(one: Divergence) -> list[str]:
+    """A departure for a person."""
     mark = "follows from that" if one.rank is Rank.CASCADE else one.rank.value
     lines = [f"{one.kind} in {one.lane} ({mark}): {one.summary}"]
     if one.line is not None:

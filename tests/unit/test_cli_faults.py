@@ -200,8 +200,9 @@ def test_a_sweep_refuses(sweep: list[str]) -> None:
     here = [*sweep, "--plans", "@hung-permission"]
     assert "command that can be found" in complaint(*here, "--client", "no-such-client {agent}")
     assert "no closing quotation" in complaint(*here, "--client", "x '")
-    junit = ["--junit", "none/x.xml"]
-    assert "is no directory" in complaint(*words, "--plans", "@hung-permission", *junit)
+    words += ["--plans", "@hung-permission"]
+    assert "is no directory" in complaint(*words, "--junit", "none/x.xml")
+    assert "cannot write plans: it is a directory" in complaint(*words, "--junit", "plans")
 
 
 @pytest.mark.parametrize(

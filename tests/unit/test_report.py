@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import evolve
 
+from acp_proxy.cli.replay_junit import junit
 from acp_proxy.engine.comparison import Difference
 from acp_proxy.engine.divergence import Departure, Divergence, NearMiss, Rank
-from acp_proxy.engine.report import ReplayReport, Wait, junit, report, text
+from acp_proxy.engine.report import ReplayReport, Wait, report, text
 from acp_proxy.forms import converter
 from tests.playbook import record
 

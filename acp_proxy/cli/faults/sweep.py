@@ -3,16 +3,15 @@
 import shlex
 import shutil
 import sys
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import click
 
 from acp_proxy.cli.arguments import recording_argument
+from acp_proxy.cli.junit import Case, Failure, write
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.output import pad, say, say_json, warn
 from acp_proxy.faults.plan import load_plan, ready_plans
-from acp_proxy.inspection.safe_text import visible
 from acp_proxy.runtime.sweep import BAD, FINISHED, HUNG, PLACE, Run, run_client
 
 _NO_PLAN = "(no faults)"
@@ -83,13 +82,13 @@ def sweep(
     silently (another one, without a word), hung, or crashed: by a signal, or an error that nobody
     caught. The exit code is 1 if a run hung or crashed.
     """
+    from acp_proxy.cli.playing import check_report_files
     from acp_proxy.store.library import resolve
 
     recording = resolve(rec, recordings(), Path.cwd()).absolute()
     words = _plans(plans)
     _check_client(client)
-    if junit_file is not None and not junit_file.absolute().parent.is_dir():
-        raise Refusal(f"cannot write {junit_file}: {junit_file.absolute().parent} is no directory")
+    check_report_files(junit_file)
     longest = max(map(len, (_NO_PLAN, *words)))
     runs = []
     for plan in ("", *words):
@@ -101,7 +100,7 @@ def sweep(
         if not plan and run.outcome != FINISHED:
             warn("the client does not finish without faults either; what follows says little")
     if junit_file is not None:
-        junit_file.write_text(_junit(runs, recording.name), encoding="utf-8")
+        write(junit_file, f"acp-proxy faults sweep {recording.name}", [*map(_case, runs)])
     sys.exit(1 if any(run.outcome in BAD for run in runs) else 0)
 
 
@@ -145,36 +144,18 @@ def _say(run: Run, longest: int) -> None:
     say(line.rstrip())
 
 
-def _junit(runs: list[Run], recording: str) -> str:
-    bad = sum(run.outcome in BAD for run in runs)
-    suite = ET.Element(
-        "testsuite",
-        name=f"acp-proxy faults sweep {visible(recording)}",
-        tests=str(len(runs)),
-        failures=str(bad),
-        errors="0",
+def _case(run: Run) -> Case:
+    lines = run.output.splitlines()
+    is_bad = run.outcome in BAD
+    return Case(
+        "sweep",
+        run.plan or _NO_PLAN,
+        Failure(run.outcome, _message(run), lines) if is_bad else None,
+        run.seconds,
+        None if is_bad else lines,
     )
-    for run in runs:
-        case = ET.SubElement(
-            suite,
-            "testcase",
-            classname="sweep",
-            name=visible(run.plan or _NO_PLAN),
-            time=f"{run.seconds:.3f}",
-        )
-        if run.outcome in BAD:
-            failure = ET.SubElement(case, "failure", type=run.outcome, message=_message(run))
-            failure.text = visible_lines(run.output)
-        else:
-            ET.SubElement(case, "system-out").text = visible_lines(run.output)
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 
 
 def _message(run: Run) -> str:
     code = "" if run.exit_code is None else f" with {run.exit_code}"
     return f"the client {run.outcome}{code} after {run.seconds:.1f} s"
-
-
-def visible_lines(text: str) -> str:
-    """A text whose lines stay, and whose control characters are made visible."""
-    return "\n".join(map(visible, text.splitlines()))

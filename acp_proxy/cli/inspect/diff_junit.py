@@ -1,15 +1,13 @@
 """A comparison for a test runner: a JUnit test case for handshake, lanes and ending each."""
 
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 from attrs import define, evolve, field
 
 from acp_proxy.cli.inspect.diff_lines import DiffLines
 from acp_proxy.cli.inspect.diff_telling import Teller, differences
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.junit import Case, Failure, write
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Field
-from acp_proxy.inspection.safe_text import visible
 
 _MOST_LINES = 500
 """Lines of one failure; whoever wants all of them reads the JSON."""
@@ -22,7 +20,7 @@ _COUNTED = {
 
 
 @define
-class _Case:
+class _Place:
     """What is different in one place."""
 
     counts: Counts = field(factory=Counts)
@@ -37,53 +35,45 @@ class _Case:
         else:
             self.left_out += 1
 
+    def failure(self) -> Failure | None:
+        """Why its case failed, if anything is different."""
+        if not self.counts.total:
+            return None
+        more = [f"… and {self.left_out:,} more"] if self.left_out else []
+        return Failure("difference", differences(self.counts), [*self.lines, *more])
+
 
 class Cases(Teller):
-    """Makes a test suite of what is told.
-
-    Attributes:
-        suite: the suite; complete when all is told.
-    """
+    """Makes test cases of what is told."""
 
     def __init__(self) -> None:
-        self.suite = ET.Element("testsuite")
         self._lines = DiffLines(None, color=False)
-        self._cases: dict[str, _Case] = {}
+        self._places: dict[str, _Place] = {}
 
     def begin(self, found: Diff) -> None:
         """Begins the cases that there are in any comparison."""
         sessions = [name for name in found.aliases if name.startswith("session:")]
-        self._cases = {name: _Case() for name in ("handshake", "connection", *sessions)}
+        self._places = {name: _Place() for name in ("handshake", "connection", *sessions)}
         self._add_fields("handshake", found.handshake)
 
     def entry(self, entry: Entry) -> None:
         """Adds an entry to its lane's case."""
-        case = self._cases.setdefault(entry.lane, _Case())
-        case.add(_COUNTED[entry.change], [*self._lines.entry(entry)])
+        place = self._places.setdefault(entry.lane, _Place())
+        place.add(_COUNTED[entry.change], [*self._lines.entry(entry)])
 
     def end(self, found: Diff) -> None:
-        """Completes the suite."""
-        self._cases["ending"] = _Case()
+        """Adds how the recordings ended."""
+        self._places["ending"] = _Place()
         self._add_fields("ending", found.ending)
-        self._fill(found)
+
+    @property
+    def cases(self) -> list[Case]:
+        """A case for each place; complete when all is told."""
+        return [Case("diff", name, place.failure()) for name, place in self._places.items()]
 
     def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
         for one in fields:
-            self._cases[name].add(name, [*self._lines.field(one, "")])
-
-    def _fill(self, found: Diff) -> None:
-        failures = sum(case.counts.total > 0 for case in self._cases.values())
-        self.suite.set("name", visible(f"acp-proxy diff {found.a.name} {found.b.name}"))
-        self.suite.set("tests", str(len(self._cases)))
-        self.suite.set("failures", str(failures))
-        self.suite.set("errors", "0")
-        for name, case in self._cases.items():
-            test = ET.SubElement(self.suite, "testcase", classname="diff", name=visible(name))
-            if case.counts.total:
-                message = differences(case.counts)
-                failure = ET.SubElement(test, "failure", type="difference", message=message)
-                more = [f"… and {case.left_out:,} more"] if case.left_out else []
-                failure.text = "\n".join([*case.lines, *more])
+            self._places[name].add(name, [*self._lines.field(one, "")])
 
 
 class Junit(Cases):
@@ -104,13 +94,4 @@ class Junit(Cases):
             Refusal: it cannot be written.
         """
         super().end(found)
-        try:
-            self._path.write_text(text_of(self.suite), encoding="utf-8")
-        except OSError as e:
-            reason = (e.strerror or str(e)).lower()
-            raise Refusal(f"cannot write {self._path}: {reason}") from None
-
-
-def text_of(suite: ET.Element) -> str:
-    """A test suite as a file has it."""
-    return ET.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+        write(self._path, f"acp-proxy diff {found.a.name} {found.b.name}", self.cases)

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from acp_proxy.cli.inspect.diff_lines import MARKS, MEANINGS, DiffLines
 from acp_proxy.cli.inspect.diff_telling import Teller, counted, verdict
-from acp_proxy.cli.inspect.figures import Cell, Column, cell, table
 from acp_proxy.cli.inspect.paragraphs import Piece, piece
+from acp_proxy.cli.inspect.table import Cell, Column, cell, table
 from acp_proxy.cli.output import Ink, Writer
 from acp_proxy.difference.result import Change, Diff, Entry, Field, Latency, Side
 from acp_proxy.inspection.timeline import duration

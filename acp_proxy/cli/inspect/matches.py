@@ -6,9 +6,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from acp_proxy.cli.columns import fit_end
 from acp_proxy.cli.main import recordings
 from acp_proxy.cli.output import Ink, Writer, columns_of, fit, pad, paint, use_color, width
-from acp_proxy.cli.table import fit_end
 from acp_proxy.inspection.moments import when
 from acp_proxy.inspection.safe_text import plain, visible
 from acp_proxy.inspection.searching.search import Hit

@@ -2,17 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from acp_proxy.cli.inspect.figures import (
-    GLYPHS,
-    WIDE,
-    Cell,
-    Column,
-    Piece,
-    cell,
-    placed,
-    stacked,
-    table,
-)
+from acp_proxy.cli.inspect.bars import GLYPHS, placed, stacked
+from acp_proxy.cli.inspect.table import WIDE, Cell, Column, Piece, cell, table
 from acp_proxy.cli.output import Ink, Writer, fit, paint
 from acp_proxy.inspection.measures.statistics import CallStatistics, Statistics
 from acp_proxy.inspection.measures.traffic import MethodStatistics, halved, sparkline

@@ -1,15 +1,16 @@
-"""Lays a table out: columns that matter less give way where there is no room for all.
+"""Which columns of a table there is room for: those that matter less give way.
 
 Where there is no terminal a table has every column, as wide as its widest cell: stable and plain.
 """
 
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import field, frozen
 
 from acp_proxy.cli.output import columns_of, fit, pad
 
-_GAP = 2
+GAP = 2
+"""Between two columns."""
 
 
 @frozen
@@ -17,28 +18,36 @@ class Column:
     """One column."""
 
     title: str
-    rank: int = 0
+    rank: int = field(default=0, kw_only=True)
     """How early it gives way; 0 never does."""
-    least: int = 0
+    least: int = field(default=0, kw_only=True)
     """Columns below which it is of no use; 0 if it is never cut."""
-    most: int = 40
-    """Columns beyond which it takes room only if nothing else wants it."""
-    keeps_end: bool = False
+    most: int | None = field(default=None, kw_only=True)
+    """Columns beyond which it takes room only if nothing else wants it, if there are any."""
+    keeps_end: bool = field(default=False, kw_only=True)
     """Whether it is its beginning that is cut off."""
 
 
 def layout(
-    columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int | None
+    columns: Sequence[Column],
+    rows: Sequence[Sequence[str]],
+    width: int | None,
+    gap: int = GAP,
 ) -> list[tuple[int, int]]:
     """Chooses columns for a terminal.
+
+    Room goes to columns of low rank first, and to the left one of two that have the same. Of two
+    that have the same and give way it is the left one, too, that goes first.
 
     Args:
         columns: all that there are, in their order.
         rows: a cell for each of them.
         width: of the terminal; None if there is none.
+        gap: between two columns.
 
     Returns:
-        The number of each column that has room, and the width that it gets.
+        The number of each column that has room, and the width that it gets. Those of rank 0 are
+        always there, if with their least width.
     """
     wanted = [
         max(columns_of(text) for text in (column.title, *(row[n] for row in rows)))
@@ -47,17 +56,17 @@ def layout(
     if width is None:
         return list(enumerate(wanted))
     chosen = [n for n in range(len(columns)) if any(row[n] for row in rows)]
-    least = [min(w, c.least or w) for w, c in zip(wanted, columns, strict=True)]
-    while _total(chosen, least) > width and any(columns[n].rank for n in chosen):
-        chosen.remove(max(chosen, key=lambda n: (columns[n].rank, n)))
-    widths = {n: least[n] for n in chosen}
-    left = width - _total(chosen, least)
-    modest = [min(w, c.most) for w, c in zip(wanted, columns, strict=True)]
+    widths = [min(w, c.least or w) for w, c in zip(wanted, columns, strict=True)]
+
+    def left() -> int:
+        return width - sum(widths[n] for n in chosen) - gap * (len(chosen) - 1)
+
+    while left() < 0 and any(columns[n].rank for n in chosen):
+        chosen.remove(max(chosen, key=lambda n: columns[n].rank))
+    modest = [w if c.most is None else min(w, c.most) for w, c in zip(wanted, columns, strict=True)]
     for bounds in (modest, wanted):
-        for n in sorted(chosen, key=lambda n: (columns[n].rank, n)):
-            more = max(0, min(left, bounds[n] - widths[n]))
-            widths[n] += more
-            left -= more
+        for n in sorted(chosen, key=lambda n: columns[n].rank):
+            widths[n] += max(0, min(left(), bounds[n] - widths[n]))
     return [(n, widths[n]) for n in chosen]
 
 
@@ -79,10 +88,6 @@ def cells(
     last = len(chosen) - 1
     fitted = [(fit_end if columns[n].keeps_end else fit)(row[n], width) for n, width in chosen]
     return [
-        text if place == last else pad(text, width) + " " * _GAP
+        text if place == last else pad(text, width) + " " * GAP
         for place, (text, (_, width)) in enumerate(zip(fitted, chosen, strict=True))
     ]
-
-
-def _total(chosen: Sequence[int], widths: Sequence[int]) -> int:
-    return sum(widths[n] for n in chosen) + _GAP * max(0, len(chosen) - 1)

@@ -1,0 +1,38 @@
+"""Any text at any place makes valid XML, and is read as what was made visible."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.cli.junit import Case, Failure, suite
+from acp_proxy.inspection.safe_text import visible
+
+texts = st.text(st.characters(), max_size=20)
+"""Halves of surrogate pairs included."""
+lists = st.lists(texts, max_size=3)
+failures = st.builds(Failure, texts, texts, lists)
+cases = st.builds(
+    Case, texts, texts, st.none() | failures, st.none() | st.floats(0, 1e6), st.none() | lists
+)
+
+
+@given(texts, st.lists(cases, max_size=4))
+def test_a_suite_is_what_was_put_in(name: str, made: list[Case]) -> None:
+    """Names, reasons, times and outputs; a test runner that counts comes to the same numbers."""
+    root = ET.fromstring(suite(name, made).encode())
+    assert root.get("name") == visible(name)
+    assert root.get("tests") == str(len(root)) == str(len(made))
+    assert root.get("failures") == str(len([*root.iter("failure")]))
+    for element, case in zip(root, made, strict=True):
+        assert element.get("name") == visible(case.name)
+        assert element.get("classname") == visible(case.classname)
+        assert (element.get("time") is None) == (case.seconds is None)
+        assert (element.find("system-out") is None) == (case.output is None)
+        found = element.find("failure")
+        assert (found is None) == (case.failure is None)
+        if found is not None and case.failure is not None:
+            assert found.get("message") == visible(case.failure.message)
+            assert (found.text or "") == "\n".join(map(visible, case.failure.lines))

@@ -1,0 +1,74 @@
+"""JUnit XML says what failed, and is XML whatever was recorded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.cli.junit import Case, Failure, suite, write
+from acp_proxy.cli.main import Refusal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+EVIL = "\x1b[2J\x00\ud800\uffff\u202e\r\n\t]]>&<\"'\U0001f600"
+SEEN = "\\x1b[2J\\x00\\ud800\\uffff\\u202e\\r\\n\\t]]>&<\"'\U0001f600"
+
+
+def test_a_suite_counts_its_cases() -> None:
+    """Of each it says how long it took and what was printed, if that is known."""
+    cases = [
+        Case("all", "fine"),
+        Case("all", "slow", seconds=1.23456, output=["one", "two"]),
+        Case("all.some", "bad", Failure("odd", "it is odd", ["first", "second"]), 0.0),
+    ]
+    assert suite("a suite", cases) == (
+        "<?xml version='1.0' encoding='utf-8'?>\n"
+        '<testsuite name="a suite" tests="3" failures="1" errors="0">'
+        '<testcase classname="all" name="fine" />'
+        '<testcase classname="all" name="slow" time="1.235">'
+        "<system-out>one\ntwo</system-out></testcase>"
+        '<testcase classname="all.some" name="bad" time="0.000">'
+        '<failure type="odd" message="it is odd">first\nsecond</failure></testcase>'
+        "</testsuite>\n"
+    )
+
+
+def test_a_suite_may_be_empty() -> None:
+    """A case that printed nothing has an output, too."""
+    assert ET.fromstring(suite("none", [])).attrib == {
+        "name": "none",
+        "tests": "0",
+        "failures": "0",
+        "errors": "0",
+    }
+    assert [*ET.fromstring(suite("x", [Case("a", "b", output=[])])).iter("system-out")]
+
+
+def test_what_xml_cannot_carry_becomes_visible(tmp_path: Path) -> None:
+    """Everywhere, and lines stay lines."""
+    case = Case(EVIL, EVIL, Failure(EVIL, EVIL, [EVIL, "end"]), output=[EVIL])
+    write(tmp_path / "x.xml", EVIL, [case])
+    root = ET.fromstring((tmp_path / "x.xml").read_bytes())
+    (found,), (failure,), (output,) = root, root.iter("failure"), root.iter("system-out")
+    assert root.get("name") == SEEN
+    assert found.attrib == {"classname": SEEN, "name": SEEN}
+    assert failure.attrib == {"type": SEEN, "message": SEEN}
+    assert (failure.text, output.text) == (f"{SEEN}\nend", SEEN)
+
+
+@pytest.mark.parametrize("module", ["cli.record", "cli.replay", "testing.runs"])
+def test_nobody_waits_for_xml_to_be_loaded(module: str) -> None:
+    """An agent and a client that start have other things to do."""
+    script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """In one line."""
+    with pytest.raises(Refusal, match=r"^cannot write .*: is a directory$"):
+        write(tmp_path, "x", [])
