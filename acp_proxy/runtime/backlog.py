@@ -23,15 +23,15 @@ _Chunk = tuple[Direction, int, bytes]
 
 
 class Backlog:
-    """Chunks that wait for the engine; everything but `overhear` is for one thread at a time.
+    """Chunks that wait for the engine.
+
+    One thread may `overhear` while another does something else of it; all else is for one at a
+    time.
 
     Args:
         cutters: the lines of each direction as far as they were given.
         foresees: the engine's word on lines that it will be given later; it looks at all of them.
         give: gives the engine a line.
-
-    Attributes:
-        size: bytes that wait.
     """
 
     def __init__(
@@ -47,18 +47,26 @@ class Backlog:
         """What the engine has not even looked at."""
         self._waiting: deque[_Chunk] = deque()
         """What it has looked at, which are whole lines."""
-        self.size = 0
+        # Two counters, since to add to one is no single step: each has one writer at a time.
+        self._passed_by = 0
+        """Bytes that were ever overheard."""
+        self._ahead = 0
+        """Bytes that ever passed ahead, less those that were ever given."""
+
+    @property
+    def size(self) -> int:
+        """Bytes that wait."""
+        return self._passed_by + self._ahead
 
     @property
     def is_large(self) -> bool:
         """Whether a part of it is to be given now."""
-        return self.size > _MUCH
+        return self._passed_by + self._ahead > _MUCH
 
     def overhear(self, direction: Direction, chunk: bytes, t_ns: int) -> None:
-        """Takes what passes by; from any thread, and quick."""
+        """Takes what passes by; from the one thread that listens, and quick."""
+        self._passed_by += len(chunk)  # first, or it might be taken away before
         self._overheard.append((direction, t_ns, chunk))
-        size = len(chunk)  # first, since another thread may count while something is called
-        self.size += size
 
     def passes_ahead(self, direction: Direction, chunk: bytes, t_ns: int) -> bool:
         """Whether a chunk can pass ahead, which makes it a part of what waits."""
@@ -66,7 +74,7 @@ class Backlog:
             self._look_at(self._overheard.popleft())
         if not self._is_clear(direction, chunk, t_ns):
             return False
-        self.size += len(chunk)
+        self._ahead += len(chunk)
         self._waiting.append((direction, t_ns, chunk))
         return True
 
@@ -77,7 +85,7 @@ class Backlog:
             while chunks and (most is None or given < most):
                 direction, t_ns, chunk = chunks.popleft()
                 given += len(chunk)
-                self.size -= len(chunk)
+                self._ahead -= len(chunk)
                 for cut in self._cutters[direction].feed(chunk):
                     self._give(direction, cut, t_ns)
 

@@ -33,7 +33,7 @@ def run_client(agent: AcpAgent) -> None:
 {prompts}
     and quit it.
     """
-    recorded = [sys.executable, "-m", "acp_proxy.client", str(agent.recording)]
+    recorded = [sys.executable, "-P", "-m", "acp_proxy.client", str(agent.recording)]
     subprocess.run([*recorded, "--", *agent.command], check=True, timeout=60)
 
 

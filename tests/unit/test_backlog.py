@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime import backlog as backlog_module
 from acp_proxy.runtime.backlog import Backlog
 from acp_proxy.runtime.line_cutter import Cut, LineCutter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
 
 A, C = Direction.TO_AGENT, Direction.TO_CLIENT
 
@@ -106,3 +115,43 @@ def test_much_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not engine.backlog.is_large
     engine.backlog.overhear(A, b"6", 2)
     assert engine.backlog.is_large
+
+
+def test_no_byte_is_counted_twice_or_not_at_all() -> None:
+    """Whoever listens is held at any moment while another thread gives what waits."""
+    for moment in count():
+        engine = Engine()
+        assert engine.backlog.passes_ahead(C, b"ahead\n", 1)
+        overhear = partial(engine.backlog.overhear, A, b"by\n", 2)
+        was_held = held_at(moment, overhear, engine.backlog.catch_up)
+        engine.backlog.catch_up()
+        assert (engine.given, engine.backlog.size) == ([b"ahead", b"by"], 0), moment
+        if not was_held:
+            break
+    assert moment > 5
+
+
+def held_at(moment: int, step: Callable[[], object], other: Callable[[], object]) -> bool:
+    """Does a step, and something else before the n-th instruction of it; False if it has fewer.
+
+    That is what a switch of threads can do to Python that runs in one thread at a time.
+    """
+    left = [moment]
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            left[0] -= 1
+            if left[0] == -1:
+                sys.settrace(None)
+                other()
+                sys.settrace(trace)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        step()
+    finally:
+        sys.settrace(before)
+    return left[0] < 0

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -170,3 +173,19 @@ def test_names_are_those_of_modules() -> None:
     assert name_of_test("test_hello") == "hello"
     assert name_of_test("你好") == "recording"
     assert len(name_of_test("a-" * 100)) <= 60
+
+
+def test_the_test_imports_nothing_of_where_it_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file in the current directory that is called like a module of Python's is not run."""
+    for name in ("json", "queue", "selectors", "subprocess"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported')")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    source = source_of_test("x", client="", agent="", date="", what="turn 1", prompts=[])
+    made: dict[str, Any] = {}
+    exec(compile(source, "test_x.py", "exec"), made)
+    recording = RECORDINGS / "hello.db"
+    command = [sys.executable, "-P", "-m", "acp_proxy", "replay", str(recording)]
+    made["run_client"](SimpleNamespace(recording=recording, command=command))

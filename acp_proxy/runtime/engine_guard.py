@@ -1,0 +1,76 @@
+"""Keeps the conversation from the fault engine: faults may end, and bytes go on.
+
+They end when nobody keeps time, or for a mistake of ours, which is told. From then on a line passes
+as it came, and the engine is not asked again. The guard knows neither pumps nor ways out: whoever
+makes one lets out what was held (`EngineGuard.give_up`).
+"""
+
+from collections.abc import Callable, Iterator
+
+from acp_proxy.capture.log import tell
+from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.outputs import Deliver, Output
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.runtime.line_cutter import Cut
+
+
+class EngineGuard:
+    """A fault engine that nothing depends on.
+
+    Args:
+        engine: what decides; only `FaultEngine.foresees` may be asked beside the guard.
+        broken: called after a mistake of ours was told; it has to call `give_up`.
+
+    Attributes:
+        has_given_up: whether there are no faults any more.
+    """
+
+    def __init__(self, engine: FaultEngine, broken: Callable[[], None]) -> None:
+        self.has_given_up = False
+        self._engine = engine
+        self._broken = broken
+
+    @property
+    def fired(self) -> dict[str, int]:
+        """How often each rule fired."""
+        return self._engine.fired
+
+    def receive(self, direction: Direction, cut: Cut, t_ns: int) -> list[Output]:
+        """Takes a line; returns what happens in its place: itself, if there are no faults now."""
+        if not self.has_given_up:
+            try:
+                return self._engine.receive(direction, cut.raw, cut.newline, t_ns)
+            except Exception as e:
+                self.fail(e)
+        return [Deliver(direction, cut.raw + cut.newline, t_ns)]
+
+    def observe(self, direction: Direction, cut: Cut, t_ns: int) -> None:
+        """Takes note of a line that has passed."""
+        if not self.has_given_up:
+            try:
+                self._engine.observe(direction, cut.raw, cut.newline, t_ns)
+            except Exception as e:
+                self.fail(e)
+
+    def has_ended(self, direction: Direction) -> bool:
+        """Whether a rule lets nothing pass in a direction any more."""
+        return not self.has_given_up and self._engine.has_ended(direction)
+
+    def end(self, direction: Direction, t_ns: int) -> Iterator[Output]:
+        """Ends a direction: yields what was held, and the end."""
+        if not self.has_given_up:
+            yield from self._engine.end(direction, t_ns)
+
+    def give_up(self, t_ns: int) -> Iterator[Deliver]:
+        """Ends all faults, and yields what was held; nothing the second time."""
+        if not self.has_given_up:
+            self.has_given_up = True
+            for direction in Direction:
+                for output in self._engine.end(direction, t_ns):
+                    if isinstance(output, Deliver):
+                        yield output
+
+    def fail(self, error: Exception) -> None:
+        """A mistake of ours must not stop the conversation."""
+        tell(f"internal error, faults end here: {type(error).__name__}: {error}")
+        self._broken()
