@@ -9,6 +9,7 @@ from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.output import warn
 from acp_proxy.cli.progress import progress
 from acp_proxy.store.library import resolve
+from acp_proxy.store.plain_files import open_plain
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import is_transcript
 
@@ -52,7 +53,7 @@ def _open(path: Path) -> RecordingReader:
         return RecordingReader(path)
     with ExitStack() as files:
         try:
-            lines = files.enter_context(path.open("rb"))
+            lines = files.enter_context(open_plain(path))
         except OSError:
             return RecordingReader(path)  # which says why
         return RecordingReader(path, progress(lines, label="reading"))

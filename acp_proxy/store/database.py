@@ -11,6 +11,7 @@ from acp_proxy.errors import (
     NotARecording,
     UnreadableRecording,
 )
+from acp_proxy.store.plain_files import open_plain
 from acp_proxy.store.schema import APPLICATION_ID, VERSION
 
 _LARGEST_VALUE = 2_000_000_000
@@ -122,7 +123,7 @@ def open_readonly(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
 def is_sqlite(path: Path) -> bool:
     """Whether there is a file that begins as SQLite's do; False if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
         return False
@@ -154,7 +155,7 @@ def unreadable(path: Path, error: Exception) -> UnreadableRecording:
 
 def _check_header(path: Path) -> None:
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             start = file.read(len(_MAGIC))
     except OSError as e:
         raise NotARecording(path, (e.strerror or str(e)).lower()) from None

@@ -35,6 +35,8 @@ LARGE = 2 << 20
 BATCH = 1 << 18
 """Bytes of log to index in one transaction; a few milliseconds."""
 
+_CUT_OFF = "the recorder was killed, or could not write any more"
+"""Why a recording has no end, as far as its log can tell."""
 _OF_FAULTS = (capture_log.PART, capture_log.FAULT, capture_log.MADE)
 _STREAMS = {
     capture_log.TO_AGENT: Stream.TO_AGENT,
@@ -114,7 +116,7 @@ class Indexer:
                 memory.recording,
                 state="incomplete",
                 ended_at=self._iso(memory.last_ns),
-                end_reason=memory.recording.end_reason or "the recorder was killed",
+                end_reason=memory.recording.end_reason or _CUT_OFF,
             )
         self._commit()
 

@@ -1,12 +1,16 @@
 """Logs that a recorder left behind, or still writes: who lives, and how a dead one is finished.
 
 The recorder holds an exclusive lock on its log. Whoever gets the lock has found a dead recording.
+To finish it he holds the lock as well, so that nobody else does; and before he takes it, he makes
+the log one that cannot be written any more. By that others know who holds it.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import sqlite3
+import stat
 from pathlib import Path
 
 from acp_proxy.capture.files import LOG_SUFFIX
@@ -15,29 +19,37 @@ from acp_proxy.errors import NotARecording, UnreadableRecording
 from acp_proxy.store import database
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
+from acp_proxy.store.plain_files import kind_of
 
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading files raises that somebody, or a bad disk, has written."""
+_WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def open_log(path: Path) -> int:
     """Opens a log, for writing where we may, since only then its lock can be had everywhere.
 
     Raises:
-        OSError: there is none, or we may not read it.
+        OSError: there is none, it is no file, or we may not read it.
     """
+    if path.exists() and (kind := kind_of(path)) is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}")
+    flags = os.O_CLOEXEC | os.O_NONBLOCK
     try:
-        return os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    except PermissionError:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as e:
-        if isinstance(e, FileNotFoundError):
-            raise
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(path, os.O_RDWR | flags)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return os.open(path, os.O_RDONLY | flags)
+
+
+def is_live(fd: int) -> bool:
+    """Whether the recorder of a log lives."""
+    return not is_free(fd) and bool(os.fstat(fd).st_mode & _WRITABLE)
 
 
 def is_free(fd: int) -> bool:
-    """Whether the recorder that held the log's lock is gone."""
+    """Whether nobody holds the log's lock, so that its recorder is gone."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
@@ -82,6 +94,7 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         log_path: the log's path.
     """
     try:
+        os.fchmod(fd, stat.S_IMODE(os.fstat(fd).st_mode) & ~_WRITABLE)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False

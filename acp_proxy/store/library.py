@@ -14,7 +14,9 @@ from attrs import frozen
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.recording import Recording
+from acp_proxy.store.plain_files import is_plain
 from acp_proxy.store.reader import RecordingReader, is_text
+from acp_proxy.store.something_else import something_else
 
 TEXT_SUFFIX = ".jsonl"
 """Of the text form; a file that is named so and does not begin so is something else."""
@@ -108,7 +110,10 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
             if (found := _recording_at(Path(f"{place}{suffix}"))) is not None:
                 return found
     if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
-        raise NoSuchRecording(f"no recording at {word}; `acp-proxy inspect list` shows them")
+        raise NoSuchRecording(
+            _other(word, directory)
+            or f"no recording at {word}; `acp-proxy inspect list` shows them"
+        )
     matches = _without_texts_of_databases(
         (path, recording)
         for path, recording in _recordings(directory)
@@ -118,11 +123,17 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
         return matches[0][0]
     if not matches:
         raise NoSuchRecording(
-            f"no recording named {word!r} in {directory}: expected a path, a name, the start of an "
-            "id, or latest; `acp-proxy inspect list` shows them"
+            _other(word, directory)
+            or f"no recording named {word!r} in {directory}: expected a path, a name, the start of "
+            "an id, or latest; `acp-proxy inspect list` shows them"
         )
     names = ", ".join(f"{recording.id} ({path.name})" for path, recording in matches[:5])
     raise NoSuchRecording(f"{word!r} fits {len(matches)} recordings: {names}; give more of the id")
+
+
+def _other(word: str, directory: Path) -> str | None:
+    """What there is in place of a recording, in words."""
+    return something_else((Path(word), directory / word), paths) if word else None
 
 
 def _latest(directory: Path, here: Path) -> Path:
@@ -168,10 +179,10 @@ def _without_texts_of_databases(
 
 def _recording_at(path: Path) -> Path | None:
     """Returns a recording's path if ``path`` is its file; that of its log leads to its database."""
-    if path.name.endswith(LOG_SUFFIX) and path.is_file():
+    if path.name.endswith(LOG_SUFFIX) and is_plain(path):
         return path.with_name(path.name.removesuffix(LOG_SUFFIX))
-    has_log = path.suffix != TEXT_SUFFIX and Path(f"{path}{LOG_SUFFIX}").is_file()
-    return path if has_log or path.is_file() else None
+    has_log = path.suffix != TEXT_SUFFIX and is_plain(Path(f"{path}{LOG_SUFFIX}"))
+    return path if has_log or is_plain(path) else None
 
 
 def disk_size(path: Path) -> int:

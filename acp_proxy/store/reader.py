@@ -19,6 +19,7 @@ from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecordin
 from acp_proxy.store import database
 from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.log_reader import LogMoved
+from acp_proxy.store.plain_files import is_plain, open_plain
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.views import MissingTable, attach_tail, make_views
 
@@ -133,10 +134,10 @@ class RecordingReader(Rows):
 
     def _should_be_text(self) -> bool:
         """Whether a file says by its name that it is text, so that its first line is to blame."""
-        return self.path.suffix == ".jsonl" and self.path.is_file() and not is_sqlite(self.path)
+        return self.path.suffix == ".jsonl" and is_plain(self.path) and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:
-        from acp_proxy.store.leftover import finish_dead, is_free, open_log, read_log
+        from acp_proxy.store.leftover import finish_dead, is_free, is_live, open_log, read_log
 
         try:
             fd = open_log(log_path)
@@ -152,13 +153,13 @@ class RecordingReader(Rows):
             self._log = None
             self._open_plain()
             return
-        self.live = not is_free(fd)
+        self.live = is_live(fd)
         self._open_with_tail()
 
     def _is_dead(self) -> bool:
-        from acp_proxy.store.leftover import is_free
+        from acp_proxy.store.leftover import is_live
 
-        return self._log is not None and is_free(self._log.fd)
+        return self._log is not None and not is_live(self._log.fd)
 
     def _open_plain(self) -> None:
         if not self.path.exists():
@@ -180,7 +181,7 @@ class RecordingReader(Rows):
         from acp_proxy.store.transcript import read_transcript
 
         try:
-            source = self._source or self._files.enter_context(self.path.open("rb"))
+            source = self._source or self._files.enter_context(open_plain(self.path))
             self._own(new_rows())
             read_transcript(source, self.path, self.connection)
         except sqlite3.Error as e:  # of a file that is ours alone

@@ -22,6 +22,7 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import indexer
 from acp_proxy.store.memory import Memory
+from acp_proxy.store.plain_files import open_plain
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.transcript.header import FORMAT, NewerFormat, read_header, write_header
 from acp_proxy.transcript.reader import (
@@ -48,7 +49,7 @@ _NEVER = 1 << 63  # beyond every number of a frame
 
 def is_transcript(path: Path) -> bool:
     """Whether a file is the text form of a recording, by how it begins."""
-    with suppress(OSError), path.open("rb") as file:
+    with suppress(OSError), open_plain(path) as file:
         for _ in range(_MOST_REMARKS):
             line = file.readline(_LONGEST_START).removeprefix(_MARK)
             if not line or not is_remark(line):
@@ -63,7 +64,7 @@ def header_of(path: Path) -> "Recording":
         UnreadableRecording: it cannot be read.
     """
     try:
-        with path.open("rb") as source:
+        with open_plain(path) as source:
             lines = _Lines(source)
             with lines.blamed(path):
                 return read_header(lines.first())

@@ -179,6 +179,9 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
     assert stream(path, "to-agent").startswith(first)
     assert stream(path, "to-client").startswith(heard)
     assert outcome.heard.startswith(heard)
+    with RecordingReader(path) as reader:
+        assert reader.recording.state == "incomplete"
+        assert "could not write any more" in (reader.recording.end_reason or "")
 
 
 @needs_prlimit

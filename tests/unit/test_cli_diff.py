@@ -357,8 +357,8 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
         f"acp-proxy: {scribe.path} is still being recorded;"
         " what comes from now on is not compared\n"
     )
-    note = f"acp-proxy: {scribe.path} is incomplete: its recorder was killed;"
-    assert dead.stderr == f"{note} it is compared as far as it goes\n"
+    note = f"acp-proxy: {scribe.path} is incomplete; it is compared as far as it goes\n"
+    assert dead.stderr == note
 
 
 @pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.db")), ids=lambda path: path.stem)

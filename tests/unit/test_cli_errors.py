@@ -91,7 +91,7 @@ def lost_database(path: Path) -> None:
     [
         (text_file, "it is not a SQLite database"),
         (empty_file, "it is empty"),
-        (empty_directory, "no recording at"),
+        (empty_directory, "is a directory without recordings: expected a recording; "),
         (other_database, "it is a SQLite database of something else"),
         (newer_version, "it has format 1000 and this is format 2; upgrade acp-proxy"),
         (truncated, "it is damaged (database disk image is malformed)"),

@@ -96,11 +96,13 @@ def test_a_running_one_says_so(tmp_path: Path) -> None:
 
 
 def test_an_incomplete_one_says_so(tmp_path: Path) -> None:
-    """Of a recording whose recorder was killed, the end says what that means."""
+    """Where the last record is missing, the end says what that means, and claims no more."""
     with Scribe(tmp_path / "x.db") as scribe:
         handshake(scribe)
-    ended = shown(scribe.path)["ended"]
-    assert ended == "incomplete: the recorder was killed; what it had read is here"
+    assert shown(scribe.path)["ended"] == (
+        "incomplete: the recorder was killed, or could not write any more; what it had written is "
+        "here"
+    )
 
 
 def test_a_signal_is_the_end(tmp_path: Path) -> None:

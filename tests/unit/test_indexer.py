@@ -256,7 +256,7 @@ def test_settling_ends_what_the_writer_left(scribe: Scribe, rows: sqlite3.Connec
         (4, "stderr", b"unfinished"),
     ]
     found = recording(rows)
-    assert (found["state"], found["end_reason"]) == ("incomplete", "the recorder was killed")
+    assert (found["state"], found["end_reason"]) == ("incomplete", indexer._CUT_OFF)
     assert found["ended_at"] == "2025-06-15T15:06:40.003000+00:00"
     before = dump(rows)
     settle(scribe, rows)

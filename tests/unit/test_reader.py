@@ -306,7 +306,7 @@ def test_an_incomplete_recording_says_why_and_when(tmp_path: Path) -> None:
         handshake(scribe)
     with RecordingReader(scribe.path) as reader:
         recording = reader.recording
-    assert recording.end_reason == "the recorder was killed"
+    assert recording.end_reason == "the recorder was killed, or could not write any more"
     assert recording.ended_at == "2025-06-15T15:06:40.002000+00:00"
 
 
@@ -379,6 +379,76 @@ def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
         assert scribe.log_path.exists()
     assert read(scribe.path)["frames"] == found["frames"]
     assert not scribe.log_path.exists()
+
+
+@pytest.mark.parametrize("closed", [True, False])
+@pytest.mark.parametrize("indexed", [0, 4])
+def test_who_finishes_a_recording_is_not_its_recorder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indexed: int, closed: bool
+) -> None:
+    """A reader that comes while another one finishes does not take that for a running recorder."""
+    seen: list[tuple[bool, str, object]] = []
+    finish = leftover.finish
+
+    def look() -> None:
+        with RecordingReader(scribe.path) as second:
+            seen.append((second.live, second.recording.state, everything(second)["frames"]))
+        assert scribe.log_path.exists()
+
+    def finish_slowly(*arguments: Any) -> None:
+        look()
+        finish(*arguments)
+        look()
+
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_in_two_halves(scribe, indexed)
+        if closed:
+            scribe.close()
+    monkeypatch.setattr(leftover, "finish", finish_slowly)
+    with RecordingReader(scribe.path) as first:
+        state, frames = first.recording.state, everything(first)["frames"]
+    assert seen == [(False, state, frames)] * 2
+    assert state == ("complete" if closed else "incomplete")
+
+
+def test_a_follower_learns_that_its_recorder_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while somebody else is finishing the recording."""
+    finish = leftover.finish
+
+    def finish_slowly(*arguments: Any) -> None:
+        following.refresh()
+        assert not following.live
+        finish(*arguments)
+
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+        following = RecordingReader(scribe.path)
+        assert following.live
+    monkeypatch.setattr(leftover, "finish", finish_slowly)
+    with following:
+        assert not RecordingReader(scribe.path).live
+    assert not scribe.log_path.exists()
+
+
+def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> None:
+    """The mark that he left on the log is in nobody's way."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+    scribe.log_path.chmod(0o400)
+    with RecordingReader(scribe.path) as reader:
+        assert (reader.live, reader.recording.state) == (False, "incomplete")
+    assert not scribe.log_path.exists()
+
+
+def test_a_recorder_is_taken_for_one_though_its_log_was_locked_before(tmp_path: Path) -> None:
+    """Only who finishes a recording leaves the mark of it, not who looks whether it may."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        for _ in range(2):
+            with RecordingReader(scribe.path) as reader:
+                assert reader.live
+        assert scribe.log_path.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("state", ["recording", "unindexed"])

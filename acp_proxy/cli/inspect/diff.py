@@ -143,8 +143,7 @@ def _note(reader: RecordingReader) -> None:
     if reader.live:
         warn(f"{reader.path} is still being recorded; what comes from now on is not compared")
     elif reader.recording.state == "incomplete":
-        warn(f"{reader.path} is incomplete: its recorder was killed; it is compared as far as it"
-             " goes")  # fmt: skip
+        warn(f"{reader.path} is incomplete; it is compared as far as it goes")
 
 
 def _diff(

@@ -159,7 +159,8 @@ def _ending(recording: Recording, events: list[Happened], course: Course, *, liv
         why = plain(str(gap.data.get("reason", "")))
         parts.append(f"incomplete: recording had stopped at {seconds(gap.t_ns)} s ({why})")
     else:
-        parts.append("incomplete: the recorder was killed; what it had read is here")
+        why = "the recorder was killed, or could not write any more"
+        parts.append(f"incomplete: {why}; what it had written is here")
     return ", ".join(filter(None, parts))
 
 

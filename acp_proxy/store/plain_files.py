@@ -1,0 +1,59 @@
+"""Opens plain files and nothing else, and says what else a path leads to.
+
+People and shells name directories, pipes and devices as well. To open a FIFO may wait for ever, and
+to open a device may do something, so a path is looked at before it is opened.
+"""
+
+import errno
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+def kind_of(path: Path) -> str | None:
+    """What a path leads to, in words, without opening it; None for a plain file, or nothing."""
+    try:
+        return _KINDS.get(stat.S_IFMT(path.stat().st_mode))
+    except (OSError, ValueError) as e:
+        is_missing = isinstance(e, OSError) and e.errno in _MISSING
+        return "a symbolic link to nothing" if is_missing and path.is_symlink() else None
+
+
+def trouble_with(path: Path) -> str | None:
+    """Why it cannot even be told whether there is something; None if it can."""
+    try:
+        path.stat()
+    except OSError as e:
+        return None if e.errno in _MISSING else (e.strerror or str(e)).lower()
+    except ValueError:
+        return None
+    return None
+
+
+def is_plain(path: Path) -> bool:
+    """Whether there is a plain file, as far as can be told."""
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Opens a plain file to read it; never waits.
+
+    Raises:
+        OSError: it cannot be opened, or is something else.
+    """
+    if (kind := kind_of(path)) is not None:
+        raise OSError(errno.EINVAL, f"it is {kind}")
+    return open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")  # noqa: PTH123

@@ -1,0 +1,156 @@
+"""Where a recording was expected there may be anything: it is told at once, and never opened."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.errors import NoSuchRecording, NotARecording
+from acp_proxy.store.library import entries, paths, resolve
+from acp_proxy.store.plain_files import is_plain, kind_of, open_plain
+from acp_proxy.store.reader import RecordingReader
+from tests.commands import complaint
+from tests.scribe import Scribe, record_story
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+COMMANDS = (
+    ("inspect", "show"),
+    ("inspect", "log"),
+    ("inspect", "stats"),
+    ("inspect", "export"),
+    ("replay",),
+    ("verify", "--", "true"),
+)
+PIPE = " is a pipe: expected the file of a recording; `acp-proxy inspect` reads a text from a pipe"
+
+
+def directory(path: Path) -> None:
+    """A directory with nothing in it."""
+    path.mkdir()
+
+
+def named_pipe(path: Path) -> None:
+    """A FIFO to which nobody writes, so whoever opens it waits for ever."""
+    os.mkfifo(path)
+
+
+def unix_socket(path: Path) -> None:
+    """A socket, whose path may be short at the most."""
+    here = Path.cwd()
+    os.chdir(path.parent)
+    try:
+        with socket.socket(socket.AF_UNIX) as one:
+            one.bind(path.name)
+    finally:
+        os.chdir(here)
+
+
+def link_to_nothing(path: Path) -> None:
+    """A symbolic link whose target is gone."""
+    path.symlink_to("nowhere")
+
+
+def link_to_device(path: Path) -> None:
+    """A symbolic link to a device."""
+    path.symlink_to(os.devnull)
+
+
+KINDS = [
+    (directory, " is a directory without recordings: expected a recording; `acp-proxy inspect li"),
+    (named_pipe, PIPE),
+    (unix_socket, " is a socket: expected the file of a recording"),
+    (link_to_nothing, " is a symbolic link to nothing: expected the file of a recording"),
+    (link_to_device, " is a device: expected the file of a recording"),
+]
+
+
+@pytest.mark.parametrize("name", ["x.db", "x.jsonl", "x"])
+@pytest.mark.parametrize(("make", "answer"), KINDS)
+def test_it_is_called_what_it_is(
+    tmp_path: Path, make: Callable[[Path], None], answer: str, name: str
+) -> None:
+    """Whatever its name is, here or in the recordings directory."""
+    make(tmp_path / name)
+    for word in (str(tmp_path / name), name):
+        with pytest.raises(NoSuchRecording) as caught:
+            resolve(word, tmp_path, tmp_path)
+        assert str(caught.value).startswith(f"{tmp_path / name}{answer}")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_tells_it(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """In one line, with exit code 2."""
+    named_pipe(tmp_path / "x.db")
+    place = command.index("--") if "--" in command else len(command)
+    words = (*command[:place], str(tmp_path / "x.db"), *command[place:])
+    assert complaint(*words).startswith(f"{tmp_path / 'x.db'}{PIPE}")
+
+
+def test_a_directory_tells_its_recordings(tmp_path: Path) -> None:
+    """A few of them, and how to see all."""
+    home = tmp_path / "my runs"
+    home.mkdir()
+    answers = []
+    for name in ("a.db", "b.db", "c.db", "d.db"):
+        record_story(home / name)
+        with pytest.raises(NoSuchRecording) as caught:
+            resolve(str(home), tmp_path, tmp_path)
+        answers.append(str(caught.value).partition(" recordings, ")[2].partition(";"))
+    assert [told for told, _, _ in answers] == [
+        "a.db", "a.db, b.db", "a.db, b.db, c.db", "a.db, b.db, c.db and 1 more"
+    ]  # fmt: skip
+    assert {rest for _, _, rest in answers} == {f" `acp-proxy inspect list '{home}'` shows them"}
+
+
+def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
+    """A directory that is called as a recording hides none."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "given").mkdir()
+    record_story(tmp_path / "run.db", name="given")
+    assert resolve("run", tmp_path, tmp_path) == tmp_path / "run.db"
+    assert resolve("given", tmp_path, tmp_path) == tmp_path / "run.db"
+
+
+def test_a_path_that_cannot_be_looked_at(tmp_path: Path) -> None:
+    """The system's own reason is told."""
+    for word in ("n" * 300, f"{tmp_path}/{'n' * 300}.db"):
+        with pytest.raises(NoSuchRecording, match=r"^cannot look at .*: file name too long$"):
+            resolve(word, tmp_path, tmp_path)
+    with pytest.raises(NoSuchRecording, match="no recording at"):
+        resolve("nul\0byte.db", tmp_path, tmp_path)
+
+
+def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
+    """Neither that of a database with a log, nor that of a log: nothing waits for a writer."""
+    with Scribe(tmp_path / "x.db"):
+        pass
+    named_pipe(tmp_path / "x.db")
+    record_story(tmp_path / "y.db")
+    named_pipe(tmp_path / "y.db.log")
+    assert paths(tmp_path) == [tmp_path / "x.db", tmp_path / "y.db"]
+    problems = {entry.path.name: entry.problem for entry in entries(tmp_path)}
+    assert problems["x.db"] is None
+    assert problems["y.db"] is not None
+    with pytest.raises(NotARecording, match=r"y\.db\.log as a recording: it is a pipe$"):
+        RecordingReader(tmp_path / "y.db")
+
+
+@pytest.mark.parametrize(("make", "_"), KINDS)
+def test_only_plain_files_are_opened(tmp_path: Path, make: Callable[[Path], None], _: str) -> None:
+    """A link to one is one, and what is not there is nothing else, either."""
+    path, link = tmp_path / "x", tmp_path / "link"
+    make(path)
+    with pytest.raises(OSError, match=f"it is {kind_of(path)}"):
+        open_plain(path)
+    assert not is_plain(path)
+    (tmp_path / "file").write_bytes(b"content")
+    link.symlink_to("file")
+    with open_plain(link) as file:
+        assert file.read() == b"content"
+    assert (kind_of(link), is_plain(link), kind_of(tmp_path / "none")) == (None, True, None)
