@@ -1,13 +1,12 @@
 """Directories for an agent to work in, in place of those that were recorded."""
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.own_directory import own_directory
 
 _LONGEST_NAME = 100
 """Bytes of a recorded name that are kept."""
@@ -28,12 +27,13 @@ def directories(recorded: Sequence[str], chosen: Path | None) -> Iterator[dict[s
         Refusal: one cannot be made, or a symbolic link leads it out of the one that it is below.
     """
     absolute = [root for root in recorded if _is_absolute(root)]
-    try:
-        scratch = Path(tempfile.mkdtemp(prefix="acp-proxy-verify-")).resolve()
-    except OSError as e:
-        raise Refusal(f"cannot make a directory to work in: {e.strerror or e}") from None
     made: list[str] = []
-    try:
+    with ExitStack() as stack:
+        try:
+            scratch = stack.enter_context(own_directory())
+        except OSError as e:
+            raise Refusal(f"cannot make a directory to work in: {e.strerror or e}") from None
+        stack.callback(_remove_empty, made)
         places: dict[str, str] = {}
         for root in sorted(absolute, key=lambda root: (root != absolute[0], len(root))):
             below = next((other for other in places if _is_below(root, other)), None)
@@ -51,12 +51,6 @@ def directories(recorded: Sequence[str], chosen: Path | None) -> Iterator[dict[s
                 raise Refusal(f"cannot make {place}: {(e.strerror or str(e)).lower()}") from None
             places[root] = str(place)
         yield places
-    finally:
-        for one in reversed(made):
-            if os.path.realpath(one) == one:  # and not in the place of a link that is new
-                with suppress(OSError):
-                    os.rmdir(one)  # noqa: PTH106
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _make(place: Path, made: list[str]) -> None:
@@ -65,6 +59,14 @@ def _make(place: Path, made: list[str]) -> None:
         if not one.is_dir():
             one.mkdir()
             made.append(str(one))
+
+
+def _remove_empty(made: list[str]) -> None:
+    """Removes directories that were made, as far as there is nothing in them."""
+    for one in reversed(made):
+        if os.path.realpath(one) == one:  # and not in the place of a link that is new
+            with suppress(OSError):
+                os.rmdir(one)  # noqa: PTH106
 
 
 def _is_absolute(root: str) -> bool:
