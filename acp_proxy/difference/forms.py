@@ -75,11 +75,11 @@ class Former:
             return _SLOT.format(self.values.every[index].kind)
 
         known = len(self.values.every)
-        rest = _Walk(rules, self.values, scope, put).through(read())
-        if len(self.values.every) > known:  # it may name a value before it introduces it
+        rest = canonical(_Walk(rules, self.values, scope, put).through(read()))
+        if self.values.may_have_passed(known, rest):  # it named a value before it introduced it
             slots.clear()
-            rest = _Walk(rules, self.values, scope, put).through(read())
-        return Form(digest_of(title, canonical(rest)), tuple(slots))
+            rest = canonical(_Walk(rules, self.values, scope, put).through(read()))
+        return Form(digest_of(title, rest), tuple(slots))
 
     def begin(self, title: str) -> State:
         """The state in which a message begins that goes by a title."""

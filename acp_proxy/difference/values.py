@@ -62,6 +62,8 @@ class Values:
     _texts: set[str] = field(factory=set)
     """Texts that are looked for in the middle of others."""
     _roots: dict[str, int] = field(factory=dict)
+    _bare: set[str] = field(factory=set)
+    """Words, one of which stands in each text that names a directory."""
     _pattern: re.Pattern[str] | None = None
 
     def index(self, kind: str, text: str, scope: Scope) -> int:
@@ -98,10 +100,25 @@ class Values:
             if value.introduction is None:
                 value.introduction = (form, slot)
 
+    def may_have_passed(self, known: int, line: bytes) -> bool:
+        """Whether a value that is new may stand in a line where it was not known yet.
+
+        Args:
+            known: how many values there were before.
+            line: canonical JSON, with slots in place of the values that were known.
+        """
+        new = self.every[known:]
+        return any(
+            one.kind == PATH or (one.text in self._texts and one.text.encode() in line)
+            for one in new
+        )
+
     def may_be_in(self, text: str) -> bool:
         """Whether it is worth looking for values in a text; quick."""
-        if "/" in text and self._roots and self._root.search(text):
-            return True
+        if "/" in text:
+            for root in self._bare:
+                if root in text:
+                    return True
         if not self._texts.isdisjoint(_TOKEN.findall(text)):
             return True
         return text.count("-") >= 4 or "\\" in text or any(map(text.__contains__, _WORDS))
@@ -160,6 +177,7 @@ class Values:
         is_meant = trimmed and (is_sure or trimmed not in _SYSTEM)
         if is_path and is_meant and len(self._roots) < _MOST_ROOTS:
             self._roots[trimmed] = index
+            self._bare.add(trimmed.lstrip("/") if trimmed.count("/") > 1 else trimmed)
             if trimmed.count("/") > 1:
                 self._roots[trimmed.lstrip("/")] = index  # some leave it out
             self._pattern = None
