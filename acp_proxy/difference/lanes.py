@@ -17,7 +17,7 @@ from attrs import define, field
 from acp_proxy.difference.defaults import CALL, LOOKING, STATE_UPDATES, TITLES
 from acp_proxy.difference.forms import Form, Former, canonical, decoded, digest_of
 from acp_proxy.difference.options import Options
-from acp_proxy.difference.pieces import TEXT, Piece, split
+from acp_proxy.difference.pieces import TEXT, Piece, Splitter
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.rules import Rule, compiled
@@ -165,6 +165,7 @@ class _Taker:
         self._reader = reader
         self._options = options
         self._is_exact = options.exact
+        self._split = Splitter().split
         self._text = reduce(getitem, TEXT, compiled(rules))
         self._skeletons: dict[tuple[LaneKey, bytes], Form | None] = {}
         self._slots: dict[tuple[int, ...], int] = {}
@@ -173,13 +174,12 @@ class _Taker:
     def take(self, frame: Payload) -> None:
         """Takes a frame."""
         self.told.frames += 1
-        if self._is_handshake(frame):
-            return
         session = frame.session
         key = LaneKey(session, frame.stream)
-        piece = self._piece(frame)
-        if piece is not None:
+        if (piece := self._piece(frame)) is not None:
             self._add_piece(key, frame, piece)
+            return
+        if self._is_handshake(frame):
             return
         if frame.raw is None:
             digest = digest_of(frame.kind, *self._reader.pieces(frame.seq))
@@ -249,7 +249,7 @@ class _Taker:
     def _piece(self, frame: Payload) -> Piece | None:
         if frame.method != "session/update" or frame.raw is None or self._is_exact:
             return None
-        return split(frame.raw) if self._options.expect is Expect.FRAMES else None
+        return self._split(frame.raw) if self._options.expect is Expect.FRAMES else None
 
     def _add_piece(self, key: LaneKey, frame: Payload, piece: Piece) -> None:
         known = (key, piece.rest)

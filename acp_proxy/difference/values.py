@@ -27,6 +27,7 @@ _UUID = re.compile(
     r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
 )
 _WORDS = tuple(words for words, _ in PHRASES.values())
+_SHORT = min(map(len, _WORDS))
 
 Scope = str | None
 """A lane's session; None for the connection, and for values that mean the same everywhere."""
@@ -115,13 +116,17 @@ class Values:
 
     def may_be_in(self, text: str) -> bool:
         """Whether it is worth looking for values in a text; quick."""
+        if text.isidentifier() and text.isascii():  # one token, as most are
+            return text in self._texts
         if "/" in text:
             for root in self._bare:
                 if root in text:
                     return True
         if not self._texts.isdisjoint(_TOKEN.findall(text)):
             return True
-        return text.count("-") >= 4 or "\\" in text or any(map(text.__contains__, _WORDS))
+        if text.count("-") >= 4 or "\\" in text:
+            return True
+        return len(text) > _SHORT and any(map(text.__contains__, _WORDS))
 
     def found_in(self, text: str, scope: Scope) -> Iterator[tuple[int, int, int]]:
         """Finds values in the middle of a text: where each begins and ends, and its index.

@@ -1,0 +1,38 @@
+"""Chunks that are split by how the one before was written are split the same."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acp_proxy.difference.pieces import Splitter, split
+
+_WORDS = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(
+    ['"', '\\"', '","text":"', "\\", "\n", '"}', "text", "\ud800", "é"]
+)
+
+
+@st.composite
+def lines(draw: st.DrawFn) -> bytes:
+    """A chunk, or what comes near to one."""
+    content = {"type": "text", "text": draw(_WORDS)}
+    update = {"sessionUpdate": draw(st.sampled_from(["agent_message_chunk", "plan"]))}
+    if draw(st.booleans()):
+        update["_meta"] = draw(_WORDS)
+    params = {"sessionId": "s", "update": {**update, "content": content}}
+    message = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+    raw = json.dumps(message, ensure_ascii=draw(st.booleans())).encode(errors="surrogatepass")
+    if draw(st.booleans()):
+        at = draw(st.integers(0, len(raw)))
+        raw = raw[:at] + draw(st.binary(max_size=3)) + raw[at + draw(st.integers(0, 3)) :]
+    return raw
+
+
+@given(st.lists(lines(), max_size=12))
+def test_a_chunk_is_split_the_same_whatever_came_before(raws: list[bytes]) -> None:
+    """Also if it only begins and ends alike."""
+    splitter = Splitter()
+    for raw in raws:
+        assert splitter.split(raw) == split(raw)
