@@ -99,6 +99,8 @@ RULES = (
     Rule("/id"),
     Rule("/params/update/rawOutput/**/duration"),
     Rule("/params/update/cost/amount"),
+    Rule("/params/data/index"),
+    Rule("/params/data/final"),
     *(Rule(f"/**/{name}") for name in _TIMES),
     *(Rule(pointer, kind) for kind, pointers in _NAMES.items() for pointer in pointers),
 )

@@ -20,7 +20,7 @@ from acp_proxy.difference.latency import latency
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pairing import Names, pair, titles
 from acp_proxy.difference.payloads import Payloads
-from acp_proxy.difference.pieces import TEXT
+from acp_proxy.difference.pieces import TEXTS
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
 from acp_proxy.difference.rules import Rule
 from acp_proxy.pointers import pointer
@@ -30,7 +30,7 @@ from acp_proxy.store.reader import RecordingReader
 _ALIASES = 100
 """Names of each kind whose values are told."""
 _HANDSHAKE = ("request", "response")
-_TEXT = pointer(TEXT)
+_TEXTS = tuple(map(pointer, TEXTS))
 _TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _CAPABILITIES = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
 """What counts of the answer to ``initialize`` where only the outcome does."""
@@ -153,7 +153,7 @@ class _Comparison:
         for _, _, change, i, j in sorted(places, key=lambda place: place[:2]):
             fields = self._fields(lane, i, j) if change is Change.CHANGED else ()
             if (i, j) in beside:
-                fields = tuple(one for one in fields if one.pointer != _TEXT)
+                fields = tuple(one for one in fields if one.pointer not in _TEXTS)
             yield self._entry(lane, title, change, i, j, fields)
 
     def _entry(

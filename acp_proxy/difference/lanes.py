@@ -17,10 +17,10 @@ from attrs import define, field
 from acp_proxy.difference.defaults import CALL, LOOKING, STATE_UPDATES, TITLES
 from acp_proxy.difference.forms import Form, Former, canonical, decoded, digest_of
 from acp_proxy.difference.options import Options
-from acp_proxy.difference.pieces import TEXT, Piece, Splitter
+from acp_proxy.difference.pieces import TEXTS, Piece, Splitter
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import Expect
-from acp_proxy.difference.rules import Rule, compiled
+from acp_proxy.difference.rules import Rule, State, compiled
 from acp_proxy.difference.values import Scope
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import Payload
@@ -96,6 +96,8 @@ class _Run:
 
     form: Form
     what: What
+    rules: State
+    """Where its text stands."""
     slots: list[int]
     digests: list[int] = field(factory=list)
     pieces: list[str] = field(factory=list)
@@ -148,9 +150,10 @@ def read(
     taker = _Taker(reader, options, rules)
     for live, recorded in options.same:
         taker.told.former.values.same(recorded, live if is_b else recorded)
+    made_up = reader.made_up()
     frames = watch(reader.payloads(options.chosen), reader.count(), "reading")
     for frame in frames:
-        if frame.stream != "stderr" and frame.kind != "blank":
+        if frame.stream != "stderr" and frame.kind != "blank" and frame.seq not in made_up:
             taker.take(frame)
     taker.end()
     return taker.told
@@ -166,7 +169,7 @@ class _Taker:
         self._options = options
         self._is_exact = options.exact
         self._split = Splitter().split
-        self._text = reduce(getitem, TEXT, compiled(rules))
+        self._texts = {place: reduce(getitem, place, compiled(rules)) for place in TEXTS}
         self._skeletons: dict[tuple[LaneKey, bytes], Form | None] = {}
         self._slots: dict[tuple[int, ...], int] = {}
         self._whats: dict[What, int] = {}
@@ -263,7 +266,8 @@ class _Taker:
         run = lane.run
         if run is None or run.form != form:
             self._end_run(key, lane)
-            run = lane.run = _Run(form, what_of(frame, piece.update), list(form.slots))
+            what = what_of(frame, piece.update)
+            run = lane.run = _Run(form, what, self._texts[piece.place], list(form.slots))
             lane.starts.append(len(lane.frames))
         lane.frames.append(frame.seq)
         run.pieces.append(piece.text)
@@ -281,7 +285,7 @@ class _Taker:
         run.pieces, run.size = [text], len(text)
 
     def _digest(self, key: LaneKey, run: _Run, text: str) -> None:
-        form = self.told.former.form(lambda: text, key.session, "text", self._text)
+        form = self.told.former.form(lambda: text, key.session, "text", run.rules)
         run.digests.append(form.digest)
         run.slots += form.slots
 

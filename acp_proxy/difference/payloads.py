@@ -1,6 +1,7 @@
 """Reads the items of one side again, to say how they differ, and what they say."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import reduce
 from operator import getitem
 from typing import Any
@@ -11,7 +12,7 @@ from acp_proxy.difference.forms import decoded, digest_of
 from acp_proxy.difference.items import Group
 from acp_proxy.difference.lanes import Lane, Told
 from acp_proxy.difference.options import Options
-from acp_proxy.difference.pieces import TEXT, Piece, split
+from acp_proxy.difference.pieces import TEXTS, Piece, split
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.values import Scope
@@ -53,16 +54,17 @@ class Payloads:
             return message
         if (piece := self._piece(frame)) is not None:
             texts = [piece.text, *map(self._text, frames)]
-            message["params"]["update"]["content"]["text"] = "".join(texts)
+            reduce(getitem, piece.place[:-1], message)[piece.place[-1]] = "".join(texts)
         title = self.told.whats[lane.whats[items[0]]].title
         return self.named(reduced(message, frame, self.options.expect), scope, title)
 
     def text(self, lane: Lane, items: Group, scope: Scope) -> str | None:
         """What the chunks of items say, put together; None where that is left out."""
-        try:
-            return str(reduce(getitem, TEXT, self.message(lane, items, scope)))
-        except (KeyError, TypeError):
-            return None
+        message = self.message(lane, items, scope)
+        for place in TEXTS:
+            with suppress(KeyError, TypeError):
+                return str(reduce(getitem, place, message))
+        return None
 
     def named(self, message: Any, scope: Scope, title: str = "") -> Any:
         """A message with stable names in place of what differs between any two runs."""

@@ -14,22 +14,27 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 
 from acp_proxy.inspection.chunks import KINDS
 
-TEXT = ("params", "update", "content", "text")
-"""Where the text of a chunk stands."""
+Place = tuple[str, ...]
+_OFFICIAL: Place = ("params", "update", "content", "text")
+_DRAFT: Place = ("params", "data", "content")
+TEXTS = (_OFFICIAL, _DRAFT)
+"""Where the text of a chunk stands, by dialect."""
 
 _EMPTY = b'""'
 _PLAIN = re.compile(rb'"[^"\\\x00-\x1f]*"')
 """A text that is spelled as it is."""
-_KEY = re.compile(rb'"text"\s*:\s*')
+_KEYS = {place: re.compile(rb'"%s"\s*:\s*' % place[-1].encode()) for place in TEXTS}
 
 
 class Piece(NamedTuple):
     """A frame with an empty text, else as it was written, and its text."""
 
     update: str
+    place: Place
+    """Where its text stands in the message."""
     rest: bytes
     at: int
-    """Where its empty text stands."""
+    """Where its empty text stands in the line."""
     text: str
 
 
@@ -39,16 +44,16 @@ class Splitter:
     def __init__(self) -> None:
         self._before = b"\0"
         self._after = b"\0"
-        self._latest = Piece("", b"", 0, "")
+        self._latest = Piece("", _OFFICIAL, b"", 0, "")
 
     def split(self, raw: bytes) -> Piece | None:
         """Splits a ``session/update`` that is a chunk of text; None if it is anything else."""
         if raw.startswith(self._before) and raw.endswith(self._after):
             literal = raw[len(self._before) : len(raw) - len(self._after)]
             if _PLAIN.fullmatch(literal):
-                update, rest, at, _ = self._latest
+                update, place, rest, at, _ = self._latest
                 with suppress(UnicodeDecodeError):
-                    return Piece(update, rest, at, literal[1:-1].decode())
+                    return Piece(update, place, rest, at, literal[1:-1].decode())
         piece = split(raw)
         if piece is not None:
             self._latest = piece
@@ -65,8 +70,14 @@ class _Update(Struct, gc=False):
     sessionUpdate: str  # noqa: N815  the names are the protocol's
 
 
+class _Data(Struct, gc=False):
+    content: Raw | UnsetType = UNSET
+
+
 class _Params(Struct, gc=False):
-    update: _Update
+    update: _Update | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    data: _Data | UnsetType = UNSET
 
 
 class _Envelope(Struct, gc=False):
@@ -82,20 +93,25 @@ def split(raw: bytes) -> Piece | None:
     """Splits a ``session/update`` that is a chunk of text; None if it is anything else."""
     if b"_chunk" not in raw:
         return None
-    keys = list(_KEY.finditer(raw))
-    if len(keys) != 1:
-        return None
     try:
         envelope = _decode(raw)
-        update = envelope.params.update
-        literal = update.content.text
-        if literal is UNSET or update.sessionUpdate not in KINDS or envelope.id is not UNSET:
+        kind, literal, place = _text_in(envelope.params)
+        if literal is UNSET or kind not in KINDS or envelope.id is not UNSET:
             return None
-        written = bytes(literal)
-        start = keys[0].end()
-        if raw[start : start + len(written)] != written:
+        keys = [*_KEYS[place].finditer(raw)]
+        start, written = keys[0].end(), bytes(literal)
+        if len(keys) > 1 or raw[start : start + len(written)] != written:
             return None
         rest = raw[:start] + _EMPTY + raw[start + len(written) :]
-        return Piece(update.sessionUpdate, rest, start, _decode_text(written))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return Piece(kind, place, rest, start, _decode_text(written))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
         return None
+
+
+def _text_in(params: _Params) -> tuple[str, Raw | UnsetType, Place]:
+    """What kind of chunk it may be, its text, and where that stands."""
+    if params.update is not UNSET:
+        return params.update.sessionUpdate, params.update.content.text, _OFFICIAL
+    if params.type is UNSET or params.data is UNSET:
+        return "", UNSET, _DRAFT
+    return params.type, params.data.content, _DRAFT

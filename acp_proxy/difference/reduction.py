@@ -12,12 +12,15 @@ from acp_proxy.difference.result import Expect
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import Payload
 
-_CALL = ("toolCallId", "id", "title", "kind", "status", "name")
+_CALL = ("toolCallId", "id", "title", "kind", "status", "name", "tool")
 _DONE = (
     "sessionId",
     "cwd",
     "workingDirectory",
     "additionalDirectories",
+    "title",
+    "operation",
+    "resource",
     "path",
     "uri",
     "command",
@@ -65,6 +68,10 @@ def _params(params: Any) -> Any:
         kept["type"] = params["type"]
     if "toolCall" in params:
         kept["toolCall"] = _picked(params["toolCall"], _CALL)
+    if isinstance(subject := params.get("subject"), dict):
+        kept["subject"] = _picked(subject, ("type", "toolCallId", "command"))
+        if "toolCall" in subject:
+            kept["subject"]["toolCall"] = _picked(subject["toolCall"], _CALL)
     options = params.get("options")
     if isinstance(options, list):
         kept["options"] = [_picked(option, ("kind",)) for option in options]

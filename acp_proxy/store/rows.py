@@ -142,6 +142,15 @@ class Rows:
             last = self.connection.execute(held, (seq,)).fetchone()
             yield from self.tables[-1 if last else 0].pieces(seq)
 
+    def made_up(self) -> set[int]:
+        """The numbers of the frames that nobody has said: faults have put them in.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        sql = "SELECT DISTINCT seq FROM faults_fired WHERE received IS NULL"
+        return {row["seq"] for row in self.query(sql)}
+
     def count(self) -> int:
         """How many frames there are, the tail included.
 
