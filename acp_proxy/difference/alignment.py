@@ -141,22 +141,29 @@ def _places(items: Sequence[Hashable], start: int, end: int) -> defaultdict[Hash
 def _exactly(
     a: Sequence[Hashable], a_start: int, a_end: int, b: Sequence[Hashable], b_start: int, b_end: int
 ) -> Iterator[Pair]:
-    """The longest common subsequence, by trying all pairs."""
+    """The longest common subsequence, by trying all pairs.
+
+    Of several that are as long it is the one between which as many others as can be stand side by
+    side, so that they may have changed into each other.
+    """
     width = b_end - b_start
+    same = width + (a_end - a_start) + 1  # outweighs all others
     rows = [[0] * (width + 1)]
     for i in range(a_end - 1, a_start - 1, -1):
         below, row = rows[-1], [0] * (width + 1)
         for j in range(width - 1, -1, -1):
-            is_same = a[i] == b[b_start + j]
-            row[j] = below[j + 1] + 1 if is_same else max(below[j], row[j + 1])
+            weight = same if a[i] == b[b_start + j] else 1
+            row[j] = max(below[j + 1] + weight, below[j], row[j + 1])
         rows.append(row)
     i, j = a_start, 0
     while i < a_end and j < width:
         row, below = rows[a_end - i], rows[a_end - i - 1]
-        if a[i] == b[b_start + j]:
-            yield i, b_start + j
+        is_same = a[i] == b[b_start + j]
+        if row[j] == below[j + 1] + (same if is_same else 1):
+            if is_same:
+                yield i, b_start + j
             i, j = i + 1, j + 1
-        elif below[j] >= row[j + 1]:
+        elif row[j] == below[j]:
             i += 1
         else:
             j += 1

@@ -8,7 +8,7 @@ from itertools import pairwise
 from attrs import define, field
 
 from acp_proxy.difference.alignment import Pair, align, longest_in_order
-from acp_proxy.difference.items import Group, Items, is_race
+from acp_proxy.difference.items import MOST_PASSED, Group, Items, is_race
 from acp_proxy.difference.texts import Gap, Read, retold, silent
 
 _MOST_COMPARED = 100
@@ -84,10 +84,12 @@ def _spans(same: list[Pair], size_a: int, size_b: int) -> Iterator[tuple[int, ra
 
 def _is_free(a: Items, b: Items, same: list[Pair], i: int, j: int) -> bool:
     """Whether nobody chose that an item stands elsewhere; it has passed some aligned ones."""
+    if not a.may_race(i):
+        return False
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
     before_b = bisect_left(same, j, key=lambda pair: pair[1])
-    passed = same[min(before_a, before_b) : max(before_a, before_b)]
-    return is_race(a, b, i, [other for other, _ in passed])
+    first, last = sorted((before_a, before_b))
+    return is_race(a, b, i, [one for one, _ in same[first : min(last, first + MOST_PASSED + 1)]])
 
 
 def _moved(

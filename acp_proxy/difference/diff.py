@@ -8,7 +8,7 @@ what the numbers take, and what the largest difference takes.
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from attrs import define
+from attrs import define, field
 
 from acp_proxy.difference.changes import Changes, changes
 from acp_proxy.difference.defaults import CALL, NAMED, READING, RULES
@@ -105,6 +105,12 @@ class _Comparison:
     a: Payloads
     b: Payloads
     names: Names
+    _items_of_a: Callable[[Lane], Items] = field(init=False)
+    _items_of_b: Callable[[Lane], Items] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._items_of_a = _Columns(self.a.told, lambda index: index).items
+        self._items_of_b = _Columns(self.b.told, self.names.pairs.get).items
 
     def lanes(self) -> Iterator[_LaneDiff]:
         """Compares lane by lane, those of A first, and then those that only B has."""
@@ -119,14 +125,9 @@ class _Comparison:
 
     def _compared(self, a_key: LaneKey, b_key: LaneKey, a: Lane, b: Lane) -> _LaneDiff:
         lane = _LaneDiff(a_key, b_key, a, b, Changes())
-        slots_a = [hash(slots) for slots in self.a.told.slots]
-        pairs = self.names.pairs
-        slots_b = [hash(tuple(pairs.get(i, ~i) for i in slots)) for slots in self.b.told.slots]
-        items_a = _items(self.a.told, a, slots_a, lambda index: index)
-        items_b = _items(self.b.told, b, slots_b, pairs.get)
         lane.changes = changes(
-            items_a,
-            items_b,
+            self._items_of_a(a),
+            self._items_of_b(b),
             lambda i, j: self._distance(lane, i, j),
             lambda is_a, item: self._text(lane, is_a, item),
         )
@@ -236,25 +237,43 @@ class _Comparison:
         return message if self.options.exact else side.named(message, None)
 
 
-def _items(told: Told, lane: Lane, slots: list[int], named: Callable[[int], int | None]) -> Items:
-    """A lane in columns; what tells items apart are their forms and the names of their values."""
-    every = told.former.values.every
-    calls = [next((index for index in one if every[index].kind == CALL), -1) for one in told.slots]
-    reading = [what.title in READING for what in told.whats]
-    return Items(
-        [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)],
-        [told.whats[index] for index in lane.whats],
-        [
-            hash((base, slots[k])) if base else 0
-            for base, k in zip(lane.bases, lane.base_slots, strict=True)
-        ],
-        [named(calls[k]) if calls[k] >= 0 else None for k in lane.slots],
-        lane.silent,
-        [
-            reading[what] or calls[k] in told.looking
-            for what, k in zip(lane.whats, lane.slots, strict=True)
-        ],
-    )
+class _Columns:
+    """Makes items of lanes.
+
+    Args:
+        told: all that one side said.
+        named: A's index of a value, or None if A has none.
+    """
+
+    def __init__(self, told: Told, named: Callable[[int], int | None]) -> None:
+        every = told.former.values.every
+        self._told = told
+        self._slots = [
+            hash(tuple(~i if (known := named(i)) is None else known for i in slots))
+            for slots in told.slots
+        ]
+        calls = [next((i for i in one if every[i].kind == CALL), -1) for one in told.slots]
+        self._calls = [named(call) if call >= 0 else None for call in calls]
+        self._looks = [call in told.looking for call in calls]
+        self._reads = [what.title in READING for what in told.whats]
+
+    def items(self, lane: Lane) -> Items:
+        """A lane in columns; items are told apart by their forms and by what their values are."""
+        slots = self._slots
+        return Items(
+            [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)],
+            [self._told.whats[index] for index in lane.whats],
+            [
+                hash((base, slots[k])) if base else 0
+                for base, k in zip(lane.bases, lane.base_slots, strict=True)
+            ],
+            [self._calls[k] for k in lane.slots],
+            lane.silent,
+            [
+                self._reads[what] or self._looks[k]
+                for what, k in zip(lane.whats, lane.slots, strict=True)
+            ],
+        )
 
 
 def _ending(a: Recording, b: Recording) -> Iterator[Field]:

@@ -205,7 +205,7 @@ def decoded(raw: bytes) -> Any:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError):
-        return raw.decode(errors="backslashreplace")
+        return raw.decode(errors="surrogateescape")
 
 
 def canonical(value: Any) -> bytes:

@@ -5,6 +5,9 @@ from functools import cached_property
 
 from attrs import frozen
 
+MOST_PASSED = 1000
+"""Others that somebody can pass without having meant to."""
+
 Group = tuple[int, ...]
 """Items that are compared together: pieces of one text, or a single one."""
 
@@ -28,6 +31,10 @@ class Items:
     calls: Sequence[int | None]
     silent: Set[int]
     looking: Sequence[bool]
+
+    def may_race(self, item: int) -> bool:
+        """Whether an item is about anything whose order may be nobody's choice."""
+        return self.looking[item] or self.calls[item] is not None
 
     def are_open_at_once(self, one: int | None, other: int | None) -> bool:
         """Whether each of two tool calls was spoken of before the other was done with."""
@@ -57,13 +64,13 @@ class Items:
         return spans
 
 
-def is_race(a: Items, b: Items, item: int, passed: list[int]) -> bool:
+def is_race(a: Items, b: Items, item: int, passed: Sequence[int]) -> bool:
     """Whether an item has only passed others with which its order is nobody's choice.
 
     Which of several calls that run at the same time is told of first is for their tools to decide;
     and which of several things an agent looks at first makes no difference.
     """
-    return bool(passed) and all(
+    return 0 < len(passed) <= MOST_PASSED and all(
         (a.calls[item] is None or a.calls[item] != a.calls[other])
         and (a.only_look(item, other) or _are_open_at_once(a, b, item, other))
         for other in passed

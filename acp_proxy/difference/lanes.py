@@ -17,8 +17,8 @@ from attrs import define, field
 from acp_proxy.difference.defaults import CALL, LOOKING, STATE_UPDATES, TITLES
 from acp_proxy.difference.forms import Form, Former, canonical, decoded, digest_of
 from acp_proxy.difference.options import Options
-from acp_proxy.difference.pieces import TEXTS, Piece, Splitter
-from acp_proxy.difference.reduction import reduced
+from acp_proxy.difference.pieces import TEXTS, Piece, Splitter, joined
+from acp_proxy.difference.reduction import NOTHING, reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.rules import Rule, State, compiled
 from acp_proxy.difference.values import Scope
@@ -194,7 +194,7 @@ class _Taker:
             return
         raw = frame.raw
         message = reduced(decoded(raw), frame, self._options.expect)
-        if message is None:
+        if message is NOTHING:
             return
         update = update_of(message) if frame.method == "session/update" else None
         if update in STATE_UPDATES:
@@ -277,7 +277,7 @@ class _Taker:
 
     def _settle(self, key: LaneKey, run: _Run) -> None:
         """Takes the values out of a text and forgets it; its pieces do not tell where it is cut."""
-        text = "".join(run.pieces)
+        text = joined(run.pieces)
         while len(text) > _LONGEST:
             end = text.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
             self._digest(key, run, text[:end])
@@ -295,7 +295,7 @@ class _Taker:
             return
         if not run.size and not run.digests:
             lane.silent.add(len(lane))
-        self._digest(key, run, "".join(run.pieces))
+        self._digest(key, run, joined(run.pieces))
         digest = digest_of(str(run.form.digest), canonical(run.digests))
         self._note(lane, Form(digest, tuple(run.slots)), run.what, run.form)
 

@@ -61,7 +61,10 @@ def _pair_sessions(a: Told, b: Told) -> dict[Scope, Scope]:
     paired: dict[Scope, Scope] = {None: None}
     rest_a = [one for one in forms_a if one is not None]
     rest_b = [one for one in forms_b if one is not None]
-    _match(rest_a, rest_b, paired, lambda one: _sum(forms_a[one]), lambda one: _sum(forms_b[one]))
+    sums_a = {one: _sum(forms) for one, forms in forms_a.items()}
+    sums_b = {one: _sum(forms) for one, forms in forms_b.items()}
+    _match(rest_a, rest_b, paired, lambda one: (sums_a[one], one), lambda one: (sums_b[one], one))
+    _match(rest_a, rest_b, paired, sums_a.__getitem__, sums_b.__getitem__)
     _match(rest_a, rest_b, paired, lambda one: one, lambda one: one)
     if len(rest_a) <= _MOST_COMPARED and len(rest_b) <= _MOST_COMPARED:
         alike = [
@@ -153,12 +156,13 @@ class _ValuePairs:
         Whatever stand in most places side by side are the same.
         """
         votes: Counter[tuple[int, int]] = Counter()
+        sides = _Sides(self._a, self._b, self._groups, self._pairs)
         for key, lane_a in self._a.lanes.items():
             if key.session not in self._sessions:
                 continue
             lane_b = self._b.lanes.get(key._replace(session=self._sessions[key.session]))
             if lane_b is not None:
-                votes.update(self._side_by_side(lane_a, lane_b))
+                votes.update(sides.side_by_side(lane_a, lane_b))
         found: dict[int, int] = {}
         taken: set[int] = set()
         for (i, j), _ in votes.most_common():
@@ -166,19 +170,6 @@ class _ValuePairs:
                 found[j] = i
                 taken.add(i)
         self._take(found)
-
-    def _side_by_side(self, lane_a: Lane, lane_b: Lane) -> Iterator[tuple[int, int]]:
-        """Values without a partner that stand in the same places of frames that belong together."""
-        groups_a = {i: place for place, group in enumerate(self._groups) for i in group[0]}
-        groups_b = {j: place for place, group in enumerate(self._groups) for j in group[1]}
-        slots_a, slots_b = self._a.slots, self._b.slots
-        named = {i: i for i in self._pairs.values()}
-        keys_a, keys_b = _keys(lane_a, slots_a, named), _keys(lane_b, slots_b, self._pairs)
-        for item_a, item_b in align(keys_a, keys_b):
-            of_a, of_b = slots_a[lane_a.slots[item_a]], slots_b[lane_b.slots[item_b]]
-            for i, j in zip(of_a, of_b, strict=False):
-                if i in groups_a and groups_a[i] == groups_b.get(j):
-                    yield i, j
 
     def _take(self, found: dict[int, int]) -> None:
         self._pairs.update(found)
@@ -188,17 +179,44 @@ class _ValuePairs:
             rest_b[:] = [j for j in rest_b if j not in found]
 
 
+class _Sides:
+    """Both sides as they are before all values have a partner."""
+
+    def __init__(self, a: Told, b: Told, groups: Iterable[_Group], pairs: dict[int, int]) -> None:
+        self._slots_a, self._slots_b = a.slots, b.slots
+        self._groups_a: dict[int, int] = {}
+        self._groups_b: dict[int, int] = {}
+        for place, (rest_a, rest_b) in enumerate(groups):
+            self._groups_a.update(dict.fromkeys(rest_a, place))
+            self._groups_b.update(dict.fromkeys(rest_b, place))
+        self._hashes_a = _hashes(a.slots, {i: i for i in pairs.values()})
+        self._hashes_b = _hashes(b.slots, pairs)
+
+    def side_by_side(self, lane_a: Lane, lane_b: Lane) -> Iterator[tuple[int, int]]:
+        """Values without a partner that stand in the same places of frames that belong together."""
+        keys_a, keys_b = _keys(lane_a, self._hashes_a), _keys(lane_b, self._hashes_b)
+        for item_a, item_b in align(keys_a, keys_b):
+            of_a = self._slots_a[lane_a.slots[item_a]]
+            of_b = self._slots_b[lane_b.slots[item_b]]
+            for i, j in zip(of_a, of_b, strict=False):
+                if i in self._groups_a and self._groups_a[i] == self._groups_b.get(j):
+                    yield i, j
+
+
+def _hashes(slots: list[tuple[int, ...]], names: dict[int, int]) -> list[int]:
+    return [hash(tuple(names.get(index, -1) for index in one)) for one in slots]
+
+
+def _keys(lane: Lane, hashes: list[int]) -> list[int]:
+    """What tells items from others as far as their values have names."""
+    return [hash((form, hashes[k])) for form, k in zip(lane.forms, lane.slots, strict=True)]
+
+
 def _by_kind(values: Values) -> dict[tuple[str, Scope], list[int]]:
     groups: dict[tuple[str, Scope], list[int]] = {}
     for index, value in enumerate(values.every):
         groups.setdefault((value.kind, value.scope), []).append(index)
     return groups
-
-
-def _keys(lane: Lane, slots: list[tuple[int, ...]], names: dict[int, int]) -> list[int]:
-    """What tells items from others as far as their values have names."""
-    hashes = [hash(tuple(names.get(index, -1) for index in one)) for one in slots]
-    return [hash((form, hashes[k])) for form, k in zip(lane.forms, lane.slots, strict=True)]
 
 
 def _match(

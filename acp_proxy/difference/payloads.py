@@ -12,7 +12,7 @@ from acp_proxy.difference.forms import decoded, digest_of
 from acp_proxy.difference.items import Group
 from acp_proxy.difference.lanes import Lane, Told
 from acp_proxy.difference.options import Options
-from acp_proxy.difference.pieces import TEXTS, Piece, split
+from acp_proxy.difference.pieces import TEXTS, Piece, joined, split
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.values import Scope
@@ -54,7 +54,7 @@ class Payloads:
             return message
         if (piece := self._piece(frame)) is not None:
             texts = [piece.text, *map(self._text, frames)]
-            reduce(getitem, piece.place[:-1], message)[piece.place[-1]] = "".join(texts)
+            reduce(getitem, piece.place[:-1], message)[piece.place[-1]] = joined(texts)
         title = self.told.whats[lane.whats[items[0]]].title
         return self.named(reduced(message, frame, self.options.expect), scope, title)
 

@@ -5,7 +5,9 @@ a chunk that only says something else than the one before is not parsed at all. 
 text cannot be told from the rest without doubt is none of this, and is compared by itself.
 """
 
+import json
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -20,6 +22,7 @@ _DRAFT: Place = ("params", "data", "content")
 TEXTS = (_OFFICIAL, _DRAFT)
 """Where the text of a chunk stands, by dialect."""
 
+_HALF = re.compile("[\ud800-\udfff]")
 _EMPTY = b'""'
 _PLAIN = re.compile(rb'"[^"\\\x00-\x1f]*"')
 """A text that is spelled as it is."""
@@ -103,9 +106,27 @@ def split(raw: bytes) -> Piece | None:
         if len(keys) > 1 or raw[start : start + len(written)] != written:
             return None
         rest = raw[:start] + _EMPTY + raw[start + len(written) :]
-        return Piece(kind, place, rest, start, _decode_text(written))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
+        return Piece(kind, place, rest, start, _text_of(written))
+    except (msgspec.MsgspecError, ValueError, RecursionError, IndexError):
         return None
+
+
+def joined(pieces: Iterable[str]) -> str:
+    """Puts a text together; some agents cut between the two halves of one character."""
+    text = "".join(pieces)
+    if _HALF.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def _text_of(literal: bytes) -> str:
+    try:
+        return _decode_text(literal)
+    except msgspec.MsgspecError:  # which knows no half characters
+        text = json.loads(literal)
+        if not isinstance(text, str):
+            raise
+        return text
 
 
 def _text_in(params: _Params) -> tuple[str, Raw | UnsetType, Place]:

@@ -12,6 +12,8 @@ from acp_proxy.difference.result import Expect
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import Payload
 
+NOTHING = object()
+"""What counts of a message of which nothing does."""
 _CALL = ("toolCallId", "id", "title", "kind", "status", "name", "tool")
 _DONE = (
     "sessionId",
@@ -39,7 +41,7 @@ _KEPT = {
 
 
 def reduced(message: Any, frame: Payload, expect: Expect) -> Any:
-    """Returns what counts of a message; None if nothing does.
+    """Returns what counts of a message, or `NOTHING`.
 
     Args:
         message: decoded.
@@ -47,7 +49,7 @@ def reduced(message: Any, frame: Payload, expect: Expect) -> Any:
         expect: how much counts.
     """
     if expect is Expect.FRAMES or frame.method in INITIALIZE or not isinstance(message, dict):
-        return message if expect is not Expect.OUTCOME or frame.kind != "invalid" else None
+        return message if expect is not Expect.OUTCOME or frame.kind != "invalid" else NOTHING
     if expect is Expect.OUTCOME:
         return _outcome(message, frame)
     if frame.kind == "error":
@@ -89,7 +91,7 @@ def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
 def _outcome(message: dict[str, Any], frame: Payload) -> Any:
     """Replies of the agent's alone, and the end of a turn that is told by an update (v2)."""
     if frame.stream != "to-client":
-        return None
+        return NOTHING
     if frame.kind == "error":
         return {"error": _picked(message.get("error"), ("code",))}
     if frame.kind == "response":
@@ -98,7 +100,7 @@ def _outcome(message: dict[str, Any], frame: Payload) -> Any:
     update = params.get("update") if isinstance(params, dict) else None
     if isinstance(update, dict) and update.get("stopReason") is not None:
         return {"params": {"update": _picked(update, ("sessionUpdate", "stopReason"))}}
-    return None
+    return NOTHING
 
 
 def _picked(value: Any, names: Iterable[str]) -> Any:

@@ -153,9 +153,9 @@ def _same_texts(a: Items, b: Items, gaps: Sequence[Gap], read: Read) -> Iterator
                 budget -= len(of_a) + len(of_b)
                 if budget < 0:
                     break
-                said_a = [read(True, item) or "" for item in of_a]
-                said_b = [read(False, item) or "" for item in of_b]
-                if "".join(said_a) == "".join(said_b):
+                said_a = [said for item in of_a if (said := read(True, item)) is not None]
+                said_b = [said for item in of_b if (said := read(False, item)) is not None]
+                if said_a and said_b and "".join(said_a) == "".join(said_b):
                     parts = _parts(of_a, [*map(len, said_a)], of_b, [*map(len, said_b)])
                     yield _Text(first.place, gap.place, tuple(of_a), tuple(of_b), [*parts])
                     step = size
@@ -190,13 +190,9 @@ def _parts(a: list[int], sizes_a: list[int], b: list[int], sizes_b: list[int]) -
 
 def _beside(a: Items, b: Items, text: _Text) -> Iterator[tuple[Group, Group]]:
     """Pairs the pieces of a text that differ in what stands beside it."""
-    texts_a, texts_b = {a.texts[i] for i in text.a}, {b.texts[j] for j in text.b}
-    odd_a = [i for i in text.a if a.texts[i] not in texts_b]
-    odd_b = [j for j in text.b if b.texts[j] not in texts_a]
-    for place in range(max(len(odd_a), len(odd_b))):
-        of_a = odd_a[place] if place < len(odd_a) else text.a[0]
-        of_b = odd_b[place] if place < len(odd_b) else text.b[0]
-        yield (of_a,), (of_b,)
+    for i, j in dict.fromkeys(text.parts):
+        if a.texts[i] != b.texts[j]:
+            yield (i,), (j,)
 
 
 def _moved(texts: list[_Text], between: Sequence[Pair]) -> list[Pair]:

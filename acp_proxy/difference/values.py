@@ -74,7 +74,7 @@ class Values:
         known = self._known.get((scope, kind, text))
         if known is not None:
             return known
-        if (index := self._known.get((scope, UUID, text), -1)) >= 0:  # now it is known of what
+        if (index := self._known.pop((scope, UUID, text), -1)) >= 0:  # now it is known of what
             self.every[index].kind = kind
             self._known[scope, kind, text] = index
             return index
