@@ -117,6 +117,9 @@ TITLES = ("/params/update/title", "/result/sessions/*/title")
 """Where a session's title stands in `TITLED`. Agents make it of the prompt and cut it somewhere, so
 where that is depends on how long the directory is that the prompt names."""
 
+RUNNING = ("terminal/create",)
+"""What names a directory, but makes it none that has a name of its own."""
+
 TITLED = ("session/update session_info_update", "the answer to session/list")
 """What tells titles of sessions."""
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 from attrs import define, field
 
-from acp_proxy.difference.defaults import PROCESS, TITLED
+from acp_proxy.difference.defaults import PATH, PROCESS, RUNNING, TITLED
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope, Values
 
@@ -44,11 +44,13 @@ class Former:
     Attributes:
         rules: the state in which a message begins.
         titled: the same for what tells titles of sessions.
+        running: and for what names directories in which something is to run.
         values: what was taken out so far.
     """
 
     rules: State
     titled: State
+    running: State
     values: Values = field(factory=Values)
 
     def form(
@@ -83,6 +85,8 @@ class Former:
 
     def begin(self, title: str) -> State:
         """The state in which a message begins that goes by a title."""
+        if title in RUNNING:
+            return self.running
         return self.titled if title in TITLED else self.rules
 
     def named(self, message: Any, scope: Scope, names: dict[int, str], title: str = "") -> Any:
@@ -129,6 +133,8 @@ class _Walk:
         """What is put in the place of a value."""
         kind = type(value)
         if kind is str:
+            if state.alias == PATH and self._values.is_below(value):
+                return self._text(value)
             if state.alias is not None:
                 return self._put(self._values.index(state.alias, value, self._scope), True)
             return value if len(value) < _LEAST else self._text(value)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from attrs import define, field
 
-from acp_proxy.difference.defaults import CALL, LOOKING, STATE_UPDATES, TITLES
+from acp_proxy.difference.defaults import CALL, LOOKING, PATH, STATE_UPDATES, TITLES
 from acp_proxy.difference.forms import Form, Former, canonical, decoded, digest_of
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Piece, Splitter, joined
@@ -164,7 +164,8 @@ class _Taker:
 
     def __init__(self, reader: RecordingReader, options: Options, rules: tuple[Rule, ...]) -> None:
         titled = (*rules, *(Rule(pointer, is_cut=True) for pointer in TITLES))
-        self.told = Told(Former(compiled(rules), compiled(titled)))
+        running = tuple(rule for rule in rules if rule.alias != PATH)
+        self.told = Told(Former(compiled(rules), compiled(titled), compiled(running)))
         self._reader = reader
         self._options = options
         self._is_exact = options.exact

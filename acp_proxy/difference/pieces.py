@@ -22,6 +22,8 @@ _DRAFT: Place = ("params", "data", "content")
 TEXTS = (_OFFICIAL, _DRAFT)
 """Where the text of a chunk stands, by dialect."""
 
+_LITERAL = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 _HALF = re.compile("[\ud800-\udfff]")
 _EMPTY = b'""'
 _PLAIN = re.compile(rb'"[^"\\\x00-\x1f]*"')
@@ -106,9 +108,23 @@ def split(raw: bytes) -> Piece | None:
         if len(keys) > 1 or raw[start : start + len(written)] != written:
             return None
         rest = raw[:start] + _EMPTY + raw[start + len(written) :]
-        return Piece(kind, place, rest, start, _text_of(written))
-    except (msgspec.MsgspecError, ValueError, RecursionError, IndexError):
-        return None
+        return Piece(kind, place, rest, start, _decode_text(written))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
+        return _split_half(raw) if _HALVES.search(raw) else None
+
+
+def _split_half(raw: bytes) -> Piece | None:
+    """Splits a chunk with half of a character, which the decoder does not take."""
+    for place, key in _KEYS.items():
+        keys = [*key.finditer(raw)]
+        literal = _LITERAL.match(raw, keys[0].end()) if len(keys) == 1 else None
+        if literal is None or not _HALVES.search(literal[0]):
+            continue
+        piece = split(raw[: literal.start()] + _EMPTY + raw[literal.end() :])
+        if piece is not None and piece.place == place and piece.at == literal.start():
+            with suppress(ValueError):
+                return piece._replace(text=json.loads(literal[0]))
+    return None
 
 
 def joined(pieces: Iterable[str]) -> str:
@@ -117,16 +133,6 @@ def joined(pieces: Iterable[str]) -> str:
     if _HALF.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-
-
-def _text_of(literal: bytes) -> str:
-    try:
-        return _decode_text(literal)
-    except msgspec.MsgspecError:  # which knows no half characters
-        text = json.loads(literal)
-        if not isinstance(text, str):
-            raise
-        return text
 
 
 def _text_in(params: _Params) -> tuple[str, Raw | UnsetType, Place]:

@@ -7,6 +7,7 @@ stood, or by its *introduction*, the first of them. A place is a message's form 
 
 import re
 from collections.abc import Iterable, Iterator
+from urllib.parse import quote
 
 from attrs import define, field
 
@@ -17,6 +18,9 @@ _SYSTEM = {
     *("", "/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
     *("/usr", "/Users", "/var", "C:"),
 }
+_URI = "file://"
+_LINKED = ("/tmp/", "/var/")
+"""Directories that are links to others below `/private` on macOS."""
 _MOST_ROOTS = 128
 """Directories that are looked for in texts."""
 _LEAST_CUT = 4
@@ -63,6 +67,9 @@ class Values:
     _texts: set[str] = field(factory=set)
     """Texts that are looked for in the middle of others."""
     _roots: dict[str, int] = field(factory=dict)
+    _common: dict[str, int] = field(factory=dict)
+    """Directories of the system, which are named in texts that have nothing to do with them; only
+    a text that begins with one means it."""
     _bare: set[str] = field(factory=set)
     """Words, one of which stands in each text that names a directory."""
     _pattern: re.Pattern[str] | None = None
@@ -86,6 +93,12 @@ class Values:
             self._minted.setdefault((scope, text), index)
             self._texts.add(text)
         return index
+
+    def is_below(self, path: str) -> bool:
+        """Whether a path lies below a directory that is known."""
+        return any(
+            path.startswith((f"{root}/", f"{root}\\")) for root in (*self._roots, *self._common)
+        )
 
     def same(self, known: str, other: str) -> None:
         """Lets two directories be one."""
@@ -139,6 +152,10 @@ class Values:
         if self._roots and ("/" in text or "\\" in text):
             for match in self._root.finditer(text):
                 places.append((*match.span(), self._roots[match[0]]))
+        for root, index in self._common.items():
+            start = len(_URI) if text.startswith(_URI) else 0
+            if f"{text}/".startswith(f"{root}/", start):
+                places.append((start, start + len(root), index))
         if "-" in text:
             for match in _UUID.finditer(text):
                 places.append((*match.span(), self._named(match[0], scope, UUID)))
@@ -178,14 +195,18 @@ class Values:
     def _add_root(self, path: str, index: int, *, is_sure: bool = False) -> None:
         """A directory of the system is named in texts that have nothing to do with it."""
         trimmed = path.rstrip("/\\")
-        is_path = "/" in trimmed or "\\" in trimmed
-        is_meant = trimmed and (is_sure or trimmed not in _SYSTEM)
-        if is_path and is_meant and len(self._roots) < _MOST_ROOTS:
-            self._roots[trimmed] = index
-            self._bare.add(trimmed.lstrip("/") if trimmed.count("/") > 1 else trimmed)
-            if trimmed.count("/") > 1:
-                self._roots[trimmed.lstrip("/")] = index  # some leave it out
-            self._pattern = None
+        if not trimmed or not ("/" in trimmed or "\\" in trimmed):
+            return
+        if len(self._roots) + len(self._common) >= _MOST_ROOTS:
+            return
+        if trimmed in _SYSTEM and not is_sure:
+            self._common[trimmed] = index
+            self._bare.add(trimmed)
+            return
+        for spelled in _spellings(trimmed):
+            self._roots[spelled] = index
+            self._bare.add(spelled)
+        self._pattern = None
 
     @property
     def _root(self) -> re.Pattern[str]:
@@ -196,8 +217,19 @@ class Values:
             bare = "|".join(re.escape(root) for root in longest_first if not root.startswith("/"))
             spelled = [rf"(?<![\w.-])(?:{whole})"] if whole else []
             spelled += [rf"(?<![\w./\\-])(?:{bare})"] if bare else []
-            self._pattern = re.compile(rf"(?:{'|'.join(spelled)})(?![\w-])")
+            self._pattern = re.compile(rf"(?:{'|'.join(spelled)})(?![\w-]|\.\w)")
         return self._pattern
+
+
+def _spellings(directory: str) -> Iterator[str]:
+    """How a directory is called: by itself, without what it begins with, in a URI, on macOS."""
+    slashed = directory.replace("\\", "/")
+    for spelled in dict.fromkeys((directory, slashed, quote(slashed, safe="/:"))):
+        yield spelled
+        if spelled.count("/") > 1 and spelled.startswith("/"):
+            yield spelled[1:]
+    if directory.startswith(_LINKED):
+        yield f"/private{directory}"
 
 
 def _is_minted(text: str) -> bool:
