@@ -60,7 +60,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "/result/userMessageId",
         "/params/promptId",
     ),
-    REQUEST: ("/params/requestId",),
+    REQUEST: ("/id", "/params/requestId"),
     TURN: ("/params/**/turn_id", "/params/**/turnId"),
     PROCESS: (
         "/params/**/pid",
@@ -96,7 +96,6 @@ _TIMES = (
 """Members that tell when something was, or how long it took, wherever they stand."""
 
 RULES = (
-    Rule("/id"),
     Rule("/params/update/rawOutput/**/duration"),
     Rule("/params/update/cost/amount"),
     Rule("/params/data/index"),

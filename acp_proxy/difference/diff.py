@@ -234,7 +234,11 @@ class _Comparison:
             message = {"error": True} if "error" in message else {"result": result}
             if isinstance(result, dict):
                 message["result"] = {k: result[k] for k in _CAPABILITIES if k in result}
-        return message if self.options.exact else side.named(message, None)
+        if self.options.exact:
+            return message
+        if isinstance(message, dict):
+            message.pop("id", None)
+        return side.named(message, None)
 
 
 class _Columns:

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import msgspec
 from attrs import define, field
 
-from acp_proxy.difference.defaults import PATH, PROCESS, RUNNING, TITLED
+from acp_proxy.difference.defaults import PATH, PROCESS, REQUEST, RUNNING, TITLED
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope, Values
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="sorted").encode
+TO_AGENT, TO_CLIENT = "to-agent", "to-client"
 _LEAST = 8
 """Characters of the shortest text in which a value is looked for."""
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
@@ -54,7 +55,12 @@ class Former:
     values: Values = field(factory=Values)
 
     def form(
-        self, read: Callable[[], Any], scope: Scope, title: str, rules: State | None = None
+        self,
+        read: Callable[[], Any],
+        scope: Scope,
+        title: str,
+        rules: State | None = None,
+        peer: str = TO_AGENT,
     ) -> Form:
         """Returns a message's form.
 
@@ -63,6 +69,7 @@ class Former:
             scope: its lane's session.
             title: what it is, besides what it says: its kind, and the method that it answers.
             rules: the state in which it begins, if it is only a part of a message.
+            peer: in which direction the request went that it is, answers or names.
 
         Raises:
             RecursionError: it is nested too deeply.
@@ -77,10 +84,10 @@ class Former:
             return _SLOT.format(self.values.every[index].kind)
 
         known = len(self.values.every)
-        rest = canonical(_Walk(rules, self.values, scope, put).through(read()))
+        rest = canonical(_Walk(rules, self.values, (scope, peer), put).through(read()))
         if self.values.may_have_passed(known, rest):  # it named a value before it introduced it
             slots.clear()
-            rest = canonical(_Walk(rules, self.values, scope, put).through(read()))
+            rest = canonical(_Walk(rules, self.values, (scope, peer), put).through(read()))
         return Form(digest_of(title, rest), tuple(slots))
 
     def begin(self, title: str) -> State:
@@ -89,7 +96,14 @@ class Former:
             return self.running
         return self.titled if title in TITLED else self.rules
 
-    def named(self, message: Any, scope: Scope, names: dict[int, str], title: str = "") -> Any:
+    def named(
+        self,
+        message: Any,
+        scope: Scope,
+        names: dict[int, str],
+        title: str = "",
+        peer: str = TO_AGENT,
+    ) -> Any:
         """Returns a message with names in place of values; those without one stay as they are.
 
         Args:
@@ -97,6 +111,7 @@ class Former:
             scope: its lane's session.
             names: by index.
             title: what it goes by.
+            peer: in which direction the request went that it is, answers or names.
 
         Raises:
             RecursionError: it is nested too deeply.
@@ -106,18 +121,22 @@ class Former:
             name = names.get(index, self.values.every[index].text)
             return name if is_whole else f"«{name}»"
 
-        return _Walk(self.begin(title), self.values, scope, put).through(message)
+        return _Walk(self.begin(title), self.values, (scope, peer), put).through(message)
 
 
 class _Walk:
     """Goes through one message and puts something in the place of each value."""
 
     def __init__(
-        self, start: State, values: Values, scope: Scope, put: Callable[[int, bool], str]
+        self,
+        start: State,
+        values: Values,
+        scopes: tuple[Scope, str],
+        put: Callable[[int, bool], str],
     ) -> None:
         self._start = start
         self._values = values
-        self._scope = scope
+        self._scope, self._peer = scopes
         self._put = put
         self._numbers: list[tuple[str, int]] = []
 
@@ -136,7 +155,7 @@ class _Walk:
             if state.alias == PATH and self._values.is_below(value):
                 return self._text(value)
             if state.alias is not None:
-                return self._put(self._values.index(state.alias, value, self._scope), True)
+                return self._put(self._index(state.alias, value), True)
             return value if len(value) < _LEAST else self._text(value)
         if kind is dict:
             self._object(value, state)
@@ -148,11 +167,14 @@ class _Walk:
                 return f"({value})"
             return int(value) if value.is_integer() else value
         elif kind is int and state.alias is not None:
-            index = self._values.index(state.alias, str(value), self._scope)
+            index = self._index(state.alias, str(value))
             if state.alias == PROCESS and value > 99:
                 self._numbers.append((str(value), index))
             return self._put(index, True)
         return value
+
+    def _index(self, kind: str, text: str) -> int:
+        return self._values.index(kind, text, self._peer if kind == REQUEST else self._scope)
 
     def _object(self, value: dict[str, Any], state: State) -> None:
         for key in sorted(value):

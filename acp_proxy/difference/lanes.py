@@ -14,8 +14,16 @@ from typing import Any, NamedTuple
 
 from attrs import define, field
 
-from acp_proxy.difference.defaults import CALL, LOOKING, PATH, STATE_UPDATES, TITLES
-from acp_proxy.difference.forms import Form, Former, canonical, decoded, digest_of
+from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST, STATE_UPDATES, TITLES
+from acp_proxy.difference.forms import (
+    TO_AGENT,
+    TO_CLIENT,
+    Form,
+    Former,
+    canonical,
+    decoded,
+    digest_of,
+)
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Piece, Splitter, joined
 from acp_proxy.difference.reduction import NOTHING, reduced
@@ -66,6 +74,7 @@ class Lane:
         starts: of each item: where its frames begin in `frames`.
         frames: the numbers of all frames.
         silent: texts that say nothing, told in empty chunks.
+        asked: requests, and their ids, which count only where they are named again.
     """
 
     forms: "array[int]" = field(factory=lambda: array("Q"))
@@ -76,6 +85,7 @@ class Lane:
     starts: "array[int]" = field(factory=lambda: array("L"))
     frames: "array[int]" = field(factory=lambda: array("Q"))
     silent: set[int] = field(factory=set)
+    asked: dict[int, int] = field(factory=dict)
     run: "_Run | None" = None
     latest: dict[tuple[int, ...], int] = field(factory=dict)
     """The latest form for some values, where the same is not said twice."""
@@ -209,12 +219,19 @@ class _Taker:
 
         former, name = self.told.former, f"{frame.kind} {frame.method}"
         try:
-            form = former.form(again, session, name, former.begin(what.title))
+            rules = former.begin(what.title)
+            form = former.form(again, session, name, rules, peer_of(frame))
         except RecursionError:
             form = Form(digest_of(name, raw))
         if kind is not None:
             self._note_kind(form, kind)
-        self._add(key, frame.seq, form, what, may_repeat=not self._is_told_once(key, frame))
+        asked = self._id_of(form) if frame.kind == "request" else None
+        self._add(key, frame.seq, form, what, asked, may_repeat=not self._is_told_once(key, frame))
+
+    def _id_of(self, form: Form) -> int | None:
+        """The id of a request, which is the first one that it names."""
+        every = self.told.former.values.every
+        return next((index for index in form.slots if every[index].kind == REQUEST), None)
 
     def _note_kind(self, form: Form, kind: str) -> None:
         """Notes what the tool call does that a message is about."""
@@ -301,7 +318,14 @@ class _Taker:
         self._note(lane, Form(digest, tuple(run.slots)), run.what, run.form)
 
     def _add(
-        self, key: LaneKey, seq: int, form: Form, what: What, *, may_repeat: bool = True
+        self,
+        key: LaneKey,
+        seq: int,
+        form: Form,
+        what: What,
+        asked: int | None = None,
+        *,
+        may_repeat: bool = True,
     ) -> None:
         lane = self._lane(key)
         self._end_run(key, lane)
@@ -311,6 +335,9 @@ class _Taker:
             lane.latest[form.slots] = form.digest
         lane.starts.append(len(lane.frames))
         lane.frames.append(seq)
+        if asked is not None:
+            lane.asked[len(lane)] = asked
+            form = Form(form.digest, tuple(index for index in form.slots if index != asked))
         self._note(lane, form, what)
 
     def _is_repeated(self, key: LaneKey, lane: Lane, form: Form) -> bool:
@@ -354,6 +381,12 @@ def _kind_of_call(message: Any) -> str | None:
     call = params.get("update") or params.get("toolCall")
     kind = call.get("kind") if isinstance(call, dict) and "toolCallId" in call else None
     return kind if isinstance(kind, str) else None
+
+
+def peer_of(frame: Payload) -> str:
+    """In which direction the request went that a frame is, answers or names."""
+    is_answer = frame.kind in ("response", "error")
+    return frame.stream if not is_answer else TO_AGENT if frame.stream == TO_CLIENT else TO_CLIENT
 
 
 def what_of(frame: Payload, update: str | None) -> What:

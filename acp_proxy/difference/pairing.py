@@ -13,7 +13,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.difference.alignment import align
-from acp_proxy.difference.defaults import PATH, SESSION
+from acp_proxy.difference.defaults import PATH, REQUEST, SESSION
 from acp_proxy.difference.lanes import Lane, Told
 from acp_proxy.difference.values import Scope, Value, Values
 
@@ -110,8 +110,14 @@ class _ValuePairs:
         for group in self._groups:
             self._pair_session_ids(group)
         for group in self._groups:
-            self._match(group, lambda value: (value.profile, value.text))
-            self._match(group, lambda value: value.profile, only_sure=True)
+            if not self._is_of_requests(group):
+                self._match(group, lambda value: (value.profile, value.text))
+                self._match(group, lambda value: value.profile, only_sure=True)
+        self._refine_requests()
+        for group in self._groups:
+            if self._is_of_requests(group):
+                self._match(group, lambda value: (value.profile, value.text))
+                self._match(group, lambda value: value.profile, only_sure=True)
         if any(rest_a and rest_b for rest_a, rest_b in self._groups):
             self._pair_by_alignment()
         for group in self._groups:
@@ -121,12 +127,24 @@ class _ValuePairs:
             self._match(group, lambda _: None)
         return self._pairs
 
+    def _is_of_requests(self, group: _Group) -> bool:
+        return any(self._every_a[i].kind == REQUEST for i in group[0][:1])
+
+    def _refine_requests(self) -> None:
+        """Lets it count for requests which sessions, files and calls they and their answers name.
+
+        Two that ask for a new session say the same; what tells them apart is the session.
+        """
+        _refine(self._a, {i: i for i in self._pairs.values()})
+        _refine(self._b, self._pairs)
+
     def _grouped(self) -> Iterator[_Group]:
         """What may be the same: values of one kind and of one session."""
         groups_b = _by_kind(self._b.former.values)
         for (kind, scope), rest_a in _by_kind(self._a.former.values).items():
-            if scope in self._sessions:
-                rest_b = groups_b.get((kind, self._sessions[scope]))
+            sessions = {scope: scope} if kind == REQUEST else self._sessions
+            if scope in sessions:
+                rest_b = groups_b.get((kind, sessions[scope]))
                 if rest_b is not None:
                     yield rest_a, rest_b
 
@@ -179,6 +197,20 @@ class _ValuePairs:
             rest_b[:] = [j for j in rest_b if j not in found]
 
 
+def _refine(told: Told, names: dict[int, int]) -> None:
+    every = told.former.values.every
+    requests = [next((i for i in one if every[i].kind == REQUEST), None) for one in told.slots]
+    named = _hashes(told.slots, names)
+    for value in every:
+        if value.kind == REQUEST:
+            value.profile = 0
+    for lane in told.lanes.values():
+        for item, (form, k) in enumerate(zip(lane.forms, lane.slots, strict=True)):
+            if (index := lane.asked.get(item, requests[k])) is not None:
+                value = every[index]
+                value.profile = (value.profile + hash((form, named[k]))) & _MASK
+
+
 class _Sides:
     """Both sides as they are before all values have a partner."""
 
@@ -198,7 +230,9 @@ class _Sides:
         for item_a, item_b in align(keys_a, keys_b):
             of_a = self._slots_a[lane_a.slots[item_a]]
             of_b = self._slots_b[lane_b.slots[item_b]]
-            for i, j in zip(of_a, of_b, strict=False):
+            asked = (lane_a.asked.get(item_a, -1), lane_b.asked.get(item_b, -1))
+            # A request counts for more than its answer, which may have got another one's id.
+            for i, j in (*zip(of_a, of_b, strict=False), asked, asked):
                 if i in self._groups_a and self._groups_a[i] == self._groups_b.get(j):
                     yield i, j
 

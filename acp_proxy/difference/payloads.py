@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.difference.forms import decoded, digest_of
+from acp_proxy.difference.forms import TO_AGENT, decoded, digest_of
 from acp_proxy.difference.items import Group
-from acp_proxy.difference.lanes import Lane, Told
+from acp_proxy.difference.lanes import Lane, Told, peer_of
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Piece, joined, split
 from acp_proxy.difference.reduction import reduced
@@ -56,7 +56,10 @@ class Payloads:
             texts = [piece.text, *map(self._text, frames)]
             reduce(getitem, piece.place[:-1], message)[piece.place[-1]] = joined(texts)
         title = self.told.whats[lane.whats[items[0]]].title
-        return self.named(reduced(message, frame, self.options.expect), scope, title)
+        message = reduced(message, frame, self.options.expect)
+        if frame.kind == "request" and isinstance(message, dict):
+            message.pop("id", None)
+        return self.named(message, scope, title, peer_of(frame))
 
     def text(self, lane: Lane, items: Group, scope: Scope) -> str | None:
         """What the chunks of items say, put together; None where that is left out."""
@@ -66,9 +69,9 @@ class Payloads:
                 return str(reduce(getitem, place, message))
         return None
 
-    def named(self, message: Any, scope: Scope, title: str = "") -> Any:
+    def named(self, message: Any, scope: Scope, title: str = "", peer: str = TO_AGENT) -> Any:
         """A message with stable names in place of what differs between any two runs."""
-        return self.told.former.named(message, scope, self.names, title)
+        return self.told.former.named(message, scope, self.names, title, peer)
 
     def preview(self, lane: Lane, items: Group) -> str:
         """What items say, in one line without control characters."""

@@ -52,11 +52,12 @@ def reduced(message: Any, frame: Payload, expect: Expect) -> Any:
         return message if expect is not Expect.OUTCOME or frame.kind != "invalid" else NOTHING
     if expect is Expect.OUTCOME:
         return _outcome(message, frame)
+    which = _picked(message, ("id",))
     if frame.kind == "error":
-        return {"error": _picked(message.get("error"), ("code",))}
+        return {**which, "error": _picked(message.get("error"), ("code",))}
     if frame.kind == "response":
-        return {"result": _picked(message.get("result"), _KEPT["result"])}
-    return {"method": message.get("method"), "params": _params(message.get("params"))}
+        return {**which, "result": _picked(message.get("result"), _KEPT["result"])}
+    return {**which, "method": message.get("method"), "params": _params(message.get("params"))}
 
 
 def _params(params: Any) -> Any:
