@@ -21,10 +21,12 @@ from acp_proxy.engine.client.report import PlayReport
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.divergence import Divergence, Rank
 from acp_proxy.forms import converter
+from acp_proxy.inspection.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 CLEAN, DIFFERS, WRONG_USE, STALLED = 0, 1, 2, 3
 _MOST_ENTRIES = 10_000
+_MOST_PRINTED = 1000
 
 
 @frozen
@@ -98,6 +100,7 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, t
         expect=told.expect,
         ignored=told.ignored,
         aliases=told.aliases,
+        only="to-client",  # all that we say follows from what the agent has said
         ending=not (told.was_stopped or _was_told_to_stop(old)),
         same=tuple((live, recorded) for recorded, live in told.roots.items()),
     )
@@ -121,11 +124,13 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, t
     tellers: list[Teller] = [collector, cases]
     _tell_conversation(report)
     if not found.is_equal:
-        tellers.append(Screen(width(), color=use_color()))
+        tellers.append(Screen(width(), color=use_color(), most=_MOST_PRINTED))
         if told.word != "-":
             word = str(old.path) if told.word == "latest" else told.word
             tellers.append(Hint((word, str(new.path))))
     tell(found, tellers)
+    if found.ending and (stayed := _overstayed(new)) is not None:
+        warn(f"the agent was still there when its client had left: {stayed}")
     _tell_end(report)
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
     return code if _write_reports(report, cases.cases, told) else code or WRONG_USE
@@ -144,6 +149,15 @@ def _was_told_to_stop(reader: RecordingReader) -> bool:
     """Whether a signal of the client's has ended the recorded agent; we end our input."""
     signals = reader.query("SELECT data FROM events WHERE kind = 'signal'")
     return any('"passed on"' in row["data"] for row in signals)
+
+
+def _overstayed(reader: RecordingReader) -> str | None:
+    """What was done to an agent that did not end by itself, and why."""
+    for row in reader.query("SELECT data FROM events WHERE kind = 'signal'"):
+        done = json.loads(row["data"])
+        if done.get("action") == "sent":
+            return plain(f"{done.get('name')} sent: {done.get('reason')}")
+    return None
 
 
 def _tell_conversation(report: VerifyReport) -> None:

@@ -115,13 +115,17 @@ class _Comparison:
     def lanes(self) -> Iterator[_LaneDiff]:
         """Compares lane by lane, those of A first, and then those that only B has."""
         of_b = dict(self.b.told.lanes)
+        counted = self.options.only
         for key, lane in self.a.told.lanes.items():
+            if counted not in (None, key.direction):
+                continue
             nobody = key.session not in self.names.sessions
             b_key = key._replace(session=self.names.sessions.get(key.session))
             other = None if nobody else of_b.pop(b_key, None)
             yield self._compared(key, b_key, lane, other or Lane())
         for b_key, other in of_b.items():
-            yield self._compared(LaneKey(None, b_key.direction), b_key, Lane(), other)
+            if counted in (None, b_key.direction):
+                yield self._compared(LaneKey(None, b_key.direction), b_key, Lane(), other)
 
     def _compared(self, a_key: LaneKey, b_key: LaneKey, a: Lane, b: Lane) -> _LaneDiff:
         lane = _LaneDiff(a_key, b_key, a, b, Changes())
@@ -208,7 +212,8 @@ class _Comparison:
     def handshake(self) -> Iterator[Field]:
         """Where ``initialize`` differs, and its answer."""
         for part in _HANDSHAKE:
-            if part == "request" and self.options.expect is Expect.OUTCOME:
+            is_clients = part == "request"
+            if is_clients and (self.options.expect is Expect.OUTCOME or self.options.only):
                 continue
             try:
                 yield from self._handshake_of(part)

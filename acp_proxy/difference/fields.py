@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from acp_proxy.difference.alignment import Pair, align
-from acp_proxy.difference.forms import canonical
+from acp_proxy.difference.forms import canonical, unmarked
 from acp_proxy.difference.result import Field
 from acp_proxy.pointers import pointer
 
@@ -13,7 +13,7 @@ Path = tuple[str, ...]
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
 
 
-def fields(a: Any, b: Any, path: Path = ()) -> Iterator[Field]:
+def fields(a: Any, b: Any) -> Iterator[Field]:
     """Yields the places in which two values differ, each as deep as it can be told.
 
     Lists are aligned: an item that was put in front makes no others differ.
@@ -21,6 +21,11 @@ def fields(a: Any, b: Any, path: Path = ()) -> Iterator[Field]:
     Raises:
         RecursionError: they are nested too deeply.
     """
+    for one in _fields(a, b, ()):
+        yield Field(unmarked(one.pointer), unmarked(one.a), unmarked(one.b), one.only)
+
+
+def _fields(a: Any, b: Any, path: Path) -> Iterator[Field]:
     if isinstance(a, dict) and isinstance(b, dict):
         for key in [*a, *(key for key in b if key not in a)]:
             below = (*path, key)
@@ -29,7 +34,7 @@ def fields(a: Any, b: Any, path: Path = ()) -> Iterator[Field]:
             elif key not in a:
                 yield Field(pointer(below), b=b[key], only="b")
             else:
-                yield from fields(a[key], b[key], below)
+                yield from _fields(a[key], b[key], below)
     elif isinstance(a, list) and isinstance(b, list):
         yield from _items(a, b, path)
     elif canonical(a) != canonical(b):
@@ -41,10 +46,10 @@ def _items(a: list[Any], b: list[Any], path: Path) -> Iterator[Field]:
     for a_gap, b_gap in _gaps(same, range(len(a)), range(len(b))):
         named = align([_name(a[i], i) for i in a_gap], [_name(b[j], ~j) for j in b_gap])
         for i, j in named:
-            yield from fields(a[a_gap[i]], b[b_gap[j]], (*path, str(a_gap[i])))
+            yield from _fields(a[a_gap[i]], b[b_gap[j]], (*path, str(a_gap[i])))
         for a_rest, b_rest in _gaps(named, a_gap, b_gap):
             for i, j in zip(a_rest, b_rest, strict=False):
-                yield from fields(a[i], b[j], (*path, str(i)))
+                yield from _fields(a[i], b[j], (*path, str(i)))
             for i in a_rest[len(b_rest) :]:
                 yield Field(pointer((*path, str(i))), a=a[i], only="a")
             for j in b_rest[len(a_rest) :]:

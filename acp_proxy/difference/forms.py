@@ -26,6 +26,7 @@ TO_AGENT, TO_CLIENT = "to-agent", "to-client"
 _LEAST = 8
 """Characters of the shortest text in which a value is looked for."""
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
+_MARKS = re.compile("[\ue000\ue001]")
 _SLOT = "\ue000{}\ue001"
 
 
@@ -106,6 +107,8 @@ class Former:
     ) -> Any:
         """Returns a message with names in place of values; those without one stay as they are.
 
+        They are marked, so that nobody can say what looks like one; `unmarked` takes that away.
+
         Args:
             message: decoded; it is used up.
             scope: its lane's session.
@@ -119,7 +122,7 @@ class Former:
 
         def put(index: int, is_whole: bool) -> str:
             name = names.get(index, self.values.every[index].text)
-            return name if is_whole else f"«{name}»"
+            return _SLOT.format(name if is_whole else f"«{name}»")
 
         return _Walk(self.begin(title), self.values, (scope, peer), put).through(message)
 
@@ -222,6 +225,15 @@ class _Walk:
                 value,
             )
         return value
+
+
+def unmarked(value: Any) -> Any:
+    """What a name looks like, anywhere in a value."""
+    if isinstance(value, str):
+        return _MARKS.sub("", value)
+    if isinstance(value, dict):
+        return {unmarked(key): unmarked(inner) for key, inner in value.items()}
+    return [unmarked(inner) for inner in value] if isinstance(value, list) else value
 
 
 def decoded(raw: bytes) -> Any:

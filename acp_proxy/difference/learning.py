@@ -15,6 +15,7 @@ from acp_proxy.store.reader import RecordingReader
 _ROUNDS = 8
 """How often what a rule has uncovered is looked at again."""
 _ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
+_NAMED = re.compile(r"(?<=/)[^/]*«[^/]*")
 
 
 @frozen
@@ -67,8 +68,8 @@ def learn(
 
 
 def place_of(one: Field) -> str:
-    """Its pointer, in which any item of a list stands for all."""
-    return _ITEM.sub("*", one.pointer)
+    """Its pointer, in which any item of a list stands for all, and so does a key with a name."""
+    return _ITEM.sub("*", _NAMED.sub("*", one.pointer))
 
 
 def can_be_ignored(one: Field) -> bool:

@@ -17,6 +17,7 @@ class Options:
             key or item, ``**`` any number of them. What lies below one is left out, too.
         aliases: JSON pointers whose values get stable names, besides the documented ones.
         chosen: the frames that are compared.
+        only: the direction that counts, where the other one is known to follow from it.
         ending: whether it counts how the agent ended.
         same: directories of B, and what they are in A, where that is known.
     """
@@ -26,5 +27,6 @@ class Options:
     ignored: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     chosen: Filter = EVERYTHING
+    only: str | None = None
     ending: bool = True
     same: tuple[tuple[str, str], ...] = ()

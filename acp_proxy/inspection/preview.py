@@ -43,7 +43,8 @@ def preview(raw: bytes, kind: str, method: str | None, parse_error: str | None =
     if kind in ("stderr", "blank"):
         return _line(_decoded(raw))
     if kind == "invalid":
-        return _line(f"({parse_error or ''}) {_decoded(raw[:400])}")
+        reason = f"({parse_error}) " if parse_error else ""
+        return _line(f"{reason}{_decoded(raw[:400])}")
     size = f"[the first 64 kB of {byte_size(len(raw))}] " if len(raw) > _LARGEST else ""
     try:
         return _line(size + _meaning(_parsed(raw), kind, method))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 
@@ -431,6 +432,156 @@ def test_values_in_the_output_of_commands_have_names() -> None:
         return Run(number).tell("tool_call_update", toolCallId="c", rawOutput=said).end()
 
     assert compare(run(0), run(1))[0].is_equal
+
+
+def asking(number: int, *answers: str) -> Run:
+    """A run with a request for leave to do each of two things, and their answers, in any order."""
+    made = Run(number)
+    for place, name in enumerate(("remove", "list")):
+        call = {"toolCallId": made.call(name), "title": name}
+        asked = {"sessionId": made.session, "toolCall": call, "options": []}
+        made.add(IN, request(f"{number}-{place}", "session/request_permission", **asked))
+    for answer in answers:
+        option, which = answer.split()
+        outcome = {"outcome": "selected", "optionId": option}
+        made.add(OUT, result(f"{number}-{which}", outcome=outcome))
+    return made.end()
+
+
+@pytest.mark.parametrize("expect", [Expect.FRAMES, Expect.STRUCTURE])
+def test_an_answer_belongs_to_its_request(expect: Expect) -> None:
+    """The same answers to the other requests are others."""
+    a = asking(0, "allow 0", "reject 1")
+    assert compare(a, asking(1, "allow 0", "reject 1"), expect=expect)[0].is_equal
+    found, entries = compare(a, asking(1, "allow 1", "reject 0"), expect=expect)
+    assert found.counts == Counts(changed=2)
+    assert [field.pointer for entry in entries for field in entry.fields] == ["/id", "/id"]
+
+
+def test_of_two_equal_answers_the_one_that_is_missing_is_told() -> None:
+    """It is known which request has none."""
+    _, (entry,) = compare(asking(0, "allow 0", "allow 1"), asking(1, "allow 1"))
+    assert (entry.change, entry.a) == (Change.ONLY_A, 8)
+
+
+def test_a_cancelled_request_is_the_one_that_was_made() -> None:
+    """Whatever its id is."""
+
+    def run(number: int, place: int) -> Run:
+        made = asking(number)
+        return made.add(IN, notification("$/cancel_request", requestId=f"{number}-{place}"))
+
+    assert compare(run(0, 1), run(1, 1))[0].is_equal
+    _, (entry,) = compare(run(0, 1), run(1, 0))
+    assert [field.pointer for field in entry.fields] == ["/params/requestId"]
+
+
+@pytest.mark.parametrize(
+    ("b", "told"),
+    [
+        ("a1 b1 c2", 1),
+        ("a1 b2 c2", 0),
+        ("ab1 c2", 1),
+        ("a1 bc2", 0),
+    ],
+)
+def test_where_a_message_ends_is_told(b: str, told: int) -> None:
+    """By the ids that its chunks have, and not by how they are cut."""
+
+    def run(number: int, pieces: str) -> Run:
+        made = Run(number)
+        for piece in pieces.split():
+            made.words(piece[:-1], messageId=f"{number}{number}message-{piece[-1]}")
+        return made.end()
+
+    found, entries = compare(run(0, "a1 b2 c2"), run(1, b))
+    assert found.counts == Counts(changed=told)
+    assert [field.pointer for entry in entries for field in entry.fields] == [
+        "/params/update/messageId"
+    ] * told
+
+
+def test_a_directory_below_a_known_one_is_no_other() -> None:
+    """What runs in one runs there, and not anywhere."""
+
+    def run(number: int, below: str) -> Run:
+        made = Run(number)
+        where = {"sessionId": made.session, "command": "rm", "cwd": f"{made.cwd}{below}"}
+        return made.add(IN, request(9, "terminal/create", **where))
+
+    assert compare(run(0, "/build"), run(1, "/build"))[0].is_equal
+    _, (entry,) = compare(run(0, "/build"), run(1, "/src"))
+    assert entry.fields == (Field("/params/cwd", "«path:cwd»/build", "«path:cwd»/src"),)
+
+
+def test_a_directory_is_recognized_in_a_uri() -> None:
+    """Also with what has to be escaped there."""
+
+    def run(number: int, cwd: str) -> Run:
+        made = Run(number)
+        made.said[2] = (OUT, request(1, "session/new", cwd=cwd, mcpServers=[]))
+        return made.tell("tool_call", toolCallId="c", rawInput=quote(f"file://{cwd}/x", ":/"))
+
+    assert compare(run(0, "/home/me/my pröject"), run(1, "/srv/p"))[0].is_equal
+
+
+def test_a_null_is_a_line() -> None:
+    """If not a message."""
+    a, b = Run(0), Run(1).add(IN, "null")
+    assert compare(a, b)[0].counts == Counts(only_b=1)
+
+
+def test_half_a_character_is_a_piece_of_a_text() -> None:
+    """Some agents cut between the escapes of one."""
+    a, b = Run(0).words("ab 😀 cd"), Run(1).words("ab \ud83d", "\ude00 cd")
+    b.said = [(stream, json.dumps(message)) for stream, message in b.said]
+    assert compare(a.end(), b.end())[0].is_equal
+
+
+def test_two_changes_beside_what_is_repeated_are_two() -> None:
+    """The one that is the same is the one between them."""
+
+    def run(number: int, *told: str) -> Run:
+        made = Run(number)
+        for one in told:
+            made.tell("plan", entries=[{"content": one[0]}], **({"x": 1} if one[1:] else {}))
+        return made
+
+    found, _ = compare(run(0, "p", "x", "x"), run(1, "q", "x", "x+"))
+    assert found.counts == Counts(changed=2)
+
+
+def test_what_looks_like_a_name_is_none() -> None:
+    """A session that is called so, say."""
+    a = Run(0).tell("plan", entries=[], of=Run(0).session)
+    assert not compare(a, Run(1).tell("plan", entries=[], of="session:1"))[0].is_equal
+
+
+def test_what_is_called_alike_may_be_of_two_kinds() -> None:
+    """A call and its terminal, even if their id is found in a text first."""
+
+    def run(number: int, one: str) -> Run:
+        made = Run(number).tell("plan", entries=[{"content": one}])
+        made.tell("tool_call", toolCallId=one, title="Run")
+        return made.tell("tool_call_update", content=[{"type": "terminal", "terminalId": one}])
+
+    assert compare(run(0, UUIDS[0]), run(1, UUIDS[1]))[0].is_equal
+
+
+def test_chunks_of_the_draft_are_joined_too() -> None:
+    """However they are numbered."""
+
+    def run(number: int, *pieces: str) -> Run:
+        made = Run(number)
+        for place, piece in enumerate(pieces):
+            data = {"content": piece, "index": place, "final": place + 1 == len(pieces)}
+            params = {"sessionId": made.session, "type": "agent_message_chunk", "data": data}
+            made.add(IN, notification("session/update", **params))
+        return made
+
+    assert compare(run(0, "one ", "two"), run(1, "on", "e t", "wo"))[0].is_equal
+    _, (entry,) = compare(run(0, "one ", "two"), run(1, "one ", "three"))
+    assert [field.pointer for field in entry.fields] == ["/params/data/content"]
 
 
 def test_a_changed_word_of_a_long_text_is_one_field() -> None:

@@ -33,14 +33,17 @@ class Screen(Teller):
     Args:
         columns: of the terminal, or None if there is none.
         color: whether to colour.
+        most: entries that are printed; None for all of them. How many more there are is told.
     """
 
-    def __init__(self, columns: int | None, *, color: bool) -> None:
+    def __init__(self, columns: int | None, *, color: bool, most: int | None = None) -> None:
         self._out = Writer()
         self._columns = columns
         self._lines = DiffLines(columns, color=color)
         self._aliases: dict[str, tuple[str | None, str | None]] = {}
         self._lane: tuple[str, str] | None = None
+        self._most = most
+        self._entries = 0
 
     def begin(self, found: Diff) -> None:
         """Prints what was compared, and what comes before the first entry."""
@@ -63,6 +66,9 @@ class Screen(Teller):
 
     def entry(self, entry: Entry) -> None:
         """Prints an entry, and above it its lane's title if it is the first one there."""
+        self._entries += 1
+        if self._most is not None and self._entries > self._most:
+            return
         if (entry.lane, entry.direction) != self._lane:
             self._lane = entry.lane, entry.direction
             self._title(*self._lane_title(entry))
@@ -71,6 +77,9 @@ class Screen(Teller):
 
     def end(self, found: Diff) -> None:
         """Prints how it ended, how quick answers were, and all of it in one line."""
+        if self._most is not None and self._entries > self._most:
+            more = counted(self._entries - self._most, "more difference")
+            self._title(piece(f"… and {more}", Ink.FAINT))
         if found.ending:
             self._title(piece("ending", bold=True))
             for one in found.ending:
