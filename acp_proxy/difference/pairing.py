@@ -107,8 +107,7 @@ class _ValuePairs:
 
     def found(self) -> dict[int, int]:
         """Pairs all that can be paired."""
-        for group in self._groups:
-            self._pair_session_ids(group)
+        self._pair_session_ids()
         for group in self._groups:
             if not self._is_of_requests(group):
                 self._match(group, lambda value: (value.profile, value.text))
@@ -158,14 +157,15 @@ class _ValuePairs:
         _match(*group, found, told_a, told_b, only_sure=only_sure)
         self._pairs.update({j: i for i, j in found.items()})
 
-    def _pair_session_ids(self, group: _Group) -> None:
+    def _pair_session_ids(self) -> None:
         """What is known of sessions holds for their ids."""
-        ids = {self._every_b[j].text: j for j in group[1] if self._every_b[j].kind == SESSION}
         found: dict[int, int] = {}
-        for i in group[0]:
-            session = self._sessions.get(self._every_a[i].text)
-            if self._every_a[i].kind == SESSION and session in ids:
-                found[ids[session]] = i
+        for rest_a, rest_b in self._groups:
+            ids = {self._every_b[j].text: j for j in rest_b if self._every_b[j].kind == SESSION}
+            for i in rest_a:
+                session = self._sessions.get(self._every_a[i].text)
+                if self._every_a[i].kind == SESSION and session in ids:
+                    found[ids[session]] = i
         self._take(found)
 
     def _pair_by_alignment(self) -> None:
