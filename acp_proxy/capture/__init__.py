@@ -2,4 +2,23 @@
 
 Nothing in this package may import anything that takes time: it stands between an editor's click and
 the agent's first byte. A test holds the list of modules it may load.
+
+What Ctrl-C does until something has begun is here, where it is known before anything is imported.
 """
+
+import os
+from _signal import SIGINT, default_int_handler, getsignal, signal
+
+
+def leave_at_once() -> None:
+    """Lets Ctrl-C end the process without a word, if nobody has decided what it does.
+
+    Python would raise an exception wherever it is, and print where that was.
+    """
+    if getsignal(SIGINT) is default_int_handler:
+        signal(SIGINT, leave)
+
+
+def leave(signum: int, _: object) -> None:
+    """Handles a signal by ending the process."""
+    os._exit(128 + signum)

@@ -23,7 +23,7 @@ from _signal import (
 )
 from errno import ENOSPC
 
-from acp_proxy import __version__
+from acp_proxy import __version__, capture
 from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.files import (
     LOG_SUFFIX,
@@ -54,6 +54,7 @@ and one that does not gets its first answer through undisturbed."""
 
 def main() -> None:
     """Runs ``acp-proxy``."""
+    capture.leave_at_once()
     if sys.argv[1:2] == ["record"]:
         options = parse(sys.argv[2:], os.environ)
         if options is not None:

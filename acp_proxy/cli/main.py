@@ -12,6 +12,7 @@ import click
 
 from acp_proxy import __version__
 from acp_proxy.capture.files import recordings_directory
+from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.inspection.safe_text import visible
 
@@ -58,26 +59,26 @@ class LazyGroup(click.Group):
         """Names the commands."""
         return list(self._lazy)
 
-    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Imports the module that holds a command."""
         if cmd_name not in self._lazy:
             return None
         module, _, name = self._lazy[cmd_name].partition(":")
-        command: click.Command = getattr(importlib.import_module(module), name)
+        with uninterruptible(ctx):
+            command: click.Command = getattr(importlib.import_module(module), name)
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs a command."""
         try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
+            with interruptible(ctx):
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+                return result
         except AcpProxyError as e:
             raise Refusal(str(e)) from None
         except click.UsageError as e:
             raise _refusal(e) from None
-        except KeyboardInterrupt:  # as a shell has it, and without a word
-            sys.exit(130)
         except BrokenPipeError:  # `| head` has seen enough
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(0)
@@ -86,6 +87,10 @@ class LazyGroup(click.Group):
                 raise
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             raise Refusal(f"cannot write the output: {e.strerror}") from None
+        except BaseException as e:
+            if not is_interruption(e):
+                raise
+            sys.exit(130)
 
 
 def _refusal(error: click.UsageError) -> Refusal:

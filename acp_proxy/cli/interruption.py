@@ -1,0 +1,81 @@
+"""Ctrl-C: as a shell has it, code 130 without a word, whatever Python is doing.
+
+Before a command has begun, and while its module is imported, the process ends at once
+(`capture.leave`). While it runs, an exception lets it tidy up what it has begun. When it is
+over, nothing is left to be interrupted.
+"""
+
+import atexit
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from acp_proxy.capture import leave
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
+_LEAVES = f"{__name__}.leaves"
+"""In the context of a process that Ctrl-C ends, unless a command is running."""
+_SOON_S = 0.01
+
+
+@contextmanager
+def interruptible(ctx: click.Context) -> Iterator[None]:
+    """Lets Ctrl-C raise an exception, where it would end the process at once."""
+    if signal.getsignal(signal.SIGINT) is not leave:
+        yield
+        return
+    ctx.meta[_LEAVES] = True
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    hook = sys.unraisablehook
+    sys.unraisablehook = _raise_soon
+    try:
+        with _handled_by(signal.default_int_handler):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.unraisablehook = hook
+
+
+@contextmanager
+def uninterruptible(ctx: click.Context) -> Iterator[None]:
+    """Lets Ctrl-C end the process at once, where it would raise an exception."""
+    if _LEAVES not in ctx.meta:
+        yield
+        return
+    with _handled_by(leave):
+        yield
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Whether it is Ctrl-C, also where Python has made something else of it: within a class."""
+    if isinstance(error, BaseExceptionGroup):
+        return error.subgroup(KeyboardInterrupt) is not None
+    return isinstance(error, KeyboardInterrupt) or (
+        error.__cause__ is not None and is_interruption(error.__cause__)
+    )
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        signal.signal(signal.SIGINT, handler)
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
+    """Raises once more what came where nothing can be raised, as it may within an import."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        signal.setitimer(signal.ITIMER_REAL, _SOON_S)
+    else:
+        sys.__unraisablehook__(unraisable)

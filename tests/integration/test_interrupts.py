@@ -1,0 +1,98 @@
+"""Ctrl-C at any moment of any command: code 130, and not a word."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.processes import DEADLINE_S
+
+ROOT = Path(__file__).parents[2]
+HELLO = str(ROOT / "recordings" / "hello.db")
+INTERRUPTED = """
+import os, runpy, signal, sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == moment:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+moment, entry, *sys.argv = sys.argv[1:]
+sys.meta_path.insert(0, Interrupt())
+if entry == "module":
+    runpy.run_module("acp_proxy", run_name="__main__")
+else:
+    from acp_proxy.capture.starter import main
+    main()
+"""
+"""Runs ``acp-proxy`` and sends the signal when a module is about to be imported."""
+VERIFY = ("verify", HELLO, "--", "true")
+
+
+def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]:
+    """Runs a command that is interrupted; returns its code and all that it said."""
+    script = [sys.executable, "-P", "-c", INTERRUPTED, moment, entry, "acp-proxy", *arguments]
+    environment = {"PYTHONPATH": str(ROOT), "ACP_PROXY_RECORDINGS": str(home), "TMPDIR": str(home)}
+    done = subprocess.run(
+        script,
+        check=False,
+        cwd=home,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+    )
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("moment", "arguments"),
+    [
+        ("acp_proxy.cli.main", VERIFY),
+        ("click", VERIFY),
+        ("acp_proxy.cli.verify", VERIFY),
+        ("acp_proxy.store.reader", VERIFY),
+        ("acp_proxy.cli.scratch", VERIFY),
+        ("acp_proxy.runtime.verifier", VERIFY),
+        ("trio", VERIFY),
+        ("acp_proxy.cli.main", ()),
+        ("acp_proxy.cli.overview", ()),
+        ("acp_proxy.cli.inspect.list_", ("inspect", "list")),
+        ("acp_proxy.cli.inspect.log", ("inspect", "log", HELLO)),
+        ("acp_proxy.cli.faults", ("faults",)),
+        ("acp_proxy.cli.main", ("record", "--help")),
+        ("click", ("record",)),
+        ("acp_proxy.cli.record", ("record", "--no-such", "--", "true")),
+    ],
+)
+def test_nobody_sees_where_it_was(tmp_path: Path, moment: str, arguments: tuple[str, ...]) -> None:
+    """Nothing is left behind either."""
+    assert run(moment, *arguments, entry="script", home=tmp_path) == (130, "")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("moment", ["acp_proxy.capture.starter", "acp_proxy.capture.log", "click"])
+def test_a_module_is_a_command_as_well(tmp_path: Path, moment: str) -> None:
+    """From the first line of ours on."""
+    assert run(moment, *VERIFY, entry="module", home=tmp_path) == (130, "")
+
+
+def test_who_ignores_it_goes_on(tmp_path: Path) -> None:
+    """As a command in the background of a shell script does."""
+    script = [sys.executable, "-P", "-c", INTERRUPTED, "click", "script", "acp-proxy", "--version"]
+    done = subprocess.run(
+        script,
+        check=False,
+        env={"PYTHONPATH": str(ROOT)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN) and None,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("acp-proxy")

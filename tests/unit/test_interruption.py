@@ -1,0 +1,110 @@
+"""What becomes of Ctrl-C while a command runs."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from acp_proxy.capture import leave, leave_at_once
+from acp_proxy.cli.main import LazyGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import click
+
+
+@pytest.fixture(autouse=True)
+def _handler() -> Iterator[None]:
+    """Tests are interrupted as ever."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def group(command: Callable[[], object]) -> click.Group:
+    """A group that does something."""
+    return LazyGroup("acp-proxy", lazy={}, invoke_without_command=True, callback=command)
+
+
+def in_a_class() -> None:
+    """Is interrupted where Python makes another exception of it, in versions before 3.12."""
+
+    class Name:
+        def __set_name__(self, *_: object) -> None:
+            raise KeyboardInterrupt
+
+    type("Named", (), {"name": Name()})
+
+
+def in_a_chain() -> None:
+    """Is interrupted where something makes another exception of it."""
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt as e:
+        raise RuntimeError("while a class was made") from e
+
+
+def in_a_group() -> None:
+    """Is interrupted within several tasks."""
+    raise BaseExceptionGroup("tasks", [ValueError(), KeyboardInterrupt()])
+
+
+def itself() -> None:
+    """Is interrupted by a signal."""
+    signal.raise_signal(signal.SIGINT)
+
+
+def where_nothing_can_be_raised() -> None:
+    """Is interrupted while something is forgotten, and would go on for long."""
+
+    class Forgotten:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    Forgotten()
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    "command", [in_a_class, in_a_chain, in_a_group, itself, where_nothing_can_be_raised]
+)
+def test_an_interrupted_command_says_nothing(command: Callable[[], None]) -> None:
+    """Whatever its exception is called; what it has begun is tidied up first."""
+    leave_at_once()
+    tidied = []
+
+    def run() -> None:
+        try:
+            command()
+        finally:
+            tidied.append(command)
+
+    found = CliRunner().invoke(group(run))
+    assert (found.exit_code, found.output, tidied) == (130, "", [command])
+    assert signal.getsignal(signal.SIGINT) is leave
+
+
+@pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
+def test_other_mistakes_are_told(error: Exception) -> None:
+    """They are ours."""
+
+    def run() -> None:
+        raise error from ValueError()
+
+    assert CliRunner().invoke(group(run)).exception is error
+
+
+@pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, lambda *_: None])
+def test_who_has_decided_what_it_does_keeps_that(handler: signal.Handlers) -> None:
+    """A shell for its background commands, or who calls us from Python."""
+    signal.signal(signal.SIGINT, handler)
+    leave_at_once()
+    seen = []
+    CliRunner().invoke(group(lambda: seen.append(signal.getsignal(signal.SIGINT))))
+    assert seen == [handler]
+    assert signal.getsignal(signal.SIGINT) is handler
