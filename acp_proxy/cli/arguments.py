@@ -21,6 +21,8 @@ from acp_proxy.protocol.peers import Direction
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SUFFIXES = (".db", ".jsonl")
+_BAD_ESCAPE = re.compile(r"~(?![01])")
+"""What stands in no JSON pointer (RFC 6901)."""
 _ID = re.compile(r"[0-9a-f]{1,12}")
 _MOST_OPENED = 200
 _WORDS = ("not", "or", "and")
@@ -107,7 +109,7 @@ def pointers(
 ) -> tuple[str, ...]:
     """Takes an option's JSON pointers as they are, if they are some."""
     for pointer in value:
-        if not pointer.startswith("/"):
+        if not pointer.startswith("/") or _BAD_ESCAPE.search(pointer):
             raise click.BadParameter(
                 f"{pointer!r} is no JSON pointer: expected one such as /params/prompt/0/text"
             )

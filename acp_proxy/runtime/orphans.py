@@ -1,0 +1,111 @@
+"""Ends what an agent leaves behind in a session of its own, where its recorder does not know of it.
+
+On Linux a process may take in whoever loses its parent among its descendants, as `init` does else.
+Elsewhere nobody is taken in, and nobody is ended.
+"""
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import trio
+
+_SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
+_PROC = Path("/proc")
+_MOMENT_S = 0.5
+"""How long those may take that end by themselves."""
+_PAUSE_S = 0.02
+_LONGEST = 200
+"""Characters of a command that are told."""
+
+
+class Orphans:
+    """Takes in whoever loses its parent among our descendants, for as long as it is entered."""
+
+    def __init__(self) -> None:
+        self._was_set = False
+        self._had: set[int] = set()
+
+    def __enter__(self) -> "Orphans":
+        if sys.platform == "linux":
+            self._was_set = _is_set()
+            self._had = set(_children())
+            _set(True)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if sys.platform == "linux":
+            _set(self._was_set)
+
+    async def end(self, grace: float) -> list[str]:
+        """Ends all that were taken in, once those are gone that should have ended them.
+
+        Args:
+            grace: seconds that one has to end when it is told to, before it is killed.
+
+        Returns:
+            The command of each that was told to end.
+        """
+        told: dict[int, str] = {}
+        for signum in (None, signal.SIGTERM, signal.SIGKILL):
+            signalled: set[int] = set()
+            with trio.move_on_after(max(grace, _MOMENT_S) if signum else _MOMENT_S):
+                while left := set(self._left()):
+                    for pid in left - signalled:
+                        if signum is not None:
+                            told.setdefault(pid, _command(pid))
+                            _send(pid, signum)
+                    signalled |= left
+                    await trio.sleep(_PAUSE_S)
+                break
+        return list(told.values())
+
+    def _left(self) -> Iterator[int]:
+        """Those that still run; those that have ended are waited for."""
+        for pid in _children():
+            if pid in self._had:
+                continue
+            with contextlib.suppress(ChildProcessError):
+                if os.waitpid(pid, os.WNOHANG) == (0, 0):
+                    yield pid
+
+
+def _send(pid: int, signum: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signum)
+
+
+def _children() -> Iterator[int]:
+    ours = str(os.getpid())
+    if sys.platform != "linux":
+        return
+    for entry in os.scandir(_PROC):
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError):
+                stat = (_PROC / entry.name / "stat").read_text(errors="replace")
+                if stat.rpartition(")")[2].split()[1] == ours:  # its name may have brackets, too
+                    yield int(entry.name)
+
+
+def _command(pid: int) -> str:
+    try:
+        words = (_PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+    except OSError:
+        words = []
+    command = b" ".join(words).decode(errors="replace").strip()
+    return f"{command[:_LONGEST] or 'a process'} (pid {pid})"
+
+
+def _is_set() -> bool:
+    found = ctypes.c_int()
+    return ctypes.CDLL(None).prctl(_GET_CHILD_SUBREAPER, ctypes.byref(found)) == 0 and bool(
+        found.value
+    )
+
+
+def _set(is_set: bool) -> None:
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, int(is_set), 0, 0, 0)

@@ -1,0 +1,65 @@
+"""Whoever loses its parent among our descendants is ended by us, and nobody else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.runtime.orphans import Orphans
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us take them in")
+
+_LEAVES_ONE = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", sys.argv[1]], start_new_session=True,
+                         stdout=subprocess.PIPE)
+child.stdout.readline()
+print(child.pid)
+"""
+_STAYS = "import time; print(flush=True); time.sleep(600)"
+_STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {_STAYS}"
+
+
+def leave_one(what: str) -> int:
+    """Has a child of ours leave one of its own behind; returns its pid."""
+    made = subprocess.run(
+        [sys.executable, "-c", _LEAVES_ONE, what], stdout=subprocess.PIPE, check=True, timeout=60
+    )
+    return int(made.stdout)
+
+
+@pytest.mark.parametrize("what", [_STAYS, _STUBBORN])
+async def test_one_that_is_left_behind_is_ended(what: str) -> None:
+    """By a signal, or by one that it cannot ignore."""
+    with Orphans() as orphans:
+        pid = leave_one(what)
+        (told,) = await orphans.end(0)
+    assert not Path(f"/proc/{pid}").exists()
+    assert told.endswith(f"(pid {pid})")
+
+
+async def test_our_own_children_are_left_alone() -> None:
+    """Those that were there before."""
+    with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        with Orphans() as orphans:
+            assert await orphans.end(0) == []
+        assert child.poll() is None
+        child.kill()
+
+
+async def test_afterwards_nobody_is_taken_in() -> None:
+    """It is as it was before."""
+    with Orphans() as orphans:
+        pass
+    pid = leave_one(_STAYS)
+    parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
+    ended = await orphans.end(0)
+    os.kill(pid, signal.SIGKILL)
+    assert (int(parent) != os.getpid(), ended) == (True, [])
