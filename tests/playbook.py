@@ -41,12 +41,12 @@ from tests.scribe import Scribe
 from tests.transcripts import frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from typing import Any, Self
 
+    from acp_proxy.commands import Command
     from acp_proxy.engine.client.verification import Verification
-    from acp_proxy.engine.script import Script
 
 NS = {"ms": 10**6, "s": 10**9}
 START_NS = 77 * 10**9
@@ -75,9 +75,10 @@ class Book:
         """Begins a replay."""
         return Live(Replay(self.script(), Options(**options)), self)
 
-    def script(self) -> Script:
+    def script(self, *, as_said: bool = False) -> StoredScript:
         """Opens the recording once more."""
-        return StoredScript(self._readers.enter_context(RecordingReader(self.path)))
+        reader = self._readers.enter_context(RecordingReader(self.path))
+        return StoredScript(reader, as_said=as_said)
 
     def seq(self, number: int) -> int:
         """The recording's number of a frame."""
@@ -204,7 +205,10 @@ class Played:
         self.now = until
 
     def _feed(self, event: Event) -> None:
-        for command in self.engine.feed(event):
+        self._obey(self.engine.feed(event))
+
+    def _obey(self, commands: Iterable[Command]) -> None:
+        for command in commands:
             match command:
                 case Send():
                     self.bytes += command.data

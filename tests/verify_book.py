@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 def verify(book: Book, **options: Any) -> LiveAgent:
     """Begins a verification."""
-    return LiveAgent(Verification(Plot(book.script()), Options(**options)), book)
+    return LiveAgent(Verification(Plot(book.script(as_said=True)), Options(**options)), book)
 
 
 class LiveAgent(Played):
@@ -45,6 +45,10 @@ class LiveAgent(Played):
     def play(self, *written: str) -> list[str]:
         """Plays lines of a transcript; returns what the client says."""
         return [line for line in self._play([*written]) if line not in written]
+
+    def part(self, size: int) -> None:
+        """Says so many bytes of a line that does not end."""
+        self._obey(self.engine.feed_part(size, self.now))
 
     @property
     def report(self) -> PlayReport:

@@ -1,6 +1,8 @@
 """Directories for an agent to work in, in place of those that were recorded."""
 
+import ntpath
 import os
+import posixpath
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -10,23 +12,34 @@ from acp_proxy.cli.own_directory import own_directory
 
 _LONGEST_NAME = 100
 """Bytes of a recorded name that are kept."""
+_NOWHERE = "/nowhere/work"
+"""Where a recorded agent was started of which that is not known."""
 
 
 @contextmanager
-def directories(recorded: Sequence[str], chosen: Path | None) -> Iterator[dict[str, str]]:
+def directories(
+    recorded: Sequence[str], chosen: Path | None, start: str = ""
+) -> Iterator[dict[str, str]]:
     """Makes a fresh directory for each recorded one, and removes them in the end.
 
-    One that lies below another stays below it. What is no absolute path stays as it is.
+    One that lies below another stays below it. A relative one is what it was for the recorded
+    agent; so ``..`` leads to another fresh one, and nowhere else. What is no path stays as it is.
 
     Args:
         recorded: directories, in the order in which the client named them.
         chosen: what to use for the first of them; it is not removed, and neither is what the agent
             has made in it.
+        start: the directory in which the recorded agent was started, as far as that is known.
+
+    Yields:
+        the directories by the recorded ones; relative ones come last, and each of them has a fellow
+        that says the same as an absolute path, if that is known.
 
     Raises:
         Refusal: one cannot be made, or a symbolic link leads it out of the one that it is below.
     """
-    absolute = [root for root in recorded if _is_absolute(root)]
+    meant = {root: _resolved(root, start) for root in recorded if _is_path(root)}
+    absolute = [*dict.fromkeys(meant.values())]
     made: list[str] = []
     with ExitStack() as stack:
         try:
@@ -50,7 +63,9 @@ def directories(recorded: Sequence[str], chosen: Path | None) -> Iterator[dict[s
             except OSError as e:
                 raise Refusal(f"cannot make {place}: {(e.strerror or str(e)).lower()}") from None
             places[root] = str(place)
-        yield places
+        relative = {root: places[meant[root]] for root in meant if root not in places}
+        known = meant if not _is_absolute(start) else places
+        yield {root: place for root, place in places.items() if root in known} | relative
 
 
 def _make(place: Path, made: list[str]) -> None:
@@ -69,14 +84,28 @@ def _remove_empty(made: list[str]) -> None:
                 os.rmdir(one)  # noqa: PTH106
 
 
-def _is_absolute(root: str) -> bool:
-    """Whether it is the path of a directory that could be made."""
+def _resolved(root: str, start: str) -> str:
+    """The absolute path that a recorded one meant."""
+    if _is_absolute(root):
+        return root
+    if not _is_absolute(start):
+        start = _NOWHERE
+    if start.startswith("/"):
+        return posixpath.normpath(posixpath.join(start, root))
+    return ntpath.normpath(ntpath.join(start, root))
+
+
+def _is_path(root: str) -> bool:
+    """Whether a directory could be called so."""
     try:
         root.encode()
     except UnicodeEncodeError:
         return False
-    kinds = PurePosixPath, PureWindowsPath
-    return "\0" not in root and any(kind(root).is_absolute() for kind in kinds)
+    return "\0" not in root
+
+
+def _is_absolute(root: str) -> bool:
+    return any(kind(root).is_absolute() for kind in (PurePosixPath, PureWindowsPath))
 
 
 def _free(scratch: Path, root: str) -> Path:

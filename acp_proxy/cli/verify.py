@@ -1,6 +1,7 @@
 """``acp-proxy verify``: be the recorded client, and say what a live agent does otherwise."""
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -14,7 +15,7 @@ from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
 from acp_proxy.cli.arguments import RecordingType, pointers
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.opening import open_recording
-from acp_proxy.cli.output import warn
+from acp_proxy.cli.output import fit, warn
 from acp_proxy.cli.playing import (
     check_report_files,
     order_option,
@@ -29,12 +30,16 @@ from acp_proxy.engine.client.stage import Options
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.pacing import NS_PER_S, Pacing
 from acp_proxy.engine.story import Order
+from acp_proxy.inspection.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.script import StoredScript
 
+_TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
+"""How many times as long as the recorded conversation a live one may take, and what counts as the
+shortest of recorded ones."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
-agent that cannot start or a recording that cannot be read, 3 if nothing went on any more, or if the
-recording is incomplete and was played to its end.
+agent that cannot start or a recording that cannot be read, 3 if nothing went on any more or it took
+longer than --timeout, or if the recording is incomplete and was played to its end.
 
 \b
 Examples:
@@ -95,6 +100,9 @@ Examples:
     "The longest that it thinks.",
 )
 @stall_option("Seconds without a word from the agent after which it ends; 0 for never.")
+@click.option("--timeout", callback=seconds, metavar="S",
+              help="Seconds after which it is over in any case: ten minutes, or ten times as long"
+              " as the recorded conversation, unless given; 0 for never.")  # fmt: skip
 @click.option("--grace", callback=seconds, default="5", metavar="S",
               help="Seconds an agent has that overstays, before it is killed.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
@@ -113,6 +121,7 @@ def verify(
     timing: Pacing,
     idle_cap: float | None,
     stall_timeout: float,
+    timeout: float | None,
     grace: float,
     output: Path | None,
     report: Path | None,
@@ -136,10 +145,10 @@ def verify(
         reader = stack.enter_context(open_recording(recording))
         if reader.live:
             warn(f"{reader.path} is still being recorded; what comes from now on is not played")
-        plot = Plot(StoredScript(reader))
+        plot = Plot(StoredScript(reader, as_said=True))
         from acp_proxy.cli.scratch import directories
 
-        roots = stack.enter_context(directories(plot.roots, cwd))
+        roots = stack.enter_context(directories(plot.roots, cwd, reader.recording.cwd))
         options = Options(
             order=Order(order),
             pacing=timing,
@@ -148,6 +157,7 @@ def verify(
             rewrite_text=rewrite_text,
             roots=roots,
             stall_ns=int(stall_timeout * NS_PER_S) or None,
+            timeout_ns=_timeout_ns(timeout, plot, timing),
         )
         engine = Verification(plot, options)
         new, was_stopped = _play(engine, command, output, grace)
@@ -195,13 +205,32 @@ def _play(
     from acp_proxy.runtime.verifier import verify as play
 
     new = _new_path(command[0], output)
-    outcome = play(engine, str(new), command, grace=grace)
+    show = _show if sys.stderr.isatty() else None
+    outcome = play(engine, str(new), command, grace=grace, show=show)
+    for one in outcome.left_behind:
+        warn(f"the agent left this behind, and it was ended: {visible(one)}")
     if outcome.signum is not None:
         warn(f"stopped; what was said until then is recorded as {new}")
         sys.exit(128 + outcome.signum)
     if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
         raise Refusal("nothing was recorded, so there is nothing to compare")
     return new, outcome.was_stopped
+
+
+def _timeout_ns(given: float | None, plot: Plot, timing: Pacing) -> int | None:
+    """How long it may take, by default so long that only what never ends takes longer."""
+    if given is not None:
+        return int(given * NS_PER_S) or None
+    lines = sum(len(lane.lines) + len(lane.answers) for lane in plot.lanes.values())
+    recorded_ns = int(plot.duration_ns * max(1.0, timing.factor))
+    return _TIMES * max(_SHORTEST_NS, recorded_ns + lines * (timing.fixed_ns or 0))
+
+
+def _show(text: str) -> None:
+    """Shows a line on the terminal in place of the one before."""
+    columns = shutil.get_terminal_size().columns - len("acp-proxy: ") - 1
+    line = f"acp-proxy: {fit(visible(text), columns)}" if text else ""
+    click.echo(f"\r\x1b[2K{line}", nl=False, err=True)
 
 
 def _new_path(program: str, output: Path | None) -> Path:

@@ -158,8 +158,12 @@ def read(
         UnreadableRecording: the file is damaged.
     """
     taker = _Taker(reader, options, rules)
+    values, first = taker.told.former.values, dict[str, str]()
     for live, recorded in options.same:
-        taker.told.former.values.same(recorded, live if is_b else recorded)
+        known = first.setdefault(live, recorded)
+        values.same(known, recorded)
+        if is_b:
+            values.same(known, live)
     made_up = reader.made_up()
     frames = watch(reader.payloads(options.chosen), reader.count(), "reading")
     for frame in frames:

@@ -16,6 +16,7 @@ from acp_proxy.engine.splice import Place
 
 _SCHEME = "file://"
 _PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
+_ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 
 
 @define
@@ -72,8 +73,12 @@ class Bindings:
         return recorded
 
     def rewritten(self, text: str) -> str:
-        """Replaces directories wherever they are named in a piece of JSON, the longest first."""
-        named = ((old, new) for old, new in self.roots.items() if old.strip("/\\"))
+        """Replaces directories wherever they are named in a piece of JSON, the longest first.
+
+        A relative one, ``.`` or ``src``, is an ordinary word.
+        """
+        roots = self.roots.items()
+        named = ((old, new) for old, new in roots if _ABSOLUTE.match(old) and old.strip("/\\"))
         names = {_inside_json(old): _inside_json(new) for old, new in named}
         if not names:
             return text
@@ -107,6 +112,8 @@ def _below(root: str, path: str) -> str | None:
     trimmed = root.rstrip("/\\")
     if path == root:
         return ""
+    if not root:
+        return None
     rest = path.removeprefix(trimmed)
     return rest if path.startswith(trimmed) and rest[:1] in ("/", "\\") else None
 

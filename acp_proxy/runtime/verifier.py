@@ -15,30 +15,37 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from subprocess import PIPE
 
 import trio
-from attrs import define
+from attrs import define, frozen
 from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.options import RECORD
-from acp_proxy.commands import Finish, Send, WakeAt
+from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
+from acp_proxy.runtime.ending import MORE_S, Ending
 from acp_proxy.runtime.line_cutter import LineCutter
+from acp_proxy.runtime.orphans import Orphans
 from acp_proxy.runtime.replayer import now_ns, run_alone
+from acp_proxy.runtime.watch import Show, Watch
 
-MORE_S = 5.0
-"""Seconds that a recorder has to end, beyond twice the agent's grace, before it is told to, and
-then killed; in the first it asks the agent to end, and in the second it tells it."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNK = 1 << 16
 _CHUNKS_AHEAD = 4
-_PAUSE_S = 0.01
 _LONGEST_LINE = 256 << 20
 """Bytes without a newline after which they count as a line."""
+
+
+@frozen
+class Heard:
+    """What a chunk has brought: whole lines, and so many bytes of one that goes on."""
+
+    lines: list[bytes]
+    part: int = 0
 
 
 @define
@@ -52,10 +59,17 @@ class Outcome:
     signum: int | None
     was_stopped: bool
     """Whether the agent was told to stop, and has not ended as it would have."""
+    left_behind: list[str]
+    """What the agent had started out of its recorder's sight, and was ended after it."""
 
 
 def verify(
-    engine: Verification, recording: str, command: Sequence[str], *, grace: float
+    engine: Verification,
+    recording: str,
+    command: Sequence[str],
+    *,
+    grace: float,
+    show: Show | None = None,
 ) -> Outcome:
     """Plays a verification against an agent's command.
 
@@ -64,18 +78,21 @@ def verify(
         recording: the path of the new recording, at which there must be nothing yet.
         command: the agent's.
         grace: seconds that an agent has which overstays.
+        show: shows what is waited for, if somebody looks.
     """
     recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     recorder += ["-o", recording, "--grace", str(grace), "--", *command]
 
     async def run() -> Outcome:
-        return await _run(engine, recorder, grace)
+        return await _run(engine, recorder, grace, show)
 
     return run_alone(run)
 
 
-async def _run(engine: Verification, recorder: list[str], grace: float) -> Outcome:
-    with trio.open_signal_receiver(*_SIGNALS) as signals:
+async def _run(
+    engine: Verification, recorder: list[str], grace: float, show: Show | None
+) -> Outcome:
+    with trio.open_signal_receiver(*_SIGNALS) as signals, Orphans() as orphans:
         process = await trio.lowlevel.open_process(
             recorder,
             stdin=PIPE,
@@ -85,11 +102,11 @@ async def _run(engine: Verification, recorder: list[str], grace: float) -> Outco
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        ending = _Ending(process, 2 * grace + MORE_S)
+        ending = Ending(process, 2 * grace + MORE_S)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(ending.stop_when_told, signals, nursery.cancel_scope)
-                await Verifier(engine, process.stdout, process.stdin).run()
+                await Verifier(engine, process.stdout, process.stdin, show).run()
                 ending.is_hopeless = engine.is_hopeless
                 nursery.cancel_scope.cancel()
         finally:
@@ -97,68 +114,9 @@ async def _run(engine: Verification, recorder: list[str], grace: float) -> Outco
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(ending.hurry_when_told, signals)
                     await ending.end()
+                    left = await orphans.end(grace)
                     nursery.cancel_scope.cancel()
-        return Outcome(ending.signum, ending.was_stopped)
-
-
-class _Ending:
-    """Sees that a recorder ends, and its agent with it.
-
-    Attributes:
-        signum: the signal that we were told to stop by.
-        is_hopeless: whether there is no use in waiting for the agent to end by itself.
-        was_stopped: whether the recorder was told to stop.
-    """
-
-    def __init__(self, process: trio.Process, patience: float) -> None:
-        self.signum: int | None = None
-        self.is_hopeless = False
-        self.was_stopped = False
-        self._process = process
-        self._patience = patience
-
-    async def stop_when_told(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
-        """Stops the conversation when a signal comes."""
-        async for signum in signals:
-            self.signum = signum
-            scope.cancel()
-
-    async def hurry_when_told(self, signals: AsyncIterator[int]) -> None:
-        """Kills the recorder when a signal comes while it is waited for; its agent dies with it."""
-        async for signum in signals:
-            self.signum = self.signum or signum
-            self._send(signal.SIGKILL)
-
-    async def end(self) -> None:
-        """Waits for the recorder; then tells it to stop; then kills it."""
-        assert self._process.stdin is not None
-        with contextlib.suppress(trio.BrokenResourceError):
-            await self._process.stdin.aclose()
-        steps = [signal.SIGTERM, signal.SIGKILL]
-        if self.signum is not None or self.is_hopeless:
-            self._send(steps.pop(0))
-        while True:
-            with trio.move_on_after(self._patience if steps else inf):
-                await self._hear_the_rest()
-                await self._process.wait()
-                return
-            self._send(steps.pop(0))
-
-    async def _hear_the_rest(self) -> None:
-        """Reads what still comes, so that nobody waits for us to; not too much, if it is endless.
-
-        What was written is recorded whether we read it or not.
-        """
-        assert self._process.stdout is not None
-        with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            while await self._process.stdout.receive_some(_CHUNK):
-                if self.was_stopped:
-                    await trio.sleep(_PAUSE_S)
-
-    def _send(self, signum: int) -> None:
-        self.was_stopped = True
-        with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(signum)
+        return Outcome(ending.signum, ending.was_stopped, left)
 
 
 class Verifier:
@@ -168,12 +126,20 @@ class Verifier:
         engine: the engine.
         source: what the agent says.
         sink: what it hears; closed when all is said.
+        show: shows what is waited for, if somebody looks.
     """
 
-    def __init__(self, engine: Verification, source: ReceiveStream, sink: SendStream) -> None:
+    def __init__(
+        self,
+        engine: Verification,
+        source: ReceiveStream,
+        sink: SendStream,
+        show: Show | None = None,
+    ) -> None:
         self._engine = engine
         self._source = source
         self._sink = sink
+        self._watch = Watch(show)
         self._wake_at: float = inf
         self._moved_at = now_ns()
         """When the agent last said something, or took something."""
@@ -183,49 +149,58 @@ class Verifier:
 
     async def run(self) -> None:
         """Plays until all is said and heard, or nothing goes on any more."""
-        into, heard = trio.open_memory_channel[list[bytes]](_CHUNKS_AHEAD)
+        into, heard = trio.open_memory_channel[Heard | None](_CHUNKS_AHEAD)
         to_say, said = trio.open_memory_channel[bytes](inf)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._read, into)
             nursery.start_soon(self._write, said)
-            with to_say:
-                await self._play(heard, to_say)
+            try:
+                with to_say:
+                    await self._play(heard, to_say)
+            finally:
+                self._watch.clear()
             if not self._engine.is_hopeless:
                 await self._hear_the_rest(heard)
             nursery.cancel_scope.cancel()
 
     async def _play(
         self,
-        heard: "trio.MemoryReceiveChannel[list[bytes]]",
+        heard: "trio.MemoryReceiveChannel[Heard | None]",
         to_say: "trio.MemorySendChannel[bytes]",
     ) -> None:
         self._moved_at = now_ns()
         self._feed(Wakeup(self._moved_at), to_say)
         while not self._is_over:
-            lines: list[bytes] | None = None
-            with trio.move_on_after(self._patience()):
-                lines = await heard.receive()
-            if lines is None:
+            with trio.move_on_after(self._patience()) as patience:
+                came = await heard.receive()
+            if patience.cancelled_caught:
                 now = now_ns()
                 self._feed(PeerIsDeaf(now) if now >= self._deaf_at else Wakeup(now), to_say)
-            elif not lines:
+            elif came is None:
                 self._feed(EndOfInput(now_ns()), to_say)
             else:
-                for line in lines:
+                for line in came.lines:
                     self._feed(LineReceived(line, now_ns()), to_say)
+                if came.part:
+                    self._obey(self._engine.feed_part(came.part, now_ns()), to_say)
+            self._watch.look(now_ns(), self._engine.stage.spoken_at, self._awaited)
 
-    async def _hear_the_rest(self, heard: "trio.MemoryReceiveChannel[list[bytes]]") -> None:
+    async def _hear_the_rest(self, heard: "trio.MemoryReceiveChannel[Heard | None]") -> None:
         """Lets the engine hear what comes after the end, until the agent is gone."""
         if self._engine.has_left:
             return
         with trio.move_on_after(MORE_S):
-            while lines := await heard.receive():
-                for line in lines:
+            while (came := await heard.receive()) is not None:
+                for line in came.lines:
                     for _ in self._engine.feed(LineReceived(line, now_ns())):
                         pass
 
+    def _awaited(self) -> str:
+        return self._engine.debts.awaited
+
     def _patience(self) -> float:
-        return max(0.0, (min(self._wake_at, self._deaf_at) - now_ns()) / 1e9)
+        shows_at = self._watch.next_at(self._engine.stage.spoken_at)
+        return max(0.0, (min(self._wake_at, self._deaf_at, shows_at) - now_ns()) / 1e9)
 
     @property
     def _deaf_at(self) -> float:
@@ -234,7 +209,10 @@ class Verifier:
         return inf if limit is None or not self._unsaid else self._moved_at + limit
 
     def _feed(self, event: Event, to_say: "trio.MemorySendChannel[bytes]") -> None:
-        for command in self._engine.feed(event):
+        self._obey(self._engine.feed(event), to_say)
+
+    def _obey(self, commands: Iterable[Command], to_say: "trio.MemorySendChannel[bytes]") -> None:
+        for command in commands:
             match command:
                 case Send(data):
                     self._unsaid += len(data)
@@ -255,20 +233,20 @@ class Verifier:
                     self._moved_at = now_ns()
             await self._sink.aclose()
 
-    async def _read(self, into: "trio.MemorySendChannel[list[bytes]]") -> None:
-        """Passes on the lines of each chunk; none at all are the end."""
+    async def _read(self, into: "trio.MemorySendChannel[Heard | None]") -> None:
+        """Passes on what each chunk brings; None is the end."""
         cutter, held = LineCutter(), 0
         while chunk := await self._receive():
             lines = [cut.raw for cut in cutter.feed(chunk)]
-            held = len(chunk) - chunk.rfind(b"\n") - 1 if lines else held + len(chunk)
+            part = len(chunk) - chunk.rfind(b"\n") - 1
+            held = part if lines else held + part
             if held > _LONGEST_LINE and (rest := cutter.finish()) is not None:
-                held = 0
+                held = part = 0
                 lines.append(rest.raw)
-            if lines:
-                await into.send(lines)
+            await into.send(Heard(lines, part))
         if (rest := cutter.finish()) is not None:
-            await into.send([rest.raw])
-        await into.send([])
+            await into.send(Heard([rest.raw]))
+        await into.send(None)
 
     async def _receive(self) -> bytes:
         try:

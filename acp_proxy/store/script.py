@@ -40,9 +40,17 @@ _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
 
 class StoredScript:
-    """Reads a script from a finished recording."""
+    """Reads a script from a finished recording.
 
-    def __init__(self, reader: RecordingReader) -> None:
+    Args:
+        reader: the recording.
+        as_said: whether what the agent asks and tells is wanted as it said it, where faults have
+            made something else of that for the client. Answers are what the client got, since what
+            it did next was because of them.
+    """
+
+    def __init__(self, reader: RecordingReader, *, as_said: bool = False) -> None:
+        self._as_said = as_said
         self._connection = reader.connection
         self._path = reader.path
         self._after = 0
@@ -118,7 +126,8 @@ class StoredScript:
         for row in self._connection.execute(_WIRE, (seq, stream, ahead)):
             number, raw, flags, t_ns, kind, method = row
             newline = _NEWLINES[flags >> 2 & 3]
-            if stream == _AGENT and number in self._faulted.changed:
+            is_heard = stream == _AGENT and self._is_heard(_KINDS[kind])
+            if is_heard and number in self._faulted.changed:
                 raw, newline = self._faulted.delivered(number)
             self._wires[number] = Wire(bytes(raw), newline, t_ns, _KINDS[kind].value, method)
             size += len(raw)
@@ -126,9 +135,14 @@ class StoredScript:
                 break
         self._held += size + _AHEAD * 256
 
+    def _is_heard(self, kind: Kind) -> bool:
+        """Whether a frame of the agent's is wanted as its client got it."""
+        return not self._as_said or kind in (Kind.RESPONSE, Kind.ERROR)
+
     def _steps(self, row: tuple[Any, ...]) -> list[Step]:
         seq, t_ns, stream, code, method, rpc_id, session, exchange, of, asked, answered = row
-        if not self._faulted.reached_client(seq, from_agent=stream == _AGENT):
+        is_heard = stream == _AGENT and self._is_heard(_KINDS[code])
+        if not self._faulted.reached_client(seq, from_agent=is_heard):
             return []
         if answered in self._faulted.lost:
             answered = None

@@ -109,6 +109,13 @@ def flood(_: int) -> None:
         write(f"{line}\n".encode() * 100)
 
 
+def drip(_: int) -> None:
+    """Says a little, again and again, and answers nothing more."""
+    while True:
+        tell("more ")
+        time.sleep(0.1)
+
+
 def curious(prompt: int) -> None:
     """Reads a file that it did not read before; its second argument is the path."""
     answer = ask("fs/read_text_file", path=sys.argv[2])
@@ -161,6 +168,7 @@ WAYS: dict[str, Callable[[int], None]] = {
     "unknown": unknown,
     "garbage": garbage,
     "flood": flood,
+    "drip": drip,
     "curious": curious,
     "busy": busy,
     "eager": eager,

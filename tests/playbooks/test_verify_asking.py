@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.playbooks.test_replayed_faults import mark
 from tests.verify_book import LiveAgent, verify
 
 if TYPE_CHECKING:
@@ -74,6 +75,18 @@ def write(path: str, text: str, token: str = "0") -> str:
 def content(text: str, token: str = "0") -> str:
     """The answer to a request for a file, as we write it."""
     return f'{{"jsonrpc":"2.0","id":{token},"result":{{"content":"{text}"}}}}'
+
+
+def test_the_agent_is_answered_what_it_asked_and_not_what_faults_made_of_it(
+    record: Callable[..., Book],
+) -> None:
+    """One request arrived as another one, and one was made up."""
+    book = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
+    mark(book, 6, book.raw[6].replace(b"/a", b"/b"))
+    live = verify(book).check(STARTED)
+    assert live.play(f"<- {read('/a')}") == ["-> 7"]
+    live = verify(book).check(STARTED)
+    assert live.play(f"<- {read('/b')}") == ["-> refusal #0"]
 
 
 ALLOW, REJECT = "y:allow_once", "n:reject_once"
@@ -145,9 +158,7 @@ def test_a_choice_that_is_not_offered_is_a_departure(record: Callable[..., Book]
     assert live.found == ["outcome-differs primary in s 7"]
 
 
-@pytest.mark.parametrize(
-    "live_", [permission(REJECT), read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"]
-)
+@pytest.mark.parametrize("live_", [read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"])
 def test_what_was_not_recorded_is_refused(record: Callable[..., Book], live_: str) -> None:
     """With an error, so that nobody waits; and it is told what is like it."""
     live = asking(
@@ -183,7 +194,103 @@ def test_what_is_asked_too_often_is_refused(record: Callable[..., Book]) -> None
         <- {END}
         -> end
     """)
-    assert live.found == ["exhausted primary in s"]
+    assert live.found == ["exhausted primary in s 6"]
+    (miss,) = live.departures[0].near_misses
+    assert (miss.seq, miss.is_played) == (live.departures[0].seq, True)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "other"),
+    [
+        (write("/p/f", "x"), write("/etc/passwd", "x", "1")),
+        (
+            '#0 terminal/create {"sessionId": "s", "command": "ls"}',
+            '#1 terminal/create {"sessionId": "s", "command": "rm"}',
+        ),
+        ('#0 fs/read_text_file {"path": "/p/f"}', '#1 fs/read_text_file {"path": "/etc/passwd"}'),
+    ],
+)
+def test_only_what_was_recorded_can_be_asked_too_often(
+    record: Callable[..., Book], recorded: str, other: str
+) -> None:
+    """Another one of the method was never recorded, however many of them the agent has made."""
+    again = recorded.replace("#0", "#2")
+    live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
+    live.check(f"""
+        <- {recorded}
+        -> 7
+        <- {other}
+        -> refusal #1
+        <- {again}
+        -> refusal #2
+        <- {END}
+        -> end
+    """)
+    assert [one.kind for one in live.departures] == ["unmatched", "exhausted"]
+
+
+def test_what_is_left_does_not_hide_what_is_used_up(record: Callable[..., Book]) -> None:
+    """Another request of the method may still come."""
+    create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
+    recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
+    live = asking(record, f"{recorded}\n-> #1 result {{}}")
+    live.check(f"""
+        <- {create % (0, "ls")}
+        -> 7
+        <- {create % (7, "ls")}
+        -> refusal #7
+        <- {create % (1, "ps")}
+        -> 9
+        <- {END}
+        -> end
+    """)
+    assert live.found == ["exhausted primary in s 6"]
+
+
+def test_what_is_like_it_is_told_with_what_matters_first(record: Callable[..., Book]) -> None:
+    """What differs only by the directories that stand for one another does not count."""
+    create = '#%d terminal/create {"callId": "%s", "env": [%s], "args": ["%s/a"], "command": "%s", "sessionId": "s"}'
+    book = record(f"""
+        {START}
+        6 <- {create % (0, "x", 1, "/p", "cp")}
+        7 -> #0 result {{}}
+        8 <- {create % (1, "y", 2, "/p", "ls -l")}
+        9 -> #1 result {{}}
+        10 <- {create % (2, "z", 1, "/q", "ls")}
+        11 -> #2 result {{}}
+        12 <- {END}
+    """)
+    live = verify(book, roots={"/p": "/live"})
+    live.check(STARTED.replace("-> 3", '-> #1 session/new {"cwd": "/live"}'))
+    live.check(f"""
+        <- {create % (9, "other", 1, "/live", "ls")}
+        -> refusal #9
+        <- {END}
+        -> end
+    """)
+    misses = live.departures[0].near_misses
+    told = [(miss.seq, [one.pointer for one in miss.differences]) for miss in misses]
+    assert told == [
+        (book.seq(6), ["/params/command", "/params/callId"]),
+        (book.seq(10), ["/params/args/0", "/params/callId"]),
+        (book.seq(8), ["/params/command", "/params/env/0", "/params/callId"]),
+    ]
+
+
+def test_near_misses_compare_what_can_be_compared(record: Callable[..., Book]) -> None:
+    """An agent may send whatever it likes."""
+    deep = '{"a": ' * 700 + "1" + "}" * 700
+    ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
+    live = asking(record, f"<- {write('/p/f', 'x')}\n-> #0 result {{}}", roots={"/p": "/p"})
+    live.check(f"""
+        <- #7 fs/write_text_file {{"sessionId": "s", "path": {deep}}}
+        -> refusal #7
+        <- {ask % (8, "y", deep)}
+        -> refusal #8
+        <- {END}
+        -> end
+    """)
+    assert len(live.departures[0].near_misses) == 1
 
 
 def test_a_lenient_client_answers_with_what_is_next(record: Callable[..., Book]) -> None:
@@ -338,7 +445,7 @@ def test_what_comes_after_a_cancellation_is_cancelled(record: Callable[..., Book
     )
     gone = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"cancelled"}}}'
     live.check(f"""
-        .. 1s
+        .. 27s
         -> 8
         <- {permission(ALLOW)}
         -> {gone % 0}
@@ -348,7 +455,7 @@ def test_what_comes_after_a_cancellation_is_cancelled(record: Callable[..., Book
         -> end
     """)
     assert live.found == []
-    assert live.informed == ["late in s 7", "late in s"]
+    assert live.informed == ["early in s 8", "late in s 7", "late in s"]
 
 
 def test_a_permission_that_is_open_is_closed_by_a_cancellation(record: Callable[..., Book]) -> None:

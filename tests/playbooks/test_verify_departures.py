@@ -99,11 +99,12 @@ def test_silence_is_a_stall_when_an_answer_is_owed(record: Callable[..., Book]) 
         .. 1s
         -> end
     """)
-    assert live.found == ["stall primary in s 5"]
-    number = live.departures[0].seq
-    assert live.departures[0].summary == (
-        f"nothing came for 30 s; session/prompt #{number} has waited for 50.0 s"
+    assert live.found == ["stall primary in s 5", "unplayed cascade in connection 7"]
+    stall, unplayed = live.departures
+    assert stall.summary == (
+        f"nothing came for 30 s; the answer to session/prompt #{stall.seq} has not come for 50.0 s"
     )
+    assert unplayed.summary == f"1 message was not sent, from session/list #{unplayed.seq} on"
     assert live.engine.is_hopeless
     (owed,) = live.report.owed
     assert (owed.lane, owed.method, owed.waited_ms) == ("s", "session/prompt", 50_000)
@@ -123,7 +124,11 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., Book]) -> 
     """Whoever writes to it notices."""
     live = verify(record(STORY)).check("-> 1")
     live._feed(PeerIsDeaf(live.now))
-    assert live.found == ["stall primary in connection 1"]
+    assert live.found == [
+        "stall primary in connection 1",
+        "unplayed cascade in connection 7",
+        "unplayed cascade in s 3",
+    ]
 
 
 def test_an_agent_that_leaves_too_early_is_told(record: Callable[..., Book]) -> None:
@@ -227,5 +232,68 @@ def test_an_agent_that_never_stops_is_stopped(record: Callable[..., Book]) -> No
         live._do("<-", '{"jsonrpc":"2.0","method":"x"}')
     assert live.found == []
     live.check("<- _x/y {}\n-> end")
-    assert live.found == ["flood primary in s"]
+    assert live.found == ["flood primary in s", "unplayed cascade in connection 7"]
     assert live.engine.is_hopeless
+
+
+def test_a_line_without_an_end_is_a_flood_and_no_silence(record: Callable[..., Book]) -> None:
+    """Bytes that come are signs of life; what has come of the line is not counted twice."""
+    live = verify(record(STORY), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
+    live.part(1 << 20)
+    for _ in range(10):
+        live.check(".. 2s")
+        live.part(20 << 20)
+    assert (live.found, live.engine.stage.bytes_since) == ([], 201 << 20)
+    live.check(f"<- | {'x' * 100}")
+    assert live.engine.stage.bytes_since == (201 << 20) - (201 << 20) + 100
+    live.part(256 << 20)
+    assert live.found == ["flood primary in s", "unplayed cascade in connection 7"]
+
+
+def test_in_v2_a_stall_names_the_turn_that_has_not_ended(record: Callable[..., Book]) -> None:
+    """There the prompt is answered at once, and an update ends its turn."""
+    idle = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
+    book = record(f"""
+        1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}
+        2 <- #0 result {{"protocolVersion": 2, "capabilities": {{}}}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {{"sessionId": "s"}}
+        6 <- #2 result {{}}
+        7 <- session/update {idle}
+        8 -> #3 session/prompt {{"sessionId": "s"}}
+        9 <- #3 result {{}}
+        10 <- session/update {idle}
+    """)
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n.. 30s\n-> end")
+    assert live.found == ["stall primary in s 5", "unplayed cascade in s 8"]
+    seq = live.departures[0].seq
+    assert live.departures[0].summary == (
+        f"nothing came for 30 s; the end of the turn of session/prompt #{seq} has not come"
+        " for 30.0 s"
+    )
+
+
+DRIP = '<- _x/drip {"sessionId": "s"}'
+
+
+def test_what_never_ends_is_ended(record: Callable[..., Book]) -> None:
+    """However the time is spent; nothing is said after that."""
+    live = verify(record(STORY), timeout_ns=60 * 10**9)
+    live.check("-> 1\n<- 2\n-> 3\n.. 10s\n<- 4\n-> 5")
+    for _ in range(49):
+        live.check(f"{DRIP}\n.. 1s")
+    live.check(f"{DRIP}\n.. 1s\n-> end")
+    assert live.found == ["stall primary in s 5", "unplayed cascade in connection 7"]
+    assert live.engine.is_hopeless
+    assert live.departures[0].summary.startswith(
+        "it was not over after 60 s, which is the --timeout; the answer to session/prompt"
+    )
+
+
+def test_last_words_that_never_come_are_no_reason_to_fail(record: Callable[..., Book]) -> None:
+    """Where all is said and answered, it is over when its time is."""
+    book = record(f"{STORY}\n9 <- _x/y {{}}")
+    live = verify(book, timeout_ns=4 * 10**9)
+    live.check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n.. 4s\n-> end")
+    assert (live.found, live.engine.is_hopeless) == ([], False)

@@ -125,17 +125,17 @@ def test_a_message_follows_what_the_agent_said_after_its_last_answer(
         -> end
     """)
     live = verify(book).check(f"""{STARTED}
-        .. 1s
+        .. 5s
         -> 6
         <- 7
         -> end
     """)
-    assert live.found == []
-    assert live.sent[-2] == ("6", 1000.0)
+    assert (live.found, live.informed) == ([], ["early in s 6"])
+    assert live.sent[-2] == ("6", 5000.0)
 
 
 def test_one_that_was_silent_for_long_may_be_so_again(record: Callable[..., Book]) -> None:
-    """Where the recorded agent took two seconds, four of silence are nothing."""
+    """Where the recorded agent took two seconds, nine of silence are nothing."""
     book = record(f"""{START}
         .. 2s
         5 <- {UPDATE % 1}
@@ -143,13 +143,13 @@ def test_one_that_was_silent_for_long_may_be_so_again(record: Callable[..., Book
         7 <- #2 result {{}}
     """)
     live = verify(book).check(f"""{STARTED}
-        .. 4s
-        .. 1s
+        .. 9s
+        .. 1.1s
         -> 6
         <- 7
         -> end
     """)
-    assert 4000 <= live.sent[-2][1] < 4010
+    assert 10_000 <= live.sent[-2][1] < 10_010
 
 
 def test_an_agent_that_is_never_silent_is_not_waited_for_for_ever(
@@ -162,8 +162,9 @@ def test_an_agent_that_is_never_silent_is_not_waited_for_for_ever(
         7 <- #2 result {{}}
     """)
     live = verify(book).check(STARTED)
-    said = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(30)]
-    assert [place for place, news in enumerate(said) if "-> 6" in news] == [24]
+    said = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(130)]
+    assert [place for place, news in enumerate(said) if "-> 6" in news] == [124]
+    assert "other things came for 50.0 s" in live.departures[0].summary
 
 
 def test_the_end_waits_for_the_last_words(record: Callable[..., Book]) -> None:
@@ -176,7 +177,7 @@ def test_the_end_waits_for_the_last_words(record: Callable[..., Book]) -> None:
     """)
     verify(book).check(f"""{STARTED}
         <- 5
-        .. 1s
+        .. 5s
         -> end
     """)
 
@@ -207,17 +208,21 @@ def test_a_cancellation_comes_when_as_much_was_said(record: Callable[..., Book])
 
 
 def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Callable[..., Book]) -> None:
-    """An agent that says less, and waits, is cancelled all the same."""
+    """An agent that says less, and waits, is cancelled all the same, before that is a stall."""
     live = verify(record(CANCELLED))
     live.check(f"""{STARTED}
         -> 5
         <- 6
-        .. 1s
+        .. 26.9s
+        .. 0.1s
         -> 8
         <- 10
         -> end
     """)
-    assert live.found == []
+    assert (live.found, live.informed) == ([], ["early in s 8"])
+    assert live.departures[0].summary.endswith(
+        "was sent before the agent had said as much as in the recording: nothing came for 27.0 s"
+    )
 
 
 def test_what_is_over_is_not_cancelled(record: Callable[..., Book]) -> None:
@@ -408,3 +413,147 @@ def test_in_v2_a_prompt_waits_for_the_turn_before_it(record: Callable[..., Book]
         <- 11
         -> end
     """)
+
+
+def chunk(text: str, kind: str = "agent_message_chunk") -> str:
+    """A piece of a text."""
+    content = f'{{"type": "text", "text": "{text}"}}'
+    update = f'{{"sessionUpdate": "{kind}", "content": {content}}}'
+    return f'session/update {{"sessionId": "s", "update": {update}}}'
+
+
+FIRST_HALF, SECOND_HALF = r"ab\ud83d", r"\ude00"
+STATE = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "%s"}}'
+STOPPED = f"""{START}
+    5 -> #2 session/prompt {{"sessionId": "s"}}
+    6 <- {chunk("Let me ")}
+    7 <- {chunk("think")}
+    8 <- {UPDATE % 1}
+    9 <- {chunk("so it is")}
+    10 -> session/cancel {{"sessionId": "s"}}
+    11 <- #2 result {{"stopReason": "cancelled"}}
+"""
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        [["Let me think"], ["so it is"]],
+        [["L", "et", " ", "me", " thi", "nk"], ["so", " ", "it", " is"]],
+        [["", "Let me think", ""], ["so it", "", " is"]],
+        [["Let us see"], ["so it was"]],
+        [["I would say that this takes a while"], ["so", " it is"]],
+    ],
+)
+def test_how_a_text_is_cut_does_not_matter(
+    record: Callable[..., Book], cut: list[list[str]]
+) -> None:
+    """A text that is over counts as one; of one that is not, its characters count."""
+    first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
+    said = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
+    live = verify(record(STOPPED)).check(f"{STARTED}\n-> 5\n{said}\n.. 9s")
+    live.check(f"<- {last}\n-> 10\n<- 11\n-> end")
+    assert (live.found, live.informed) == ([], [])
+
+
+def test_a_character_may_be_cut_in_two(record: Callable[..., Book]) -> None:
+    """Some agents do so; it is as long as it was."""
+    book = record(f"""{START}
+        5 -> #2 session/prompt {{"sessionId": "s"}}
+        6 <- {chunk(FIRST_HALF)}
+        7 <- {chunk(SECOND_HALF)}
+        8 -> session/cancel {{"sessionId": "s"}}
+        9 <- #2 result {{}}
+    """)
+    live = verify(book).check(f"{STARTED}\n-> 5\n<- {chunk('abc')}")
+    live.check(f"<- {chunk('😀')}\n-> 8\n<- 9\n-> end")
+    assert live.informed == []
+    live = verify(book).check(f"{STARTED}\n-> 5\n<- {chunk('😀')}\n<- {chunk('😀')}\n-> 8")
+
+
+def test_a_thought_is_another_text(record: Callable[..., Book]) -> None:
+    """So is another message, where they have names."""
+    live = verify(record(STOPPED)).check(f"{STARTED}\n-> 5\n<- {chunk('Let me think so it is')}")
+    live.check(f"<- {chunk('Hm', 'agent_thought_chunk')}\n<- {chunk('so it is')}\n-> 10")
+
+
+@pytest.mark.parametrize(
+    "kind", ["usage_update", "session_info_update", "available_commands_update"]
+)
+def test_how_things_are_does_not_count(record: Callable[..., Book], kind: str) -> None:
+    """That comes when it pleases: it is not waited for, and stands for nothing else."""
+    state = STATE % kind
+    book = record(f"""{START}
+        5 <- {state}
+        6 -> #2 session/prompt {{"sessionId": "s"}}
+        7 <- {state}
+        8 <- {chunk("ab")}
+        9 -> session/cancel {{"sessionId": "s"}}
+        10 <- #2 result {{}}
+    """)
+    live = verify(book).check(f"{STARTED}\n-> 6\n<- 5\n<- {state}\n<- {chunk('a')}\n<- {state}")
+    live.check(f"<- {chunk('b')}\n-> 9\n<- 10\n-> end")
+    assert (live.found, live.informed) == ([], [])
+
+
+def test_at_the_end_it_is_waited_for(record: Callable[..., Book]) -> None:
+    """As often as it was said in all, if it was said last; or five seconds."""
+    title, usage = STATE % "session_info_update", STATE % "usage_update"
+    book = record(f"""{START}
+        5 <- {title}
+        6 -> #2 session/prompt {{"sessionId": "s"}}
+        7 <- {usage}
+        8 <- #2 result {{}}
+        9 <- {title}
+    """)
+    verify(book).check(f"{STARTED}\n-> 6\n<- 5\n<- 8\n.. 4.9s\n<- {title}\n-> end")
+    verify(book).check(f"{STARTED}\n-> 6\n<- 5\n<- {title}\n<- 8\n-> end")
+    verify(book).check(f"{STARTED}\n-> 6\n<- 5\n<- 8\n.. 4.9s\n.. 0.1s\n-> end")
+
+
+def test_an_agent_that_is_slow_is_not_cancelled_early(record: Callable[..., Book]) -> None:
+    """While its turn goes on, it has all the time before a stall."""
+    live = verify(record(CANCELLED)).check(f"{STARTED}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
+    assert live.informed == []
+    live = verify(record(CANCELLED), stall_ns=None)
+    live.check(f"{STARTED}\n-> 5\n<- 6\n.. 269s\n.. 1s\n-> 8\n<- 10\n-> end")
+
+
+def test_one_that_goes_on_with_its_turn_is_not_cancelled_early(
+    record: Callable[..., Book],
+) -> None:
+    """However slowly the text comes; but other things are not waited for as long."""
+    live = verify(record(STOPPED)).check(f"{STARTED}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
+    for _ in range(7):
+        live.check(f"<- {chunk('a')}\n.. 26s")
+    for _ in range(9):
+        live.check(f"<- {STATE % 'usage_update'}\n.. 26s")
+    assert live.play(f"<- {STATE % 'usage_update'}", ".. 26s") == ["-> 10"]
+    assert live.departures[0].summary.endswith("other things came for 270.0 s")
+
+
+def test_what_was_said_in_a_turn_that_is_over_is_said_at_once(
+    record: Callable[..., Book],
+) -> None:
+    """Nothing that it waits for will come."""
+    book = record(f"""{START}
+        5 -> #2 session/prompt {{"sessionId": "s"}}
+        6 <- {UPDATE % 1}
+        7 -> #3 session/set_mode {{"sessionId": "s"}}
+        8 <- #3 result {{}}
+        9 <- #2 result {{}}
+    """)
+    live = verify(book).check(f"{STARTED}\n-> 5\n<- 9\n-> 7\n<- 8\n-> end")
+    assert (live.found, live.informed) == ([], ["early in s 7"])
+    assert live.departures[0].summary.endswith("the turn was over")
+
+
+def test_recorded_order_does_not_depend_on_the_cutting_either(
+    record: Callable[..., Book],
+) -> None:
+    """Characters of all texts count, and all else by number."""
+    book = record(STOPPED)
+    live = verify(book, order=Order.RECORDED).check(f"{STARTED}\n-> 5")
+    for text in "Let me thin":
+        live.check(f"<- {chunk(text)}")
+    live.check(f"<- {chunk('k')}\n<- {UPDATE % 1}\n<- {chunk('so it ')}\n<- {chunk('is')}\n-> 10")

@@ -136,6 +136,99 @@ def test_the_answer_is_one_that_is_offered(
     assert '"ls" #6' in live.departures[0].summary.replace(f"#{live.departures[0].seq}", "#6")
 
 
+@pytest.mark.parametrize(
+    ("chosen", "offered", "answer"),
+    [
+        ("y", ("y:allow_once", "never:reject_always", "n:reject_once"), "y"),
+        ("y", ("n:reject_once", "y:allow_once"), "y"),
+        ("y", ("n:reject_once", "z:allow_once"), "z"),
+        ("n", ("n:reject_once",), "n"),
+        ("n", ("never:reject_always", "no:reject_once", "y:allow_once"), "no"),
+        ("a", ("a:allow_always",), "a"),
+        ("y", ("n:reject_once",), None),
+        ("y", ("y:allow_always:Yes", "n:reject_once"), None),
+        ("y", ("a:allow_always:Yes", "n:reject_once"), None),
+        ("a", ("y:allow_once", "n:reject_once"), None),
+        ("n", ("y:allow_once", "n:allow_once:No", "never:reject_always:No"), None),
+        ("y", (), None),
+    ],
+)
+def test_what_else_is_offered_does_not_matter(
+    record: Callable[..., Book], chosen: str, offered: tuple[str, ...], answer: str | None
+) -> None:
+    """The chosen one is, by its id and its kind, or one of its kind is; or nobody chooses."""
+    named = ("y:allow_once:Yes", "a:allow_always:Always", "n:reject_once:No")
+    live = asking(record, f"<- {leave(LS, *named)}\n-> {selected(chosen)}")
+    came = leave(LS).replace(options(ALLOW, REJECT), options(*offered))
+    said = selected(str(answer)) if answer else outcome(None)
+    live.check(f"""
+        <- {came}
+        -> {7 if answer == chosen else said}
+        <- {END}
+        -> end
+    """)
+    assert live.found == ([] if answer else ["outcome-differs primary in s 7"])
+
+
+def test_what_was_chosen_without_being_offered_is_chosen_again(record: Callable[..., Book]) -> None:
+    """The client's words mean as little as they did; if they mean something now, nobody says so."""
+    live = asking(record, f"<- {leave(LS)}\n-> {selected('what')}")
+    live.check(f"<- {leave(LS)}\n-> 7\n<- {END}\n-> end")
+    assert live.found == []
+    live = asking(record, f"<- {leave(LS)}\n-> {selected('what')}")
+    live.check(f"<- {leave(LS, 'what:allow_always')}\n-> {outcome(None)}\n<- {END}\n-> end")
+    assert live.found == ["outcome-differs primary in s 7"]
+
+
+def test_among_equals_the_options_decide(record: Callable[..., Book]) -> None:
+    """So that each of them gets its own answer."""
+    book = f"<- {leave(LS)}\n-> {selected('y')}\n<- {leave(LS, REJECT, token=1)}\n-> {selected('n', '1')}"
+    live = asking(record, book)
+    live.check(f"""
+        <- {leave({**LS, "title": "other"}, "n:reject_once:Nope", token=1)}
+        .. 1s
+        -> 9
+        <- {leave(LS)}
+        -> 7
+        <- {END}
+        -> end
+    """)
+    assert live.found == []
+
+
+@pytest.mark.parametrize(("offered", "answer"), [(("z:allow_once", "o:reject_always"), "o"), ((ALLOW,), None)])  # fmt: skip
+def test_leave_for_something_else_is_rejected_with_what_is_offered(
+    record: Callable[..., Book], offered: tuple[str, ...], answer: str | None
+) -> None:
+    """Whichever options that are; what was allowed is still allowed for what it was given for."""
+    live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
+    live.check(f"""
+        <- {leave(RM, *offered, token=5)}
+        -> {outcome(answer, 5)}
+        <- {leave(LS)}
+        -> 7
+        <- {END}
+        -> end
+    """)
+    assert live.found == ["permission-differs primary in s 6"]
+
+
+def test_leave_is_asked_too_often_only_for_the_same(record: Callable[..., Book]) -> None:
+    """However the agent calls it, and whatever it offers."""
+    live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
+    live.check(f"""
+        <- {leave(LS)}
+        -> 7
+        <- {leave(RM, token=1)}
+        -> refusal #1
+        <- {leave({**LS, "title": "again"}, "z:allow_once", token=2)}
+        -> refusal #2
+        <- {END}
+        -> end
+    """)
+    assert [one.kind for one in live.departures] == ["unmatched", "exhausted"]
+
+
 def test_what_was_rejected_is_rejected_for_anything(record: Callable[..., Book]) -> None:
     """There is nothing to be careful about; the comparison tells."""
     live = asking(record, f"<- {leave(LS)}\n-> {selected('n')}")

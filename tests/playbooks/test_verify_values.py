@@ -225,3 +225,36 @@ def test_the_recorded_path_is_another_one_now(record: Callable[..., Book]) -> No
         -> end
     """)
     assert live.found == ["unmatched primary in s 6"]
+
+
+def test_a_relative_directory_is_replaced_where_the_protocol_has_it(
+    record: Callable[..., Book],
+) -> None:
+    """And what is below it; in texts it is an ordinary word."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 session/new {"cwd": ".", "additionalDirectories": ["../q"]}
+        4 <- #1 result {"sessionId": "s"}
+        5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "Look. See /p/f in ../q"}]}
+        6 <- #0 fs/read_text_file {"sessionId": "s", "path": "./f"}
+        7 -> #0 result {"content": "a . ./b"}
+        8 <- #1 fs/read_text_file {"sessionId": "s", "path": "/p/g"}
+        9 -> #1 result {"content": "g"}
+        10 <- #2 result {}
+    """)
+    roots = {"/p": "/live", "/q": "/other", ".": "/live", "../q": "/other"}
+    live = verify(book, roots=roots, rewrite_text=True).check("""
+        -> 1
+        <- 2
+        -> #1 session/new {"cwd": "/live", "additionalDirectories": ["/other"]}
+        <- 4
+        -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "Look. See /live/f in ../q"}]}
+        <- #0 fs/read_text_file {"sessionId": "s", "path": "/live/f"}
+        -> 7
+        <- #1 fs/read_text_file {"sessionId": "s", "path": "/live/g"}
+        -> 9
+        <- 10
+        -> end
+    """)
+    assert live.found == []

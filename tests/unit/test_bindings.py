@@ -31,6 +31,13 @@ def bound(**roots: str) -> Bindings:
         ({"_": "/x"}, "/etc/passwd", "/x/etc/passwd"),
         ({"C:\\p": "/x"}, "C:\\p\\a", "/x\\a"),
         ({"_a": "/"}, "/a/b", "/b"),
+        ({".": "/x"}, ".", "/x"),
+        ({".": "/x"}, "./a", "/x/a"),
+        ({".": "/x", "..": "/y"}, "../a", "/y/a"),
+        ({".": "/x"}, "a.py", "a.py"),
+        ({".": "/x"}, "/a", "/a"),
+        ({"": "/x"}, "", "/x"),
+        ({"": "/x"}, "/a", "/a"),
     ],
 )
 def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
@@ -72,6 +79,14 @@ def test_a_text_is_rewritten_once() -> None:
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"
+
+
+@pytest.mark.parametrize("root", ["", ".", "..", "src", "src/lib", "C:"])
+def test_a_relative_directory_is_an_ordinary_word_in_a_text(root: str) -> None:
+    """Nobody knows whether it is meant."""
+    text = f"{root} . .. src ./src src/lib C: See src/lib."
+    assert Bindings(roots={root: "/x", "/p": "/y"}).rewritten(f"{text} /p") == f"{text} /y"
+    assert Bindings(roots={"C:\\p": "/x"}).rewritten(r"C:\\p") == "/x"
 
 
 def test_other_places_are_bound_by_themselves() -> None:

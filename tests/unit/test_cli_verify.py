@@ -22,6 +22,7 @@ HELLO = Path(__file__).parents[2] / "recordings" / "hello.db"
         (("verify", HELLO, "--order", "x", "--", "true"), "'x' is not one of"),
         (("verify", HELLO, "--timing", "x", "--", "true"), "'x' is no timing"),
         (("verify", HELLO, "--stall-timeout", "x", "--", "true"), "'x' is no time"),
+        (("verify", HELLO, "--timeout", "-1", "--", "true"), "'-1' is no time"),
         (("verify", HELLO, "--grace", "-1", "--", "true"), "'-1' is no time"),
         (("verify", HELLO, "--ignore", "x", "--", "true"), "'x' is no JSON pointer"),
         (("verify", HELLO, "--alias", "x", "--", "true"), "'x' is no JSON pointer"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -34,12 +35,64 @@ def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
 
 
-def test_what_is_no_directory_stays_as_it_is() -> None:
-    """Nobody knows what a relative path is relative to."""
-    with directories(
-        ["", "here", "../there", "C:here", "a\\b", "/nul\0", "/half\ud800"], None
-    ) as places:
+def test_what_is_no_path_stays_as_it_is() -> None:
+    """No directory is called so."""
+    with directories(["/nul\0", "/half\ud800", "nul\0"], None, "/start") as places:
         assert places == {}
+
+
+def test_a_relative_directory_is_what_it_was(tmp_path: Path) -> None:
+    """Of where the recorded agent was started; as an absolute path it is the same directory."""
+    recorded = [".", "sub", "./sub/../sub/deep", "", "/home/me/web/sub", "C:here", "a\\b"]
+    with directories(recorded, tmp_path, "/home/me/web") as places:
+        sub = f"{tmp_path}/sub"
+        assert places == {
+            "/home/me/web": str(tmp_path),
+            "/home/me/web/sub": sub,
+            "/home/me/web/sub/deep": f"{sub}/deep",
+            "/home/me/web/C:here": f"{tmp_path}/C:here",
+            "/home/me/web/a\\b": f"{tmp_path}/a\\b",
+            ".": str(tmp_path),
+            "sub": sub,
+            "./sub/../sub/deep": f"{sub}/deep",
+            "": str(tmp_path),
+            "C:here": f"{tmp_path}/C:here",
+            "a\\b": f"{tmp_path}/a\\b",
+        }
+        assert list(places)[-6:] == [root for root in recorded if root[:1] != "/"]
+        assert all(Path(place).is_dir() for place in places.values())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("start", ["/home/me/web", "", "relative"])
+def test_a_relative_directory_leads_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str
+) -> None:
+    """Neither out of the one that was chosen, nor out of the scratch directory."""
+    scratch, work = tmp_path / "scratch", tmp_path / "work"
+    scratch.mkdir()
+    work.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    recorded = [".", "..", "../x", "../../../../../../..", "sub/../../y"]
+    with directories(recorded, work, start) as places:
+        assert places["."] == str(work)
+        others = [places[root] for root in recorded if root != "."]
+        assert all(Path(place).is_relative_to(scratch) for place in others)
+        assert all(Path(place).is_dir() and ".." not in place for place in others)
+        assert Path(places["../x"]).name == "x"
+        assert ("/home/me/web" in places) == (start == "/home/me/web")
+        assert [*places] == recorded or start == "/home/me/web"
+    with directories(["sub"], None, start) as places:
+        assert Path(places["sub"]).name == "sub"
+        assert Path(places["sub"]).is_relative_to(scratch)
+
+
+def test_relative_directories_of_other_systems() -> None:
+    """What they meant is told by where the agent was started."""
+    with directories(["..\\x", "D:y"], None, "C:\\w\\z") as places:
+        assert Path(places["C:\\w\\x"]).name == "x"
+        assert places["..\\x"] == places["C:\\w\\x"]
+        assert Path(places["D:y"]).is_dir()
 
 
 def test_other_systems_have_other_paths() -> None:

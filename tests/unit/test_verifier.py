@@ -57,8 +57,14 @@ class Agent:
     """The agent's ends of a verification that runs in the background."""
 
     def __init__(
-        self, book: Book, nursery: trio.Nursery, pair: Any = memory_stream_pair, **options: Any
+        self,
+        book: Book,
+        nursery: trio.Nursery,
+        pair: Any = memory_stream_pair,
+        show: Callable[[str], None] | None = None,
+        **options: Any,
     ) -> None:
+        self._show = show
         self.book = book
         self.engine = Verification(Plot(book.script()), Options(**options))
         self.ended = trio.Event()
@@ -68,7 +74,7 @@ class Agent:
         nursery.start_soon(self._run, source, sink)
 
     async def _run(self, source: trio.abc.ReceiveStream, sink: trio.abc.SendStream) -> None:
-        await Verifier(self.engine, source, sink).run()
+        await Verifier(self.engine, source, sink, self._show).run()
         self.ended.set()
 
     async def say(self, *numbers: int) -> None:
@@ -141,7 +147,7 @@ async def test_the_sink_is_closed_when_all_is_said(
 
 
 async def test_time_is_trios(make: Callable[[str], Book], clock: MockClock) -> None:
-    """A second of silence is enough, to the nanosecond."""
+    """Five seconds of silence are enough, to the nanosecond."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery)
         await agent.hears(1)
@@ -150,7 +156,7 @@ async def test_time_is_trios(make: Callable[[str], Book], clock: MockClock) -> N
         await trio.sleep(29)
         await agent.say(4)
         silent_since = trio.current_time()
-        assert await agent.hears(6) == pytest.approx(silent_since + 1, abs=1e-8)
+        assert await agent.hears(6) == pytest.approx(silent_since + 5, abs=1e-8)
         await agent.into.aclose()
 
 
@@ -161,7 +167,55 @@ async def test_silence_is_a_stall(make: Callable[[str], Book], clock: MockClock)
         began = await agent.hears(1)
         await agent.ended.wait()
         assert trio.current_time() == pytest.approx(began + 3, abs=1e-8)
-    assert agent.found == ["stall"]
+    assert agent.found == ["stall", "unplayed"]
+
+
+async def test_bytes_are_signs_of_life(make: Callable[[str], Book], clock: MockClock) -> None:
+    """Though no line ends; only when they stop, it is a stall."""
+    async with trio.open_nursery() as nursery:
+        agent = Agent(make(TALK), nursery, stall_ns=3 * 10**9)
+        began = await agent.hears(1)
+        for _ in range(10):
+            await agent.into.send_all(b"x" * 1000)
+            await trio.sleep(2)
+        assert not agent.ended.is_set()
+        await agent.ended.wait()
+        assert trio.current_time() == pytest.approx(began + 21, abs=1e-8)
+    assert agent.found == ["stall", "unplayed"]
+
+
+async def test_an_agent_that_drips_is_ended(make: Callable[[str], Book], clock: MockClock) -> None:
+    """It is never silent for long, and never has an end."""
+    async with trio.open_nursery() as nursery:
+        agent = Agent(make(TALK), nursery, timeout_ns=600 * 10**9)
+        began = await agent.hears(1)
+        while not agent.ended.is_set():
+            await agent.into.send_all(wire("_x/drip {}"))
+            await trio.sleep(0.3)
+        assert trio.current_time() == pytest.approx(began + 600, abs=0.4)
+    assert agent.found == ["stall", "unplayed"]
+
+
+async def test_who_waits_is_told_what_for(make: Callable[[str], Book], clock: MockClock) -> None:
+    """From the third second on, each second anew, until something comes."""
+    shown: list[str] = []
+    async with trio.open_nursery() as nursery:
+        agent = Agent(make(TALK), nursery, show=shown.append)
+        await agent.hears(1)
+        await trio.sleep(2.9)
+        assert shown == []
+        await agent.say(2)
+        await agent.hears(3)
+        await trio.sleep(5.5)
+        what = f"the answer to session/new #{agent.book.seq(3)}"
+        assert shown == [f"waiting {seconds} s for {what}" for seconds in (3, 4, 5)]
+        await agent.say(4)
+        await trio.sleep(3.5)
+        what = f"what the agent had said before session/prompt #{agent.book.seq(6)}"
+        assert shown[3:] == ["", f"waiting 3 s for {what}"]
+        await agent.into.aclose()
+        await agent.ended.wait()
+    assert shown[5:] == [""]
 
 
 async def test_an_agent_that_does_not_read_does_not_stop_us(

@@ -18,7 +18,7 @@ from acp_proxy.engine.client.permissions import PERMISSION, allows, rejecting
 from acp_proxy.engine.client.reading import member, params_of, recorded, recorded_request
 from acp_proxy.engine.client.stage import Asked, Stage
 from acp_proxy.engine.comparison import decoded
-from acp_proxy.engine.divergence import Departure
+from acp_proxy.engine.divergence import Departure, NearMiss
 from acp_proxy.engine.splice import Place
 from acp_proxy.protocol.jsonrpc import Message
 
@@ -96,7 +96,7 @@ class Asking:
             if departs:
                 self._note_departure(found, value, raw, at, line)
             self._stage.ask(Asked(found.question, message.rpc_id or "null", raw, at), at)
-            self._stage.plot.lanes[found.question.step.lane].used[message.method] += 1
+            self._matching.note_made(found.question)
             return
         lane = lane or self._stage.last
         if message.method == READ and (text := self._known(value)) is not None:
@@ -147,11 +147,15 @@ class Asking:
         value = decoded(raw)
         self._stage.refused += 1
         what = f"{message.method}{_subject(value)}"
-        misses = self._matching.near_misses(message, value, lane if message.session else None)
-        if lane.used[message.method] and not misses:
+        of = lane if message.session else None
+        used = self._matching.used_up(message, value, of)
+        misses: tuple[NearMiss, ...]
+        if used is not None:
             kind, summary = Departure.EXHAUSTED, f"the agent asked {what} more often than recorded"
+            misses = (used,)
         else:
             kind, summary = Departure.UNMATCHED, f"the agent asked {what}, which was not recorded"
+            misses = self._matching.near_misses(message, value, of)
         divergence = self._stage.judge.note(
             kind,
             lane,

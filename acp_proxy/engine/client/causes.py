@@ -4,10 +4,11 @@
 this. They are waited for until a stall. What was in flight together is in flight together again,
 and nobody waits for ever on both sides: the requests are out before anything waits for them.
 
-*Soft* causes are what else had come in its lane: requests of the agent's, and as many frames since
-the last request or answer. An agent that has changed may never say them, so they are given up when
-the agent has been silent for a while. An answer to the agent is never held back for longer than
-that, since the agent may wait for it.
+*Soft* causes are what else had come in its lane: requests of the agent's, and as much as it had
+said since the last request or answer (`extent`). An agent that has changed may never say them, so
+they are given up: when the turn is over in which they would come; while it goes on, shortly before
+the silence would be a stall; or else when the agent has been silent for a while. An answer to the
+agent is held back for a moment only, since the agent may wait for it.
 """
 
 from collections.abc import Iterator
@@ -51,9 +52,8 @@ class Causes:
         moments = [*self._stage.answering.moments(self._stage.spoken_at)]
         for lane in self._stage.plot.lanes.values():
             moments += (ready.due for ready in self._free(lane, at))
-            line = lane.lines[0] if lane.lines else None
-            if line is not None and line.waits_since is not None and line.free_at is None:
-                moments.append(self._stage.waits_until(line))
+            if (line := lane.waiting) is not None:
+                moments.append(self._stage.waits_until(lane, line))
         return min((moment for moment in moments if moment > at), default=None)
 
     def _free_patient(self, at: int) -> None:
@@ -90,10 +90,22 @@ class Causes:
             line.waits_since = at
         if self._was_asked_before(lane, line) and self._has_heard_enough(lane, line):
             return True
-        if not self._stage.has_waited(line, at):
+        if line.is_turn_open and not lane.prompts:
+            line.hurry = "the turn was over"
+        elif at >= self._stage.waits_until(lane, line):
+            line.hurry = self._stage.waited(lane, line, at)
+        else:
             return False
         lane.questions.give_up(line.seq)
         return True
+
+    def hurry(self, lane: ClientLane, line: Line, at: int) -> str | None:
+        """Why a line goes out before all has come that it had followed; None if all has."""
+        if line.seq not in lane.answers or self._stage.options.order is Order.CAUSAL:
+            return line.hurry
+        if self._has_heard_answers(line) and self._was_asked_before(lane, line):
+            return None
+        return self._stage.waited(lane, line, at)
 
     def _has_heard_answers(self, line: Line) -> bool:
         owed = self._stage.plot.first_owed
@@ -104,9 +116,11 @@ class Causes:
         return lane.questions.are_asked_before(line.seq)
 
     def _has_heard_enough(self, lane: ClientLane, line: Line) -> bool:
-        if self._stage.options.order is Order.RECORDED and self._stage.lines < line.heard:
+        if self._stage.options.order is Order.RECORDED and not (
+            self._stage.total.reaches(line.total)
+        ):
             return False
-        return lane.heard >= line.frames
+        return lane.heard.extent >= line.extent
 
     def is_pointless(self, lane: ClientLane, line: Line) -> bool:
         """Whether a line cancels what is over, and was not in the recording."""

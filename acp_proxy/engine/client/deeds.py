@@ -70,7 +70,7 @@ def _departs(
     was, came = ({name: told[name] for name in names} for told in (before, now))
     live_request = _nested(where, came)
     found: tuple[Difference, ...] = ()
-    for one in (was, _moved(was, rewritten)):
+    for one in (was, moved(was, rewritten)):
         request = _nested(where, one)
         found = tuple(comparer.params(PERMISSION, request, live_request, {}).differences)
         if not found:
@@ -88,7 +88,7 @@ def deed(request: Any, rewritten: Rewritten | None = None) -> Any:
     _, subject = _subject(request)
     try:
         told = _told(subject) or {"title": subject.get("title")}
-        return told if rewritten is None else _moved(told, rewritten)
+        return told if rewritten is None else moved(told, rewritten)
     except RecursionError:
         return None
 
@@ -101,6 +101,18 @@ def named(request: Any) -> str:
         return shown(title, 100)
     command = member(subject.get("rawInput"), "command") or subject.get("command")
     return shown(command, 100) if command else "something"
+
+
+def moved(value: Any, rewritten: Rewritten) -> Any:
+    """A recorded value with the live directories in its texts."""
+    return json.loads(rewritten(json.dumps(value, ensure_ascii=False)))
+
+
+def weight(name: str) -> int:
+    """How much a member counts that differs: 0 for what is done, 2 for noise, 1 for the rest."""
+    if name.lower().replace("_", "") in _DOING or name == "kind":
+        return 0
+    return 2 if _NOISE.fullmatch(name) else 1
 
 
 def _subject(request: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
@@ -161,10 +173,6 @@ def _without_noise(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     return {k: _without_noise(v) for k, v in value.items() if not _NOISE.fullmatch(k)}
-
-
-def _moved(value: Any, rewritten: Rewritten) -> Any:
-    return json.loads(rewritten(json.dumps(value, ensure_ascii=False)))
 
 
 def _nested(way: tuple[str, ...], value: Any) -> Any:

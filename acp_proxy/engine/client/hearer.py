@@ -4,9 +4,10 @@ from collections.abc import Iterator
 
 from acp_proxy.commands import Command
 from acp_proxy.engine.client.asking import Asking
+from acp_proxy.engine.client.extent import ITEM, Meter, Said, said
 from acp_proxy.engine.client.files import Files
 from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.plot import PROMPT
+from acp_proxy.engine.client.plot import PROMPT, UPDATE
 from acp_proxy.engine.client.stage import Open, Stage
 from acp_proxy.engine.divergence import Departure
 from acp_proxy.engine.listener import OPENING
@@ -28,6 +29,8 @@ class Hearer:
         self._stage = stage
         self._asking = Asking(stage, files)
         self._nowhere = ClientLane(None)
+        self._unplaced = ""
+        """The session of which it is not known whose it is, if somebody spoke there."""
         self._garbage = 0
 
     def take(self, raw: bytes, at: int) -> Iterator[Command]:
@@ -36,16 +39,26 @@ class Hearer:
         if message.kind is Kind.BLANK:
             return
         self._stage.lines += 1
-        self._stage.spoken_at = at
         if message.kind is Kind.INVALID:
             self._take_garbage(raw, at)
         elif message.kind is Kind.BATCH:
             for member in message.members:
                 yield from self._take(member, member.raw or b"", at)
-            self._stage.last.heard += not any(one.kind in _REPLIES for one in message.members)
+            self._count(ITEM, at, is_reply=any(m.kind in _REPLIES for m in message.members))
         else:
             yield from self._take(message, raw, at)
-            self._stage.last.heard += message.kind not in _REPLIES
+            is_update = message.kind is Kind.NOTIFICATION and message.method == UPDATE
+            adds = said(raw, message.method) if is_update else ITEM
+            self._count(adds, at, is_reply=message.kind in _REPLIES)
+
+    def _count(self, adds: Said, at: int, *, is_reply: bool) -> None:
+        """Counts a message in the lane in which it was said."""
+        self._stage.total = self._stage.total.plus(adds)
+        lane = self._stage.last
+        if lane is self._nowhere:
+            self._stage.unplaced.setdefault(self._unplaced, Meter()).take(adds)
+        elif not is_reply and lane.heard.take(adds):
+            lane.grew_at = at
 
     def _take(self, message: Message, raw: bytes, at: int) -> Iterator[Command]:
         if message.kind in _REPLIES:
@@ -53,8 +66,7 @@ class Hearer:
             return
         lane = self._asking.lane_of(message.session)
         if lane is None and message.session is not None and self._stage.opening:
-            self._stage.unplaced[message.session] += 1
-            self._stage.last = self._nowhere
+            self._stage.last, self._unplaced = self._nowhere, message.session
         else:
             self._stage.last = lane or self._stage.plot.lanes[None]
         if message.kind is Kind.REQUEST:
@@ -76,7 +88,7 @@ class Hearer:
             del self._stage.open[token]
         self._stage.answered[token] = self._stage.last = request.lane
         self._stage.progress()
-        request.lane.heard = 0
+        request.lane.heard.clear()
         self._stage.plot.settle(request.step.exchange or 0)
         if request.step.method == PROMPT:
             self._end_prompt(request)
@@ -89,7 +101,7 @@ class Hearer:
         lane, exchange = request.lane, request.step.exchange or 0
         if self._stage.plot.is_v2:
             return
-        lane.prompts.discard(exchange)
+        lane.prompts.pop(exchange, None)
         lane.is_cancelled = bool(lane.prompts)
         answer = self._stage.plot.answers.get(exchange)
         if not lane.prompts and answer is not None:

@@ -1,9 +1,10 @@
 """A lane of the recorded client: what it says there, what it was asked, and what is heard now."""
 
-from collections import Counter, deque
+from collections import deque
 
 from attrs import define, field
 
+from acp_proxy.engine.client.extent import Extent, Meter, Total
 from acp_proxy.engine.client.questions import Questions
 from acp_proxy.engine.divergence import Divergence
 from acp_proxy.engine.script import CANCEL, CANCEL_REQUEST, Step
@@ -18,28 +19,30 @@ class Line:
     Attributes:
         steps: one, or the members of a batch.
         after_ns: when the frame before it in its lane passed, in the recording.
-        frames: what the agent had said in its lane since the last request or answer there.
-        heard: what the agent had said in all.
+        extent: how much the agent had said in its lane since the last request or answer there.
+        total: how much it had said in all.
         idles: how many turns of its lane an update had ended, in v2.
         is_turn_open: whether a prompt of its lane had no answer yet.
         silence_ns: the longest that the agent had been silent in its lane, in the same time.
         free_at: when it was first found that it may go out, but for its time.
         waits_since: when it was first found to wait for nothing that has to come.
         is_free: whether it is an answer that only its time holds back, if anything does.
+        hurry: why it does not wait for all that it had waited for, if it does not.
     """
 
     seq: int
     t_ns: int
     steps: list[Step]
     after_ns: int = 0
-    frames: int = 0
-    heard: int = 0
+    extent: Extent = field(factory=Extent)
+    total: Total = field(factory=Total)
     idles: int = 0
     is_turn_open: bool = False
     silence_ns: int = 0
     free_at: int | None = None
     waits_since: int | None = None
     is_free: bool = False
+    hurry: str | None = None
 
     @property
     def answers_only(self) -> bool:
@@ -70,13 +73,14 @@ class ClientLane:
         asked: those of them that the agent has asked for, a heap by their numbers.
         free: those that only their time holds back, in recorded order.
         questions: what the agent has not asked yet.
-        used: how many recorded requests of each method the agent has made.
-        trailing: how much the agent said at the end, as `Line.frames`.
+        trailing: how much the agent said at the end, as `Line.extent`.
+        trailing_states: of the kinds of state updates at the end, how many there were at all.
         trailing_idles: as `Line.idles`.
         silence_ns: the longest that the recorded agent was silent at the end.
         heard: what the live agent has said since the last request or answer.
+        grew_at: when it last said more there.
         idles: how many turns an update has ended.
-        prompts: exchanges of the prompts that the live agent has not answered.
+        prompts: by exchange, prompts whose turns have not ended: number, and when it was sent.
         is_cancelled: whether the client has cancelled the turn that is open.
         cancelled_at: the number of the message that did.
         is_made: whether the live agent has such a session.
@@ -89,13 +93,14 @@ class ClientLane:
     asked: list[tuple[int, Line]] = field(factory=list)
     free: list[Line] = field(factory=list)
     questions: Questions = field(factory=Questions)
-    used: Counter[str | None] = field(factory=Counter)
-    trailing: int = 0
+    trailing: Extent = field(factory=Extent)
+    trailing_states: dict[str, int] = field(factory=dict)
     trailing_idles: int = 0
     silence_ns: int = 0
-    heard: int = 0
+    heard: Meter = field(factory=Meter)
+    grew_at: int = 0
     idles: int = 0
-    prompts: set[int] = field(factory=set)
+    prompts: dict[int, tuple[int, int]] = field(factory=dict)
     is_cancelled: bool = False
     cancelled_at: int = 0
     is_made: bool = False
@@ -107,6 +112,20 @@ class ClientLane:
     def title(self) -> str:
         """How reports name it."""
         return self.name or "connection"
+
+    @property
+    def waiting(self) -> Line | None:
+        """The message that waits for what need not come, if one does."""
+        line = self.lines[0] if self.lines else None
+        waits = line is not None and line.waits_since is not None and line.free_at is None
+        return line if waits else None
+
+    @property
+    def has_heard_all(self) -> bool:
+        """Whether all has come that the recorded agent said at last, or more."""
+        if self.heard.extent < self.trailing or self.questions.first_awaited is not None:
+            return False
+        return all(self.heard.states[kind] >= count for kind, count in self.trailing_states.items())
 
     def sort(self) -> None:
         """Tells answers from what the client says of its own accord, when all has been read."""

@@ -2,12 +2,16 @@
 
 Candidates are those of its lane that the agent has not made yet. Exact equality wins, the first
 recorded among equals; then what identifies a request: a file's path, a terminal, a command, or what
-leave is asked for and the kinds of options that the user is offered. What else differs is told by
-the comparison of the two recordings. Only a lenient client takes the next one of the method for it.
+leave is asked for. What else differs is told by the comparison of the two recordings. Only a
+lenient client takes the next one of the method for it.
+
+A request for leave is always taken for one, as long as there is any, so that it gets an answer that
+a client would give; but in what it asks leave for something else is told. Which options it offers
+only decides among equals.
 """
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from attrs import field, frozen
@@ -16,6 +20,7 @@ from acp_proxy.engine.client.deeds import Rewritten, deed, departs
 from acp_proxy.engine.client.files import READ, WRITE
 from acp_proxy.engine.client.keys import Live, as_it_is, key_of
 from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.near import differing, nearest
 from acp_proxy.engine.client.permissions import PERMISSION, kinds_of
 from acp_proxy.engine.client.questions import Keys, Question, Questions
 from acp_proxy.engine.client.reading import Requests, params_of
@@ -27,11 +32,11 @@ from acp_proxy.engine.splice import Place
 from acp_proxy.pointers import parts_of
 from acp_proxy.protocol.jsonrpc import Message
 
-_NEAR = 3
 _LOOKED_AT = 50
 _PLACED = {"path": Place.PATH}
-_EXACT, _SAME, _OFFERED = range(3)
-"""Keys of a request: of all its params, of what identifies it, of the options that it offers."""
+_EXACT, _SAME, _SAME_OFFERING, _OFFERING = range(4)
+"""Keys of a request: of all its params, of what identifies it; and of one for leave, of that and
+the kinds of options that it offers, and of these alone."""
 
 
 @frozen
@@ -52,7 +57,7 @@ class Matching:
         self._ignored = [*map(parts_of, stage.options.ignored)]
 
     def find(self, message: Message, value: Any, lane: ClientLane | None) -> Found | None:
-        """Finds the recorded request; if it is answered, `Stage.ask` notes that it was made.
+        """Finds the recorded request; if it is answered, it was made, which has to be noted.
 
         Args:
             message: the live request.
@@ -69,20 +74,24 @@ class Matching:
         for question in self._alike(method, lane, _EXACT, keys):
             if self.compare(question, value).is_equal:
                 return Found(question)
+        if method == PERMISSION:
+            return self._asking_leave(value, lane, keys)
         for question in self._alike(method, lane, _SAME, keys):
             if self._is_same(method, question, value):
                 return Found(question)
-        if method == PERMISSION and (found := self._offering_the_same(value, lane, keys)):
-            return found
-        if not self._stage.options.lenient:
-            return None
-        return Found(first, self._departs(first, value) if method == PERMISSION else ())
+        return Found(first) if self._stage.options.lenient else None
 
     def compare(self, question: Question, value: Any) -> Comparison:
         """Compares a recorded request with a live one."""
         method = question.ask.method
         request = self._requests.of(question)
         return self._stage.comparer.params(method, request, value, places_of("request", method))
+
+    def note_made(self, question: Question) -> None:
+        """Notes that the live agent has made a request."""
+        self._stage.plot.lanes[question.step.lane].questions.note_made(question)
+        if not question.step.names_session:
+            self._stage.plot.unnamed.note_made(question)
 
     def request(self, question: Question) -> Any:
         """A recorded request, decoded."""
@@ -94,11 +103,23 @@ class Matching:
         """Recorded requests of the same method that the agent has not made, the most alike."""
         misses = []
         for question in islice(self._candidates(message.method, lane), _LOOKED_AT):
-            comparison = self.compare(question, value)
-            differences = (*comparison.differences, *comparison.conflicts)
-            misses.append(NearMiss(question.step.seq, str(message.method), differences, False))
-        misses.sort(key=lambda miss: (len(miss.differences), miss.seq))
-        return tuple(misses[:_NEAR])
+            misses.append(self._miss(question, value, is_played=False))
+        return nearest(misses)
+
+    def used_up(self, message: Message, value: Any, lane: ClientLane | None) -> NearMiss | None:
+        """The recorded request for the same that the agent has made already, if there was one."""
+        method = message.method
+        key = self._keys(method, value)[_SAME]
+        question = self._questions(lane).made(method, _SAME, key, self._recorded_keys)
+        if question is None or not self._is_same(method, question, value):
+            return None
+        return self._miss(question, value, is_played=True)
+
+    def _miss(self, question: Question, value: Any, *, is_played: bool) -> NearMiss:
+        method, request = question.ask.method, self._requests.of(question)
+        rewritten = self._stage.bindings.rewritten
+        differences = differing(method, request, value, self._stage.comparer, rewritten)
+        return NearMiss(question.step.seq, str(method), differences, is_played)
 
     def _candidates(self, method: str | None, lane: ClientLane | None) -> Iterator[Question]:
         return filter(self._is_of_turn, self._questions(lane).of(method))
@@ -121,12 +142,16 @@ class Matching:
         answers = (self._stage.plot.answers.get(exchange) for exchange in lane.prompts)
         return all(a is None or question.step.seq < a.seq for a in answers)
 
-    def _offering_the_same(self, value: Any, lane: ClientLane | None, keys: Keys) -> Found | None:
-        """The first with the same kinds of options; rather one that asks leave for the same."""
+    def _asking_leave(self, value: Any, lane: ClientLane | None, keys: Keys) -> Found | None:
+        """The first that asks leave for the same; rather one that offers the same, too.
+
+        If there is none, another one that offers the same kinds of options, or else any.
+        """
         other = None
-        for question in self._alike(PERMISSION, lane, _OFFERED, keys):
-            if kinds_of(self._requests.of(question)) != kinds_of(value):
-                continue
+        levels = (_SAME_OFFERING, _SAME, _OFFERING)
+        alike = (self._alike(PERMISSION, lane, level, keys) for level in levels)
+        others = islice(self._candidates(PERMISSION, lane), _LOOKED_AT)
+        for question in dict.fromkeys(chain(*alike, others)):
             if not (differences := self._departs(question, value)):
                 return Found(question)
             other = other or Found(question, differences)
@@ -140,7 +165,7 @@ class Matching:
         """Whether two requests are about the same, whatever else they say."""
         recorded = self._requests.of(question)
         if method == PERMISSION:
-            return kinds_of(recorded) == kinds_of(value) and not self._departs(question, value)
+            return not self._departs(question, value)
         old, new = params_of(recorded), params_of(value)
         names = _identity(method)
         return all(self._value(old, name) == new.get(name) for name in names)
@@ -168,8 +193,8 @@ class Matching:
         params = params_of(request)
         exact = key_of({"params": params}, places_of("request", method), live, self._ignored)
         if method == PERMISSION:
-            offered = key_of(kinds_of(request))
-            return exact, hash((offered, key_of(deed(request, rewritten)))), offered
+            asked, offered = key_of(deed(request, rewritten)), key_of(kinds_of(request))
+            return exact, asked, hash((asked, offered)), offered
         named = [
             live(_PLACED[name], value)
             if name in _PLACED and isinstance(value := params.get(name), str)

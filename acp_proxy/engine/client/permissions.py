@@ -21,8 +21,8 @@ class Choice:
 def choice(asked: Any, live: Any, answer: Any) -> Choice:
     """Finds the live option for a recorded answer: the same one, or else one of its kind.
 
-    An id that means another kind now is not the same: what was allowed stays allowed, and what was
-    rejected is rejected.
+    It is always of the recorded kind: what was allowed once is not allowed for ever, and an id that
+    means another kind now is not the same.
 
     Args:
         asked: the recorded request, decoded.
@@ -33,20 +33,18 @@ def choice(asked: Any, live: Any, answer: Any) -> Choice:
     if not isinstance(chosen, dict) or chosen.get("outcome") != "selected":
         return Choice(None)
     wanted = chosen.get("optionId")
-    options = options_of(live)
-    recorded = next((o for o in options_of(asked) if o.get("optionId") == wanted), {})
-    kind, name = recorded.get("kind"), recorded.get("name")
-    same_kind = [o for o in options if kind is None or o.get("kind") == kind]
-    for among, key, value in (
-        (same_kind, "optionId", wanted),
-        (same_kind if kind is not None else [], "name", name),
-        (same_kind if kind is not None else [], "kind", kind),
-        (options, "name", name),
-    ):
-        for option in among:
+    offered = options_of(live)
+    recorded = next((o for o in options_of(asked) if o.get("optionId") == wanted), None)
+    if recorded is None:  # a choice of what was not offered is nothing that could be found
+        return Choice(None, is_possible=all(o.get("optionId") != wanted for o in offered))
+    kind = recorded.get("kind")
+    same_kind = [o for o in offered if o.get("kind") == kind and isinstance(o.get("optionId"), str)]
+    for key in ("optionId", "name", "kind"):
+        value = recorded.get(key)
+        for option in same_kind:
             if value is not None and option.get(key) == value:
-                return Choice(str(option.get("optionId")))
-    return Choice(None, is_possible=not options)
+                return Choice(str(option["optionId"]))
+    return Choice(None, is_possible=False)
 
 
 def allows(asked: Any, answer: Any) -> bool:

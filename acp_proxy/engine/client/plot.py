@@ -1,8 +1,8 @@
 """What was recorded, as the client sees it: what it says, and what it has heard before that.
 
 The recording is read once. The client's messages and the agent's requests are held, without their
-payloads; of all else the agent said it is only counted how much came when. So a million updates
-are a few numbers.
+payloads; of all else the agent said it is only counted how much came when (`extent`). So a million
+updates are a few numbers.
 """
 
 import json
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
+from acp_proxy.engine.client.extent import ITEM, Meter, Total, said
 from acp_proxy.engine.client.lane import ClientLane, Line
 from acp_proxy.engine.client.questions import Question, Questions
 from acp_proxy.engine.lanes import LaneFinder
@@ -20,7 +21,7 @@ from acp_proxy.engine.splice import Place, spans
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import read
 
-PROMPT = "session/prompt"
+PROMPT, UPDATE = "session/prompt", "session/update"
 _REPLIES = ("response", "error")
 
 
@@ -46,13 +47,21 @@ class Reply:
 class _Lane:
     """What is counted of a lane while it is read."""
 
-    frames: int = 0
+    meter: Meter = field(factory=Meter)
+    trailing: set[str] = field(factory=set)
+    """The kinds of states since the last request or answer."""
     idles: int = 0
     passed_ns: int = 0
     silence_ns: int = 0
     """The longest that the agent was silent since the last request or answer."""
     prompts: set[int] = field(factory=set)
     """Exchanges of the prompts that are open."""
+
+    def begin(self) -> None:
+        """Begins to count anew, after a request or an answer."""
+        self.meter.clear()
+        self.trailing.clear()
+        self.silence_ns = 0
 
 
 class Plot:
@@ -66,6 +75,7 @@ class Plot:
         strays: how often the agent answered something that nobody had asked, by the id's token.
         garbage: how many lines of the agent's were no messages.
         frames: how many the agent said.
+        duration_ns: from the first frame to the last.
         roots: the directories that the client chose, in the order in which it named them.
         agent_left_at: see `Script`.
     """
@@ -79,9 +89,11 @@ class Plot:
         self.strays: Counter[str] = Counter()
         self.garbage = 0
         self.frames = 0
+        self.duration_ns = 0
         self.roots: list[str] = []
         self.agent_left_at = script.agent_left_at
         self._counted: dict[str | None, _Lane] = {}
+        self._total = Total()
         self._line: Line | None = None
         self._owed: deque[tuple[int, int]] = deque()
         self._settled: set[int] = set()
@@ -104,15 +116,19 @@ class Plot:
         self._settled.add(exchange)
 
     def _read(self) -> None:
-        finder = LaneFinder()
+        finder, began = LaneFinder(), None
         while steps := self.script.read():
             for step in steps:
                 finder.place(step)
                 self._add(step)
+                began = step.t_ns if began is None else began
+                self.duration_ns = step.t_ns - began
         for name, counted in self._counted.items():
-            self.lanes[name].trailing = counted.frames
-            self.lanes[name].trailing_idles = counted.idles
-            self.lanes[name].silence_ns = counted.silence_ns
+            lane = self.lanes[name]
+            lane.trailing = counted.meter.extent
+            lane.trailing_states = {kind: counted.meter.states[kind] for kind in counted.trailing}
+            lane.trailing_idles = counted.idles
+            lane.silence_ns = counted.silence_ns
         for lane in self.lanes.values():
             self._note_replies(lane)
             lane.sort()
@@ -133,8 +149,11 @@ class Plot:
                         yield answer.seq, step.exchange or 0
 
     def _add(self, step: Step) -> None:
-        lane = self.lanes.setdefault(step.lane, ClientLane(step.lane))
-        counted = self._counted.setdefault(step.lane, _Lane())
+        counted = self._counted.get(step.lane)
+        if counted is None:
+            counted = self._counted[step.lane] = _Lane()
+            self.lanes.setdefault(step.lane, ClientLane(step.lane))
+        lane = self.lanes[step.lane]
         if step.from_agent:
             counted.silence_ns = max(counted.silence_ns, step.t_ns - counted.passed_ns)
             self._add_heard(step, lane, counted)
@@ -152,16 +171,18 @@ class Plot:
         answered = [answer.exchange for answer in step.answers if answer.exchange > 0]
         for exchange in answered:
             self.answers[exchange] = Recorded(step.seq, step.kind)
-            counted.frames = counted.silence_ns = 0
+            counted.begin()
         if not self.is_v2:
             counted.prompts.difference_update(answered)
         if step.kind in _REPLIES and not answered:
             self.strays[step.rpc_id or "null"] += 1
         elif step.kind == "invalid":
             self.garbage += 1
-        elif not answered:
-            counted.frames += 1
-        if self.is_v2 and step.method == "session/update" and self._is_idle(step.seq):
+        elif not answered and step.kind != "blank":
+            self._count(step, counted)
+        if answered:
+            self._total = self._total.plus(ITEM)
+        if self.is_v2 and step.method == UPDATE and self._is_idle(step.seq):
             counted.idles += 1
             counted.prompts.clear()
 
@@ -174,18 +195,26 @@ class Plot:
                 t_ns=step.t_ns,
                 steps=[step],
                 after_ns=counted.passed_ns,
-                frames=counted.frames,
-                heard=self.frames,
+                extent=counted.meter.extent,
+                total=self._total,
                 idles=counted.idles,
                 is_turn_open=bool(counted.prompts),
                 silence_ns=counted.silence_ns,
             )
             lane.lines.append(self._line)
         if step.kind == "request":
-            counted.frames = counted.silence_ns = 0
+            counted.begin()
             if step.method == PROMPT and step.exchange is not None:
                 counted.prompts.add(step.exchange)
             self._add_roots(step)
+
+    def _count(self, step: Step, counted: _Lane) -> None:
+        is_update = step.kind == "notification" and step.method == UPDATE
+        adds = said(self.script.wire(step.seq).raw, step.method) if is_update else ITEM
+        self._total = self._total.plus(adds)
+        counted.meter.take(adds)
+        if adds.state is not None:
+            counted.trailing.add(adds.state)
 
     def _is_idle(self, seq: int) -> bool:
         raw = self.script.wire(seq).raw

@@ -1,4 +1,4 @@
-"""What the recorded agent asked and the live one has not asked yet, to be looked up by what it is.
+"""What the recorded agent asked, to be looked up by what it is: above all what is still to come.
 
 A request is decoded once, for its keys; what is held of it are hashes. They only narrow the search:
 who finds a request compares it.
@@ -35,11 +35,21 @@ class _Pool:
     by_key: dict[tuple[int, int], deque[Question]] | None = None
 
 
+@define(eq=False)
+class _Made:
+    """The requests of one method that the live agent has made."""
+
+    latest: list[Question] = field(factory=list)
+    """Those that nobody has looked at since."""
+    by_key: dict[tuple[int, int], Question] = field(factory=dict)
+
+
 class Questions:
     """Requests of the agent's, in recorded order. One may be in several of these."""
 
     def __init__(self) -> None:
         self._pools: dict[str | None, _Pool] = {}
+        self._made: dict[str | None, _Made] = {}
         self._awaited: deque[Question] = deque()
 
     def append(self, question: Question) -> None:
@@ -101,6 +111,23 @@ class Questions:
                 for entry in enumerate(keys_of(question)):
                     pool.by_key.setdefault(entry, deque()).append(question)
         return _open(pool.by_key.get((level, key), deque()))
+
+    def note_made(self, question: Question) -> None:
+        """Notes that the live agent has made a request."""
+        self._made.setdefault(question.ask.method, _Made()).latest.append(question)
+
+    def made(
+        self, method: str | None, level: int, key: int, keys_of: Callable[[Question], Keys]
+    ) -> Question | None:
+        """Returns the first one with a key that was made; the arguments are those of `alike`."""
+        made = self._made.get(method)
+        if made is None:
+            return None
+        for question in made.latest:
+            for entry in enumerate(keys_of(question)):
+                made.by_key.setdefault(entry, question)
+        made.latest.clear()
+        return made.by_key.get((level, key))
 
 
 def _open(questions: deque[Question]) -> Iterator[Question]:

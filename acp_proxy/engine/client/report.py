@@ -6,12 +6,12 @@ from attrs import frozen
 
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.comparison import Difference
-from acp_proxy.engine.divergence import Divergence, Rank
+from acp_proxy.engine.divergence import Departure, Divergence, Rank
 from acp_proxy.engine.report import counted
 
 _SHOWN = 12
 """Departures that the text form shows; the file has all of them."""
-_SHOWN_FIELDS = 5
+_SHOWN_FIELDS, _SHOWN_EARLY = 5, 3
 
 
 @frozen
@@ -52,7 +52,7 @@ def report(engine: Verification) -> PlayReport:
     tables = (stage.bindings.roots, stage.bindings.sessions)
     owed = (
         Owed(o.lane.title, o.step.seq, o.step.title, round((stage.now - o.at) / 1e6, 3))
-        for o in engine.owed
+        for o in engine.debts.answers
     )
     return PlayReport(
         frames_sent=stage.sent,
@@ -70,7 +70,10 @@ def report(engine: Verification) -> PlayReport:
 
 
 def text(found: PlayReport) -> Iterator[str]:
-    """The departures for a person, in lines; there are none if nothing departed."""
+    """The departures for a person, in lines; there are none if nothing departed.
+
+    What went out early is among them: it explains what the agent does otherwise then.
+    """
     told = [one for one in found.divergences if one.rank is Rank.PRIMARY]
     told += [one for one in found.divergences if one.rank is Rank.CASCADE]
     for one in told[:_SHOWN]:
@@ -79,6 +82,13 @@ def text(found: PlayReport) -> Iterator[str]:
     rest = len(told) + found.left_out - _SHOWN
     if rest > 0:
         yield f"... and {rest} more; --report FILE has all of them"
+        yield ""
+    early = [one for one in found.divergences if one.kind is Departure.EARLY]
+    for one in early[:_SHOWN_EARLY]:
+        yield from lines_of(one)
+        yield ""
+    if len(early) > _SHOWN_EARLY:
+        yield f"... and {len(early) - _SHOWN_EARLY} more went out early"
         yield ""
     if told and found.owed:
         yield "not answered:"

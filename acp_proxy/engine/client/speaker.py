@@ -40,11 +40,18 @@ class Speaker:
         """Says all that may be said now, what was recorded first before the rest."""
         while (ready := self.causes.next(at)) is not None:
             lane, line = ready.lane, ready.line
+            hurry = self.causes.hurry(lane, line, at)
             lane.drop(line)
             if self.causes.is_pointless(lane, line):
                 summary = f"{line.title} #{line.seq} was not sent: what it cancels was over already"
                 self._stage.judge.note(Departure.LATE, lane, summary, at, seq=line.seq)
                 continue
+            if hurry is not None:
+                summary = (
+                    f"{line.title} #{line.seq} was sent before the agent had said as much as in the"
+                    f" recording: {hurry}"
+                )
+                self._stage.judge.note(Departure.EARLY, lane, summary, at, seq=line.seq)
             yield from self._say(lane, line, at)
 
     def _say(self, lane: ClientLane, line: Line, at: int) -> Iterator[Command]:
@@ -114,11 +121,11 @@ class Speaker:
         elif step.kind == "request":
             opened = Open(step, lane, at)
             self._stage.open.setdefault(step.rpc_id or "null", []).append(opened)
-            lane.heard = 0
+            lane.heard.clear()
             if step.method in _MAKING and step.session is not None:
                 self._stage.opening.append(opened)
             if step.method == PROMPT and step.exchange is not None:
-                lane.prompts.add(step.exchange)
+                lane.prompts[step.exchange] = step.seq, at
                 lane.is_cancelled = False
 
     def _learn(self, step: Step, asked: Asked) -> None:

@@ -1,12 +1,12 @@
 """What all parts of a verification share: the recording, what is open, and the departures."""
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attrs import define, field, frozen
 
 from acp_proxy.engine.bindings import Bindings
 from acp_proxy.engine.client.answering import Answering, free
+from acp_proxy.engine.client.extent import Meter, Total
 from acp_proxy.engine.client.lane import ClientLane, Line
 from acp_proxy.engine.client.plot import Plot
 from acp_proxy.engine.client.questions import Question
@@ -18,11 +18,15 @@ from acp_proxy.engine.script import Step
 from acp_proxy.engine.splice import Place
 from acp_proxy.engine.story import Order
 
-SETTLE_NS = NS_PER_S
-"""How long the agent is silent, at least, before nobody waits for what need not come."""
+_SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
+"""How long the agent is silent, at least, before nobody waits for what need not come; and how many
+times as long as the recorded one was."""
+_ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
+"""The same for an answer to the agent, which may wait for it; and for one that was given late."""
 _MANY_TIMES = 10
 """How many times as long somebody waits while the agent says other things."""
-_LONGEST_NS = 60 * NS_PER_S
+_WITHOUT_STALL_NS = 300 * NS_PER_S
+"""What counts as a stall there, if nothing is one."""
 
 
 @frozen
@@ -37,6 +41,7 @@ class Options:
         rewrite_text: whether to put live directories into texts, too.
         roots: what to call the directories that the recorded client chose.
         stall_ns: how long nothing may come while something has to; None for ever.
+        timeout_ns: how long all of it may take; None for ever.
     """
 
     order: Order = Order.SESSION
@@ -46,6 +51,7 @@ class Options:
     rewrite_text: bool = False
     roots: Mapping[str, str] = field(factory=dict)
     stall_ns: int | None = 30 * NS_PER_S
+    timeout_ns: int | None = None
 
 
 @define(eq=False)
@@ -97,13 +103,15 @@ class Stage:
     unanswered: dict[int, Asked] = field(factory=dict)
     answering: Answering = field(factory=Answering)
     by_session: dict[str, ClientLane] = field(factory=dict)
-    unplaced: Counter[str] = field(factory=Counter)
-    """How much came for sessions of which nobody knows yet whose they are."""
+    unplaced: dict[str, Meter] = field(factory=dict)
+    """What came for sessions of which nobody knows yet whose they are."""
     now: int = 0
     """The moment of the latest event."""
     spoken_at: int = 0
     last: ClientLane = field(init=False)
     lines: int = 0
+    total: Total = field(factory=Total)
+    """How much the agent has said in all."""
     lines_at_progress: int = 0
     """How many lines had come when the agent last answered, or asked for what was recorded."""
     bytes_since: int = 0
@@ -124,15 +132,35 @@ class Stage:
 
     def patience(self, silence_ns: int) -> int:
         """How long to wait for what need not come, when the agent was once silent for so long."""
-        stall = self.options.stall_ns
-        longest = _LONGEST_NS if stall is None else stall // 2
-        return min(max(SETTLE_NS, 2 * silence_ns), longest)
+        return min(max(_SETTLE_NS, _TIMES * silence_ns), self._longest)
 
-    def has_waited(self, line: Line, at: int) -> bool:
-        """Whether nobody waits any longer for what need not come before a line."""
-        patience = self.patience(line.silence_ns)
-        since = line.waits_since if line.waits_since is not None else at
-        return at - self.spoken_at >= patience or at - since >= _MANY_TIMES * patience
+    @property
+    def _longest(self) -> int:
+        """How long to wait for what need not come, so that it is not taken for a stall."""
+        stall = self.options.stall_ns
+        return (_WITHOUT_STALL_NS if stall is None else stall) * 9 // 10
+
+    def waits_until(self, lane: ClientLane, line: Line) -> int:
+        """When nobody waits any longer for what need not come before a line, if it does not.
+
+        While a turn goes on the agent owes more; only a stall would tell that nothing comes.
+        """
+        patience = self._longest if lane.prompts else self.patience(line.silence_ns)
+        since = max(line.waits_since or 0, lane.grew_at)
+        return min(self.spoken_at + patience, since + _MANY_TIMES * patience)
+
+    def waited(self, lane: ClientLane, line: Line, at: int) -> str:
+        """Why nobody waits any longer for what need not come before a line, in a few words."""
+        silence = at - self.spoken_at
+        since = at - max(line.waits_since or 0, lane.grew_at)
+        if silence * _MANY_TIMES >= since:
+            return f"nothing came for {silence / NS_PER_S:.1f} s"
+        return f"other things came for {since / NS_PER_S:.1f} s"
+
+    def _patience_of_answer(self, silence_ns: int) -> int:
+        """How long an answer waits for its place; the agent may do nothing until it comes."""
+        late = min(_MANY_TIMES * silence_ns, _LATE_ANSWER_NS)
+        return min(max(_ANSWER_NS, 2 * silence_ns, late), self._longest)
 
     def ask(self, asked: Asked, at: int) -> None:
         """Takes a request that was recorded; its answer goes out when its time has come."""
@@ -149,15 +177,10 @@ class Stage:
         lane, line = reply.lane, reply.line
         if line.waits_since is None:  # or else another one of its batch was asked for
             line.waits_since = at
-            patience = self.patience(line.silence_ns)
+            patience = self._patience_of_answer(line.silence_ns)
             self.answering.add(lane, line, patience, at + _MANY_TIMES * patience)
             if self.options.order is Order.CAUSAL:
                 free(lane, line)
-
-    def waits_until(self, line: Line) -> int:
-        """When `has_waited` will hold, if nothing comes."""
-        patience = self.patience(line.silence_ns)
-        return min(self.spoken_at + patience, (line.waits_since or 0) + _MANY_TIMES * patience)
 
     def progress(self) -> None:
         """Notes that the agent did something that the story needs."""
@@ -170,7 +193,8 @@ class Stage:
             return
         self.bindings.bind(Place.SESSION, lane.name, live)
         self.by_session[live] = lane
-        lane.heard += self.unplaced.pop(live, 0)
+        if (heard := self.unplaced.pop(live, None)) is not None:
+            lane.heard.add(heard)
 
     def give_up(self, lane: ClientLane, at: int) -> None:
         """Says nothing more in a lane, and tells how much that is."""
@@ -184,6 +208,10 @@ class Stage:
                     self.plot.settle(step.exchange)
         lane.trailing_idles = 0
         lane.clear()
+        self.tell_unsaid(lane, left, at)
+
+    def tell_unsaid(self, lane: ClientLane, left: Sequence[Line], at: int) -> None:
+        """Tells which messages of a lane were not sent, if any."""
         if left:
             what = "message was" if len(left) == 1 else "messages were"
             summary = f"{len(left)} {what} not sent, from {left[0].title} #{left[0].seq} on"

@@ -2,21 +2,23 @@
 
 After each event all is said that may be said. It is over when everything is said, every recorded
 answer has come, and so much more as the recorded agent said at last, or nothing for a while; when
-the agent leaves; or when it stalls or floods.
+the agent leaves; when it stalls or floods; or when it has taken too long, whatever happens.
 """
 
 from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Finish, WakeAt
 from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.client.debts import Debts
 from acp_proxy.engine.client.files import Files
 from acp_proxy.engine.client.hearer import Hearer
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.plot import Plot
 from acp_proxy.engine.client.speaker import Speaker
-from acp_proxy.engine.client.stage import Open, Options, Stage
+from acp_proxy.engine.client.stage import Options, Stage
 from acp_proxy.engine.divergence import Departure
 from acp_proxy.engine.pacing import NS_PER_S
+from acp_proxy.engine.report import counted
 from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf
 
 _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
@@ -39,7 +41,9 @@ class Verification:
         stage: all that is known of it.
         is_over: whether nothing will be said any more; what the agent still says may be fed.
         has_left: whether the agent ended its output before that.
-        is_hopeless: whether the agent stalled or flooded, and nothing good comes of it any more.
+        is_hopeless: whether the agent stalled or flooded, or took too long, and nothing good comes
+            of it any more.
+        debts: what the agent owes.
     """
 
     def __init__(self, plot: Plot, options: Options) -> None:
@@ -47,10 +51,13 @@ class Verification:
         self.is_over = False
         self.has_left = False
         self.is_hopeless = False
+        self.debts = Debts(self.stage)
         files = Files()
         self._hearer = Hearer(self.stage, files)
         self._speaker = Speaker(self.stage, files)
-        self._began = False
+        self._began: int | None = None
+        self._part = 0
+        """How much has come of a line that has not ended."""
         self._ends_since: int | None = None
 
     @property
@@ -65,51 +72,73 @@ class Verification:
         """How many of the client's messages were not said, answers to nothing among them."""
         return sum(len(lane.lines) + len(lane.answers) for lane in self.stage.plot.lanes.values())
 
-    @property
-    def owed(self) -> list[Open]:
-        """The client's requests that were answered in the recording only, oldest first."""
-        opened = [one for requests in self.stage.open.values() for one in requests]
-        answers = self.stage.plot.answers
-        return sorted((o for o in opened if (o.step.exchange or 0) in answers), key=lambda o: o.at)
-
     def feed(self, event: Event) -> Iterator[Command]:
         """Takes an event and yields what to do; all of it, before the next event is fed."""
-        at = self.stage.now = event.at
-        if not self._began:
-            self._began = True
-            self.stage.judge.begin(at)
-            self.stage.spoken_at = at
+        at = event.at
+        self._begin(at)
         said: Iterator[Command] = iter(())
         if isinstance(event, LineReceived):
-            self.stage.bytes_since += len(event.raw)
+            self._hear(len(event.raw) - self._part, at)
+            self._part = 0
             said = self._hearer.take(event.raw, at)
         if self.is_over:
             for _ in said:  # nobody answers any more, but it is told
                 pass
             return
         yield from said
-        if not isinstance(event, EndOfInput):
-            yield from self._speaker.say(at)
         if isinstance(event, EndOfInput):
             self.has_left = True
             self._end(at)
-        elif isinstance(event, PeerIsDeaf):
+            yield Finish()
+            return
+        yield from self._go_on(at, is_deaf=isinstance(event, PeerIsDeaf))
+
+    def feed_part(self, size: int, at: int) -> Iterator[Command]:
+        """Takes notice of bytes of a line that has not ended: the agent says something.
+
+        Args:
+            size: how many have come.
+            at: when.
+        """
+        self._begin(at)
+        self._hear(size, at)
+        self._part += size
+        if not self.is_over:
+            yield from self._go_on(at)
+
+    def _begin(self, at: int) -> None:
+        self.stage.now = at
+        if self._began is None:
+            self._began = self.stage.spoken_at = at
+            self.stage.judge.begin(at)
+
+    def _hear(self, size: int, at: int) -> None:
+        self.stage.bytes_since += size
+        self.stage.spoken_at = at
+
+    def _go_on(self, at: int, *, is_deaf: bool = False) -> Iterator[Command]:
+        """Says what may be said now, and sees whether it is over."""
+        yield from self._speaker.say(at)
+        if is_deaf:
             self._stall(at, "the agent has not read what it was sent")
         else:
             self._look_for_end(at)
         yield Finish() if self.is_over else WakeAt(self._next_moment(at))
 
     def _look_for_end(self, at: int) -> None:
-        if self._is_flooded():
+        ends_at = self._times_out_at
+        if ends_at is not None and at >= ends_at:
+            self._time_out(at)
+        elif self._is_flooded():
             lines = self.stage.lines - self.stage.lines_at_progress
             summary = (
-                f"the agent wrote {lines} lines and {self.stage.bytes_since} bytes without an"
-                f" answer to anything; {self.stage.refused} of its requests were refused"
+                f"the agent wrote {counted(lines, 'line')} and {self.stage.bytes_since} bytes"
+                f" without an answer to anything; {self.stage.refused} of its requests were refused"
             )
             # Of a lane of its own, as it were: it is told however much was told of that one before.
-            lane = ClientLane(self._waiting_lane.name)
-            self.stage.judge.note(Departure.FLOOD, lane, summary, at)
-            self.is_over = self.is_hopeless = True
+            lane = ClientLane(self.debts.lane.name)
+            self.stage.judge.note(Departure.FLOOD, lane, summary, at, of_handshake=True)
+            self._give_up(at)
         elif self.is_played_out:
             if self._ends_since is None:
                 self._ends_since = at
@@ -124,10 +153,6 @@ class Verification:
         """Whether it is the agent's turn, and not a line's whose time will come."""
         return self._speaker.causes.next_moment(at) is None
 
-    @property
-    def _waiting_lane(self) -> ClientLane:
-        return self.owed[0].lane if self.owed else self.stage.plot.lanes[None]
-
     def _is_flooded(self) -> bool:
         most = max(_FLOOD_LINES, _FLOOD_TIMES * self.stage.plot.frames)
         lines = self.stage.lines - self.stage.lines_at_progress
@@ -140,9 +165,7 @@ class Verification:
         if self.stage.plot.agent_left_at is not None or self._owes_an_answer:
             return False
         lanes = [lane for lane in self.stage.plot.lanes.values() if not lane.poisoned]
-        return all(
-            lane.heard >= lane.trailing and lane.questions.first_awaited is None for lane in lanes
-        )
+        return all(lane.has_heard_all for lane in lanes)
 
     @property
     def _owes_an_answer(self) -> bool:
@@ -155,15 +178,33 @@ class Verification:
         quiet = self.stage.spoken_at + self.stage.patience(silence)
         return min(quiet, (self._ends_since or 0) + _LONGEST_NS + self.stage.patience(silence))
 
+    @property
+    def _times_out_at(self) -> int | None:
+        limit = self.stage.options.timeout_ns
+        return None if limit is None else (self._began or 0) + limit
+
+    def _time_out(self, at: int) -> None:
+        """It has taken too long; that is nobody's fault if only the agent's last words lack."""
+        if self.is_played_out:
+            self.is_over = True
+            return
+        limit = (self.stage.options.timeout_ns or 0) / NS_PER_S
+        self._stall(at, f"it was not over after {limit:g} s, which is the --timeout")
+
     def _stall(self, at: int, what: str) -> None:
-        owed = self.owed
-        seq = owed[0].step.seq if owed else None
-        waits = ", ".join(
-            f"{one.step.title} #{one.step.seq} has waited for {(at - one.at) / NS_PER_S:.1f} s"
-            for one in owed[:3]
+        debts = self.debts.all
+        seq = debts[0].seq if debts else None
+        summary = "; ".join([what, *(debt.told(at) for debt in debts[:3])])
+        # As after a handshake that failed, what was not said in any lane follows from this.
+        self.stage.judge.note(
+            Departure.STALL, self.debts.lane, summary, at, seq=seq, of_handshake=True
         )
-        summary = f"{what}; {waits}" if waits else what
-        self.stage.judge.note(Departure.STALL, self._waiting_lane, summary, at, seq=seq)
+        self._give_up(at)
+
+    def _give_up(self, at: int) -> None:
+        """Ends it where it is, and tells what was not said."""
+        for lane in self.stage.plot.lanes.values():
+            self.stage.tell_unsaid(lane, lane.lines, at)
         self.is_over = self.is_hopeless = True
 
     def _end(self, at: int) -> None:
@@ -178,7 +219,7 @@ class Verification:
             for line in lane.lines
             if left_at is None or line.seq < left_at
         ]
-        owed = self.owed
+        owed = self.debts.answers
         if not owed and not unsaid:
             return
         if owed:
@@ -195,5 +236,6 @@ class Verification:
             moments.append(self._ends_at())
         elif self.stage.options.stall_ns is not None:
             moments.append(self.stage.spoken_at + self.stage.options.stall_ns)
+        moments.append(self._times_out_at)
         return min((moment for moment in moments if moment is not None and moment > at),
                    default=None)  # fmt: skip

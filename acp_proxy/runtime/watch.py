@@ -1,0 +1,44 @@
+"""Shows a person who waits what is waited for, and for how long."""
+
+from collections.abc import Callable
+from math import inf
+
+NS_PER_S = 10**9
+_PATIENCE_S = 3
+"""How long somebody waits before wanting to know what for."""
+
+Show = Callable[[str], None]
+"""Shows a line in place of the one that it has shown; none if it is empty."""
+
+
+class Watch:
+    """What is shown while nothing happens: a line that is renewed every second.
+
+    Args:
+        show: shows it; None if nobody looks.
+    """
+
+    def __init__(self, show: Show | None) -> None:
+        self._show = show
+        self._shown_s = 0
+
+    def next_at(self, quiet_since: int) -> float:
+        """When there is something else to show, in nanoseconds."""
+        if self._show is None:
+            return inf
+        return quiet_since + max(_PATIENCE_S, self._shown_s + 1) * NS_PER_S
+
+    def look(self, now: int, quiet_since: int, awaited: Callable[[], str]) -> None:
+        """Shows what is waited for, or nothing if something has just happened."""
+        quiet_s = (now - quiet_since) // NS_PER_S
+        if quiet_s < _PATIENCE_S:
+            self.clear()
+        elif self._show is not None and quiet_s != self._shown_s:
+            self._shown_s = quiet_s
+            self._show(f"waiting {quiet_s} s for {awaited()}")
+
+    def clear(self) -> None:
+        """Shows nothing any more."""
+        if self._show is not None and self._shown_s:
+            self._shown_s = 0
+            self._show("")
