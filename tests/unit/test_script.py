@@ -100,8 +100,8 @@ def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
     assert 0 < len(script.read()) < 300
     for number in (1, 300, 2, 150):
         assert script.wire(book.seq(number)).raw + b"\n" == book.raw[number]
-    assert book.script()._held == 0  # type: ignore[attr-defined]
-    assert script._held < 8 << 20  # type: ignore[attr-defined]
+    assert book.script()._held == 0
+    assert script._held < 8 << 20
     book.close()
 
 
