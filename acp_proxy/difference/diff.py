@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterator
 from attrs import define, field
 
 from acp_proxy.difference.changes import Changes, changes
-from acp_proxy.difference.defaults import CALL, NAMED, READING, RULES
+from acp_proxy.difference.defaults import NAMED, RULES
 from acp_proxy.difference.fields import fields
 from acp_proxy.difference.forms import decoded
-from acp_proxy.difference.items import Group, Items
-from acp_proxy.difference.lanes import UNWATCHED, Lane, LaneKey, Told, Watch, read
+from acp_proxy.difference.items import Columns, Group, Items
+from acp_proxy.difference.lanes import Lane, LaneKey, Told
 from acp_proxy.difference.latency import latency
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pairing import Names, pair, titles
 from acp_proxy.difference.payloads import Payloads
 from acp_proxy.difference.pieces import TEXTS
+from acp_proxy.difference.reading import UNWATCHED, Watch, read
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
 from acp_proxy.difference.rules import Rule
 from acp_proxy.pointers import pointer
@@ -109,8 +110,8 @@ class _Comparison:
     _items_of_b: Callable[[Lane], Items] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._items_of_a = _Columns(self.a.told, lambda index: index).items
-        self._items_of_b = _Columns(self.b.told, self.names.pairs.get).items
+        self._items_of_a = Columns(self.a.told, lambda index: index).items
+        self._items_of_b = Columns(self.b.told, self.names.pairs.get).items
 
     def lanes(self) -> Iterator[_LaneDiff]:
         """Compares lane by lane, those of A first, and then those that only B has."""
@@ -244,45 +245,6 @@ class _Comparison:
         if isinstance(message, dict):
             message.pop("id", None)
         return side.named(message, None)
-
-
-class _Columns:
-    """Makes items of lanes.
-
-    Args:
-        told: all that one side said.
-        named: A's index of a value, or None if A has none.
-    """
-
-    def __init__(self, told: Told, named: Callable[[int], int | None]) -> None:
-        every = told.former.values.every
-        self._told = told
-        self._slots = [
-            hash(tuple(~i if (known := named(i)) is None else known for i in slots))
-            for slots in told.slots
-        ]
-        calls = [next((i for i in one if every[i].kind == CALL), -1) for one in told.slots]
-        self._calls = [named(call) if call >= 0 else None for call in calls]
-        self._looks = [call in told.looking for call in calls]
-        self._reads = [what.title in READING for what in told.whats]
-
-    def items(self, lane: Lane) -> Items:
-        """A lane in columns; items are told apart by their forms and by what their values are."""
-        slots = self._slots
-        return Items(
-            [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)],
-            [self._told.whats[index] for index in lane.whats],
-            [
-                hash((base, slots[k])) if base else 0
-                for base, k in zip(lane.bases, lane.base_slots, strict=True)
-            ],
-            [self._calls[k] for k in lane.slots],
-            lane.silent,
-            [
-                self._reads[what] or self._looks[k]
-                for what, k in zip(lane.whats, lane.slots, strict=True)
-            ],
-        )
 
 
 def _ending(a: Recording, b: Recording) -> Iterator[Field]:

@@ -1,9 +1,12 @@
 """The items of a lane in columns, and which of them have an order that is somebody's choice."""
 
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from functools import cached_property
 
 from attrs import frozen
+
+from acp_proxy.difference.defaults import CALL, READING
+from acp_proxy.difference.lanes import Lane, Told
 
 MOST_PASSED = 1000
 """Others that somebody can pass without having meant to."""
@@ -62,6 +65,45 @@ class Items:
             if call is not None:
                 spans[call] = spans.get(call, (place, place))[0], place
         return spans
+
+
+class Columns:
+    """Makes items of lanes.
+
+    Args:
+        told: all that one side said.
+        named: A's index of a value, or None if A has none.
+    """
+
+    def __init__(self, told: Told, named: Callable[[int], int | None]) -> None:
+        every = told.former.values.every
+        self._told = told
+        self._slots = [
+            hash(tuple(~i if (known := named(i)) is None else known for i in slots))
+            for slots in told.slots
+        ]
+        calls = [next((i for i in one if every[i].kind == CALL), -1) for one in told.slots]
+        self._calls = [named(call) if call >= 0 else None for call in calls]
+        self._looks = [call in told.looking for call in calls]
+        self._reads = [what.title in READING for what in told.whats]
+
+    def items(self, lane: Lane) -> Items:
+        """A lane in columns; items are told apart by their forms and by what their values are."""
+        slots = self._slots
+        return Items(
+            [hash((form, slots[k])) for form, k in zip(lane.forms, lane.slots, strict=True)],
+            [self._told.whats[index] for index in lane.whats],
+            [
+                hash((base, slots[k])) if base else 0
+                for base, k in zip(lane.bases, lane.base_slots, strict=True)
+            ],
+            [self._calls[k] for k in lane.slots],
+            lane.silent,
+            [
+                self._reads[what] or self._looks[k]
+                for what, k in zip(lane.whats, lane.slots, strict=True)
+            ],
+        )
 
 
 def is_race(a: Items, b: Items, item: int, passed: Sequence[int]) -> bool:

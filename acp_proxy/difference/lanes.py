@@ -1,45 +1,19 @@
-"""Reads a recording into lanes of items that can be compared: numbers, and no payloads.
+"""What one side said: lanes of items that can be compared, in numbers and without payloads.
 
 An item is a frame, or a run of chunks that are the pieces of one text. There is a lane for each
 direction of each session, and of the connection, since what two peers say at the same time crosses
 in any order. What only tells how things are, `STATE_UPDATES`, has lanes of its own.
 """
 
-import contextlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator
-from functools import reduce
-from operator import getitem
 from typing import Any, NamedTuple
 
 from attrs import define, field
 
-from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST, STATE_UPDATES, TITLES
-from acp_proxy.difference.forms import (
-    TO_AGENT,
-    TO_CLIENT,
-    Form,
-    Former,
-    canonical,
-    decoded,
-    digest_of,
-)
-from acp_proxy.difference.options import Options
-from acp_proxy.difference.pieces import TEXTS, Piece, Splitter, joined
-from acp_proxy.difference.reduction import NOTHING, reduced
-from acp_proxy.difference.result import Expect
-from acp_proxy.difference.rules import Rule, State, compiled
+from acp_proxy.difference.forms import TO_AGENT, TO_CLIENT, Form, Former
+from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope
-from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import Payload
-from acp_proxy.store.reader import RecordingReader
-
-Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
-"""Shows how far one is: what is worked through, how many there are, and what is done."""
-_SKELETONS = 4096
-_LONGEST = 1 << 18
-"""Characters of a run's text that are held."""
-_NO_TEXT = Form(0)
 
 
 class What(NamedTuple):
@@ -58,6 +32,20 @@ class LaneKey(NamedTuple):
     direction: str
     beside: str | None = None
     """The kind of state update that it is for."""
+
+
+@define
+class Run:
+    """A text that goes on."""
+
+    form: Form
+    what: What
+    rules: State
+    """Where its text stands."""
+    slots: list[int]
+    digests: list[int] = field(factory=list)
+    pieces: list[str] = field(factory=list)
+    size: int = 0
 
 
 @define
@@ -86,7 +74,7 @@ class Lane:
     frames: "array[int]" = field(factory=lambda: array("Q"))
     silent: set[int] = field(factory=set)
     asked: dict[int, int] = field(factory=dict)
-    run: "_Run | None" = None
+    run: Run | None = None
     latest: dict[tuple[int, ...], int] = field(factory=dict)
     """The latest form for some values, where the same is not said twice."""
 
@@ -98,20 +86,6 @@ class Lane:
         ends = (self.starts[i + 1] if i + 1 < len(self.starts) else None for i in items)
         spans = (slice(self.starts[i], end) for i, end in zip(items, ends, strict=True))
         return [number for span in spans for number in self.frames[span]]
-
-
-@define
-class _Run:
-    """A text that goes on."""
-
-    form: Form
-    what: What
-    rules: State
-    """Where its text stands."""
-    slots: list[int]
-    digests: list[int] = field(factory=list)
-    pieces: list[str] = field(factory=list)
-    size: int = 0
 
 
 @define
@@ -137,236 +111,6 @@ class Told:
     frames: int = 0
 
 
-def read(
-    reader: RecordingReader,
-    options: Options,
-    rules: tuple[Rule, ...],
-    watch: Watch,
-    *,
-    is_b: bool = False,
-) -> Told:
-    """Reads a recording.
-
-    Args:
-        reader: the recording.
-        options: what is compared.
-        rules: what may differ.
-        watch: shows how far it is.
-        is_b: whether it is the second one.
-
-    Raises:
-        UnreadableRecording: the file is damaged.
-    """
-    taker = _Taker(reader, options, rules)
-    values, first = taker.told.former.values, dict[str, str]()
-    for live, recorded in options.same:
-        known = first.setdefault(live, recorded)
-        values.same(known, recorded)
-        if is_b:
-            values.same(known, live)
-    made_up = reader.made_up()
-    frames = watch(reader.payloads(options.chosen), reader.count(), "reading")
-    for frame in frames:
-        if frame.stream != "stderr" and frame.kind != "blank" and frame.seq not in made_up:
-            taker.take(frame)
-    taker.end()
-    return taker.told
-
-
-class _Taker:
-    """Takes frames in recorded order."""
-
-    def __init__(self, reader: RecordingReader, options: Options, rules: tuple[Rule, ...]) -> None:
-        titled = (*rules, *(Rule(pointer, is_cut=True) for pointer in TITLES))
-        running = tuple(rule for rule in rules if rule.alias != PATH)
-        self.told = Told(Former(compiled(rules), compiled(titled), compiled(running)))
-        self._reader = reader
-        self._options = options
-        self._is_exact = options.exact
-        self._split = Splitter().split
-        self._texts = {place: reduce(getitem, place, compiled(rules)) for place in TEXTS}
-        self._skeletons: dict[tuple[LaneKey, bytes], Form | None] = {}
-        self._slots: dict[tuple[int, ...], int] = {}
-        self._whats: dict[What, int] = {}
-
-    def take(self, frame: Payload) -> None:
-        """Takes a frame."""
-        self.told.frames += 1
-        session = frame.session
-        key = LaneKey(session, frame.stream)
-        if (piece := self._piece(frame)) is not None:
-            self._add_piece(key, frame, piece)
-            return
-        if self._is_handshake(frame):
-            return
-        if frame.raw is None:
-            digest = digest_of(frame.kind, *self._reader.pieces(frame.seq))
-            self._add(key, frame.seq, Form(digest), what_of(frame, None))
-            return
-        if self._is_exact:
-            what = what_of(frame, update_of(decoded(frame.raw)))
-            self._add(key, frame.seq, Form(digest_of(what.title, frame.raw)), what)
-            return
-        raw = frame.raw
-        message = reduced(decoded(raw), frame, self._options.expect)
-        if message is NOTHING:
-            return
-        update = update_of(message) if frame.method == "session/update" else None
-        if update in STATE_UPDATES:
-            key = LaneKey(session, frame.stream, update)
-        what = what_of(frame, update)
-        kind = _kind_of_call(message)
-        first = [message]
-
-        def again() -> Any:
-            return first.pop() if first else reduced(decoded(raw), frame, self._options.expect)
-
-        former, name = self.told.former, f"{frame.kind} {frame.method}"
-        try:
-            rules = former.begin(what.title)
-            form = former.form(again, session, name, rules, peer_of(frame))
-        except RecursionError:
-            form = Form(digest_of(name, raw))
-        if kind is not None:
-            self._note_kind(form, kind)
-        asked = self._id_of(form) if frame.kind == "request" else None
-        self._add(key, frame.seq, form, what, asked, may_repeat=not self._is_told_once(key, frame))
-
-    def _id_of(self, form: Form) -> int | None:
-        """The id of a request, which is the first one that it names."""
-        every = self.told.former.values.every
-        return next((index for index in form.slots if every[index].kind == REQUEST), None)
-
-    def _note_kind(self, form: Form, kind: str) -> None:
-        """Notes what the tool call does that a message is about."""
-        every = self.told.former.values.every
-        call = next((index for index in form.slots if every[index].kind == CALL), None)
-        if call is not None:
-            looking = self.told.looking
-            (looking.add if kind in LOOKING else looking.discard)(call)
-
-    def end(self) -> None:
-        """Ends the texts that go on."""
-        for key, lane in self.told.lanes.items():
-            self._end_run(key, lane)
-
-    def _is_told_once(self, key: LaneKey, frame: Payload) -> bool:
-        """Whether the same again says nothing new."""
-        is_structure = self._options.expect is Expect.STRUCTURE
-        return key.beside is not None or (is_structure and frame.kind == "notification")
-
-    def _is_handshake(self, frame: Payload) -> bool:
-        if frame.method not in INITIALIZE or frame.kind not in ("request", "response", "error"):
-            return False
-        part = "request" if frame.kind == "request" else "response"
-        if frame.raw is None or part in self.told.handshake:
-            return False
-        self.told.handshake[part] = frame.seq
-        self._introduce(frame.raw)
-        return True
-
-    def _introduce(self, raw: bytes) -> None:
-        """Takes the values out of a message that is compared apart."""
-        with contextlib.suppress(RecursionError):
-            form = self.told.former.form(lambda: decoded(raw), None, "")
-            self.told.former.values.place(form.slots, form.digest)
-
-    def _piece(self, frame: Payload) -> Piece | None:
-        if frame.method != "session/update" or frame.raw is None or self._is_exact:
-            return None
-        return self._split(frame.raw) if self._options.expect is Expect.FRAMES else None
-
-    def _add_piece(self, key: LaneKey, frame: Payload, piece: Piece) -> None:
-        known = (key, piece.rest)
-        form = self._skeletons.get(known)
-        if form is None:
-            if len(self._skeletons) >= _SKELETONS:
-                self._skeletons.clear()
-            form = self.told.former.form(lambda: decoded(piece.rest), key.session, frame.kind)
-            self._skeletons[known] = form
-        lane = self._lane(key)
-        run = lane.run
-        if run is None or run.form != form:
-            self._end_run(key, lane)
-            what = what_of(frame, piece.update)
-            run = lane.run = _Run(form, what, self._texts[piece.place], list(form.slots))
-            lane.starts.append(len(lane.frames))
-        lane.frames.append(frame.seq)
-        run.pieces.append(piece.text)
-        run.size += len(piece.text)
-        if run.size > _LONGEST:
-            self._settle(key, run)
-
-    def _settle(self, key: LaneKey, run: _Run) -> None:
-        """Takes the values out of a text and forgets it; its pieces do not tell where it is cut."""
-        text = joined(run.pieces)
-        while len(text) > _LONGEST:
-            end = text.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
-            self._digest(key, run, text[:end])
-            text = text[end:]
-        run.pieces, run.size = [text], len(text)
-
-    def _digest(self, key: LaneKey, run: _Run, text: str) -> None:
-        form = self.told.former.form(lambda: text, key.session, "text", run.rules)
-        run.digests.append(form.digest)
-        run.slots += form.slots
-
-    def _end_run(self, key: LaneKey, lane: Lane) -> None:
-        run, lane.run = lane.run, None
-        if run is None:
-            return
-        if not run.size and not run.digests:
-            lane.silent.add(len(lane))
-        self._digest(key, run, joined(run.pieces))
-        digest = digest_of(str(run.form.digest), canonical(run.digests))
-        self._note(lane, Form(digest, tuple(run.slots)), run.what, run.form)
-
-    def _add(
-        self,
-        key: LaneKey,
-        seq: int,
-        form: Form,
-        what: What,
-        asked: int | None = None,
-        *,
-        may_repeat: bool = True,
-    ) -> None:
-        lane = self._lane(key)
-        self._end_run(key, lane)
-        if not may_repeat:
-            if self._is_repeated(key, lane, form):
-                return
-            lane.latest[form.slots] = form.digest
-        lane.starts.append(len(lane.frames))
-        lane.frames.append(seq)
-        if asked is not None:
-            lane.asked[len(lane)] = asked
-            form = Form(form.digest, tuple(index for index in form.slots if index != asked))
-        self._note(lane, form, what)
-
-    def _is_repeated(self, key: LaneKey, lane: Lane, form: Form) -> bool:
-        """Whether it says the same as the one before, or as the latest about a tool call."""
-        if lane.latest.get(form.slots) != form.digest:
-            return False
-        if key.beside is None and len(form.slots) > 1:
-            return True
-        return lane.forms[-1] == form.digest and self.told.slots[lane.slots[-1]] == form.slots
-
-    def _note(self, lane: Lane, form: Form, what: What, base: Form = _NO_TEXT) -> None:
-        self.told.former.values.place(form.slots, form.digest)
-        lane.forms.append(form.digest)
-        lane.bases.append(base.digest)
-        lane.base_slots.append(_interned(base.slots, self._slots, self.told.slots))
-        lane.slots.append(_interned(form.slots, self._slots, self.told.slots))
-        lane.whats.append(_interned(what, self._whats, self.told.whats))
-
-    def _lane(self, key: LaneKey) -> Lane:
-        lane = self.told.lanes.get(key)
-        if lane is None:
-            lane = self.told.lanes[key] = Lane()
-        return lane
-
-
 def update_of(message: Any) -> str | None:
     """The kind of a session update, in any dialect."""
     params = message.get("params") if isinstance(message, dict) else None
@@ -377,7 +121,7 @@ def update_of(message: Any) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def _kind_of_call(message: Any) -> str | None:
+def kind_of_call(message: Any) -> str | None:
     """What a tool call does, if a message says so."""
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict):
@@ -402,17 +146,3 @@ def what_of(frame: Payload, update: str | None) -> What:
         return What("a line that is no message", frame.kind)
     name = frame.method or frame.kind
     return What(name if update is None else f"{name} {update}", frame.kind)
-
-
-def _interned(item: Any, known: dict[Any, int], every: list[Any]) -> int:
-    index = known.setdefault(item, len(every))
-    if index == len(every):
-        every.append(item)
-    return index
-
-
-def _unwatched(items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
-    return iter(items)
-
-
-UNWATCHED: Watch = _unwatched

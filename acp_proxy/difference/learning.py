@@ -7,8 +7,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.lanes import UNWATCHED, Watch
 from acp_proxy.difference.options import Options
+from acp_proxy.difference.reading import UNWATCHED, Watch
 from acp_proxy.difference.result import Counts, Diff, Field
 from acp_proxy.store.reader import RecordingReader
 
