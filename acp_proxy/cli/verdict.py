@@ -146,9 +146,9 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
 
 
 def _was_told_to_stop(reader: RecordingReader) -> bool:
-    """Whether a signal of the client's has ended the recorded agent; we end our input."""
+    """Whether a signal has ended the recorded agent, its client's or its recorder's."""
     signals = reader.query("SELECT data FROM events WHERE kind = 'signal'")
-    return any('"passed on"' in row["data"] for row in signals)
+    return any(json.loads(row["data"]).get("action") in ("passed on", "sent") for row in signals)
 
 
 def _overstayed(reader: RecordingReader) -> str | None:

@@ -16,13 +16,16 @@ from typing import Any, NamedTuple
 import msgspec
 from attrs import define, field
 
-from acp_proxy.difference.defaults import PATH, PROCESS, REQUEST, RUNNING, TITLED
+from acp_proxy.difference.defaults import PROCESS, REQUEST, RUNNING, TITLED
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope, Values
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 TO_AGENT, TO_CLIENT = "to-agent", "to-client"
+Peers = tuple[str, str]
+CLIENTS = (TO_AGENT, TO_AGENT)
+"""Where all requests are the client's."""
 _LEAST = 8
 """Characters of the shortest text in which a value is looked for."""
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
@@ -61,7 +64,7 @@ class Former:
         scope: Scope,
         title: str,
         rules: State | None = None,
-        peer: str = TO_AGENT,
+        peers: Peers = CLIENTS,
     ) -> Form:
         """Returns a message's form.
 
@@ -70,7 +73,7 @@ class Former:
             scope: its lane's session.
             title: what it is, besides what it says: its kind, and the method that it answers.
             rules: the state in which it begins, if it is only a part of a message.
-            peer: in which direction the request went that it is, answers or names.
+            peers: in which direction the request went that it is or answers, and one that it names.
 
         Raises:
             RecursionError: it is nested too deeply.
@@ -85,10 +88,10 @@ class Former:
             return _SLOT.format(self.values.every[index].kind)
 
         known = len(self.values.every)
-        rest = canonical(_Walk(rules, self.values, (scope, peer), put).through(read()))
+        rest = canonical(_Walk(rules, self.values, (scope, peers), put).through(read()))
         if self.values.may_have_passed(known, rest):  # it named a value before it introduced it
             slots.clear()
-            rest = canonical(_Walk(rules, self.values, (scope, peer), put).through(read()))
+            rest = canonical(_Walk(rules, self.values, (scope, peers), put).through(read()))
         return Form(digest_of(title, rest), tuple(slots))
 
     def begin(self, title: str) -> State:
@@ -103,7 +106,7 @@ class Former:
         scope: Scope,
         names: dict[int, str],
         title: str = "",
-        peer: str = TO_AGENT,
+        peers: Peers = CLIENTS,
     ) -> Any:
         """Returns a message with names in place of values; those without one stay as they are.
 
@@ -114,7 +117,7 @@ class Former:
             scope: its lane's session.
             names: by index.
             title: what it goes by.
-            peer: in which direction the request went that it is, answers or names.
+            peers: in which direction the request went that it is or answers, and one that it names.
 
         Raises:
             RecursionError: it is nested too deeply.
@@ -124,7 +127,7 @@ class Former:
             name = names.get(index, self.values.every[index].text)
             return _SLOT.format(name if is_whole else f"«{name}»")
 
-        return _Walk(self.begin(title), self.values, (scope, peer), put).through(message)
+        return _Walk(self.begin(title), self.values, (scope, peers), put).through(message)
 
 
 class _Walk:
@@ -134,19 +137,19 @@ class _Walk:
         self,
         start: State,
         values: Values,
-        scopes: tuple[Scope, str],
+        scopes: tuple[Scope, Peers],
         put: Callable[[int, bool], str],
     ) -> None:
         self._start = start
         self._values = values
-        self._scope, self._peer = scopes
+        self._scope, (self._peer, self._named) = scopes
         self._put = put
         self._numbers: list[tuple[str, int]] = []
 
     def through(self, message: Any) -> Any:
         """Walks through a message; a batch is a list of them."""
         members = message if isinstance(message, list) else [message]
-        members = [self._inner(member, self._start) for member in members]
+        members = [self._member(member) for member in members]
         if self._numbers:
             members = [self._with_numbers(member) for member in members]
         return members if isinstance(message, list) else members[0]
@@ -155,8 +158,6 @@ class _Walk:
         """What is put in the place of a value."""
         kind = type(value)
         if kind is str:
-            if state.alias == PATH and self._values.is_below(value):
-                return self._text(value)
             if state.alias is not None:
                 return self._put(self._index(state.alias, value), True)
             return value if len(value) < _LEAST else self._text(value)
@@ -176,8 +177,20 @@ class _Walk:
             return self._put(index, True)
         return value
 
+    def _member(self, message: Any) -> Any:
+        """One message: its id is that of a request, in one direction or the other."""
+        rpc_id = message.get("id") if isinstance(message, dict) else None
+        if type(rpc_id) not in (str, int, float) or self._start["id"].alias != REQUEST:
+            return self._inner(message, self._start)
+        del message["id"]
+        text = str(int(rpc_id) if isinstance(rpc_id, float) and rpc_id.is_integer() else rpc_id)
+        name = self._put(self._values.index(REQUEST, text, self._peer), True)
+        self._inner(message, self._start)
+        message["id"] = name
+        return message
+
     def _index(self, kind: str, text: str) -> int:
-        return self._values.index(kind, text, self._peer if kind == REQUEST else self._scope)
+        return self._values.index(kind, text, self._named if kind == REQUEST else self._scope)
 
     def _object(self, value: dict[str, Any], state: State) -> None:
         for key in sorted(value):

@@ -26,6 +26,7 @@ class Items:
         calls: the tool call that an item is about, by A's index of its id, or None.
         silent: texts that say nothing.
         looking: whether an item is about something that is only looked at.
+        answers: whether an item is an answer; which request it belongs to is told by its id.
     """
 
     keys: Sequence[Hashable]
@@ -34,10 +35,11 @@ class Items:
     calls: Sequence[int | None]
     silent: Set[int]
     looking: Sequence[bool]
+    answers: Sequence[bool]
 
     def may_race(self, item: int) -> bool:
         """Whether an item is about anything whose order may be nobody's choice."""
-        return self.looking[item] or self.calls[item] is not None
+        return self.looking[item] or self.answers[item] or self.calls[item] is not None
 
     def are_open_at_once(self, one: int | None, other: int | None) -> bool:
         """Whether each of two tool calls was spoken of before the other was done with."""
@@ -85,6 +87,7 @@ class Columns:
         calls = [next((i for i in one if every[i].kind == CALL), -1) for one in told.slots]
         self._calls = [named(call) if call >= 0 else None for call in calls]
         self._looks = [call in told.looking for call in calls]
+        self._answers = [what.sort == "answer" for what in told.whats]
         self._reads = [what.title in READING for what in told.whats]
 
     def items(self, lane: Lane) -> Items:
@@ -103,6 +106,7 @@ class Columns:
                 self._reads[what] or self._looks[k]
                 for what, k in zip(lane.whats, lane.slots, strict=True)
             ],
+            [self._answers[what] for what in lane.whats],
         )
 
 
@@ -110,11 +114,17 @@ def is_race(a: Items, b: Items, item: int, passed: Sequence[int]) -> bool:
     """Whether an item has only passed others with which its order is nobody's choice.
 
     Which of several calls that run at the same time is told of first is for their tools to decide;
-    and which of several things an agent looks at first makes no difference.
+    and which of several things an agent looks at first makes no difference. Answers come when they
+    are ready; the order of requests is compared where they are made.
     """
-    return 0 < len(passed) <= MOST_PASSED and all(
-        (a.calls[item] is None or a.calls[item] != a.calls[other])
-        and (a.only_look(item, other) or _are_open_at_once(a, b, item, other))
+    if not 0 < len(passed) <= MOST_PASSED:
+        return False
+    return all(
+        (a.answers[item] and a.answers[other])
+        or (
+            (a.calls[item] is None or a.calls[item] != a.calls[other])
+            and (a.only_look(item, other) or _are_open_at_once(a, b, item, other))
+        )
         for other in passed
     )
 

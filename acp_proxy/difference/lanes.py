@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from attrs import define, field
 
-from acp_proxy.difference.forms import TO_AGENT, TO_CLIENT, Form, Former
+from acp_proxy.difference.forms import TO_AGENT, TO_CLIENT, Form, Former, Peers
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope
 from acp_proxy.recording import Payload
@@ -131,10 +131,15 @@ def kind_of_call(message: Any) -> str | None:
     return kind if isinstance(kind, str) else None
 
 
-def peer_of(frame: Payload) -> str:
-    """In which direction the request went that a frame is, answers or names."""
+def peers_of(frame: Payload) -> Peers:
+    """In which direction the request went that a frame is or answers, and one that it names.
+
+    A notification cancels a request of its own peer; a request names one of the other's, which it
+    is made for.
+    """
+    other = TO_AGENT if frame.stream == TO_CLIENT else TO_CLIENT
     is_answer = frame.kind in ("response", "error")
-    return frame.stream if not is_answer else TO_AGENT if frame.stream == TO_CLIENT else TO_CLIENT
+    return other if is_answer else frame.stream, other if frame.kind == "request" else frame.stream
 
 
 def what_of(frame: Payload, update: str | None) -> What:

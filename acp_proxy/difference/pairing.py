@@ -63,7 +63,9 @@ def _pair_sessions(a: Told, b: Told) -> dict[Scope, Scope]:
     rest_b = [one for one in forms_b if one is not None]
     sums_a = {one: _sum(forms) for one, forms in forms_a.items()}
     sums_b = {one: _sum(forms) for one, forms in forms_b.items()}
-    _match(rest_a, rest_b, paired, lambda one: (sums_a[one], one), lambda one: (sums_b[one], one))
+    if {*rest_a} == {*rest_b}:  # they are called so, and not numbered by chance
+        alike_a, alike_b = (lambda s: lambda one: (s[one], one) for s in (sums_a, sums_b))
+        _match(rest_a, rest_b, paired, alike_a, alike_b)
     _match(rest_a, rest_b, paired, sums_a.__getitem__, sums_b.__getitem__)
     _match(rest_a, rest_b, paired, lambda one: one, lambda one: one)
     if len(rest_a) <= _MOST_COMPARED and len(rest_b) <= _MOST_COMPARED:
@@ -110,12 +112,10 @@ class _ValuePairs:
         self._pair_session_ids()
         for group in self._groups:
             if not self._is_of_requests(group):
-                self._match(group, lambda value: (value.profile, value.text))
                 self._match(group, lambda value: value.profile, only_sure=True)
         self._refine_requests()
         for group in self._groups:
             if self._is_of_requests(group):
-                self._match(group, lambda value: (value.profile, value.text))
                 self._match(group, lambda value: value.profile, only_sure=True)
         if any(rest_a and rest_b for rest_a, rest_b in self._groups):
             self._pair_by_alignment()
@@ -130,7 +130,7 @@ class _ValuePairs:
         return any(self._every_a[i].kind == REQUEST for i in group[0][:1])
 
     def _refine_requests(self) -> None:
-        """Lets it count for requests which sessions, files and calls they and their answers name.
+        """Lets it count for requests which sessions and calls they and their answers name.
 
         Two that ask for a new session say the same; what tells them apart is the session.
         """
@@ -200,7 +200,7 @@ class _ValuePairs:
 def _refine(told: Told, names: dict[int, int]) -> None:
     every = told.former.values.every
     requests = [next((i for i in one if every[i].kind == REQUEST), None) for one in told.slots]
-    named = _hashes(told.slots, names)
+    named = _hashes(told.slots, {i: n for i, n in names.items() if every[i].kind != PATH})
     for value in every:
         if value.kind == REQUEST:
             value.profile = 0

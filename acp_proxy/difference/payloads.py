@@ -8,9 +8,9 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.difference.forms import TO_AGENT, decoded, digest_of
+from acp_proxy.difference.forms import CLIENTS, Peers, decoded, digest_of
 from acp_proxy.difference.items import Group
-from acp_proxy.difference.lanes import Lane, Told, peer_of
+from acp_proxy.difference.lanes import Lane, Told, peers_of
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Piece, joined, split
 from acp_proxy.difference.reduction import reduced
@@ -59,7 +59,7 @@ class Payloads:
         message = reduced(message, frame, self.options.expect)
         if frame.kind == "request" and isinstance(message, dict):
             message.pop("id", None)
-        return self.named(message, scope, title, peer_of(frame))
+        return self.named(message, scope, title, peers_of(frame))
 
     def text(self, lane: Lane, items: Group, scope: Scope) -> str | None:
         """What the chunks of items say, put together; None where that is left out."""
@@ -69,9 +69,9 @@ class Payloads:
                 return str(reduce(getitem, place, message))
         return None
 
-    def named(self, message: Any, scope: Scope, title: str = "", peer: str = TO_AGENT) -> Any:
+    def named(self, message: Any, scope: Scope, title: str = "", peers: Peers = CLIENTS) -> Any:
         """A message with stable names in place of what differs between any two runs."""
-        return self.told.former.named(message, scope, self.names, title, peer)
+        return self.told.former.named(message, scope, self.names, title, peers)
 
     def preview(self, lane: Lane, items: Group) -> str:
         """What items say, in one line without control characters."""

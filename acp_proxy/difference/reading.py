@@ -15,7 +15,7 @@ from acp_proxy.difference.lanes import (
     Told,
     What,
     kind_of_call,
-    peer_of,
+    peers_of,
     update_of,
     what_of,
 )
@@ -123,7 +123,7 @@ class _Taker:
         former, name = self.told.former, f"{frame.kind} {frame.method}"
         try:
             rules = former.begin(what.title)
-            form = former.form(again, session, name, rules, peer_of(frame))
+            form = former.form(again, session, name, rules, peers_of(frame))
         except RecursionError:
             form = Form(digest_of(name, raw))
         if kind is not None:

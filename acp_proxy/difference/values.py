@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from attrs import define, field
 
-from acp_proxy.difference.defaults import GLOBAL, PATH, PHRASES, UUID
+from acp_proxy.difference.defaults import GLOBAL, PATH, PHRASES, REQUEST, UUID
 
 _MASK = (1 << 64) - 1
 _SYSTEM = {
@@ -19,6 +19,8 @@ _SYSTEM = {
     *("/usr", "/Users", "/var", "C:"),
 }
 _URI = "file://"
+_ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
+_ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that are links to others below `/private` on macOS."""
 _MOST_ROOTS = 128
@@ -90,15 +92,9 @@ class Values:
         if kind == PATH:
             self._add_root(text, index)
         elif _is_minted(text):
-            self._minted.setdefault((scope, text), index)
+            self._minted.setdefault((None if kind == REQUEST else scope, text), index)
             self._texts.add(text)
         return index
-
-    def is_below(self, path: str) -> bool:
-        """Whether a path lies below a directory that is known."""
-        return any(
-            path.startswith((f"{root}/", f"{root}\\")) for root in (*self._roots, *self._common)
-        )
 
     def same(self, known: str, other: str) -> None:
         """Lets two directories be one."""
@@ -213,8 +209,9 @@ class Values:
         """What finds directories, the longest first."""
         if self._pattern is None:
             longest_first = sorted(self._roots, key=len, reverse=True)
-            whole = "|".join(re.escape(root) for root in longest_first if root.startswith("/"))
-            bare = "|".join(re.escape(root) for root in longest_first if not root.startswith("/"))
+            escaped = {root: re.escape(root) for root in longest_first}
+            whole = "|".join(escaped[root] for root in longest_first if _ABSOLUTE.match(root))
+            bare = "|".join(escaped[root] for root in longest_first if not _ABSOLUTE.match(root))
             spelled = [rf"(?<![\w.-])(?:{whole})"] if whole else []
             spelled += [rf"(?<![\w./\\-])(?:{bare})"] if bare else []
             self._pattern = re.compile(rf"(?:{'|'.join(spelled)})(?![\w-]|\.\w)")
@@ -224,7 +221,9 @@ class Values:
 def _spellings(directory: str) -> Iterator[str]:
     """How a directory is called: by itself, without what it begins with, in a URI, on macOS."""
     slashed = directory.replace("\\", "/")
-    for spelled in dict.fromkeys((directory, slashed, quote(slashed, safe="/:"))):
+    encoded = [quote(slashed, safe=safe) for safe in ("/:", "/:@", "/")]
+    lower = [_ENCODED.sub(lambda one: one[0].lower(), one) for one in encoded]
+    for spelled in dict.fromkeys((directory, slashed, *encoded, *lower)):
         yield spelled
         if spelled.count("/") > 1 and spelled.startswith("/"):
             yield spelled[1:]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 _MOMENT_S = 0.005
-_KILL_AFTER_S = 2.0
+_KILL_AFTER_S = 10.0
 
 
 class Report(NamedTuple):

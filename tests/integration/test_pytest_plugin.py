@@ -262,7 +262,7 @@ def test_a_test_that_fails_by_itself_has_the_report_as_a_section(failures: Outco
     """The test's own failure comes first, then how far the replay had come."""
     own, _, section = failures.told_of("test_diverges_and_fails").partition("- acp replay -")
     assert "assert 1 == 0" in own
-    assert "the recording expected session/prompt #6" in section
+    assert "the client sent _demo/echo, which was not recorded there" in section
 
 
 def test_what_was_never_sent_is_told(failures: Outcome) -> None:

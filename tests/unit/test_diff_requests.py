@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from acp_proxy.difference.result import Change, Counts, Expect
@@ -80,3 +82,47 @@ def test_a_refusal_is_no_answer() -> None:
         ("/result", "a"),
         ("/error", "b"),
     ]
+
+
+def test_requests_that_say_the_same_are_told_apart_by_their_order() -> None:
+    """However they are numbered: their answers are not each other's."""
+
+    def run(number: int, first: int, *calls: str) -> Run:
+        made = Run(number)
+        for place, said in enumerate(("one", "two", "three"), first):
+            made.add(OUT, request(place, "session/prompt", sessionId=made.session, prompt=[]))
+            for call in calls:
+                made.tell("tool_call", toolCallId=f"{call}_{place}", title="Read")
+            made.words(said).add(IN, result(place, stopReason="end_turn", said=said))
+        return made
+
+    assert compare(run(0, 3), run(1, 4))[0].is_equal
+    assert compare(run(0, 3, "call"), run(1, 4, "call"))[0].is_equal
+
+
+def test_answers_come_in_any_order() -> None:
+    """That of the requests counts, and it is the agent's."""
+    a = asking(0, "allow 0", "reject 1")
+    assert compare(a, asking(1, "reject 1", "allow 0"))[0].is_equal
+
+
+def test_an_elicitation_names_a_request_of_the_clients() -> None:
+    """Its id has nothing to do with those of the agent's requests."""
+
+    def run(number: int) -> Run:
+        made = asking(number)
+        asked = {"mode": "form", "requestId": 2, "message": "?"}
+        return made.add(IN, request(2 + number, "elicitation/create", **asked))
+
+    assert compare(run(0), run(1))[0].is_equal
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.5, 2.5), (1.0, 1), ("x", 7)])
+def test_an_id_is_whatever_it_is(a: Any, b: Any) -> None:
+    """A number of any kind, or a text."""
+
+    def run(number: int, rpc_id: Any) -> Run:
+        made = Run(number).add(IN, request(rpc_id, "fs/read_text_file", path="/x"))
+        return made.add(OUT, result(rpc_id, content=""))
+
+    assert compare(run(0, a), run(1, b))[0].is_equal
