@@ -110,8 +110,10 @@ class _Comparison:
     _items_of_b: Callable[[Lane], Items] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._items_of_a = Columns(self.a.told, lambda index: index).items
-        self._items_of_b = Columns(self.b.told, self.names.pairs.get).items
+        values_a, values_b = (side.told.former.values.every for side in (self.a, self.b))
+        names_b = [self.names.pairs.get(index, ~index) for index in range(len(values_b))]
+        self._items_of_a = Columns(self.a.told, range(len(values_a))).items
+        self._items_of_b = Columns(self.b.told, names_b).items
 
     def lanes(self) -> Iterator[_LaneDiff]:
         """Compares lane by lane, those of A first, and then those that only B has."""

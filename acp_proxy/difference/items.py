@@ -1,6 +1,6 @@
 """The items of a lane in columns, and which of them have an order that is somebody's choice."""
 
-from collections.abc import Callable, Hashable, Sequence, Set
+from collections.abc import Hashable, Sequence, Set
 from functools import cached_property
 
 from attrs import frozen
@@ -74,18 +74,15 @@ class Columns:
 
     Args:
         told: all that one side said.
-        named: A's index of a value, or None if A has none.
+        names: of each of its values: A's index of it, or a negative number if A has none.
     """
 
-    def __init__(self, told: Told, named: Callable[[int], int | None]) -> None:
+    def __init__(self, told: Told, names: Sequence[int]) -> None:
         every = told.former.values.every
         self._told = told
-        self._slots = [
-            hash(tuple(~i if (known := named(i)) is None else known for i in slots))
-            for slots in told.slots
-        ]
+        self._slots = [hash(tuple(map(names.__getitem__, slots))) for slots in told.slots]
         calls = [next((i for i in one if every[i].kind == CALL), -1) for one in told.slots]
-        self._calls = [named(call) if call >= 0 else None for call in calls]
+        self._calls = [names[call] if call >= 0 and names[call] >= 0 else None for call in calls]
         self._looks = [call in told.looking for call in calls]
         self._answers = [what.sort == "answer" for what in told.whats]
         self._reads = [what.title in READING for what in told.whats]

@@ -199,16 +199,19 @@ class _ValuePairs:
 
 def _refine(told: Told, names: dict[int, int]) -> None:
     every = told.former.values.every
-    requests = [next((i for i in one if every[i].kind == REQUEST), None) for one in told.slots]
-    named = _hashes(told.slots, {i: n for i, n in names.items() if every[i].kind != PATH})
+    # What names a request names it before all else.
+    is_named = [bool(one) and every[one[0]].kind == REQUEST for one in told.slots]
+    named = {i: n for i, n in names.items() if every[i].kind != PATH}
     for value in every:
         if value.kind == REQUEST:
             value.profile = 0
     for lane in told.lanes.values():
         for item, (form, k) in enumerate(zip(lane.forms, lane.slots, strict=True)):
-            if (index := lane.asked.get(item, requests[k])) is not None:
-                value = every[index]
-                value.profile = (value.profile + hash((form, named[k]))) & _MASK
+            if is_named[k] or item in lane.asked:
+                slots = told.slots[k]
+                value = every[lane.asked.get(item, slots[0] if slots else 0)]
+                (others,) = _hashes([slots], named)
+                value.profile = (value.profile + hash((form, others))) & _MASK
 
 
 class _Sides:
@@ -238,7 +241,7 @@ class _Sides:
 
 
 def _hashes(slots: list[tuple[int, ...]], names: dict[int, int]) -> list[int]:
-    return [hash(tuple(names.get(index, -1) for index in one)) for one in slots]
+    return [hash(tuple(map(names.get, one))) for one in slots]
 
 
 def _keys(lane: Lane, hashes: list[int]) -> list[int]:
