@@ -224,6 +224,10 @@ class _Sides:
         for place, (rest_a, rest_b) in enumerate(groups):
             self._groups_a.update(dict.fromkeys(rest_a, place))
             self._groups_b.update(dict.fromkeys(rest_b, place))
+        self._open = {
+            k for k, one in enumerate(a.slots) if not self._groups_a.keys().isdisjoint(one)
+        }
+        """Which slots of A hold values without a partner."""
         self._hashes_a = _hashes(a.slots, {i: i for i in pairs.values()})
         self._hashes_b = _hashes(b.slots, pairs)
 
@@ -231,6 +235,8 @@ class _Sides:
         """Values without a partner that stand in the same places of frames that belong together."""
         keys_a, keys_b = _keys(lane_a, self._hashes_a), _keys(lane_b, self._hashes_b)
         for item_a, item_b in align(keys_a, keys_b):
+            if lane_a.slots[item_a] not in self._open and item_a not in lane_a.asked:
+                continue
             of_a = self._slots_a[lane_a.slots[item_a]]
             of_b = self._slots_b[lane_b.slots[item_b]]
             asked = (lane_a.asked.get(item_a, -1), lane_b.asked.get(item_b, -1))
