@@ -22,6 +22,7 @@ from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.divergence import Divergence, Rank
 from acp_proxy.forms import converter
 from acp_proxy.inspection.safe_text import plain
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.store.reader import RecordingReader
 
 CLEAN, DIFFERS, WRONG_USE, STALLED = 0, 1, 2, 3
@@ -100,7 +101,7 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, t
         expect=told.expect,
         ignored=told.ignored,
         aliases=told.aliases,
-        only="to-client",  # all that we say follows from what the agent has said
+        only=Direction.TO_CLIENT.value,  # all that we say follows from what the agent has said
         ending=not (told.was_stopped or _was_told_to_stop(old)),
         same=tuple((live, recorded) for recorded, live in told.roots.items()),
     )

@@ -19,12 +19,12 @@ from attrs import define, field
 from acp_proxy.difference.defaults import PROCESS, REQUEST, RUNNING, TITLED
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope, Values
+from acp_proxy.protocol.peers import Direction
 
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="sorted").encode
-TO_AGENT, TO_CLIENT = "to-agent", "to-client"
 Peers = tuple[str, str]
-CLIENTS = (TO_AGENT, TO_AGENT)
+CLIENTS = (Direction.TO_AGENT.value, Direction.TO_AGENT.value)
 """Where all requests are the client's."""
 _LEAST = 8
 """Characters of the shortest text in which a value is looked for."""

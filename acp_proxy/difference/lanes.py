@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from attrs import define, field
 
-from acp_proxy.difference.forms import TO_AGENT, TO_CLIENT, Form, Former, Peers
+from acp_proxy.difference.forms import Form, Former, Peers
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
 
 
@@ -137,7 +138,7 @@ def peers_of(frame: Payload) -> Peers:
     A notification cancels a request of its own peer; a request names one of the other's, which it
     is made for.
     """
-    other = TO_AGENT if frame.stream == TO_CLIENT else TO_CLIENT
+    other = Direction(frame.stream).other.value
     is_answer = frame.kind in ("response", "error")
     return other if is_answer else frame.stream, other if frame.kind == "request" else frame.stream
 
