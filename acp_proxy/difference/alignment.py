@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
+from operator import lt
 
 Pair = tuple[int, int]
 _STRETCHES = (1, 2, 4, 8, 16, 32)
@@ -64,6 +65,9 @@ def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[Pair]:
 
 def longest_in_order(pairs: Sequence[Pair]) -> list[Pair]:
     """Returns the longest choice of pairs in which both places grow; they come by the first one."""
+    places = [place for _, place in pairs]
+    if all(map(lt, places, places[1:])):
+        return list(pairs)  # as most are
     tails: list[int] = []
     last: list[int] = []  # of each length, the index of the pair that ends it lowest
     before = [-1] * len(pairs)
