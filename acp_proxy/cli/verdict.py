@@ -46,6 +46,7 @@ class Told:
     expect: Expect
     ignored: tuple[str, ...]
     aliases: tuple[str, ...]
+    apart: tuple[str, ...]
     roots: Mapping[str, str]
     report: Path | None
     junit: Path | None
@@ -101,6 +102,7 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, t
         expect=told.expect,
         ignored=told.ignored,
         aliases=told.aliases,
+        apart=told.apart,
         only=Direction.TO_CLIENT.value,  # all that we say follows from what the agent has said
         ending=not (told.was_stopped or _was_told_to_stop(old)),
         same=tuple((live, recorded) for recorded, live in told.roots.items()),

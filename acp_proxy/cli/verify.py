@@ -12,7 +12,8 @@ from pathlib import Path
 import click
 
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
-from acp_proxy.cli.arguments import RecordingType, pointers
+from acp_proxy.cli.arguments import RecordingType
+from acp_proxy.cli.comparing import comparison_options
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.output import fit, warn
@@ -58,26 +59,7 @@ Examples:
 @click.argument(
     "command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT [ARGS]..."
 )
-@click.option(
-    "--expect",
-    type=click.Choice([expect.value for expect in Expect]),
-    default=Expect.FRAMES.value,
-    help="What counts: all that was said, which kinds of it, or how requests and turns ended.",
-)
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="PTR",
-    callback=pointers,
-    help="A JSON pointer that does not count, with all below it; * is any key or item, ** several.",
-)
-@click.option(
-    "--alias",
-    multiple=True,
-    metavar="PTR",
-    callback=pointers,
-    help="A JSON pointer to ids: each counts as the one that stands in its place in the recording.",
-)
+@comparison_options("the recording")
 @click.option(
     "--strict/--lenient",
     default=True,
@@ -114,6 +96,7 @@ def verify(
     expect: str,
     ignore: tuple[str, ...],
     alias: tuple[str, ...],
+    apart: tuple[str, ...],
     strict: bool,
     rewrite_text: bool,
     cwd: Path | None,
@@ -173,6 +156,7 @@ def verify(
             expect=Expect(expect),
             ignored=ignore,
             aliases=alias,
+            apart=apart,
             roots=roots,
             report=report,
             junit=junit,

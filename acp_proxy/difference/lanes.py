@@ -2,7 +2,8 @@
 
 An item is a frame, or a run of chunks that are the pieces of one text. There is a lane for each
 direction of each session, and of the connection, since what two peers say at the same time crosses
-in any order. What only tells how things are, `STATE_UPDATES`, has lanes of its own.
+in any order. What only tells how things are, `STATE_UPDATES`, has lanes of its own, and so has
+what the user wants apart.
 """
 
 from array import array
@@ -15,6 +16,9 @@ from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
+
+NO_ANSWER = "an answer to nothing"
+NO_MESSAGE = "a line that is no message"
 
 
 class What(NamedTuple):
@@ -32,7 +36,7 @@ class LaneKey(NamedTuple):
     session: Scope
     direction: str
     beside: str | None = None
-    """The kind of state update that it is for."""
+    """The kind of message that it is for, if its place among others does not count."""
 
 
 @define
@@ -146,9 +150,9 @@ def peers_of(frame: Payload) -> Peers:
 def what_of(frame: Payload, update: str | None) -> What:
     """What a frame is."""
     if frame.kind in ("response", "error"):
-        name = f"the answer to {frame.method}" if frame.method else "an answer to nothing"
+        name = f"the answer to {frame.method}" if frame.method else NO_ANSWER
         return What(name, "answer")
     if frame.kind == "invalid":
-        return What("a line that is no message", frame.kind)
+        return What(NO_MESSAGE, frame.kind)
     name = frame.method or frame.kind
     return What(name if update is None else f"{name} {update}", frame.kind)

@@ -7,9 +7,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from acp_proxy.difference.diff import diff
+from acp_proxy.difference.lanes import NO_ANSWER, NO_MESSAGE
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.reading import UNWATCHED, Watch
-from acp_proxy.difference.result import Counts, Diff, Field
+from acp_proxy.difference.result import Change, Counts, Diff, Entry, Field
 from acp_proxy.store.reader import RecordingReader
 
 _ROUNDS = 8
@@ -25,11 +26,13 @@ class Learned:
     Attributes:
         ignored: pointers to leave out.
         aliases: pointers whose values get stable names.
-        rest: the differences that remain with them: what only one side has, and what moved.
+        apart: kinds of messages whose place among others does not count.
+        rest: the differences that remain with them: what only one side has.
     """
 
     ignored: tuple[str, ...]
     aliases: tuple[str, ...]
+    apart: tuple[str, ...]
     rest: Counts
 
 
@@ -48,14 +51,18 @@ def learn(
         places = _places(found)
         aliases = [p for p, pairs in places.items() if p not in tried.aliases and _are_names(pairs)]
         ignored = [p for p in places if p not in tried.ignored] if not aliases else []
-        if not aliases and not ignored:
+        moved = [] if aliases or ignored else _moved(found)
+        apart = [kind for kind in moved if kind not in tried.apart]
+        if not aliases and not ignored and not apart:
             break
         tried = evolve(
             tried,
             aliases=(*tried.aliases, *aliases),
             ignored=(*tried.ignored, *ignored),
+            apart=(*tried.apart, *apart),
         )
         found = diff(a, b, tried, watch)
+    still = _moved(found)
     return Learned(
         ignored=tried.ignored[len(given.ignored) :],
         aliases=tuple(
@@ -63,6 +70,7 @@ def learn(
             for pointer in tried.aliases[len(given.aliases) :]
             if pointer not in tried.ignored
         ),
+        apart=tuple(kind for kind in tried.apart[len(given.apart) :] if kind not in still),
         rest=found.counts,
     )
 
@@ -75,6 +83,19 @@ def place_of(one: Field) -> str:
 def can_be_ignored(one: Field) -> bool:
     """Whether a rule for its place would leave anything of the message: a result, an error."""
     return one.pointer.count("/") > 1
+
+
+def kind_of(one: Entry) -> str | None:
+    """The kind of what has moved, as `Options.apart` calls it."""
+    if one.change is not Change.MOVED or one.title in (NO_ANSWER, NO_MESSAGE):
+        return None
+    return one.title.removeprefix("session/update ").removeprefix("the answer to ")
+
+
+def _moved(found: Diff) -> list[str]:
+    """The kinds of what has moved."""
+    kinds = map(kind_of, found.entries())
+    return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
 def _places(found: Diff) -> dict[str, list[Field]]:

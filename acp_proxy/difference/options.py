@@ -16,6 +16,8 @@ class Options:
         ignored: JSON pointers that are left out, besides the documented ones; ``*`` in one is any
             key or item, ``**`` any number of them. What lies below one is left out, too.
         aliases: JSON pointers whose values get stable names, besides the documented ones.
+        apart: kinds of session updates, and methods: where such a message stands among others of
+            its lane does not count.
         chosen: the frames that are compared.
         only: the direction that counts, where the other one is known to follow from it.
         ending: whether it counts how the agent ended.
@@ -26,6 +28,7 @@ class Options:
     exact: bool = False
     ignored: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     chosen: Filter = EVERYTHING
     only: str | None = None
     ending: bool = True

@@ -82,6 +82,7 @@ class _Taker:
         self._reader = reader
         self._options = options
         self._is_exact = options.exact
+        self._beside = {*STATE_UPDATES, *options.apart}
         self._split = Splitter().split
         self._texts = {place: reduce(getitem, place, compiled(rules)) for place in TEXTS}
         self._skeletons: dict[tuple[LaneKey, bytes], Form | None] = {}
@@ -91,13 +92,12 @@ class _Taker:
     def take(self, frame: Payload) -> None:
         """Takes a frame."""
         self.told.frames += 1
-        session = frame.session
-        key = LaneKey(session, frame.stream)
         if (piece := self._piece(frame)) is not None:
-            self._add_piece(key, frame, piece)
+            self._add_piece(self._key(frame, piece.update), frame, piece)
             return
         if self._is_handshake(frame):
             return
+        key = self._key(frame, None)
         if frame.raw is None:
             digest = digest_of(frame.kind, *self._reader.pieces(frame.seq))
             self._add(key, frame.seq, Form(digest), what_of(frame, None))
@@ -111,8 +111,7 @@ class _Taker:
         if message is NOTHING:
             return
         update = update_of(message) if frame.method == "session/update" else None
-        if update in STATE_UPDATES:
-            key = LaneKey(session, frame.stream, update)
+        key = self._key(frame, update)
         what = what_of(frame, update)
         kind = kind_of_call(message)
         first = [message]
@@ -123,13 +122,18 @@ class _Taker:
         former, name = self.told.former, f"{frame.kind} {frame.method}"
         try:
             rules = former.begin(what.title)
-            form = former.form(again, session, name, rules, peers_of(frame))
+            form = former.form(again, frame.session, name, rules, peers_of(frame))
         except RecursionError:
             form = Form(digest_of(name, raw))
         if kind is not None:
             self._note_kind(form, kind)
         asked = self._id_of(form) if frame.kind == "request" else None
         self._add(key, frame.seq, form, what, asked, may_repeat=not self._is_told_once(key, frame))
+
+    def _key(self, frame: Payload, update: str | None) -> LaneKey:
+        """The lane of a frame, which tells a kind of update or has a method of its own."""
+        kind = update or frame.method
+        return LaneKey(frame.session, frame.stream, kind if kind in self._beside else None)
 
     def _id_of(self, form: Form) -> int | None:
         """The id of a request, which is the first one that it names."""
@@ -152,7 +156,7 @@ class _Taker:
     def _is_told_once(self, key: LaneKey, frame: Payload) -> bool:
         """Whether the same again says nothing new."""
         is_structure = self._options.expect is Expect.STRUCTURE
-        return key.beside is not None or (is_structure and frame.kind == "notification")
+        return key.beside in STATE_UPDATES or (is_structure and frame.kind == "notification")
 
     def _is_handshake(self, frame: Payload) -> bool:
         if frame.method not in INITIALIZE or frame.kind not in ("request", "response", "error"):
@@ -247,7 +251,7 @@ class _Taker:
         """Whether it says the same as the one before, or as the latest about a tool call."""
         if lane.latest.get(form.slots) != form.digest:
             return False
-        if key.beside is None and len(form.slots) > 1:
+        if key.beside not in STATE_UPDATES and len(form.slots) > 1:
             return True
         return lane.forms[-1] == form.digest and self.told.slots[lane.slots[-1]] == form.slots
 

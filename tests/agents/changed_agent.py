@@ -68,6 +68,21 @@ def no_plan() -> None:
     Session.update = updated  # type: ignore[method-assign, assignment]
 
 
+def late_tools() -> None:
+    """Tells how a tool went when it has already said what comes next."""
+    update, waiting = Session.update, list[helpers.SessionUpdate]()
+
+    async def updated(session: Session, what: helpers.SessionUpdate) -> None:
+        if isinstance(what, schema.ToolCallProgress):
+            waiting.append(what)
+            return
+        await update(session, what)
+        while waiting:
+            await update(session, waiting.pop())
+
+    Session.update = updated  # type: ignore[method-assign, assignment]
+
+
 def other_tool() -> None:
     """Calls its editing tool by another name."""
     start = acp.start_tool_call
@@ -120,6 +135,7 @@ AGENTS: dict[str, type[DemoAgent]] = {
 }
 CHANGES: dict[str, Callable[[], None]] = {
     "no-plan": no_plan,
+    "late": late_tools,
     "tool": other_tool,
     "options": other_options,
 }

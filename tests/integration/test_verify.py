@@ -135,6 +135,15 @@ def test_options_that_are_called_otherwise_are_chosen_all_the_same(verify: Verif
     assert found.code == 0, found.stdout
 
 
+def test_an_agent_may_do_two_things_at_once(verify: Verifier) -> None:
+    """If that is known; another order is a difference otherwise, and the hint says what to do."""
+    found = verify("edit-allowed", [*CHANGED_AGENT, "late"])
+    assert (found.code, found.differences) == (1, [("moved session/update tool_call_update", "")])
+    assert "to let these pass: --apart tool_call_update; " in found.stderr
+    found = verify("edit-allowed", [*CHANGED_AGENT, "late"], "--apart=tool_call_update")
+    assert found.code == 0, found.stdout
+
+
 def test_without_a_session_there_is_no_story(verify: Verifier) -> None:
     """That is told once, with what follows from it."""
     found = verify("hello", [*CHANGED_AGENT, "no-session"])

@@ -26,6 +26,7 @@ HELLO = Path(__file__).parents[2] / "recordings" / "hello.db"
         (("verify", HELLO, "--grace", "-1", "--", "true"), "'-1' is no time"),
         (("verify", HELLO, "--ignore", "x", "--", "true"), "'x' is no JSON pointer"),
         (("verify", HELLO, "--alias", "x", "--", "true"), "'x' is no JSON pointer"),
+        (("verify", HELLO, "--apart", "", "--", "true"), "'' is no kind of message"),
         (("verify", HELLO, "--expect", "x", "--", "true"), "'x' is not one of"),
         (("verify", HELLO, "--cwd", "/no/such", "--", "true"), "expected a directory"),
         (("verify", HELLO, "--report", "/no/such/x", "--", "true"), "cannot write /no/such/x"),

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
+from acp_proxy.difference.learning import Learned
 from acp_proxy.difference.result import Change, Counts, Expect, Field
 from acp_proxy.filters import parse
 from tests.runs import IN, OUT, UUIDS, Run, compare, rules
@@ -419,3 +420,38 @@ def test_rules_are_learned_names_first() -> None:
     assert learned.ignored == ("/params/update/list/*/cost",)
     assert learned.rest == Counts()
     assert rules(run(0, "gone"), run(1)).rest == Counts(only_a=1)
+
+
+def _raced(number: int, *, tool_first: bool) -> Run:
+    """A run whose tool ends while its model begins to speak on."""
+    run, call = Run(number), Run(number).call("x")
+    run.tell("tool_call", toolCallId=call, title="make", kind="execute", status="pending")
+    if not tool_first:
+        run.words("it is ")
+    run.tell("tool_call_update", toolCallId=call, status="completed")
+    if tool_first:
+        run.words("it is ")
+    return run.words("done").end()
+
+
+def test_a_kind_can_stand_apart() -> None:
+    """Its place among others does not count then; that it is there, once, does."""
+    a, b = _raced(0, tool_first=True), _raced(1, tool_first=False)
+    found, (entry,) = compare(a, b)
+    assert (found.counts, entry.change) == (Counts(moved=1), Change.MOVED)
+    for kind in ("tool_call_update", "agent_message_chunk"):
+        assert compare(a, b, apart=(kind,))[0].is_equal
+    assert compare(a, b, apart=("tool_call",))[0].counts == Counts(moved=1)
+    twice = _raced(1, tool_first=False)
+    twice.said.append(next(one for one in b.said if "completed" in str(one)))
+    assert compare(a, twice, apart=("tool_call_update",))[0].counts == Counts(only_b=1)
+
+
+def test_an_order_is_learned_last() -> None:
+    """A kind is let stand apart only if that helps."""
+    learned = rules(_raced(0, tool_first=True), _raced(1, tool_first=False))
+    assert learned == Learned((), (), ("tool_call_update",), Counts())
+    a, b = Run(0).tell("plan", entries=[1]), Run(1).tell("plan", entries=[2])
+    a.tell("plan", entries=[2]).end()
+    b.tell("plan", entries=[1]).end()
+    assert rules(a, b).apart == ()

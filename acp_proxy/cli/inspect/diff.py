@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from acp_proxy.cli.arguments import RecordingType, filter_argument, pointers
+from acp_proxy.cli.arguments import RecordingType, filter_argument
+from acp_proxy.cli.comparing import comparison_options
 from acp_proxy.cli.inspect.diff_telling import Teller, tell
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.opening import open_recording
@@ -44,27 +45,7 @@ from acp_proxy.store.reader import RecordingReader
 @click.argument("rec", metavar="A", type=RecordingType())
 @click.argument("other", metavar="B", type=RecordingType())
 @filter_argument
-@click.option(
-    "--expect",
-    type=click.Choice([expect.value for expect in Expect]),
-    default=Expect.FRAMES.value,
-    show_default=True,
-    help="What counts: all that was said, which kinds of it, or how requests and turns ended.",
-)
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="PTR",
-    callback=pointers,
-    help="A JSON pointer that does not count, with all below it; * is any key or item, ** several.",
-)
-@click.option(
-    "--alias",
-    multiple=True,
-    metavar="PTR",
-    callback=pointers,
-    help="A JSON pointer to ids: each counts as the one that stands in its place in B.",
-)
+@comparison_options("B")
 @click.option("--exact", is_flag=True, help="Compare bytes: ids, paths, times and chunks count.")
 @click.option("--learn", is_flag=True, help="Print the options with which A and B are equal.")
 @click.option("--json", is_flag=True, help="One JSON object per difference.")
@@ -81,6 +62,7 @@ def diff(
     expect: str,
     ignore: tuple[str, ...],
     alias: tuple[str, ...],
+    apart: tuple[str, ...],
     exact: bool,
     learn: bool,
     json: bool,
@@ -99,7 +81,7 @@ def diff(
 
     FILTER restricts which frames are compared; how the agent ended does not count then.
     """
-    _check(exact=exact, expect=expect, learn=learn, rules=(*ignore, *alias), junit=junit)
+    _check(exact=exact, expect=expect, learn=learn, rules=(*ignore, *alias, *apart), junit=junit)
     if rec == other == "-":
         raise Refusal("expected one recording on standard input, got two")
     chosen = parse(" ".join(filter_words)) if filter_words else EVERYTHING
@@ -108,6 +90,7 @@ def diff(
         exact=exact,
         ignored=ignore,
         aliases=alias,
+        apart=apart,
         chosen=chosen,
         ending=chosen is EVERYTHING,
     )
@@ -128,7 +111,7 @@ def _check(
 ) -> None:
     """Refuses options that contradict each other, and a file that cannot be made."""
     if exact and (learn or rules or expect != Expect.FRAMES):
-        raise Refusal("expected --exact without --learn, --ignore, --alias and --expect: "
+        raise Refusal("expected --exact without --learn, --ignore, --alias, --apart and --expect: "
                       "of bytes nothing is left out")  # fmt: skip
     if learn and junit is not None:
         raise Refusal("expected --learn or --junit, got both")

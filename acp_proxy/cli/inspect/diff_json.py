@@ -46,9 +46,8 @@ class JsonLines(Teller):
 
     def learned(self, found: Learned) -> None:
         """Prints proposed rules, and what remains with them."""
-        rest = _counts(found.rest)
-        form = {"ignored": found.ignored, "aliases": found.aliases, "rest": rest}
-        self._line("learned", {**form, "is_equal": not found.rest.total})
+        members = {**_members(found), "rest": _counts(found.rest)}
+        self._line("learned", {**members, "is_equal": not found.rest.total})
         self._out.flush()
 
     def _line(self, kind: str, members: dict[str, Any]) -> None:
