@@ -7,6 +7,7 @@ what the numbers take, and what the largest difference takes.
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 from attrs import define, field
 
@@ -25,6 +26,7 @@ from acp_proxy.difference.reading import UNWATCHED, Watch, read
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
 from acp_proxy.difference.rules import Rule
 from acp_proxy.pointers import pointer
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 
@@ -204,9 +206,11 @@ class _Comparison:
         return found
 
     def _text(self, lane: _LaneDiff, is_a: bool, item: int) -> str | None:
-        if is_a:
-            return self.a.text(lane.a, (item,), lane.a_key.session)
-        return self.b.text(lane.b, (item,), lane.b_key.session)
+        with suppress(RecursionError):
+            if is_a:
+                return self.a.text(lane.a, (item,), lane.a_key.session)
+            return self.b.text(lane.b, (item,), lane.b_key.session)
+        return None
 
     def _distance(self, lane: _LaneDiff, i: Group, j: Group) -> int:
         """How far items are from each other: a value that only one has counts twice."""
@@ -216,7 +220,10 @@ class _Comparison:
         """Where ``initialize`` differs, and its answer."""
         for part in _HANDSHAKE:
             is_clients = part == "request"
-            if is_clients and (self.options.expect is Expect.OUTCOME or self.options.only):
+            direction = Direction.TO_AGENT if is_clients else Direction.TO_CLIENT
+            if self.options.only not in (None, direction.value):
+                continue
+            if is_clients and self.options.expect is Expect.OUTCOME:
                 continue
             try:
                 yield from self._handshake_of(part)

@@ -31,6 +31,7 @@ _LEAST = 8
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
 _MARKS = re.compile("[\ue000\ue001]")
 _SLOT = "\ue000{}\ue001"
+_ANOTHER = "\ue000\ue001"
 
 
 class Form(NamedTuple):
@@ -144,7 +145,7 @@ class _Walk:
         self._values = values
         self._scope, (self._peer, self._named) = scopes
         self._put = put
-        self._numbers: list[tuple[str, int]] = []
+        self._numbers: dict[str, int] = {}
 
     def through(self, message: Any) -> Any:
         """Walks through a message; a batch is a list of them."""
@@ -173,7 +174,7 @@ class _Walk:
         elif kind is int and state.alias is not None:
             index = self._index(state.alias, str(value))
             if state.alias == PROCESS and value > 99:
-                self._numbers.append((str(value), index))
+                self._numbers[str(value)] = index
             return self._put(index, True)
         return value
 
@@ -193,13 +194,12 @@ class _Walk:
         return self._values.index(kind, text, self._named if kind == REQUEST else self._scope)
 
     def _object(self, value: dict[str, Any], state: State) -> None:
+        naming: set[str] = set()
         for key in sorted(value):
             inner, at = value[key], state[key]
             if len(key) >= _LEAST and self._values.may_be_in(key):
-                del value[key]
-                key = self._text(key)  # a path, say
-                value[key] = inner
-            if at.is_ignored:
+                naming.add(key)
+            elif at.is_ignored:
                 del value[key]
             elif at.is_cut and type(inner) is str:
                 value[key] = self._cut(inner)
@@ -210,19 +210,33 @@ class _Walk:
                 self._object(inner, at)
             else:
                 value[key] = self._inner(inner, at)
+        if naming:
+            self._name_keys(value, naming, state)
 
-    def _text(self, text: str) -> str:
+    def _name_keys(self, value: dict[str, Any], naming: set[str], state: State) -> None:
+        """Keys with values in them, such as paths; how these are spelled gives them no order."""
+        for key in [key for key in value if key in naming]:
+            inner, at = value.pop(key), state[key]
+            if at.is_ignored:
+                continue
+            name = self._text(key, is_key=True)
+            while name in value:  # values of one kind look alike
+                name += _ANOTHER
+            is_cut = at.is_cut and isinstance(inner, str)
+            value[name] = self._cut(inner) if is_cut else self._inner(inner, at)
+
+    def _text(self, text: str, *, is_key: bool = False) -> str:
         """A text with something in the place of each value in its middle."""
         parts, after = [], 0
         for start, end, index in self._values.found_in(text, self._scope):
-            is_whole = end - start == len(text)
+            is_whole = end - start == len(text) and not is_key
             parts += [text[after:start], self._put(index, is_whole)]
             after = end
         return "".join([*parts, text[after:]]) if parts else text
 
     def _cut(self, text: str) -> str:
         """A text up to the first directory in it."""
-        found = self._values.directory_in(text)
+        found = self._values.directories.cut_in(text)
         return text if found is None else text[: found[0]] + self._put(found[1], False)
 
     def _with_numbers(self, value: Any) -> Any:
@@ -232,7 +246,7 @@ class _Walk:
         if isinstance(value, list):
             return [self._with_numbers(inner) for inner in value]
         if isinstance(value, str):
-            known = dict(self._numbers)
+            known = self._numbers
             return _DIGITS.sub(
                 lambda found: self._put(known[found[0]], False) if found[0] in known else found[0],
                 value,

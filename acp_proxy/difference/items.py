@@ -1,21 +1,23 @@
 """The items of a lane in columns, and which of them have an order that is somebody's choice."""
 
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from functools import cached_property
 
 from attrs import frozen
 
-from acp_proxy.difference.defaults import CALL, READING
+from acp_proxy.difference.defaults import READING
 from acp_proxy.difference.lanes import Lane, Told
 
 MOST_PASSED = 1000
 """Others that somebody can pass without having meant to."""
 
+_NEVER = (0, 0)
+
 Group = tuple[int, ...]
 """Items that are compared together: pieces of one text, or a single one."""
 
 
-@frozen(slots=False)
+@frozen
 class Items:
     """One side of a lane, in columns.
 
@@ -24,6 +26,8 @@ class Items:
         whats: what an item is; only items that are alike in that can have changed.
         texts: what tells a text from others that it is no part of; 0 for what is no text.
         calls: the tool call that an item is about, by A's index of its id, or None.
+        number: of the first frame of an item.
+        spans: the numbers of the first and of the last frame about each tool call, in any lane.
         silent: texts that say nothing.
         looking: whether an item is about something that is only looked at.
         answers: whether an item is an answer; which request it belongs to is told by its id.
@@ -33,6 +37,8 @@ class Items:
     whats: Sequence[Hashable]
     texts: Sequence[int]
     calls: Sequence[int | None]
+    number: Callable[[int], int]
+    spans: "Spans"
     silent: Set[int]
     looking: Sequence[bool]
     answers: Sequence[bool]
@@ -43,12 +49,10 @@ class Items:
 
     def are_open_at_once(self, one: int | None, other: int | None) -> bool:
         """Whether each of two tool calls was spoken of before the other was done with."""
-        spans = self._spans
-        return (
-            one in spans
-            and other in spans
-            and (spans[one][0] < spans[other][1] and spans[other][0] < spans[one][1])
-        )
+        if one is None or other is None:
+            return False
+        (one_first, one_last), (other_first, other_last) = self.spans[one], self.spans[other]
+        return one_first < other_last and other_first < one_last
 
     def only_look(self, one: int, other: int) -> bool:
         """Whether two items are about things that are only looked at, and not about the same.
@@ -56,16 +60,35 @@ class Items:
         A file that is read may be what a call that is told of first has begun with.
         """
         calls = self.calls[one], self.calls[other]
-        begun = (call is not None and self._spans[call][0] in (one, other) for call in calls)
+        numbers = self.number(one), self.number(other)
+        begun = (call is not None and self.spans[call][0] in numbers for call in calls)
         return self.looking[one] and self.looking[other] and not (None in calls and any(begun))
+
+
+class Spans:
+    """From where to where each tool call is spoken of; found out when somebody asks.
+
+    Args:
+        told: all that one side said.
+        names: of each of its values: A's index of it, or a negative number if A has none.
+    """
+
+    def __init__(self, told: Told, names: Sequence[int]) -> None:
+        self._told = told
+        self._names = names
+
+    def __getitem__(self, call: int) -> tuple[int, int]:
+        return self._spans.get(call, _NEVER)
 
     @cached_property
     def _spans(self) -> dict[int, tuple[int, int]]:
-        """Where the first and the last item of each tool call stand."""
         spans: dict[int, tuple[int, int]] = {}
-        for place, call in enumerate(self.calls):
-            if call is not None:
-                spans[call] = spans.get(call, (place, place))[0], place
+        for lane in self._told.lanes.values():
+            for item, index in enumerate(lane.calls):
+                if index >= 0:
+                    call, number = self._names[index], lane.number(item)
+                    first, last = spans.get(call, (number, number))
+                    spans[call] = min(first, number), max(last, number)
         return spans
 
 
@@ -78,14 +101,12 @@ class Columns:
     """
 
     def __init__(self, told: Told, names: Sequence[int]) -> None:
-        every = told.former.values.every
         self._told = told
+        self._names = names
         self._slots = [hash(tuple(map(names.__getitem__, slots))) for slots in told.slots]
-        calls = [next((i for i in one if every[i].kind == CALL), -1) for one in told.slots]
-        self._calls = [names[call] if call >= 0 and names[call] >= 0 else None for call in calls]
-        self._looks = [call in told.looking for call in calls]
         self._answers = [what.sort == "answer" for what in told.whats]
         self._reads = [what.title in READING for what in told.whats]
+        self._spans = Spans(told, names)
 
     def items(self, lane: Lane) -> Items:
         """A lane in columns; items are told apart by their forms and by what their values are."""
@@ -97,14 +118,20 @@ class Columns:
                 hash((base, slots[k])) if base else 0
                 for base, k in zip(lane.bases, lane.base_slots, strict=True)
             ],
-            [self._calls[k] for k in lane.slots],
+            [self._call(index) for index in lane.calls],
+            lane.number,
+            self._spans,
             lane.silent,
             [
-                self._reads[what] or self._looks[k]
-                for what, k in zip(lane.whats, lane.slots, strict=True)
+                self._reads[what] or call in self._told.looking
+                for what, call in zip(lane.whats, lane.calls, strict=True)
             ],
             [self._answers[what] for what in lane.whats],
         )
+
+    def _call(self, index: int) -> int | None:
+        """A tool call by A's index, if A has it."""
+        return self._names[index] if index >= 0 and self._names[index] >= 0 else None
 
 
 def is_race(a: Items, b: Items, item: int, passed: Sequence[int]) -> bool:

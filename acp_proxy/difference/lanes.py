@@ -66,6 +66,7 @@ class Lane:
         base_slots: and the values in it.
         starts: of each item: where its frames begin in `frames`.
         frames: the numbers of all frames.
+        calls: of each item: the tool call that it is about, by the index of its id, or -1.
         silent: texts that say nothing, told in empty chunks.
         asked: requests, and their ids, which count only where they are named again.
     """
@@ -77,6 +78,7 @@ class Lane:
     base_slots: "array[int]" = field(factory=lambda: array("L"))
     starts: "array[int]" = field(factory=lambda: array("L"))
     frames: "array[int]" = field(factory=lambda: array("Q"))
+    calls: "array[int]" = field(factory=lambda: array("l"))
     silent: set[int] = field(factory=set)
     asked: dict[int, int] = field(factory=dict)
     run: Run | None = None
@@ -85,6 +87,10 @@ class Lane:
 
     def __len__(self) -> int:
         return len(self.forms)
+
+    def number(self, item: int) -> int:
+        """The number of the first frame of an item."""
+        return self.frames[self.starts[item]]
 
     def numbers(self, *items: int) -> list[int]:
         """The numbers of the frames of items."""
@@ -131,9 +137,12 @@ def kind_of_call(message: Any) -> str | None:
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict):
         return None
-    call = params.get("update") or params.get("toolCall")
-    kind = call.get("kind") if isinstance(call, dict) and "toolCallId" in call else None
-    return kind if isinstance(kind, str) else None
+    subject = params.get("subject")
+    in_v2 = subject.get("toolCall") if isinstance(subject, dict) else None
+    for call in (params.get("update"), params.get("toolCall"), in_v2):
+        if isinstance(call, dict) and isinstance(call.get("kind"), str):
+            return str(call["kind"])
+    return None
 
 
 def peers_of(frame: Payload) -> Peers:

@@ -4,6 +4,7 @@ from attrs import frozen
 
 from acp_proxy.difference.result import Expect
 from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.recording import Payload
 
 
 @frozen
@@ -33,3 +34,8 @@ class Options:
     only: str | None = None
     ending: bool = True
     same: tuple[tuple[str, str], ...] = ()
+
+    def may_be_joined(self, frame: Payload) -> bool:
+        """Whether a frame is joined with others, if it is a chunk of a text."""
+        is_whole = self.exact or self.expect is not Expect.FRAMES
+        return frame.method == "session/update" and frame.raw is not None and not is_whole

@@ -14,7 +14,6 @@ from acp_proxy.difference.lanes import Lane, Told, peers_of
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Piece, joined, split
 from acp_proxy.difference.reduction import reduced
-from acp_proxy.difference.result import Expect
 from acp_proxy.difference.values import Scope
 from acp_proxy.filters import parse
 from acp_proxy.inspection.preview import preview
@@ -96,10 +95,7 @@ class Payloads:
                     yield Payload._make(row[name] for name in Payload._fields)
 
     def _piece(self, frame: Payload) -> Piece | None:
-        is_whole = self.options.exact or self.options.expect is not Expect.FRAMES
-        if is_whole or frame.raw is None or frame.method != "session/update":
-            return None
-        return split(frame.raw)
+        return split(frame.raw or b"") if self.options.may_be_joined(frame) else None
 
     def _text(self, frame: Payload) -> str:
         piece = self._piece(frame)

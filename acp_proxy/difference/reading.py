@@ -85,7 +85,7 @@ class _Taker:
         self._beside = {*STATE_UPDATES, *options.apart}
         self._split = Splitter().split
         self._texts = {place: reduce(getitem, place, compiled(rules)) for place in TEXTS}
-        self._skeletons: dict[tuple[LaneKey, bytes], Form | None] = {}
+        self._skeletons: dict[tuple[LaneKey, bytes], Form] = {}
         self._slots: dict[tuple[int, ...], int] = {}
         self._whats: dict[What, int] = {}
 
@@ -97,14 +97,14 @@ class _Taker:
             return
         if self._is_handshake(frame):
             return
-        key = self._key(frame, None)
         if frame.raw is None:
             digest = digest_of(frame.kind, *self._reader.pieces(frame.seq))
-            self._add(key, frame.seq, Form(digest), what_of(frame, None))
+            self._add(self._key(frame, None), frame.seq, Form(digest), what_of(frame, None))
             return
         if self._is_exact:
             what = what_of(frame, update_of(decoded(frame.raw)))
-            self._add(key, frame.seq, Form(digest_of(what.title, frame.raw)), what)
+            form = Form(digest_of(what.title, frame.raw))
+            self._add(self._key(frame, None), frame.seq, form, what)
             return
         raw = frame.raw
         message = reduced(decoded(raw), frame, self._options.expect)
@@ -113,7 +113,7 @@ class _Taker:
         update = update_of(message) if frame.method == "session/update" else None
         key = self._key(frame, update)
         what = what_of(frame, update)
-        kind = kind_of_call(message)
+        kind = kind_of_call(message) if frame.tool_call is not None else None
         first = [message]
 
         def again() -> Any:
@@ -125,28 +125,31 @@ class _Taker:
             form = former.form(again, frame.session, name, rules, peers_of(frame))
         except RecursionError:
             form = Form(digest_of(name, raw))
-        if kind is not None:
-            self._note_kind(form, kind)
+        call = self._call_of(frame, form)
+        if kind is not None and call >= 0:
+            looking = self.told.looking
+            (looking.add if kind in LOOKING else looking.discard)(call)
         asked = self._id_of(form) if frame.kind == "request" else None
-        self._add(key, frame.seq, form, what, asked, may_repeat=not self._is_told_once(key, frame))
+        once = self._is_told_once(key, frame)
+        self._add(key, frame.seq, form, what, asked, call, may_repeat=not once)
 
     def _key(self, frame: Payload, update: str | None) -> LaneKey:
         """The lane of a frame, which tells a kind of update or has a method of its own."""
-        kind = update or frame.method
-        return LaneKey(frame.session, frame.stream, kind if kind in self._beside else None)
+        beside = self._beside
+        kind = update if update in beside else frame.method if frame.method in beside else None
+        return LaneKey(frame.session, frame.stream, kind)
 
     def _id_of(self, form: Form) -> int | None:
         """The id of a request, which is the first one that it names."""
         every = self.told.former.values.every
         return next((index for index in form.slots if every[index].kind == REQUEST), None)
 
-    def _note_kind(self, form: Form, kind: str) -> None:
-        """Notes what the tool call does that a message is about."""
-        every = self.told.former.values.every
-        call = next((index for index in form.slots if every[index].kind == CALL), None)
-        if call is not None:
-            looking = self.told.looking
-            (looking.add if kind in LOOKING else looking.discard)(call)
+    def _call_of(self, frame: Payload, form: Form) -> int:
+        """The tool call that a frame is about, and not one that it only speaks of; or -1."""
+        if frame.tool_call is None:
+            return -1
+        call = self.told.former.values.known(CALL, frame.tool_call, frame.session)
+        return call if call is not None and call in form.slots else -1
 
     def end(self) -> None:
         """Ends the texts that go on."""
@@ -175,9 +178,7 @@ class _Taker:
             self.told.former.values.place(form.slots, form.digest)
 
     def _piece(self, frame: Payload) -> Piece | None:
-        if frame.method != "session/update" or frame.raw is None or self._is_exact:
-            return None
-        return self._split(frame.raw) if self._options.expect is Expect.FRAMES else None
+        return self._split(frame.raw or b"") if self._options.may_be_joined(frame) else None
 
     def _add_piece(self, key: LaneKey, frame: Payload, piece: Piece) -> None:
         known = (key, piece.rest)
@@ -185,7 +186,10 @@ class _Taker:
         if form is None:
             if len(self._skeletons) >= _SKELETONS:
                 self._skeletons.clear()
-            form = self.told.former.form(lambda: decoded(piece.rest), key.session, frame.kind)
+            try:
+                form = self.told.former.form(lambda: decoded(piece.rest), key.session, frame.kind)
+            except RecursionError:
+                form = Form(digest_of(frame.kind, piece.rest))
             self._skeletons[known] = form
         lane = self._lane(key)
         run = lane.run
@@ -231,6 +235,7 @@ class _Taker:
         form: Form,
         what: What,
         asked: int | None = None,
+        call: int = -1,
         *,
         may_repeat: bool = True,
     ) -> None:
@@ -245,7 +250,7 @@ class _Taker:
         if asked is not None:
             lane.asked[len(lane)] = asked
             form = Form(form.digest, tuple(index for index in form.slots if index != asked))
-        self._note(lane, form, what)
+        self._note(lane, form, what, call=call)
 
     def _is_repeated(self, key: LaneKey, lane: Lane, form: Form) -> bool:
         """Whether it says the same as the one before, or as the latest about a tool call."""
@@ -255,13 +260,16 @@ class _Taker:
             return True
         return lane.forms[-1] == form.digest and self.told.slots[lane.slots[-1]] == form.slots
 
-    def _note(self, lane: Lane, form: Form, what: What, base: Form = _NO_TEXT) -> None:
+    def _note(
+        self, lane: Lane, form: Form, what: What, base: Form = _NO_TEXT, call: int = -1
+    ) -> None:
         self.told.former.values.place(form.slots, form.digest)
         lane.forms.append(form.digest)
         lane.bases.append(base.digest)
         lane.base_slots.append(_interned(base.slots, self._slots, self.told.slots))
         lane.slots.append(_interned(form.slots, self._slots, self.told.slots))
         lane.whats.append(_interned(what, self._whats, self.told.whats))
+        lane.calls.append(call)
 
     def _lane(self, key: LaneKey) -> Lane:
         lane = self.told.lanes.get(key)

@@ -59,6 +59,8 @@ class State(dict[str, "State"]):
         self.alias = next((rule.alias for rule in ends if rule.alias is not None), None)
 
     def __missing__(self, key: str) -> "State":
+        if self.is_ignored:
+            return self
         state = self._machine.after(self._positions, key)
         if len(self) < _KEPT:
             self[key] = state

@@ -6,27 +6,15 @@ stood, or by its *introduction*, the first of them. A place is a message's form 
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote
 
 from attrs import define, field
 
 from acp_proxy.difference.defaults import GLOBAL, PATH, PHRASES, REQUEST, UUID
+from acp_proxy.difference.directories import Directories
 
 _MASK = (1 << 64) - 1
-_SYSTEM = {
-    *("", "/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
-    *("/usr", "/Users", "/var", "C:"),
-}
-_URI = "file://"
-_ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
-_ENCODED = re.compile(r"%[0-9A-F]{2}")
-_LINKED = ("/tmp/", "/var/")
-"""Directories that are links to others below `/private` on macOS."""
-_MOST_ROOTS = 128
-"""Directories that are looked for in texts."""
-_LEAST_CUT = 4
-"""Characters of a directory by which it is recognized where a text was cut."""
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}")
 """What may be a value that somebody has minted, in the middle of a text."""
 _UUID = re.compile(
@@ -39,7 +27,7 @@ Scope = str | None
 """A lane's session; None for the connection, and for values that mean the same everywhere."""
 
 
-@define
+@define(weakref_slot=False)
 class Value:
     """One value.
 
@@ -48,14 +36,14 @@ class Value:
         text: as it was written; a number by its digits.
         scope: where it belongs.
         profile: a number that is the same for values that stood in the same places.
-        introduction: the place where it stood first.
+        introduction: the place where it stood first, as a number.
     """
 
     kind: str
     text: str
     scope: Scope
     profile: int = 0
-    introduction: tuple[int, int] | None = None
+    introduction: int | None = None
 
 
 @define
@@ -63,52 +51,55 @@ class Values:
     """All values of one recording, by their index, in the order in which they appeared."""
 
     every: list[Value] = field(factory=list)
-    _known: dict[tuple[Scope, str, str], int] = field(factory=dict)
-    """By scope, kind and text: small numbers are ids of many kinds."""
-    _minted: dict[tuple[Scope, str], int] = field(factory=dict)
+    directories: Directories = field(factory=Directories)
+    _known: defaultdict[tuple[Scope, str], dict[str, int]] = field(
+        factory=lambda: defaultdict(dict)
+    )
+    """By scope and kind, and then by text: small numbers are ids of many kinds."""
+    _minted: defaultdict[Scope, dict[str, int]] = field(factory=lambda: defaultdict(dict))
+    """By scope, and then by text: what is looked for in the middle of others."""
     _texts: set[str] = field(factory=set)
-    """Texts that are looked for in the middle of others."""
-    _roots: dict[str, int] = field(factory=dict)
-    _common: dict[str, int] = field(factory=dict)
-    """Directories of the system, which are named in texts that have nothing to do with them; only
-    a text that begins with one means it."""
-    _bare: set[str] = field(factory=set)
-    """Words, one of which stands in each text that names a directory."""
-    _pattern: re.Pattern[str] | None = None
+    """The same in any scope."""
 
     def index(self, kind: str, text: str, scope: Scope) -> int:
         """The index of a value, which may be new."""
         if kind in GLOBAL:
             scope = None
-        known = self._known.get((scope, kind, text))
+        texts = self._known[scope, kind]
+        known = texts.get(text)
         if known is not None:
             return known
-        if (index := self._known.pop((scope, UUID, text), -1)) >= 0:  # now it is known of what
+        if (index := self._known[scope, UUID].pop(text, -1)) >= 0:  # now it is known of what
             self.every[index].kind = kind
-            self._known[scope, kind, text] = index
+            texts[text] = index
             return index
-        index = self._known[scope, kind, text] = len(self.every)
+        index = texts[text] = len(self.every)
         self.every.append(Value(kind, text, scope))
         if kind == PATH:
-            self._add_root(text, index)
+            self.directories.add(text, index)
         elif _is_minted(text):
-            self._minted.setdefault((None if kind == REQUEST else scope, text), index)
+            self._minted[None if kind == REQUEST else scope].setdefault(text, index)
             self._texts.add(text)
         return index
 
+    def known(self, kind: str, text: str, scope: Scope) -> int | None:
+        """The index of a value that has been seen."""
+        return self._known[None if kind in GLOBAL else scope, kind].get(text)
+
     def same(self, known: str, other: str) -> None:
         """Lets two directories be one."""
-        index = self._known[None, PATH, other] = self.index(PATH, known, None)
+        index = self._known[None, PATH][other] = self.index(PATH, known, None)
         for path in (known, other):
-            self._add_root(path, index, is_sure=True)
+            self.directories.add(path, index, is_sure=True)
 
     def place(self, slots: Iterable[int], form: int) -> None:
         """Notes where values stood: in the slots of a message, which has a form."""
         for slot, index in enumerate(slots):
             value = self.every[index]
-            value.profile = (value.profile + hash((form, slot))) & _MASK
+            place = hash((form, slot))
+            value.profile = (value.profile + place) & _MASK
             if value.introduction is None:
-                value.introduction = (form, slot)
+                value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
         """Whether a value that is new may stand in a line where it was not known yet.
@@ -127,13 +118,9 @@ class Values:
         """Whether it is worth looking for values in a text; quick."""
         if text.isidentifier() and text.isascii():  # one token, as most are
             return text in self._texts
-        if "/" in text:
-            for root in self._bare:
-                if root in text:
-                    return True
-        if not self._texts.isdisjoint(_TOKEN.findall(text)):
+        if self.directories.may_be_in(text) or not self._texts.isdisjoint(_TOKEN.findall(text)):
             return True
-        if text.count("-") >= 4 or "\\" in text:
+        if text.count("-") >= 4:
             return True
         return len(text) > _SHORT and any(map(text.__contains__, _WORDS))
 
@@ -144,14 +131,7 @@ class Values:
         what was minted before, as it seems by its length and its digits. A short id is an ordinary
         word.
         """
-        places: list[tuple[int, int, int]] = []
-        if self._roots and ("/" in text or "\\" in text):
-            for match in self._root.finditer(text):
-                places.append((*match.span(), self._roots[match[0]]))
-        for root, index in self._common.items():
-            start = len(_URI) if text.startswith(_URI) else 0
-            if f"{text}/".startswith(f"{root}/", start):
-                places.append((start, start + len(root), index))
+        places = [*self.directories.found_in(text)]
         if "-" in text:
             for match in _UUID.finditer(text):
                 places.append((*match.span(), self._named(match[0], scope, UUID)))
@@ -169,66 +149,12 @@ class Values:
                 yield start, end, index
                 after = end
 
-    def directory_in(self, text: str) -> tuple[int, int] | None:
-        """Where a directory begins in a text that may have been cut within it, and its index."""
-        found = self._root.search(text) if self._roots else None
-        if found is not None:
-            return found.start(), self._roots[found[0]]
-        text = text.rstrip("….")
-        for root, index in self._roots.items():
-            for size in range(min(len(root), len(text)), _LEAST_CUT - 1, -1):
-                if root.startswith("/") and text.endswith(root[:size]):
-                    return len(text) - size, index
-        return None
-
     def _named(self, text: str, scope: Scope, otherwise: str | None) -> int:
         """A value in a text, of whatever kind it is; a new one, or -1."""
-        known = self._minted.get((scope, text), self._minted.get((None, text)))
+        known = self._minted[scope].get(text, self._minted[None].get(text))
         if known is not None:
             return known
         return -1 if otherwise is None else self.index(otherwise, text, scope)
-
-    def _add_root(self, path: str, index: int, *, is_sure: bool = False) -> None:
-        """A directory of the system is named in texts that have nothing to do with it."""
-        trimmed = path.rstrip("/\\")
-        if not trimmed or not ("/" in trimmed or "\\" in trimmed):
-            return
-        if len(self._roots) + len(self._common) >= _MOST_ROOTS:
-            return
-        if trimmed in _SYSTEM and not is_sure:
-            self._common[trimmed] = index
-            self._bare.add(trimmed)
-            return
-        for spelled in _spellings(trimmed):
-            self._roots[spelled] = index
-            self._bare.add(spelled)
-        self._pattern = None
-
-    @property
-    def _root(self) -> re.Pattern[str]:
-        """What finds directories, the longest first."""
-        if self._pattern is None:
-            longest_first = sorted(self._roots, key=len, reverse=True)
-            escaped = {root: re.escape(root) for root in longest_first}
-            whole = "|".join(escaped[root] for root in longest_first if _ABSOLUTE.match(root))
-            bare = "|".join(escaped[root] for root in longest_first if not _ABSOLUTE.match(root))
-            spelled = [rf"(?<![\w.-])(?:{whole})"] if whole else []
-            spelled += [rf"(?<![\w./\\-])(?:{bare})"] if bare else []
-            self._pattern = re.compile(rf"(?:{'|'.join(spelled)})(?![\w-]|\.\w)")
-        return self._pattern
-
-
-def _spellings(directory: str) -> Iterator[str]:
-    """How a directory is called: by itself, without what it begins with, in a URI, on macOS."""
-    slashed = directory.replace("\\", "/")
-    encoded = [quote(slashed, safe=safe) for safe in ("/:", "/:@", "/")]
-    lower = [_ENCODED.sub(lambda one: one[0].lower(), one) for one in encoded]
-    for spelled in dict.fromkeys((directory, slashed, *encoded, *lower)):
-        yield spelled
-        if spelled.count("/") > 1 and spelled.startswith("/"):
-            yield spelled[1:]
-    if directory.startswith(_LINKED):
-        yield f"/private{directory}"
 
 
 def _is_minted(text: str) -> bool:

@@ -1,0 +1,114 @@
+"""The directories of one recording, and where they are named in the midst of texts."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import quote
+
+from attrs import define, field
+
+_SYSTEM = {
+    *("/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
+    *("/usr", "/Users", "/var"),
+}
+"""Directories that are named in texts which have nothing to do with them."""
+_URI = "file://"
+_ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
+_ENCODED = re.compile(r"%[0-9A-F]{2}")
+_LINKED = ("/tmp/", "/var/")
+"""Directories that are links to others below `/private` on macOS."""
+_MOST = 1000
+"""Directories that are looked for."""
+_LEAST_CUT = 4
+"""Characters of a directory by which it is recognized where a text was cut."""
+
+
+@define
+class Directories:
+    """Directories, in any spelling, by the index of a value."""
+
+    _roots: dict[str, int] = field(factory=dict)
+    _common: dict[str, int] = field(factory=dict)
+    """Directories of the system; only a text that begins with one means it."""
+    _words: set[str] = field(factory=set)
+    """One of them stands in each text that names a directory."""
+    _count: int = 0
+    _pattern: re.Pattern[str] | None = None
+
+    def add(self, path: str, index: int, *, is_sure: bool = False) -> None:
+        """Adds a directory; what is none is passed over.
+
+        Args:
+            path: as it was written.
+            index: of the value that it is.
+            is_sure: whether it is meant even if it is one of the system.
+        """
+        trimmed = path.rstrip("/\\")
+        if not ("/" in trimmed or "\\" in trimmed) or self._count >= _MOST:
+            return
+        self._count += 1
+        if trimmed in _SYSTEM and not is_sure:
+            self._common[trimmed] = index
+            self._words.add(trimmed)
+            return
+        spelled = [*_spellings(trimmed)]
+        self._roots.update(dict.fromkeys(spelled, index))
+        self._words.update(
+            one for one in spelled if not any(other in one for other in spelled if other != one)
+        )
+        self._pattern = None
+
+    def may_be_in(self, text: str) -> bool:
+        """Whether it is worth looking for directories in a text; quick."""
+        if "/" in text:
+            for word in self._words:
+                if word in text:
+                    return True
+        return "\\" in text
+
+    def found_in(self, text: str) -> Iterator[tuple[int, int, int]]:
+        """Finds directories in a text: where each begins and ends, and its index."""
+        if self._roots and ("/" in text or "\\" in text):
+            for match in self._root.finditer(text):
+                yield *match.span(), self._roots[match[0]]
+        for root, index in self._common.items():
+            start = len(_URI) if text.startswith(_URI) else 0
+            if f"{text}/".startswith(f"{root}/", start):
+                yield start, start + len(root), index
+
+    def cut_in(self, text: str) -> tuple[int, int] | None:
+        """Where a directory begins in a text that may have been cut within it, and its index."""
+        found = self._root.search(text) if self._roots else None
+        if found is not None:
+            return found.start(), self._roots[found[0]]
+        text = text.rstrip("….")
+        for root, index in self._roots.items():
+            for size in range(min(len(root), len(text)), _LEAST_CUT - 1, -1):
+                if root.startswith("/") and text.endswith(root[:size]):
+                    return len(text) - size, index
+        return None
+
+    @property
+    def _root(self) -> re.Pattern[str]:
+        """What finds directories, the longest first."""
+        if self._pattern is None:
+            longest_first = sorted(self._roots, key=len, reverse=True)
+            escaped = {root: re.escape(root) for root in longest_first}
+            whole = "|".join(escaped[root] for root in longest_first if _ABSOLUTE.match(root))
+            below = "|".join(escaped[root] for root in longest_first if not _ABSOLUTE.match(root))
+            spelled = [rf"(?<![\w.-])(?:{whole})"] if whole else []
+            spelled += [rf"(?<![\w./\\-])(?:{below})"] if below else []
+            self._pattern = re.compile(rf"(?:{'|'.join(spelled)})(?![\w-]|\.\w)")
+        return self._pattern
+
+
+def _spellings(directory: str) -> Iterator[str]:
+    """How a directory is called: by itself, without what it begins with, in a URI, on macOS."""
+    slashed = directory.replace("\\", "/")
+    encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
+    lower = [_ENCODED.sub(lambda one: one[0].lower(), one) for one in encoded]
+    for spelled in dict.fromkeys((directory, slashed, *encoded, *lower)):
+        yield spelled
+        if spelled.count("/") > 1 and spelled.startswith("/"):
+            yield spelled[1:]
+    if directory.startswith(_LINKED):
+        yield f"/private{directory}"

@@ -1,0 +1,203 @@
+"""Where values stand: as keys, in texts that name others, in directories of all kinds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_proxy.difference.forms import Former
+from acp_proxy.difference.result import Change, Counts
+from tests.runs import IN, OUT, UUIDS, Run, compare, rules
+from tests.scribe import request, result, text
+
+ID = "0b5cf80e-5e1a-4c53-9f4c-2f7d3a1b6c0"
+
+
+def _output(run: Run, output: Any, **fields: Any) -> Run:
+    return run.tell("tool_call_update", toolCallId=run.call("a"), rawOutput=output, **fields).end()
+
+
+# Keys
+
+
+@pytest.mark.parametrize(
+    "keys", [(f"{ID}1", f"{ID}2"), ("/home/a/project/x.py", "/home/a/other/x.py")]
+)
+def test_keys_that_are_values_stay_apart(keys: tuple[str, str]) -> None:
+    """However alike they look without their values."""
+
+    def run(one: int, other: int) -> Run:
+        made = Run(0)
+        made.said[2] = (
+            OUT,
+            request(
+                1,
+                "session/new",
+                cwd=made.cwd,
+                additionalDirectories=["/home/a/other"],
+                mcpServers=[],
+            ),
+        )
+        return _output(made, {keys[0]: one, keys[1]: other})
+
+    assert compare(run(1, 2), run(1, 2))[0].is_equal
+    for change in (run(3, 2), run(1, 3)):
+        found, (entry,) = compare(run(1, 2), change)
+        assert found.counts == Counts(changed=1)
+        assert len(entry.fields) == 1
+        assert entry.fields[0].pointer.startswith("/params/update/rawOutput/«")
+
+
+def test_keys_that_are_values_come_as_they_were_written() -> None:
+    """Two runs spell them otherwise, which must not give them another order."""
+    a, b = (_output(Run(n), {UUIDS[n]: 1, UUIDS[1 - n]: 2}) for n in (0, 1))
+    assert compare(a, b)[0].is_equal
+
+
+def test_a_rule_is_learned_for_keys_that_are_values() -> None:
+    """Any of them; one that names it as it is called here would help nobody."""
+    a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
+    learned = rules(a, b)
+    assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
+
+
+# Tool calls
+
+
+def _asked(number: int, *, parent_first: bool) -> Run:
+    """Two tool calls at once that both name the one which they were started by."""
+    run = Run(number)
+    meta = {"claude": {"parent": run.call("parent")}}
+    run.tell("tool_call", toolCallId=run.call("parent"), title="Task", kind="think")
+    for name in ("b", "c"):
+        run.tell("tool_call", toolCallId=run.call(name), title=name, kind="execute", _meta=meta)
+    names = ("b", "c") if parent_first else ("c", "b")
+    for name in names:
+        run.tell("tool_call_update", toolCallId=run.call(name), status="completed", _meta=meta)
+    return run.end()
+
+
+def test_calls_that_name_another_may_still_race() -> None:
+    """An item is about the call that it is for, and not about the first one that it names."""
+    assert compare(_asked(0, parent_first=True), _asked(1, parent_first=False))[0].is_equal
+
+
+def test_a_call_that_names_one_that_looks_does_not_look() -> None:
+    """So it counts whether it was done before something else is read."""
+
+    def run(number: int, *, is_done_first: bool) -> Run:
+        made = Run(number)
+        made.tell("tool_call", toolCallId=made.call("edit"), title="Edit", kind="edit")
+        done: dict[str, Any] = {"toolCallId": made.call("edit"), "status": "completed"}
+        reads = {"toolCallId": made.call("read"), "title": "Read", "kind": "read"}
+        made.tell("tool_call", **reads)
+        made.tell("tool_call_update", toolCallId=made.call("read"), status="completed")
+        late = {**reads, "toolCallId": made.call("late")}
+        steps = [("tool_call_update", {**done, "_meta": {"after": made.call("read")}})]
+        steps.insert(1 if is_done_first else 0, ("tool_call", late))
+        for kind, fields in steps:
+            made.tell(kind, **fields)
+        return made.end()
+
+    counts = compare(run(0, is_done_first=True), run(1, is_done_first=False))[0].counts
+    assert counts == Counts(moved=1)
+
+
+def test_what_races_still_does_when_a_part_of_it_stands_apart() -> None:
+    """That two calls run at once is known from all that is said of them."""
+
+    def run(number: int, *names: str) -> Run:
+        made = Run(number)
+        for name in names:
+            made.tell("tool_call", toolCallId=made.call(name), title=name, kind="execute")
+        for name in ("a", "b"):
+            made.tell("tool_call_update", toolCallId=made.call(name), status="completed")
+        return made.end()
+
+    a, b = run(0, "a", "b"), run(1, "b", "a")
+    for apart in ((), ("tool_call_update",), ("session/update",)):
+        assert compare(a, b, apart=apart)[0].is_equal
+
+
+# Rules
+
+
+@pytest.mark.parametrize(
+    "pointer",
+    ["/params", "/params/update", "/params/update/content", "/params/update/content/text"],
+)
+def test_what_lies_below_a_place_is_left_out_too(pointer: str) -> None:
+    """Also where a text is read by itself."""
+    a = Run(0).words("one").tell("plan", entries=[]).words("two").end()
+    b = Run(1).words("two").tell("plan", entries=[]).words("something else").end()
+    assert not compare(a, b)[0].is_equal
+    assert compare(a, b, ignored=(pointer,))[0].is_equal
+
+
+def test_numbers_of_processes_are_looked_for_in_their_message() -> None:
+    """Whichever of many they are."""
+
+    def run(number: int) -> Run:
+        pids = range(5000 + number * 777, 5300 + number * 777)
+        return _output(Run(number), [{"pid": pid, "name": f"worker {pid} is up"} for pid in pids])
+
+    assert compare(run(0), run(1))[0].is_equal
+
+
+# Directories
+
+
+def test_a_directory_may_be_half_a_character_short() -> None:
+    """What cannot be encoded can be compared."""
+
+    def run(number: int, said: str) -> Run:
+        made = Run(number)
+        made.cwd += "/\ud800x"
+        params = {"cwd": made.cwd, "mcpServers": [], "additionalDirectories": ["C:\\\ud800"]}
+        made.said[2] = (OUT, request(1, "session/new", **params))
+        made.words(f"{said} {made.cwd}/y").end()
+        made.said = [(stream, json.dumps(message)) for stream, message in made.said]
+        return made
+
+    assert compare(run(0, "wrote"), run(1, "wrote"))[0].is_equal
+    assert compare(run(0, "wrote"), run(1, "read"))[0].counts == Counts(changed=1)
+
+
+def test_a_directory_is_known_among_many() -> None:
+    """Whatever sessions an agent lists before."""
+
+    def run(number: int) -> Run:
+        made = Run(number)
+        listed = [{"sessionId": f"old-{n}", "cwd": f"/srv/{number}/p{n}"} for n in range(300)]
+        made.said[2:2] = [
+            (OUT, request("list", "session/list")),
+            (IN, result("list", sessions=listed)),
+        ]
+        return made.words(f"wrote {made.cwd}/x and /srv/{number}/p299/y").end()
+
+    assert compare(run(0), run(1))[0].is_equal
+
+
+# What is nested too deeply
+
+
+def test_a_chunk_that_is_nested_too_deeply_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the decoder takes what we cannot walk through."""
+    form = Former.form
+
+    def shallow(self: Former, read: Any, scope: Any, title: str, *rest: Any) -> Any:
+        value = read()
+        if "deep" in str(value):
+            raise RecursionError
+        return form(self, lambda: value, scope, title, *rest)
+
+    monkeypatch.setattr(Former, "form", shallow)
+    a, b = (
+        Run(n).tell("agent_message_chunk", content=text("hi"), _meta={"deep": n}).end()
+        for n in (0, 1)
+    )
+    found, entries = compare(a, b)
+    assert not found.is_equal
+    assert {one.change for one in entries} <= {Change.CHANGED, Change.ONLY_A, Change.ONLY_B}
