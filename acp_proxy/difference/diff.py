@@ -6,7 +6,7 @@ what the numbers take, and what the largest difference takes.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 
 from attrs import define, field
@@ -15,7 +15,7 @@ from acp_proxy.difference.changes import Changes, changes
 from acp_proxy.difference.defaults import NAMED, RULES
 from acp_proxy.difference.fields import fields
 from acp_proxy.difference.forms import decoded
-from acp_proxy.difference.items import Columns, Group, Items
+from acp_proxy.difference.items import Columns, Group
 from acp_proxy.difference.lanes import Lane, LaneKey, Told
 from acp_proxy.difference.latency import latency
 from acp_proxy.difference.options import Options
@@ -25,6 +25,7 @@ from acp_proxy.difference.pieces import TEXTS
 from acp_proxy.difference.reading import UNWATCHED, Watch, read
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
 from acp_proxy.difference.rules import Rule
+from acp_proxy.difference.strays import LaneDiff, forgive
 from acp_proxy.pointers import pointer
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Recording
@@ -58,7 +59,7 @@ def diff(
         Payloads(b, told_b, names.b, options),
         names,
     )
-    lanes = [*comparison.lanes()]
+    lanes = comparison.lanes()
     handshake = tuple(comparison.handshake())
     ending = tuple(_ending(a.recording, b.recording)) if options.ending else ()
     counts = Counts(
@@ -90,17 +91,6 @@ def rules_of(options: Options) -> tuple[Rule, ...]:
 
 
 @define
-class _LaneDiff:
-    """A lane of both sides; an empty one where a side has none."""
-
-    a_key: LaneKey
-    b_key: LaneKey
-    a: Lane
-    b: Lane
-    changes: Changes
-
-
-@define
 class _Comparison:
     """Two sides, once it is known which values are the same."""
 
@@ -108,17 +98,23 @@ class _Comparison:
     a: Payloads
     b: Payloads
     names: Names
-    _items_of_a: Callable[[Lane], Items] = field(init=False)
-    _items_of_b: Callable[[Lane], Items] = field(init=False)
+    _columns_a: Columns = field(init=False)
+    _columns_b: Columns = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         values_a, values_b = (side.told.former.values.every for side in (self.a, self.b))
         names_b = [self.names.pairs.get(index, ~index) for index in range(len(values_b))]
-        self._items_of_a = Columns(self.a.told, range(len(values_a))).items
-        self._items_of_b = Columns(self.b.told, names_b).items
+        self._columns_a = Columns(self.a.told, range(len(values_a)))
+        self._columns_b = Columns(self.b.told, names_b)
 
-    def lanes(self) -> Iterator[_LaneDiff]:
-        """Compares lane by lane, those of A first, and then those that only B has."""
+    def lanes(self) -> list[LaneDiff]:
+        """Compares lane by lane."""
+        lanes = [*self._lanes()]
+        forgive(lanes, self.a.told, self.b.told, self._columns_a.answer, self._columns_b.answer)
+        return lanes
+
+    def _lanes(self) -> Iterator[LaneDiff]:
+        """Those of A first, and then those that only B has."""
         of_b = dict(self.b.told.lanes)
         counted = self.options.only
         for key, lane in self.a.told.lanes.items():
@@ -132,17 +128,17 @@ class _Comparison:
             if counted in (None, b_key.direction):
                 yield self._compared(LaneKey(None, b_key.direction), b_key, Lane(), other)
 
-    def _compared(self, a_key: LaneKey, b_key: LaneKey, a: Lane, b: Lane) -> _LaneDiff:
-        lane = _LaneDiff(a_key, b_key, a, b, Changes())
+    def _compared(self, a_key: LaneKey, b_key: LaneKey, a: Lane, b: Lane) -> LaneDiff:
+        lane = LaneDiff(a_key, b_key, a, b, Changes())
         lane.changes = changes(
-            self._items_of_a(a),
-            self._items_of_b(b),
+            self._columns_a.items(a),
+            self._columns_b.items(b),
             lambda i, j: self._distance(lane, i, j),
             lambda is_a, item: self._text(lane, is_a, item),
         )
         return lane
 
-    def entries(self, lanes: list[_LaneDiff]) -> Iterator[Entry]:
+    def entries(self, lanes: list[LaneDiff]) -> Iterator[Entry]:
         """Yields what is different, lane by lane, in the order of A's frames where it has them."""
         titles_a = titles(self.a.told, (lane.a_key.session for lane in lanes), self.names.a)
         titles_b = titles(self.b.told, (lane.b_key.session for lane in lanes), self.names.b)
@@ -151,7 +147,7 @@ class _Comparison:
             title = titles_b[lane.b_key.session] if is_of_b else titles_a[lane.a_key.session]
             yield from self._entries_of(lane, title)
 
-    def _entries_of(self, lane: _LaneDiff, title: str) -> Iterator[Entry]:
+    def _entries_of(self, lane: LaneDiff, title: str) -> Iterator[Entry]:
         found = lane.changes
         beside = set(found.beside)
         places: list[tuple[int, int, Change, Group, Group]] = [
@@ -168,7 +164,7 @@ class _Comparison:
 
     def _entry(
         self,
-        lane: _LaneDiff,
+        lane: LaneDiff,
         title: str,
         change: Change,
         i: Group,
@@ -193,7 +189,7 @@ class _Comparison:
             preview=said,
         )
 
-    def _fields(self, lane: _LaneDiff, i: Group, j: Group) -> tuple[Field, ...]:
+    def _fields(self, lane: LaneDiff, i: Group, j: Group) -> tuple[Field, ...]:
         """Where items differ; exactly, in the spelling alone, if it is nowhere else."""
         try:
             a = self.a.message(lane.a, i, lane.a_key.session)
@@ -205,14 +201,14 @@ class _Comparison:
             return (Field("", "(as A spells it)", "(as B spells it)"),)
         return found
 
-    def _text(self, lane: _LaneDiff, is_a: bool, item: int) -> str | None:
+    def _text(self, lane: LaneDiff, is_a: bool, item: int) -> str | None:
         with suppress(RecursionError):
             if is_a:
                 return self.a.text(lane.a, (item,), lane.a_key.session)
             return self.b.text(lane.b, (item,), lane.b_key.session)
         return None
 
-    def _distance(self, lane: _LaneDiff, i: Group, j: Group) -> int:
+    def _distance(self, lane: LaneDiff, i: Group, j: Group) -> int:
         """How far items are from each other: a value that only one has counts twice."""
         return sum(2 if one.only else 1 for one in self._fields(lane, i, j))
 

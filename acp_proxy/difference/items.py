@@ -129,6 +129,11 @@ class Columns:
             [self._answers[what] for what in lane.whats],
         )
 
+    def answer(self, lane: Lane, item: int) -> int:
+        """What tells an answer from others by its form, and by the request that it is for."""
+        slots = self._told.slots[lane.slots[item]]
+        return hash((lane.forms[item], self._names[slots[0]] if slots else None))
+
     def _call(self, index: int) -> int | None:
         """A tool call by A's index, if A has it."""
         return self._names[index] if index >= 0 and self._names[index] >= 0 else None

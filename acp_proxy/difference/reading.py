@@ -119,7 +119,7 @@ class _Taker:
         def again() -> Any:
             return first.pop() if first else reduced(decoded(raw), frame, self._options.expect)
 
-        former, name = self.told.former, f"{frame.kind} {frame.method}"
+        former, name = self.told.former, _name_of(frame)
         try:
             rules = former.begin(what.title)
             form = former.form(again, frame.session, name, rules, peers_of(frame))
@@ -290,3 +290,8 @@ def _unwatched(items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
 
 
 UNWATCHED: Watch = _unwatched
+
+
+def _name_of(frame: Payload) -> str:
+    """What a frame is; what an answer is for is told by its id."""
+    return frame.kind if frame.kind in ("response", "error") else f"{frame.kind} {frame.method}"
