@@ -26,8 +26,8 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 Peers = tuple[str, str]
 CLIENTS = (Direction.TO_AGENT.value, Direction.TO_AGENT.value)
 """Where all requests are the client's."""
-_LEAST = 8
-"""Characters of the shortest text in which a value is looked for."""
+_LEAST = 2
+"""Characters of the shortest text that may name a directory."""
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
 _MARKS = re.compile("[\ue000\ue001]")
 _SLOT = "\ue000{}\ue001"
@@ -165,8 +165,8 @@ class _Walk:
         if kind is dict:
             self._object(value, state)
         elif kind is list:
-            for place, item in enumerate(value):
-                value[place] = self._inner(item, state[str(place)])
+            items = [(item, state[str(place)]) for place, item in enumerate(value)]
+            value[:] = [self._inner(item, at) for item, at in items if not at.is_ignored]
         elif kind is float:
             if not isfinite(value):
                 return f"({value})"
