@@ -44,9 +44,12 @@ class Run:
     """A text that goes on."""
 
     form: Form
-    what: What
+    what: int
+    """By its index in `Told.whats`."""
     rules: State
     """Where its text stands."""
+    rest: bytes
+    """A chunk of it without its text."""
     slots: list[int]
     digests: list[int] = field(factory=list)
     pieces: list[str] = field(factory=list)

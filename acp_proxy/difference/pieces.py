@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from acp_proxy.inspection.chunks import KINDS
+from acp_proxy.inspection.chunks import KINDS, mended
 
 Place = tuple[str, ...]
 _OFFICIAL: Place = ("params", "update", "content", "text")
@@ -24,7 +24,6 @@ TEXTS = (_OFFICIAL, _DRAFT)
 
 _LITERAL = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
-_HALF = re.compile("[\ud800-\udfff]")
 _EMPTY = b'""'
 _PLAIN = re.compile(rb'"[^"\\\x00-\x1f]*"')
 """A text that is spelled as it is."""
@@ -128,11 +127,8 @@ def _split_half(raw: bytes) -> Piece | None:
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """Puts a text together; some agents cut between the two halves of one character."""
-    text = "".join(pieces)
-    if _HALF.search(text) is None:
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    """Puts a text together."""
+    return mended("".join(pieces))
 
 
 def _text_in(params: _Params) -> tuple[str, Raw | UnsetType, Place]:
