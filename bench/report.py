@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from attrs import asdict, frozen
 
 if TYPE_CHECKING:
-    from bench.cases import Case, Metric
+    from bench.cases import Case, Goal, Metric
 
 Rounds: TypeAlias = "dict[str, list[dict[str, float]]]"
 """The figures of each subject, round by round; all subjects have the same rounds."""
@@ -16,6 +16,8 @@ Rounds: TypeAlias = "dict[str, list[dict[str, float]]]"
 FLOORS = ("direct", "copier", "python")
 MEASURES = (*FLOORS, "acp-proxy")
 """What the others are compared with, each with those before it too."""
+GOALLESS = (*FLOORS, "asked")
+"""What nothing has to hold for: the floors, and a plan that each frame has to be read for."""
 HEADER = (
     f"{'':32}{'':10}{'median':>12}{'min .. max':>20}"
     f"{'x direct':>10}{'x copier':>10}{'x python':>10}{'x proxy':>10}  {'must hold':20}{'aim'}"
@@ -31,6 +33,12 @@ class Row:
     values: tuple[float, ...]
     ratios: dict[str, float]
     """The median of the ratios to each measure within one round."""
+
+    @property
+    def goal(self) -> Goal | None:
+        """What the figure has to hold, if anything has to."""
+        goal = None if self.subject in GOALLESS else self.metric.goal
+        return None if goal is None or goal.floor == self.subject else goal
 
 
 def rows(case: Case, rounds: Rounds) -> list[Row]:
@@ -71,8 +79,8 @@ def table(case: Case, found: list[Row]) -> str:
         value = f"{number(median(row.values))} {row.metric.unit}"
         spread = f"{number(min(row.values))} .. {number(max(row.values))}"
         ratios = "".join(_ratio(row.ratios.get(other)) for other in MEASURES)
-        goals = "" if row.subject in FLOORS else _goals(row.metric, row.subject)
-        lines.append(f"  {label:30}{row.subject:10}{value:>12}{spread:>20}{ratios}{goals}".rstrip())
+        goal = _goal(row)
+        lines.append(f"  {label:30}{row.subject:10}{value:>12}{spread:>20}{ratios}{goal}".rstrip())
     return "\n".join(lines)
 
 
@@ -86,7 +94,7 @@ def as_json(row: Row) -> dict[str, Any]:
         "min": min(row.values),
         "max": max(row.values),
         "ratios": row.ratios,
-        "goal": asdict(row.metric.goal) if row.metric.goal else None,
+        "goal": asdict(row.goal) if row.goal else None,
     }
 
 
@@ -101,11 +109,11 @@ def _ratio(value: float | None) -> str:
     return f"{'' if value is None else number(value):>10}"
 
 
-def _goals(metric: Metric, subject: str) -> str:
-    goal = metric.goal
-    if goal is None or goal.floor == subject:
+def _goal(row: Row) -> str:
+    goal = row.goal
+    if goal is None:
         return ""
-    sign = ">=" if metric.more_is_better else "<="
-    of = f"x {goal.floor}" if goal.floor else metric.unit
+    sign = ">=" if row.metric.more_is_better else "<="
+    of = f"x {goal.floor}" if goal.floor else row.metric.unit
     must = f"{sign} {goal.must:g} {of}"
     return f"  {must:20}{sign} {goal.aim:g} {of}"

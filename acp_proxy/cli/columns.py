@@ -14,8 +14,8 @@ GAP = 2
 
 
 @frozen
-class Column:
-    """One column."""
+class Heading:
+    """One column: what it is called, and how it gives way."""
 
     title: str
     rank: int = field(default=0, kw_only=True)
@@ -29,7 +29,7 @@ class Column:
 
 
 def layout(
-    columns: Sequence[Column],
+    columns: Sequence[Heading],
     rows: Sequence[Sequence[str]],
     width: int | None,
     gap: int = GAP,
@@ -82,7 +82,7 @@ def fit_end(text: str, columns: int) -> str:
 
 
 def cells(
-    columns: Sequence[Column], row: Sequence[str], chosen: Sequence[tuple[int, int]]
+    columns: Sequence[Heading], row: Sequence[str], chosen: Sequence[tuple[int, int]]
 ) -> list[str]:
     """Cuts and fills the cells of a row, each with the gap behind it but the last."""
     last = len(chosen) - 1

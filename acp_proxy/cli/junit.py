@@ -5,12 +5,11 @@ most control characters in XML, nor half of a surrogate pair.
 """
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attrs import frozen
 
-from acp_proxy.cli.main import Refusal
+from acp_proxy.engine.divergence import Divergence, Rank
 from acp_proxy.inspection.safe_text import visible
 
 
@@ -58,17 +57,39 @@ def suite(name: str, cases: Sequence[Case]) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def write(path: Path, name: str, cases: Sequence[Case]) -> None:
-    """Writes a suite into a file.
+def lane_cases(
+    classname: str,
+    departures: Sequence[Divergence],
+    lines_of: Callable[[Divergence], Iterable[str]],
+) -> Iterator[Case]:
+    """Yields a case for each lane with departures that count, by name; each of them failed.
 
-    Raises:
-        Refusal: it cannot be written.
+    Args:
+        classname: of the cases.
+        departures: what went differently.
+        lines_of: what there is to say of one.
     """
-    try:
-        path.write_text(suite(name, cases), encoding="utf-8")
-    except OSError as e:
-        reason = (e.strerror or str(e)).lower()
-        raise Refusal(f"cannot write {path}: {reason}") from None
+    lanes: dict[str, list[Divergence]] = {}
+    for one in departures:
+        lanes.setdefault(one.lane, []).append(one)
+    for lane in sorted(lanes):
+        if (failure := departed(lanes[lane], lines_of)) is not None:
+            yield Case(classname, lane, failure)
+
+
+def departed(
+    departures: Sequence[Divergence], lines_of: Callable[[Divergence], Iterable[str]]
+) -> Failure | None:
+    """Why a case failed in which something went differently; None if none of that counts.
+
+    It is called by what the rest may follow from.
+    """
+    counted = [one for one in departures if one.rank is not Rank.INFO]
+    if not counted:
+        return None
+    first = next((one for one in counted if one.rank is Rank.PRIMARY), counted[0])
+    lines = [line for one in departures for line in lines_of(one)]
+    return Failure(first.kind, first.summary, lines)
 
 
 def _add(root: ET.Element, case: Case) -> None:

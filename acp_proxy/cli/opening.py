@@ -36,6 +36,11 @@ def open_recording(word: str) -> RecordingReader:
     return reader
 
 
+def file_of(reader: RecordingReader) -> Path:
+    """The file that a recording was read from; of standard input, what the system calls that."""
+    return Path("/dev/stdin") if reader.path is STDIN else reader.path
+
+
 def read_stdin() -> Iterable[bytes]:
     """The lines of standard input.
 

@@ -7,7 +7,7 @@ from pathlib import Path, PurePath
 
 import click
 
-from acp_proxy.cli.columns import Column, cells, layout
+from acp_proxy.cli.columns import Heading, cells, layout
 from acp_proxy.cli.output import Ink, paint, say, use_color, warn, width
 from acp_proxy.inspection.diagnosis.summary import first_prompt
 from acp_proxy.inspection.moments import when
@@ -20,20 +20,20 @@ _NEWEST = 5
 _PROMPT = 200
 
 _COLUMNS = (
-    Column("ID"),
-    Column("NAME", least=14, most=38),
-    Column("WHEN"),
-    Column("TOOK", rank=5),
-    Column("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
-    Column("AGENT", rank=4, least=8, most=22),
-    Column("CLIENT", rank=9, least=8, most=16),
-    Column("STATE", rank=1),
-    Column("EXIT", rank=1),
-    Column("FRAMES", rank=8),
-    Column("TURNS", rank=7),
-    Column("SIZE", rank=10),
-    Column("NOTE", rank=3, least=10, most=30),
-    Column("FIRST PROMPT", rank=2, least=14, most=60),
+    Heading("ID"),
+    Heading("NAME", least=14, most=38),
+    Heading("WHEN"),
+    Heading("TOOK", rank=5),
+    Heading("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
+    Heading("AGENT", rank=4, least=8, most=22),
+    Heading("CLIENT", rank=9, least=8, most=16),
+    Heading("STATE", rank=1),
+    Heading("EXIT", rank=1),
+    Heading("FRAMES", rank=8),
+    Heading("TURNS", rank=7),
+    Heading("SIZE", rank=10),
+    Heading("NOTE", rank=3, least=10, most=30),
+    Heading("FIRST PROMPT", rank=2, least=14, most=60),
 )
 _STATE, _EXIT = 7, 8
 

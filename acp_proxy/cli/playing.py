@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import click
 
-from acp_proxy.cli.main import Refusal
 from acp_proxy.engine.pacing import Pacing
 from acp_proxy.engine.story import Order
 
@@ -70,19 +69,3 @@ def report_options(function: F) -> F:
     junit = click.option("--junit", type=click.Path(path_type=Path), metavar="FILE",
                          help="Write a report as JUnit XML.")  # fmt: skip
     return report(junit(function))
-
-
-def check_report_files(*files: Path | None) -> None:
-    """Makes sure, before anything is played, that reports can be written.
-
-    Raises:
-        Refusal: one cannot.
-    """
-    named = [file.absolute() for file in files if file is not None]
-    if len({*named}) < len(named):
-        raise Refusal(f"cannot write two reports into one file: {named[0]}")
-    for file in files:
-        if file is not None and not file.absolute().parent.is_dir():
-            raise Refusal(f"cannot write {file}: {file.absolute().parent} is no directory")
-        if file is not None and file.is_dir():
-            raise Refusal(f"cannot write {file}: it is a directory")

@@ -3,22 +3,17 @@
 import contextlib
 import os
 import select
-import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from acp_proxy.capture.pumps import CHUNK
+from acp_proxy.capture.starter import take_stdio
 from acp_proxy.cli.arguments import RecordingType, pointers
 from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.playing import (
-    check_report_files,
-    order_option,
-    report_options,
-    stall_option,
-    timing_options,
-)
+from acp_proxy.cli.playing import order_option, report_options, stall_option, timing_options
+from acp_proxy.cli.reports import check_report_files, spare_recordings, try_write
 from acp_proxy.commands import Send
 from acp_proxy.engine import report as reports
 from acp_proxy.engine.choice import Choice
@@ -29,10 +24,6 @@ from acp_proxy.engine.story import Order
 from acp_proxy.events import LineReceived
 from acp_proxy.inspection.safe_text import visible
 
-if TYPE_CHECKING:
-    from acp_proxy.store.reader import RecordingReader
-
-_CHUNK = 1 << 16
 _SAFE = 4096
 """Bytes that a pipe takes at once, if nobody has written to it yet."""
 
@@ -111,16 +102,17 @@ def replay(
         stall_ns=int(stall_timeout * NS_PER_S) or None,
     )
     check_report_files(report, junit)
+    paths = {word: _path(word) for word in recording}
+    spare_recordings((report, junit), paths.values())
     stage: Stage = _Faultless()
     if fault or faults is not None or seed is not None:
         from acp_proxy.cli.faulty_replay import FaultyStage
 
         stage = FaultyStage(fault, faults, seed)
-    found = stage.told(_play(recording, options, stage))
+    found = stage.told(_play(paths, options, stage))
     code = found.exit_code if _write_reports(found, report, junit) else found.exit_code or 2
     for line in reports.text(found):
-        sys.stderr.write(f"acp-proxy: {visible(line)}\n" if line else "\n")
-    sys.stderr.flush()
+        click.echo(f"acp-proxy: {visible(line)}" if line else "", err=True)
     stage.leave()
     os._exit(code)  # a thread may still wait for the client
 
@@ -145,7 +137,7 @@ class _Faultless(Stage):
 
     def play(self, replay: Choice, source: int, sink: int) -> None:
         """Plays."""
-        heard, unsaid = _answer_first(replay, source, sink)
+        heard, unsaid = answer_first(replay, source, sink)
         if not replay.is_over or unsaid:
             from acp_proxy.runtime.replayer import play
 
@@ -153,12 +145,14 @@ class _Faultless(Stage):
         os.close(sink)
 
 
-def _play(words: tuple[str, ...], options: Options, stage: Stage) -> reports.ReplayReport:
+def _play(paths: dict[str, Path], options: Options, stage: Stage) -> reports.ReplayReport:
+    """Plays recordings, of which there is the path by the word of the user's."""
+    from acp_proxy.store.reader import RecordingReader
     from acp_proxy.store.script import StoredScript
 
-    source, sink = _take_stdio()
+    source, sink = take_stdio()
     with contextlib.ExitStack() as stack:
-        readers = {word: stack.enter_context(_open(word)) for word in words}
+        readers = {word: stack.enter_context(RecordingReader(path)) for word, path in paths.items()}
         replays = {word: Replay(StoredScript(reader), options) for word, reader in readers.items()}
         choice = Choice(list(replays.values()))
         stage.play(choice, source, sink)
@@ -167,7 +161,7 @@ def _play(words: tuple[str, ...], options: Options, stage: Stage) -> reports.Rep
         return reports.report(choice.chosen, word, is_incomplete=incomplete)
 
 
-def _answer_first(choice: Choice, source: int, sink: int) -> tuple[bytes, bytes]:
+def answer_first(choice: Choice, source: int, sink: int) -> tuple[bytes, bytes]:
     """Answers the client's first line, if it is there already, before trio is even imported.
 
     Returns:
@@ -178,50 +172,41 @@ def _answer_first(choice: Choice, source: int, sink: int) -> tuple[bytes, bytes]
     poller.register(source, select.POLLIN)
     if not poller.poll(0):
         return b"", b""
-    heard = os.read(source, _CHUNK)
+    try:
+        heard = os.read(source, CHUNK)
+    except OSError:  # somebody else was quicker, or it is broken: whoever reads on finds out
+        return b"", b""
     line, newline, rest = heard.partition(b"\n")
     if not newline:
         return heard, b""
     event = LineReceived(line.removesuffix(b"\r"), time.monotonic_ns())
     said = b"".join(c.data for c in choice.feed(event) if isinstance(c, Send))
-    with contextlib.suppress(OSError):  # a client that is gone is told by the end of its input
-        os.write(sink, said[:_SAFE])
-    return rest, said[_SAFE:]
+    try:
+        written = os.write(sink, said[:_SAFE])
+    except OSError:  # no room, or nobody who reads it: whoever writes on finds out
+        written = 0
+    return rest, said[written:]
 
 
-def _open(word: str) -> "RecordingReader":
+def _path(word: str) -> Path:
     from acp_proxy.store.library import resolve
-    from acp_proxy.store.reader import RecordingReader
 
     if word == "-":
         raise Refusal("expected a recording, got -: on standard input there is the client")
-    return RecordingReader(resolve(word, recordings(), Path.cwd()))
-
-
-def _take_stdio() -> tuple[int, int]:
-    """Moves stdin and stdout away, so that nothing else can read or print there."""
-    source, sink = os.dup(0), os.dup(1)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    os.dup2(2, 1)
-    return source, sink
+    return resolve(word, recordings(), Path.cwd())
 
 
 def _write_reports(
     found: reports.ReplayReport, report_file: Path | None, junit_file: Path | None
 ) -> bool:
     """Writes the files that were asked for; False if one could not be written."""
-    try:
-        if report_file is not None:
-            from acp_proxy.forms import converter
+    are_written = True
+    if report_file is not None:
+        from acp_proxy.forms import converter
 
-            report_file.write_text(converter.dumps(found, indent=2) + "\n", encoding="utf-8")
-        if junit_file is not None:
-            from acp_proxy.cli.replay_junit import junit
+        are_written &= try_write(report_file, converter.dumps(found, indent=2) + "\n")
+    if junit_file is not None:
+        from acp_proxy.cli.replay_junit import junit
 
-            junit_file.write_text(junit(found), encoding="utf-8")
-    except OSError as e:
-        sys.stderr.write(f"acp-proxy: cannot write the report: {e}\n")
-        return False
-    return True
+        are_written &= try_write(junit_file, junit(found))
+    return are_written

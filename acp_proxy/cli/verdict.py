@@ -1,8 +1,9 @@
 """What a verification came to: how the conversation went, what is different, and the exit code."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from attrs import asdict, define, evolve, field, frozen
 
@@ -10,16 +11,17 @@ from acp_proxy.cli.inspect.diff_junit import Cases
 from acp_proxy.cli.inspect.diff_rules import Hint
 from acp_proxy.cli.inspect.diff_screen import Screen
 from acp_proxy.cli.inspect.diff_telling import Teller, tell
-from acp_proxy.cli.junit import Case, Failure, suite
+from acp_proxy.cli.junit import Case, Failure, departed, lane_cases, suite
 from acp_proxy.cli.output import say, use_color, warn, width
 from acp_proxy.cli.progress import progress
+from acp_proxy.cli.reports import try_write
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.result import Diff, Entry, Expect, Field
 from acp_proxy.engine.client import report as plays
 from acp_proxy.engine.client.report import PlayReport
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.divergence import Divergence, Rank
+from acp_proxy.engine.divergence import Rank
 from acp_proxy.forms import converter
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.protocol.peers import Direction
@@ -31,7 +33,7 @@ _MOST_PRINTED = 1000
 
 
 @frozen
-class Told:
+class Asked:
     """What is compared, and who is told.
 
     Attributes:
@@ -91,7 +93,7 @@ class _Collector(Teller):
             self.left_out += 1
 
 
-def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, told: Told) -> int:
+def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, asked: Asked) -> int:
     """Compares the two runs, tells what came of it, and returns the exit code.
 
     Raises:
@@ -99,44 +101,45 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, t
     """
     played = plays.report(engine)
     options = Options(
-        expect=told.expect,
-        ignored=told.ignored,
-        aliases=told.aliases,
-        apart=told.apart,
+        expect=asked.expect,
+        ignored=asked.ignored,
+        aliases=asked.aliases,
+        apart=asked.apart,
         only=Direction.TO_CLIENT.value,  # all that we say follows from what the agent has said
-        ending=not (told.was_stopped or _was_told_to_stop(old)),
-        same=tuple((live, recorded) for recorded, live in told.roots.items()),
+        ending=not (asked.was_stopped or _was_told_to_stop(old)),
+        same=tuple((live, recorded) for recorded, live in asked.roots.items()),
     )
     found = diff(old, new, options, progress)
     verdict, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
     report = VerifyReport(
-        recording=told.word,
+        recording=asked.word,
         recorded_as=str(new.path),
         verdict=verdict,
         exit_code=code,
         agent_exit_code=new.recording.exit_code,
         agent_exit_signal=new.recording.exit_signal,
-        expect=told.expect,
+        expect=asked.expect,
         conversation=played,
         differences={**asdict(found.counts), "total": found.counts.total},
         handshake=found.handshake,
         ending=found.ending,
     )
     collector = _Collector()
-    cases = Cases()
-    tellers: list[Teller] = [collector, cases]
+    cases = None if asked.junit is None else Cases()
+    tellers: list[Teller] = [collector] if cases is None else [collector, cases]
     _tell_conversation(report)
     if not found.is_equal:
         tellers.append(Screen(width(), color=use_color(), most=_MOST_PRINTED))
-        if told.word != "-":
-            word = str(old.path) if told.word == "latest" else told.word
+        if asked.word != "-":
+            word = str(old.path) if asked.word == "latest" else asked.word
             tellers.append(Hint((word, str(new.path))))
     tell(found, tellers)
     if found.ending and (stayed := _overstayed(new)) is not None:
         warn(f"the agent was still there when its client had left: {stayed}")
     _tell_end(report)
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
-    return code if _write_reports(report, cases.cases, told) else code or WRONG_USE
+    compared = [] if cases is None else cases.cases
+    return code if _write_reports(report, compared, asked) else code or WRONG_USE
 
 
 def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[str, int]:
@@ -150,17 +153,21 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
 
 def _was_told_to_stop(reader: RecordingReader) -> bool:
     """Whether a signal has ended the recorded agent, its client's or its recorder's."""
-    signals = reader.query("SELECT data FROM events WHERE kind = 'signal'")
-    return any(json.loads(row["data"]).get("action") in ("passed on", "sent") for row in signals)
+    return any(done.get("action") in ("passed on", "sent") for done in _signals(reader))
 
 
 def _overstayed(reader: RecordingReader) -> str | None:
     """What was done to an agent that did not end by itself, and why."""
-    for row in reader.query("SELECT data FROM events WHERE kind = 'signal'"):
-        done = json.loads(row["data"])
+    for done in _signals(reader):
         if done.get("action") == "sent":
             return plain(f"{done.get('name')} sent: {done.get('reason')}")
     return None
+
+
+def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
+    """The signals that a recorder has seen or sent, and what was done with each."""
+    for row in reader.query("SELECT data FROM events WHERE kind = 'signal'"):
+        yield json.loads(row["data"])
 
 
 def _tell_conversation(report: VerifyReport) -> None:
@@ -182,40 +189,24 @@ def _tell_end(report: VerifyReport) -> None:
             warn(f"the agent did not do what was recorded: {played}; {where}")
 
 
-def _write_reports(report: VerifyReport, compared: list[Case], told: Told) -> bool:
+def _write_reports(report: VerifyReport, compared: Sequence[Case], asked: Asked) -> bool:
     """Writes the files that were asked for; False if one could not be written."""
     are_written = True
-    if told.report is not None:
-        plain = json.loads(converter.dumps(report), parse_constant=lambda _: None)
-        are_written &= _write(told.report, json.dumps(plain, indent=2) + "\n")
-    if told.junit is not None:
+    if asked.report is not None:
+        values = json.loads(converter.dumps(report), parse_constant=lambda _: None)
+        are_written &= try_write(asked.report, json.dumps(values, indent=2) + "\n")
+    if asked.junit is not None:
         name = f"acp-proxy verify {report.recording}"
-        are_written &= _write(told.junit, suite(name, [*_cases_of(report), *compared]))
+        are_written &= try_write(asked.junit, suite(name, [*_cases_of(report), *compared]))
     return are_written
-
-
-def _write(path: Path, text: str) -> bool:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as e:
-        warn(f"cannot write {path}: {(e.strerror or str(e)).lower()}")
-        return False
-    return True
 
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:
     """The cases of the conversation: one for the connection, one for each lane that departed."""
     counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
-    whole = _failure([one for one in counted if one.lane == "connection"])
+    whole = departed([one for one in counted if one.lane == "connection"], plays.lines_of)
     if report.verdict == "incomplete":
         whole = Failure("incomplete", "the recording is incomplete, and was played to its end")
     yield Case("verify", "conversation", whole)
-    for lane in dict.fromkeys(one.lane for one in counted if one.lane != "connection"):
-        yield Case("verify", lane, _failure([one for one in counted if one.lane == lane]))
-
-
-def _failure(departures: list[Divergence]) -> Failure | None:
-    if not departures:
-        return None
-    lines = [line for one in departures for line in plays.lines_of(one)]
-    return Failure(departures[0].kind, departures[0].summary, lines)
+    sessions = [one for one in counted if one.lane != "connection"]
+    yield from lane_cases("verify", sessions, plays.lines_of)

@@ -15,16 +15,16 @@ from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
 from acp_proxy.cli.arguments import RecordingType
 from acp_proxy.cli.comparing import comparison_options
 from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.opening import file_of, open_recording
 from acp_proxy.cli.output import fit, warn
 from acp_proxy.cli.playing import (
-    check_report_files,
     order_option,
     report_options,
     seconds,
     stall_option,
     timing_options,
 )
+from acp_proxy.cli.reports import check_report_files, spare_recordings
 from acp_proxy.difference.result import Expect
 from acp_proxy.engine.client.plot import Plot
 from acp_proxy.engine.client.stage import Options
@@ -32,6 +32,7 @@ from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.pacing import NS_PER_S, Pacing
 from acp_proxy.engine.story import Order
 from acp_proxy.inspection.safe_text import visible
+from acp_proxy.runtime.heeded import heeded
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.script import StoredScript
 
@@ -129,6 +130,8 @@ def verify(
         if reader.live:
             warn(f"{reader.path} is still being recorded; what comes from now on is not played")
         plot = Plot(StoredScript(reader, as_said=True))
+        new = _new_path(command[0], output)
+        spare_recordings((report, junit), (file_of(reader), output or new, new))
         from acp_proxy.cli.scratch import directories
 
         roots = stack.enter_context(directories(plot.roots, cwd, reader.recording.cwd))
@@ -143,15 +146,15 @@ def verify(
             timeout_ns=_timeout_ns(timeout, plot, timing),
         )
         engine = Verification(plot, options)
-        new, was_stopped = _play(engine, command, output, grace)
+        was_stopped = _play(engine, command, new, grace)
         fresh = stack.enter_context(RecordingReader(new))
         if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
             fresh.close()
             new.unlink(missing_ok=True)
             sys.exit(2)  # the recorder has said why
-        from acp_proxy.cli.verdict import Told, conclude
+        from acp_proxy.cli.verdict import Asked, conclude
 
-        told = Told(
+        asked = Asked(
             word=recording,
             expect=Expect(expect),
             ignored=ignore,
@@ -162,14 +165,14 @@ def verify(
             junit=junit,
             was_stopped=was_stopped,
         )
-        code = conclude(engine, reader, fresh, told)
+        code = conclude(engine, reader, fresh, asked)
     sys.exit(code)
 
 
 @contextmanager
 def _orderly() -> Iterator[None]:
     """Lets a signal that ends us end us in an orderly way, so that no directory is left."""
-    signums = (signal.SIGTERM, signal.SIGHUP)
+    signums = heeded(signal.SIGTERM, signal.SIGHUP)
     before = {signum: signal.signal(signum, _leave) for signum in signums}
     try:
         yield
@@ -182,13 +185,10 @@ def _leave(signum: int, _: object) -> None:
     sys.exit(128 + signum)
 
 
-def _play(
-    engine: Verification, command: tuple[str, ...], output: Path | None, grace: float
-) -> tuple[Path, bool]:
-    """Plays; returns where the new run is recorded, and whether the agent was told to stop."""
+def _play(engine: Verification, command: tuple[str, ...], new: Path, grace: float) -> bool:
+    """Plays, and records the new run; returns whether the agent was told to stop."""
     from acp_proxy.runtime.verifier import verify as play
 
-    new = _new_path(command[0], output)
     show = _show if sys.stderr.isatty() else None
     outcome = play(engine, str(new), command, grace=grace, show=show)
     for one in outcome.left_behind:
@@ -198,7 +198,7 @@ def _play(
         sys.exit(128 + outcome.signum)
     if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
         raise Refusal("nothing was recorded, so there is nothing to compare")
-    return new, outcome.was_stopped
+    return outcome.was_stopped
 
 
 def _timeout_ns(given: float | None, plot: Plot, timing: Pacing) -> int | None:

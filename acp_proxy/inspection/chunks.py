@@ -7,6 +7,7 @@ two escapes of one character.
 """
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ KINDS = frozenset(
 )
 """The session updates that are a piece of a message, a thought or a summary."""
 _METHOD = "session/update"
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @frozen
@@ -93,6 +95,13 @@ def chunk_of(raw: bytes) -> Chunk | None:
     if content is None:
         return None
     return Chunk(kind, update.messageId or update.compactionId, content)
+
+
+def mended(text: str) -> str:
+    """Joins characters of which one half ended a piece and the other began the next."""
+    if _HALF.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _read_tolerantly(raw: bytes) -> Chunk | None:

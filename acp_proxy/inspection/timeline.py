@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import frozen
 
+from acp_proxy.inspection.chunks import mended
 from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
 from acp_proxy.inspection.fired import mark
 from acp_proxy.inspection.preview import preview
@@ -93,7 +94,7 @@ def frame_line(frame: Row, *, live: bool = False) -> Line:
 def run_line(run: "Run") -> Line:
     """Renders a run of chunks: all of their text that a line has room for."""
     first = run.first
-    text = plain(_whole(run.text))
+    text = plain(mended(run.text))
     if run.characters > len(run.text):
         text = f"{text}… ({run.characters} characters)"
     cells = Cells(
@@ -208,11 +209,6 @@ def size(count: int) -> str:
                 f"{number:.0f} {unit}" if unit == "B" or number >= 100 else f"{number:.1f} {unit}"
             )
     return f"{count / 1e9:.1f} GB"
-
-
-def _whole(text: str) -> str:
-    """Joins characters of which one half ended a chunk and the other began the next."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
 def _verb(kind: str, method: str) -> str:

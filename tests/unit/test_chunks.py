@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.chunks import KINDS, Chunk, chunk_of
+from acp_proxy.inspection.chunks import KINDS, Chunk, chunk_of, mended
 from tests.previews import cases
 
 
@@ -101,3 +101,18 @@ def test_the_examples_of_chunks_are_read() -> None:
         if is_piece and isinstance(content, dict):
             is_piece = content["type"] == "text"
         assert (chunk_of(case.raw) is not None) == is_piece, case
+
+
+@pytest.mark.parametrize(
+    ("cut", "whole"),
+    [
+        ("", ""),
+        ("é你😀", "é你😀"),
+        ("a\ud83d\ude00b", "a😀b"),
+        ("\ude00\ud83d", "\ude00\ud83d"),
+        ("😀\ud83d", "😀\ud83d"),
+    ],
+)
+def test_halves_that_belong_together_are_joined(cut: str, whole: str) -> None:
+    """One half alone stays what it is."""
+    assert mended(cut) == whole

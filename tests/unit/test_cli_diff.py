@@ -19,6 +19,7 @@ from attrs import asdict, evolve
 
 from acp_proxy.cli.inspect.diff_json import JsonLines
 from acp_proxy.cli.inspect.diff_junit import Junit
+from acp_proxy.cli.inspect.diff_lines import DiffLines
 from acp_proxy.cli.inspect.diff_rules import quoted
 from acp_proxy.cli.inspect.diff_telling import differences, tell, verdict
 from acp_proxy.cli.output import columns_of
@@ -259,6 +260,35 @@ def test_a_junit_failure_has_an_end(tmp_path: Path) -> None:
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) < 520
     assert any(line.startswith("… and 9,500 more") for line in lines)
+
+
+def test_what_no_junit_failure_has_room_for_is_not_even_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever has changed everything waits for the first 500 lines and no more."""
+    made = []
+
+    def lines(_: DiffLines, entry: Entry) -> Iterator[str]:
+        made.append(entry)
+        yield entry.title
+
+    entry = Entry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
+    monkeypatch.setattr(DiffLines, "entry", lines)
+    tell(differing([entry] * 10_000), [Junit(tmp_path / "report.xml")])
+    assert len(made) < 520
+
+
+def test_a_junit_failure_begins_with_the_first_difference(tmp_path: Path) -> None:
+    """However long it is; it counts among those that there is more of."""
+    path = tmp_path / "report.xml"
+    fields = tuple(Field(f"/params/{n}", 1, 2) for n in range(1000))
+    long = Entry(Change.CHANGED, "connection", "to-agent", "long", 5, 5, 1, 1, fields)
+    short = Entry(Change.ONLY_A, "connection", "to-agent", "short", 6, a_frames=1)
+    tell(differing([long, short]), [Junit(path)])
+    (failure,) = ET.parse(path).iterfind("testcase[@name='connection']/failure")
+    first, *_, last = (failure.text or "").splitlines()
+    assert first.endswith("long")
+    assert last == "… and 2 more"
 
 
 # The command

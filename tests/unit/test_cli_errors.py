@@ -241,13 +241,3 @@ def test_a_closed_stdout_is_no_traceback() -> None:
     command = f"exec '{sys.executable}' -m acp_proxy inspect show '{recording}' >&-"
     found = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
     assert (found.returncode, found.stderr) == (0, b"")
-
-
-@pytest.mark.parametrize("command", ["replay", "verify"])
-def test_two_reports_are_not_written_into_one_file(command: str, tmp_path: Path) -> None:
-    """One would be lost."""
-    recording = Path(__file__).parents[2] / "recordings" / "hello.db"
-    file = tmp_path / "both"
-    words: list[str | Path] = [command, "--report", file, "--junit", file, recording]
-    told = complaint(*words, *(["--", "true"] if command == "verify" else []))
-    assert told == f"cannot write two reports into one file: {file}"

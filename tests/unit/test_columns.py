@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from acp_proxy.cli.columns import Column, cells, fit_end, layout
+from acp_proxy.cli.columns import Heading, cells, fit_end, layout
 
 COLUMNS = (
-    Column("A"),
-    Column("NAME", least=4, most=6),
-    Column("B", rank=2),
-    Column("C", rank=1, least=3),
+    Heading("A"),
+    Heading("NAME", least=4, most=6),
+    Heading("B", rank=2),
+    Heading("C", rank=1, least=3),
 )
 ROW = ("1", "a long name", "22", "some text")
 
@@ -41,7 +41,7 @@ def test_a_column_of_nothing_is_left_out_on_a_terminal() -> None:
 
 def test_cells_are_cut_and_filled() -> None:
     """The last one is not filled, and a path is cut at its beginning."""
-    columns = (Column("A"), Column("B", keeps_end=True))
+    columns = (Heading("A"), Heading("B", keeps_end=True))
     assert cells(columns, ("abcdef", "a/b/cd"), [(0, 4), (1, 5)]) == ["abc…  ", "…b/cd"]
     assert cells(columns, ("a", "b"), [(0, 3), (1, 5)]) == ["a    ", "b"]
 

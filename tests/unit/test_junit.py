@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.junit import Case, Failure, suite, write
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.junit import Case, Failure, departed, lane_cases, suite
+from acp_proxy.engine.divergence import Departure, Divergence, Rank
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
 EVIL = "\x1b[2J\x00\ud800\uffff\u202e\r\n\t]]>&<\"'\U0001f600"
 SEEN = "\\x1b[2J\\x00\\ud800\\uffff\\u202e\\r\\n\\t]]>&<\"'\U0001f600"
@@ -49,11 +49,10 @@ def test_a_suite_may_be_empty() -> None:
     assert [*ET.fromstring(suite("x", [Case("a", "b", output=[])])).iter("system-out")]
 
 
-def test_what_xml_cannot_carry_becomes_visible(tmp_path: Path) -> None:
+def test_what_xml_cannot_carry_becomes_visible() -> None:
     """Everywhere, and lines stay lines."""
     case = Case(EVIL, EVIL, Failure(EVIL, EVIL, [EVIL, "end"]), output=[EVIL])
-    write(tmp_path / "x.xml", EVIL, [case])
-    root = ET.fromstring((tmp_path / "x.xml").read_bytes())
+    root = ET.fromstring(suite(EVIL, [case]).encode())
     (found,), (failure,), (output,) = root, root.iter("failure"), root.iter("system-out")
     assert root.get("name") == SEEN
     assert found.attrib == {"classname": SEEN, "name": SEEN}
@@ -68,7 +67,30 @@ def test_nobody_waits_for_xml_to_be_loaded(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 
-def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """In one line."""
-    with pytest.raises(Refusal, match=r"^cannot write .*: is a directory$"):
-        write(tmp_path, "x", [])
+def departure(rank: Rank, lane: str, kind: Departure) -> Divergence:
+    """What went differently in a lane."""
+    return Divergence(kind, rank, lane, f"{rank} in {lane}")
+
+
+def lines_of(one: Divergence) -> Iterator[str]:
+    """What there is to say of it."""
+    yield f"{one.kind}: {one.summary}"
+
+
+def test_a_lane_fails_by_what_the_rest_follows_from() -> None:
+    """Lanes come by name; what is for information is told, and fails nothing."""
+    found = [
+        departure(Rank.INFO, "b", Departure.EARLY),
+        departure(Rank.CASCADE, "b", Departure.UNPLAYED),
+        departure(Rank.INFO, "c", Departure.LATE),
+        departure(Rank.CASCADE, "a", Departure.UNPLAYED),
+        departure(Rank.PRIMARY, "b", Departure.STALL),
+        departure(Rank.PRIMARY, "b", Departure.FLOOD),
+    ]
+    b = ["early: info in b", "unplayed: cascade in b", "stall: primary in b", "flood: primary in b"]
+    assert [*lane_cases("verify", found, lines_of)] == [
+        Case("verify", "a", Failure("unplayed", "cascade in a", ["unplayed: cascade in a"])),
+        Case("verify", "b", Failure("stall", "primary in b", b)),
+    ]
+    assert departed(found[:1], lines_of) is None
+    assert departed([], lines_of) is None

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from acp_proxy.cli.arguments import recording_argument
-from acp_proxy.cli.junit import Case, Failure, write
+from acp_proxy.cli.junit import Case, Failure, suite
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.output import pad, say, say_json, warn
+from acp_proxy.cli.reports import check_report_files, spare_recordings, write_text
 from acp_proxy.faults.plan import load_plan, ready_plans
 from acp_proxy.runtime.sweep import BAD, FINISHED, HUNG, PLACE, Run, run_client
 
@@ -82,13 +83,13 @@ def sweep(
     silently (another one, without a word), hung, or crashed: by a signal, or an error that nobody
     caught. The exit code is 1 if a run hung or crashed.
     """
-    from acp_proxy.cli.playing import check_report_files
     from acp_proxy.store.library import resolve
 
     recording = resolve(rec, recordings(), Path.cwd()).absolute()
     words = _plans(plans)
     _check_client(client)
     check_report_files(junit_file)
+    spare_recordings([junit_file], [recording])
     longest = max(map(len, (_NO_PLAN, *words)))
     runs = []
     for plan in ("", *words):
@@ -100,7 +101,8 @@ def sweep(
         if not plan and run.outcome != FINISHED:
             warn("the client does not finish without faults either; what follows says little")
     if junit_file is not None:
-        write(junit_file, f"acp-proxy faults sweep {recording.name}", [*map(_case, runs)])
+        name = f"acp-proxy faults sweep {recording.name}"
+        write_text(junit_file, suite(name, [*map(_case, runs)]))
     sys.exit(1 if any(run.outcome in BAD for run in runs) else 0)
 
 

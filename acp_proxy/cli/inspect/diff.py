@@ -11,9 +11,10 @@ from acp_proxy.cli.arguments import RecordingType, filter_argument
 from acp_proxy.cli.comparing import comparison_options
 from acp_proxy.cli.inspect.diff_telling import Teller, tell
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.opening import file_of, open_recording
 from acp_proxy.cli.output import use_color, warn, width
 from acp_proxy.cli.progress import progress
+from acp_proxy.cli.reports import check_report_files, spare_recordings
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.result import Expect
 from acp_proxy.filters import EVERYTHING, parse
@@ -82,6 +83,7 @@ def diff(
     FILTER restricts which frames are compared; how the agent ended does not count then.
     """
     _check(exact=exact, expect=expect, learn=learn, rules=(*ignore, *alias, *apart), junit=junit)
+    check_report_files(junit)
     if rec == other == "-":
         raise Refusal("expected one recording on standard input, got two")
     chosen = parse(" ".join(filter_words)) if filter_words else EVERYTHING
@@ -96,6 +98,7 @@ def diff(
     )
     with ExitStack() as stack:
         a, b = (stack.enter_context(open_recording(word)) for word in (rec, other))
+        spare_recordings([junit], map(file_of, (a, b)))
         for reader in {a.path: a, b.path: b}.values():
             _note(reader)
         if learn:
@@ -109,16 +112,12 @@ def diff(
 def _check(
     *, exact: bool, expect: str, learn: bool, rules: Sequence[str], junit: Path | None
 ) -> None:
-    """Refuses options that contradict each other, and a file that cannot be made."""
+    """Refuses options that contradict each other."""
     if exact and (learn or rules or expect != Expect.FRAMES):
         raise Refusal("expected --exact without --learn, --ignore, --alias, --apart and --expect: "
                       "of bytes nothing is left out")  # fmt: skip
     if learn and junit is not None:
         raise Refusal("expected --learn or --junit, got both")
-    if junit is not None and not junit.absolute().parent.is_dir():
-        raise Refusal(f"cannot write {junit}: {junit.absolute().parent} is no directory")
-    if junit is not None and junit.is_dir():
-        raise Refusal(f"cannot write {junit}: it is a directory")
 
 
 def _note(reader: RecordingReader) -> None:

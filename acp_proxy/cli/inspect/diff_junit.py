@@ -1,12 +1,15 @@
 """A comparison for a test runner: a JUnit test case for handshake, lanes and ending each."""
 
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 from attrs import define, evolve, field
 
 from acp_proxy.cli.inspect.diff_lines import DiffLines
 from acp_proxy.cli.inspect.diff_telling import Teller, differences
-from acp_proxy.cli.junit import Case, Failure, write
+from acp_proxy.cli.junit import Case, Failure, suite
+from acp_proxy.cli.reports import write_text
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Field
 
 _MOST_LINES = 500
@@ -27,13 +30,19 @@ class _Place:
     lines: list[str] = field(factory=list)
     left_out: int = 0
 
-    def add(self, kind: str, lines: list[str]) -> None:
-        """Adds a difference of a kind, which is a member of `Counts`."""
+    def add(self, kind: str, lines: Iterable[str]) -> None:
+        """Adds a difference of a kind, which is a member of `Counts`.
+
+        Its lines are made only where there is room; of one that has too many the first are kept.
+        """
         self.counts = evolve(self.counts, **{kind: getattr(self.counts, kind) + 1})
-        if len(self.lines) + len(lines) <= _MOST_LINES:
-            self.lines += lines
-        else:
+        if self.left_out:
             self.left_out += 1
+            return
+        room = _MOST_LINES - len(self.lines)
+        made = [*islice(lines, room + 1)]
+        self.lines += made[:room]
+        self.left_out = int(len(made) > room)
 
     def failure(self) -> Failure | None:
         """Why its case failed, if anything is different."""
@@ -59,7 +68,7 @@ class Cases(Teller):
     def entry(self, entry: Entry) -> None:
         """Adds an entry to its lane's case."""
         place = self._places.setdefault(entry.lane, _Place())
-        place.add(_COUNTED[entry.change], [*self._lines.entry(entry)])
+        place.add(_COUNTED[entry.change], self._lines.entry(entry))
 
     def end(self, found: Diff) -> None:
         """Adds how the recordings ended."""
@@ -73,7 +82,7 @@ class Cases(Teller):
 
     def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
         for one in fields:
-            self._places[name].add(name, [*self._lines.field(one, "")])
+            self._places[name].add(name, self._lines.field(one, ""))
 
 
 class Junit(Cases):
@@ -94,4 +103,5 @@ class Junit(Cases):
             Refusal: it cannot be written.
         """
         super().end(found)
-        write(self._path, f"acp-proxy diff {found.a.name} {found.b.name}", self.cases)
+        name = f"acp-proxy diff {found.a.name} {found.b.name}"
+        write_text(self._path, suite(name, self.cases))

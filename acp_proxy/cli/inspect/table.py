@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.cli import columns as plain
-from acp_proxy.cli.columns import GAP, layout
+from acp_proxy.cli.columns import GAP, Heading, layout
 from acp_proxy.cli.output import Ink, columns_of, fit, paint
 from acp_proxy.inspection.safe_text import visible
 
@@ -23,7 +22,7 @@ def cell(text: str, ink: int | None = None) -> Cell:
 
 
 @frozen
-class Column(plain.Column):
+class Column(Heading):
     """A column and its cells; one whose cells are all empty is not shown."""
 
     cells: Sequence[Cell]

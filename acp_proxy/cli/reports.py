@@ -1,0 +1,92 @@
+"""Reports in files: that nothing is lost by them, before anything begins, and how to write them."""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.cli.main import Refusal
+
+
+def check_report_files(*files: Path | None) -> None:
+    """Makes sure, before anything is played, that reports can be written.
+
+    Raises:
+        Refusal: one cannot, or one would be lost.
+    """
+    given = [file for file in files if file is not None]
+    for file in given:
+        if not stat.S_ISDIR(_mode(file.absolute().parent)):
+            raise Refusal(f"cannot write {file}: {file.absolute().parent} is no directory")
+        if stat.S_ISDIR(_mode(file)):
+            raise Refusal(f"cannot write {file}: it is a directory")
+    places = [os.path.realpath(file) for file in given if _keeps(file)]
+    if len({*places}) < len(places):
+        raise Refusal(f"cannot write two reports into one file: {places[0]}")
+
+
+def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -> None:
+    """Makes sure, before anything is played, that no report takes the place of a recording.
+
+    Args:
+        files: the reports'.
+        recordings: those that are read, and those that will be there; each may have a log.
+
+    Raises:
+        Refusal: one does.
+    """
+    known = {os.path.realpath(f"{path}{end}") for path in recordings for end in ("", LOG_SUFFIX)}
+    for file in files:
+        if file is not None and _keeps(file) and os.path.realpath(file) in known:
+            raise Refusal(f"cannot write a report into the file of a recording: {file}")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a report.
+
+    Raises:
+        Refusal: it cannot be written.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise _unwritable(path, e) from None
+
+
+def try_write(path: Path, text: str) -> bool:
+    """Writes a report, for who has more to do than that; if it cannot be written, says so.
+
+    Returns:
+        Whether it is written.
+    """
+    try:
+        write_text(path, text)
+    except Refusal as refusal:
+        refusal.show()
+        return False
+    return True
+
+
+def _keeps(file: Path) -> bool:
+    """Whether what is written there takes the place of what was there, as in no device or pipe."""
+    mode = _mode(file)
+    return not mode or stat.S_ISREG(mode)
+
+
+def _mode(path: Path) -> int:
+    """What there is, for `stat`; 0 if there is nothing.
+
+    Raises:
+        Refusal: nobody may know, or nothing can be called so.
+    """
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except OSError as e:
+        raise _unwritable(path, e) from None
+
+
+def _unwritable(path: Path, error: OSError) -> Refusal:
+    return Refusal(f"cannot write {path}: {(error.strerror or str(error)).lower()}")

@@ -1,0 +1,150 @@
+"""Reports in files: what would be lost is told before anything begins, and how they are written."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.reports import check_report_files, try_write, write_text
+from tests.commands import complaint
+
+HELLO = Path(__file__).parents[2] / "recordings" / "hello.db"
+TOLD = "cannot write a report into the file of a recording: "
+SWEEP = ("--plans", "@hung-permission", "--client", f"{sys.executable} {{agent}}")
+
+
+@pytest.fixture
+def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recording in the current directory, which is the recordings directory, too."""
+    monkeypatch.chdir(tmp_path)
+    return Path(shutil.copy(HELLO, tmp_path / "golden.db"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "golden.db", "--report", "golden.db", "--", "true"),
+        ("verify", "golden.db", "--junit", "golden.db", "--", "true"),
+        ("verify", "golden", "--report", "golden.db", "--", "true"),
+        ("verify", "latest", "--report", "golden.db", "--", "true"),
+        ("verify", "golden.db", "--report", "link", "--", "true"),
+        ("verify", "link", "--report", "golden.db", "--", "true"),
+        ("verify", "golden.db", "--report", "golden.db.log", "--", "true"),
+        ("replay", "golden.db", "--report", "golden.db"),
+        ("replay", "golden", "--junit", "here/golden.db"),
+        ("replay", "latest", "--junit", "golden.db"),
+        ("replay", "other.db", "golden.db", "--report", "golden.db"),
+        ("inspect", "diff", "golden.db", "other.db", "--junit", "golden.db"),
+        ("inspect", "diff", "other.db", "golden", "--junit", "here/golden.db"),
+        ("faults", "sweep", "golden", "--junit", "golden.db", *SWEEP),
+        ("faults", "sweep", "latest", "--junit", "link", *SWEEP),
+    ],
+)
+def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str, ...]) -> None:
+    """Whatever both are called; nothing is started, written or lost."""
+    Path("here").symlink_to(".")
+    Path("link").symlink_to("golden.db")
+    if "other.db" in words:
+        shutil.copy(HELLO, "other.db")
+    before = golden.read_bytes()
+    there = sorted(Path().iterdir())
+    assert complaint(*words, home=golden.parent).startswith(TOLD)
+    assert golden.read_bytes() == before
+    assert sorted(Path().iterdir()) == there
+
+
+@pytest.mark.parametrize("option", ["--report", "--junit"])
+@pytest.mark.parametrize(
+    ("report", "is_there"),
+    [
+        ("new.db", False),
+        ("here/new.db", False),
+        ("new.db.log", False),
+        ("new.db", True),
+        ("new-2.db", True),
+        ("here/new-2.db", True),
+    ],
+)
+def test_no_report_takes_the_place_of_the_new_run(
+    golden: Path, option: str, report: str, is_there: bool
+) -> None:
+    """Also where there is something already, so that the new run gets another name."""
+    Path("here").symlink_to(".")
+    if is_there:
+        shutil.copy(HELLO, "new.db")
+    there = sorted(Path().iterdir())
+    words = ("verify", "golden.db", "-o", "new.db", option, report, "--", "true")
+    assert complaint(*words, home=golden.parent) == f"{TOLD}{report}"
+    assert sorted(Path().iterdir()) == there
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can say what stdin is")
+def test_a_recording_on_standard_input_is_a_file_too(golden: Path) -> None:
+    """As far as the system tells which."""
+    text = golden.with_name("golden.jsonl")
+    words = [sys.executable, "-m", "acp_proxy"]
+    subprocess.run([*words, "inspect", "export", golden, "-o", text], check=True)
+    before = text.read_bytes()
+    words += ["verify", "-", "--report", str(text), "--", "true"]
+    with text.open("rb") as source:
+        done = subprocess.run(words, stdin=source, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"acp-proxy: {TOLD}{text}\n"
+    assert text.read_bytes() == before
+
+
+@pytest.mark.parametrize("command", ["replay", "verify"])
+@pytest.mark.parametrize("other", ["both", "here/both", "here/../here/both"])
+def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, other: str) -> None:
+    """One would be lost, whatever both are called."""
+    Path("here").mkdir()
+    Path("here", "both").symlink_to("../both")
+    words: list[str | Path] = [command, "--report", "both", "--junit", other, golden]
+    told = complaint(*words, *(["--", "true"] if command == "verify" else []))
+    assert told == f"cannot write two reports into one file: {golden.with_name('both')}"
+
+
+def test_what_is_no_file_loses_nothing() -> None:
+    """Two reports may go nowhere."""
+    check_report_files(Path("/dev/null"), Path("/dev/null"), None)
+
+
+def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    """In one line; who has more to do says it, and goes on."""
+    with pytest.raises(Refusal, match=r"^cannot write .*: is a directory$"):
+        write_text(tmp_path, "x")
+
+
+def test_who_has_more_to_do_says_it_and_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the same words."""
+    assert try_write(tmp_path / "x", "hé")
+    assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
+    assert not try_write(tmp_path, "x")
+    assert capsys.readouterr() == ("", f"acp-proxy: cannot write {tmp_path}: is a directory\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
+def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
+    """And says of the other one why not, in words."""
+    words = [sys.executable, "-m", "acp_proxy", "replay", str(golden), "--report", "/dev/full"]
+    done = subprocess.run(
+        [*words, "--junit", "x.xml"], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    first, *_ = done.stderr.splitlines()
+    assert first == "acp-proxy: cannot write /dev/full: no space left on device"
+    assert Path("x.xml").read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_a_file_that_nothing_can_be_called_is_refused() -> None:
+    """Before anything begins."""
+    name = "x" * 300
+    with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
+        check_report_files(Path(name))

@@ -1,0 +1,67 @@
+"""What a verification came to: what is told, and what is not even looked at."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.cli.inspect.diff_lines import DiffLines
+from acp_proxy.cli.verdict import Asked, conclude
+from acp_proxy.difference.result import Expect
+from acp_proxy.engine.client.plot import Plot
+from acp_proxy.engine.client.stage import Options
+from acp_proxy.engine.client.verification import Verification
+from acp_proxy.store.reader import RecordingReader
+from tests.playbook import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_MANY, _SHOWN = 1200, 1000
+
+
+def talk(word: str) -> str:
+    """An agent that says many notifications of one kind."""
+    said = [f'<- _x/y {{"sessionId": "s", "n": {n}, "said": "{word}"}}' for n in range(_MANY)]
+    return "\n".join(['-> #0 initialize {"protocolVersion": 1}', "<- #0 result {}", *said])
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What entries lines were made of."""
+    found: list[str] = []
+    really = DiffLines.entry
+
+    def entry(lines: DiffLines, entry: Any) -> Iterator[str]:
+        found.append(entry.title)
+        yield from really(lines, entry)
+
+    monkeypatch.setattr(DiffLines, "entry", entry)
+    return found
+
+
+@pytest.mark.parametrize(("has_junit", "most"), [(False, _SHOWN), (True, _SHOWN + 501)])
+def test_lines_are_made_for_whoever_reads_them(
+    tmp_path: Path,
+    made: list[str],
+    capsys: pytest.CaptureFixture[str],
+    has_junit: bool,
+    most: int,
+) -> None:
+    """Without `--junit` for the screen alone; with it for as many as a failure has room for."""
+    junit = tmp_path / "report.xml" if has_junit else None
+    old, new = (record(tmp_path, talk(word)) for word in ("one", "another"))
+    engine = Verification(Plot(old.script(as_said=True)), Options())
+    asked = Asked("old", Expect.FRAMES, (), (), (), {}, None, junit)
+    with RecordingReader(old.path) as a, RecordingReader(new.path) as b:
+        assert conclude(engine, a, b, asked) == 1
+    old.close()
+    new.close()
+    assert f"{_MANY:,} differences: {_MANY:,} changed" in capsys.readouterr().out
+    assert _SHOWN <= len(made) <= most
+    if junit is not None:
+        messages = [failure.get("message") for failure in ET.parse(junit).iter("failure")]
+        assert f"{_MANY:,} differences: {_MANY:,} changed" in messages
