@@ -18,9 +18,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from acp_proxy.faults.effects import Exit, Signal, WriteStderr
+from acp_proxy.faults.effects import Close, Exit, Signal, Stall, WriteStderr
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Deliver, EndOf, Fired
+from acp_proxy.faults.outputs import Deliver, Did, EndOf, Fired
 from acp_proxy.faults.plan import Plan, joined, parse_rule
 from acp_proxy.protocol.peers import Direction
 from tests.playbook import duration, lines, wire
@@ -91,8 +91,11 @@ class Book:
     def _came(self, outputs: Iterable[Output]) -> Iterator[str]:
         for output in outputs:
             self.outputs.append(output)
-            if not isinstance(output, Fired):
-                yield self._described(output)
+            match output:
+                case Fired() | Did(deed=Stall() | Close()):
+                    pass
+                case _:
+                    yield self._described(output)
 
     def _described(self, output: Output) -> str:
         match output:
@@ -104,11 +107,11 @@ class Book:
                 return f"{arrow} {self._frames.get(output.data, f'| {text}')}{moment}"
             case EndOf():
                 return f"end of {output.direction.value}"
-            case Signal(signum, grace):
+            case Did(deed=Signal(signum, grace)):
                 return f"signal {signum:d}" + ("" if grace is None else f", then kill {grace}")
-            case Exit(code):
+            case Did(deed=Exit(code)):
                 return f"exit {code}"
-            case WriteStderr(data):
+            case Did(deed=WriteStderr(data)):
                 return f"stderr {len(data)}"
         raise AssertionError(f"expected a known output, got {output!r}")
 

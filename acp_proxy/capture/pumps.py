@@ -90,11 +90,17 @@ class Pump:
             reason = "the reader is gone"
         except OSError as e:
             reason = os.strerror(e.errno) if e.errno else str(e)
+        except Exception as e:  # a mistake of ours: rather an end than peers that wait for ever
+            reason = f"internal error: {type(e).__name__}: {e}"
+            tell(f"{self.name} ends here, {reason}")
         self.in_read = False
         if not self._keep_sink:
             os.close(self._sink)
         os.close(self._source)
-        self._log.event(END, {"reason": reason}, self.stream)
+        try:
+            self._log.event(END, {"reason": reason}, self.stream)
+        except Exception as e:
+            self._stop_recording(e)
         self.ended.set()
 
     def abandon(self, reason: str) -> None:

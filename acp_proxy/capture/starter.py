@@ -75,7 +75,7 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
     """
     if _switched_off():
         _become(options.command)
-    client_in, client_out = _take_stdio()
+    client_in, client_out = take_stdio()
     signals = {
         s
         for s in (SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)
@@ -191,10 +191,13 @@ def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]"
     raise FileExistsError(17, "no free name is left")
 
 
-def _take_stdio() -> "tuple[int, int]":
+def take_stdio() -> "tuple[int, int]":
     """Moves the client's pipes out of reach, so that no stray read or print can touch them.
 
     Descriptors 0 and 1 become /dev/null and stderr: whatever a library prints, the client sees ACP.
+
+    Returns:
+        What the client writes to, and what it reads from; one that is missing is /dev/null.
     """
     for fd in (0, 1, 2):
         try:

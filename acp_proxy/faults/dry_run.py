@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
-from acp_proxy.faults.effects import Exit, Signal, WriteStderr
+from acp_proxy.faults.effects import Deed, Exit, Signal, WriteStderr
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.outputs import Deliver, EndOf, Fired, Output
 from acp_proxy.faults.plan import Plan
@@ -109,8 +109,11 @@ class DryRun:
                 self._sent.append(output)
                 if not output.is_injected:
                     self._fates[output.frame].pieces.append(output)
-            elif number:
-                self._fates[number].effects.append(_effect(output))
+            elif isinstance(output, EndOf):
+                if number:
+                    self._fates[number].effects.append(f"{output.direction.value} ends")
+            elif said := _said(output.deed):
+                self._fates[number].effects.append(said)
 
 
 def _hit(fate: _Fate) -> Hit:
@@ -154,10 +157,9 @@ def _told(line: bytes) -> str:
     return f"and there is {text[:100]}{'…' if len(text) > 100 else ''}"
 
 
-def _effect(output: Output) -> str:
-    match output:
-        case EndOf(direction):
-            return f"{direction.value} ends"
+def _said(deed: Deed) -> str:
+    """What a rule did, in words; nothing of a direction that it has stopped."""
+    match deed:
         case Signal(signum):
             return f"the agent gets signal {signum:d}"
         case Exit(code):

@@ -104,4 +104,6 @@ class WriteStderr:
     data: bytes
 
 
-Effect = Parcel | Stall | Close | Signal | Exit | WriteStderr
+Deed = Stall | Close | Signal | Exit | WriteStderr
+"""What is no line."""
+Effect = Parcel | Deed

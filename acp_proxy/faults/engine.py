@@ -19,10 +19,10 @@ is given all frames in the order in which they came.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from acp_proxy.faults.effects import Close, Effect, Exit, Parcel, Stall
+from acp_proxy.faults.effects import Close, Deed, Exit, Stall
 from acp_proxy.faults.flow import Flow, row_of
 from acp_proxy.faults.foresight import Foresight
-from acp_proxy.faults.outputs import EndOf, Fired, Output
+from acp_proxy.faults.outputs import Did, EndOf, Fired, Output
 from acp_proxy.faults.plan import Plan, Rule
 from acp_proxy.faults.reach import firing_in
 from acp_proxy.faults.triggers import Triggers
@@ -91,7 +91,7 @@ class FaultEngine:
         way = self._ways[direction]
         outputs: list[Output]
         if (by := way.ended_by) is not None:
-            outputs = [Fired(by.name, by.kind, direction, raw, None, self._frames)]
+            outputs = [Fired(by.name, by.kind, direction, raw, None, self._frames, is_again=True)]
         else:
             flow = self._met(row_of(direction, raw, message, labels), newline, at, total)
             if flow is None:
@@ -119,10 +119,6 @@ class FaultEngine:
         message, labels, total = self._arrived(direction, raw, newline, at)
         if self._foresight.awake[direction]:
             self._met(row_of(direction, raw, message, labels), newline, at, total)
-
-    def has_ended(self, direction: Direction) -> bool:
-        """Whether a rule lets nothing pass in a direction any more."""
-        return self._ways[direction].ended_by is not None
 
     def end(self, direction: Direction, at: int) -> Iterator[Output]:
         """Ends a direction: what is held goes out, then it is closed."""
@@ -171,21 +167,21 @@ class FaultEngine:
             yield from way.let_overtake(waiting, flow.at)
         yield from way.make_room(flow.at)
 
-    def _carried_out(self, effects: Iterable[tuple[Rule, Effect]]) -> Iterator[Output]:
-        for rule, effect in effects:
-            if isinstance(effect, Stall):
-                self._ways[effect.direction].stop(rule)
-            elif isinstance(effect, Close):
-                way = self._ways[effect.direction]
-                way.stop(rule)
-                if not way.is_closed:
-                    way.is_closed = True
-                    yield EndOf(effect.direction)
-            elif not isinstance(effect, Parcel):
-                if isinstance(effect, Exit):
+    def _carried_out(self, deeds: Iterable[tuple[Rule, Deed]]) -> Iterator[Output]:
+        for rule, deed in deeds:
+            yield Did(rule.name, rule.kind, deed)
+            match deed:
+                case Stall(direction):
+                    self._ways[direction].stop(rule)
+                case Close(direction):
+                    way = self._ways[direction]
+                    way.stop(rule)
+                    if not way.is_closed:
+                        way.is_closed = True
+                        yield EndOf(direction)
+                case Exit():
                     for way in self._ways.values():
                         way.stop(rule)
-                yield effect
 
     def _label(self, direction: Direction, message: Message, raw: bytes, at: int) -> Labels:
         self._foresight.hear(raw)

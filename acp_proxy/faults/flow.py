@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from acp_proxy.faults.effects import Effect, Parcel, Piece
+from acp_proxy.faults.effects import Deed, Effect, Parcel, Piece
 from acp_proxy.faults.fault import Passing
 from acp_proxy.faults.outputs import Fired
 from acp_proxy.faults.plan import Rule
@@ -48,7 +48,7 @@ class Flow:
     at: int
     passing: Passing
     parcels: list[Parcel]
-    beside: list[tuple[Rule, Effect]] = field(factory=list)
+    beside: list[tuple[Rule, Deed]] = field(factory=list)
     fired: list[Rule] = field(factory=list)
 
     @classmethod
@@ -116,13 +116,11 @@ class Flow:
     ) -> None:
         """Sorts effects; what happens beside the frame happens once, however many copies it has."""
         for effect in effects:
-            if isinstance(effect, Parcel) and not effect.is_foreign:
-                if effect.pieces:
-                    into.append(_signed(effect, rule))
-            elif is_first and isinstance(effect, Parcel):
+            if not isinstance(effect, Parcel):
+                if is_first:
+                    self.beside.append((rule, effect))
+            elif is_first if effect.is_foreign else effect.pieces:
                 into.append(_signed(effect, rule))
-            elif is_first:
-                self.beside.append((rule, effect))
 
 
 def _signed(parcel: Parcel, rule: Rule) -> Parcel:

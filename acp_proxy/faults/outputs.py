@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from acp_proxy.faults.effects import Exit, Signal, WriteStderr
+from acp_proxy.faults.effects import Deed
 from acp_proxy.protocol.peers import Direction
 
 
@@ -37,6 +37,7 @@ class Fired:
         delivered: the bytes that go out in its place when all rules have been applied, newline
             included; None if nothing does.
         frame: the number of the frame that set the rule off, counted from 1 as received.
+        is_again: whether the rule has stopped the direction before, so that nothing passes there.
     """
 
     rule: str
@@ -45,6 +46,19 @@ class Fired:
     received: bytes | None
     delivered: bytes | None
     frame: int = 0
+    is_again: bool = False
+
+
+@frozen
+class Did:
+    """A rule did something that is no line; told after all that its frame has set off.
+
+    That a direction was closed is told by its end as well, unless it has ended before.
+    """
+
+    rule: str
+    action: str
+    deed: Deed
 
 
 @frozen
@@ -54,4 +68,4 @@ class EndOf:
     direction: Direction
 
 
-Output = Deliver | Fired | EndOf | Signal | Exit | WriteStderr
+Output = Deliver | Fired | Did | EndOf

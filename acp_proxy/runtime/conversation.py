@@ -6,9 +6,9 @@ import math
 import trio
 from trio.abc import ReceiveStream, SendStream
 
+from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.engine.scripted_client import ScriptedClient
-
-_CHUNK = 1 << 16
+from acp_proxy.runtime.line_cutter import LineCutter
 
 
 def play(client: ScriptedClient, command: list[str]) -> int:
@@ -24,7 +24,7 @@ async def _play(client: ScriptedClient, command: list[str]) -> int:
         await converse(client, into, out)
         await into.aclose()
         with contextlib.suppress(trio.BrokenResourceError):
-            while await out.receive_some(_CHUNK):
+            while await out.receive_some(CHUNK):
                 pass
     return await process.wait()
 
@@ -54,14 +54,14 @@ async def _say(said: "trio.MemoryReceiveChannel[bytes]", into: SendStream) -> No
 async def _hear(
     client: ScriptedClient, out: ReceiveStream, to_say: "trio.MemorySendChannel[bytes]"
 ) -> None:
-    rest = b""
+    cutter = LineCutter()
     with contextlib.suppress(trio.BrokenResourceError):
         while not client.is_done and client.unexpected is None:
-            chunk = await out.receive_some(_CHUNK)
-            *lines, rest = (rest + chunk).split(b"\n")
-            if not chunk and rest:
-                lines, rest = [rest], b""
-            for answer in [said for line in lines for said in client.hear(line)]:
+            chunk = bytes(await out.receive_some(CHUNK))
+            cuts = cutter.feed(chunk)
+            if not chunk and (rest := cutter.finish()) is not None:
+                cuts = [rest]
+            for answer in [said for cut in cuts for said in client.hear(cut.raw)]:
                 to_say.send_nowait(answer)
             if not chunk:
                 return

@@ -7,10 +7,11 @@ from math import inf
 
 import trio
 
+from acp_proxy.capture.pumps import CHUNK
+
 MORE_S = 5.0
 """Seconds that a recorder has to end, beyond twice the agent's grace, before it is told to, and
 then killed; in the first it asks the agent to end, and in the second it tells it."""
-_CHUNK = 1 << 16
 _PAUSE_S = 0.01
 
 
@@ -21,12 +22,14 @@ class Ending:
         signum: the signal that we were told to stop by.
         is_hopeless: whether there is no use in waiting for the agent to end by itself.
         was_stopped: whether the recorder was told to stop.
+        hurried: set when a signal comes while the recorder is waited for.
     """
 
     def __init__(self, process: trio.Process, patience: float) -> None:
         self.signum: int | None = None
         self.is_hopeless = False
         self.was_stopped = False
+        self.hurried = trio.Event()
         self._process = process
         self._patience = patience
 
@@ -40,6 +43,7 @@ class Ending:
         """Kills the recorder when a signal comes while it is waited for; its agent dies with it."""
         async for signum in signals:
             self.signum = self.signum or signum
+            self.hurried.set()
             self._send(signal.SIGKILL)
 
     async def end(self) -> None:
@@ -64,7 +68,7 @@ class Ending:
         """
         assert self._process.stdout is not None
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            while await self._process.stdout.receive_some(_CHUNK):
+            while await self._process.stdout.receive_some(CHUNK):
                 if self.was_stopped:
                     await trio.sleep(_PAUSE_S)
 

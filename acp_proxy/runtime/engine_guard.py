@@ -52,25 +52,31 @@ class EngineGuard:
             except Exception as e:
                 self.fail(e)
 
-    def has_ended(self, direction: Direction) -> bool:
-        """Whether a rule lets nothing pass in a direction any more."""
-        return not self.has_given_up and self._engine.has_ended(direction)
-
     def end(self, direction: Direction, t_ns: int) -> Iterator[Output]:
         """Ends a direction: yields what was held, and the end."""
         if not self.has_given_up:
-            yield from self._engine.end(direction, t_ns)
+            try:
+                yield from self._engine.end(direction, t_ns)
+            except Exception as e:
+                self.fail(e)
 
     def give_up(self, t_ns: int) -> Iterator[Deliver]:
         """Ends all faults, and yields what was held; nothing the second time."""
         if not self.has_given_up:
             self.has_given_up = True
             for direction in Direction:
-                for output in self._engine.end(direction, t_ns):
-                    if isinstance(output, Deliver):
-                        yield output
+                try:
+                    for output in self._engine.end(direction, t_ns):
+                        if isinstance(output, Deliver):
+                            yield output
+                except Exception as e:
+                    _tell(f"what was held back {direction.value} is lost", e)
 
     def fail(self, error: Exception) -> None:
         """A mistake of ours must not stop the conversation."""
-        tell(f"internal error, faults end here: {type(error).__name__}: {error}")
+        _tell("faults end here", error)
         self._broken()
+
+
+def _tell(what: str, error: Exception) -> None:
+    tell(f"internal error, {what}: {type(error).__name__}: {error}")

@@ -12,8 +12,8 @@ from itertools import count
 from math import inf
 
 from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
-from acp_proxy.faults.effects import Exit, Signal, WriteStderr
-from acp_proxy.faults.outputs import Deliver, EndOf, Fired, Output
+from acp_proxy.faults.effects import Close, Deed, Exit, Signal, Stall, WriteStderr
+from acp_proxy.faults.outputs import Deliver, Did, EndOf, Fired, Output
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.agent_signals import AgentSignals
 from acp_proxy.runtime.fault_notes import Actor, FaultNotes
@@ -21,8 +21,6 @@ from acp_proxy.runtime.line_cutter import Cut
 from acp_proxy.runtime.outlet import Outlet
 
 STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}
-_STOPPING = ("stall", "close", "limit-data")
-_SIGNALS = ("kill", "pause", "resume", "terminate")
 
 Step = Callable[[], None]
 
@@ -59,18 +57,6 @@ class FaultExecutor:
         self._clock = clock
         self._waiting: list[tuple[int, Step]] = []
         """What is done once all with smaller numbers has gone out."""
-        self._actors: list[Actor] = []
-        """Which rules have fired at the frame, apart from those whose effect is told."""
-        self._is_again = False
-
-    def begin_frame(self, *, is_again: bool) -> None:
-        """Forgets who fired at the frame before.
-
-        Args:
-            is_again: whether nothing could pass any more where the frame was going.
-        """
-        self._actors.clear()
-        self._is_again = is_again
 
     def steps(self, output: Output, cut: Cut | None, t_ns: int, stream: int) -> Iterator[Step]:
         """Notes what fired; yields what is to be done once all that was read is logged.
@@ -89,15 +75,10 @@ class FaultExecutor:
                 self._notes.made(STREAMS[output.direction], actor, made, t_ns)
             case Fired() if cut is not None:
                 self._note(output, cut)
+            case Did(rule, action, deed):
+                yield from self._steps_of(deed, (rule, action))
             case EndOf(direction):
                 yield partial(self.closing.add, direction)
-            case Signal():
-                signalled = partial(self._signals.send, output, self._actor(_SIGNALS))
-                yield partial(self._afterwards, signalled)
-            case Exit(code):
-                yield partial(self._afterwards, partial(self._exit, code, self._actor(("exit",))))
-            case WriteStderr(data):
-                yield partial(self._flood, data, self._actor(("stderr-flood",)))
 
     def put(self, output: Deliver, flushed: int) -> None:
         """Puts bytes on their way.
@@ -134,21 +115,21 @@ class FaultExecutor:
 
     def _note(self, fired: Fired, cut: Cut) -> None:
         stream, actor = STREAMS[fired.direction], (fired.rule, fired.action)
-        self._notes.fault(stream, actor, cut, fired.delivered, is_again=self._is_again)
-        if self._is_again:
-            return
-        self._actors.append(actor)
-        if fired.action in _STOPPING:
-            self._notes.effect(actor, stream=stream)
+        self._notes.fault(stream, actor, cut, fired.delivered, is_again=fired.is_again)
 
-    def _actor(self, kinds: tuple[str, ...]) -> Actor:
-        """The rule behind an effect: the next of those that fired at the frame."""
-        actor = next((actor for actor in self._actors if actor[1] in kinds), ("", kinds[0]))
-        if actor in self._actors:
-            self._actors.remove(actor)
-        return actor
+    def _steps_of(self, deed: Deed, actor: Actor) -> Iterator[Step]:
+        """What a rule did, that is to be done; that it stops a direction is noted at once."""
+        match deed:
+            case Stall(direction) | Close(direction):
+                self._notes.effect(actor, stream=STREAMS[direction])
+            case Signal():
+                yield partial(self._wait, partial(self._signals.send, deed, actor))
+            case Exit(code):
+                yield partial(self._wait, partial(self._exit, code, actor))
+            case WriteStderr(data):
+                yield partial(self._flood, data, actor)
 
-    def _afterwards(self, action: Step) -> None:
+    def _wait(self, action: Step) -> None:
         """Does something once all that was given before has gone out."""
         self._waiting.append((self.next_number(), action))
 

@@ -20,7 +20,7 @@ from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.log import NO_STREAM, STDERR, UNDELIVERED, Unrecorded, tell
 from acp_proxy.capture.pumps import Detour, Pump
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Deliver, Fired, Output
+from acp_proxy.faults.outputs import Deliver, Fired
 from acp_proxy.faults.plan import Plan
 from acp_proxy.faults.plan_text import plan_text
 from acp_proxy.faults.reach import reached
@@ -32,7 +32,7 @@ from acp_proxy.runtime.fault_executor import STREAMS, FaultExecutor, Step
 from acp_proxy.runtime.fault_notes import FaultNotes
 from acp_proxy.runtime.fault_summary import summary
 from acp_proxy.runtime.faulted_pump import FaultedPump, Listener
-from acp_proxy.runtime.line_cutter import Cut, LineCutter
+from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.outlet import Outlet
 
 _DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
@@ -133,7 +133,7 @@ class Faulting(Detour):
             self._backlog.catch_up()
             logged, steps, run = 0, list[Step](), list[Deliver]()
             for cut in self._cutters[direction].feed(chunk):
-                outputs = self._receive(direction, cut, t_ns)
+                outputs = self._engine.receive(direction, cut, t_ns)
                 if len(outputs) == 1 and isinstance(plain := outputs[0], Deliver):
                     if not run or run[-1].due != plain.due:
                         run = []
@@ -158,7 +158,7 @@ class Faulting(Detour):
             self._backlog.catch_up()
             cut, steps = self._cutters[direction].finish(), list[Step]()
             if cut is not None:
-                for output in self._receive(direction, cut, t_ns):
+                for output in self._engine.receive(direction, cut, t_ns):
                     steps += executor.steps(output, cut, t_ns, stream)
             for output in self._engine.end(direction, t_ns):
                 steps += executor.steps(output, None, t_ns, stream)
@@ -200,10 +200,6 @@ class Faulting(Detour):
     def summary(self) -> Iterable[str]:
         """The lines of `farewell`."""
         return summary(self.plan, self._engine.fired, self.seed)
-
-    def _receive(self, direction: Direction, cut: Cut, t_ns: int) -> list[Output]:
-        self._executor.begin_frame(is_again=self._engine.has_ended(direction))
-        return self._engine.receive(direction, cut, t_ns)
 
     def _log_upto(self, stream: int, t_ns: int, chunk: bytes, start: int, end: int) -> int:
         if end > start:

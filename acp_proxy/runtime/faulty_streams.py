@@ -17,22 +17,24 @@ import trio
 from attrs import define, field
 from trio.abc import ReceiveStream, SendStream
 
+from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.engine.choice import Choice
 from acp_proxy.engine.replay import Replay
-from acp_proxy.faults.effects import Exit, Signal, WriteStderr
+from acp_proxy.events import GOODBYES
+from acp_proxy.faults.effects import Deed, Exit, Signal, WriteStderr
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Deliver, EndOf, Output
+from acp_proxy.faults.outputs import Deliver, Did, EndOf, Output
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.line_cutter import LineCutter
-from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer, now_ns, run_alone
+from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer, now_ns, play_out
 
-_CHUNK = 1 << 16
 _MOST = 1 << 20
 """Bytes on their way from which on no more are taken."""
 _PATIENCE_S = 5.0
 """How long a client that has left its end still gets what is late."""
 
+_Item = bytes | EndOf | Deed
 Play = Callable[[ReceiveStream, SendStream], Awaitable[None]]
 
 
@@ -40,13 +42,13 @@ Play = Callable[[ReceiveStream, SendStream], Awaitable[None]]
 class _Lane:
     """What is on its way in one direction: bytes, its end (None), or what happens behind them."""
 
-    items: list[tuple[int, int, bytes | Output]] = field(factory=list)
+    items: list[tuple[int, int, _Item]] = field(factory=list)
     size: int = 0
     is_busy: bool = False
     changed: trio.Event = field(factory=trio.Event)
     cutter: LineCutter = field(factory=LineCutter)
 
-    def put(self, due: int, number: int, item: bytes | Output) -> None:
+    def put(self, due: int, number: int, item: _Item) -> None:
         """Adds something; what is due at one moment goes in the order of numbers."""
         heapq.heappush(self.items, (due, number, item))
         self.size += len(item) if isinstance(item, bytes) else 0
@@ -127,13 +129,18 @@ class FaultyStreams:
                 self._pass(Direction.TO_AGENT, raw, newline)
             while lane.size > _MOST:
                 await lane.changed.wait()
-        self._has_left = True
-        self._finishing.deadline = trio.current_time() + _PATIENCE_S
+        self.let_go()
         self._end(Direction.TO_AGENT)
+
+    def let_go(self) -> None:
+        """The client has left, or takes its leave: it is not waited for very long."""
+        if not self._has_left:
+            self._has_left = True
+            self._finishing.deadline = trio.current_time() + _PATIENCE_S
 
     async def _receive(self) -> bytes:
         try:
-            return bytes(await self._source.receive_some(_CHUNK))
+            return bytes(await self._source.receive_some(CHUNK))
         except trio.BrokenResourceError:
             return b""
 
@@ -164,17 +171,17 @@ class FaultyStreams:
                     self._lanes[output.direction].put(output.due, self._number, output.data)
                 case EndOf():
                     self._behind(output.direction, output)
-                case Signal(signum) if signum == signal.SIGCONT:
+                case Did(deed=Signal(signum)) if signum == signal.SIGCONT:
                     self._is_paused = False
                     self._lanes[Direction.TO_CLIENT].ring()
-                case Signal() | Exit():
-                    self._behind(Direction.TO_CLIENT, output)
-                case WriteStderr():
-                    self._behind(direction, output)
-                case _:  # what fired is counted by the engine
+                case Did(deed=Signal() | Exit() as deed):
+                    self._behind(Direction.TO_CLIENT, deed)
+                case Did(deed=WriteStderr() as deed):
+                    self._behind(direction, deed)
+                case _:  # what fired is counted by the engine, and what it stops ends there
                     pass
 
-    def _behind(self, direction: Direction, item: Output) -> None:
+    def _behind(self, direction: Direction, item: EndOf | Deed) -> None:
         """Lets something happen once all that is on its way in a direction has gone out."""
         lane = self._lanes[direction]
         lane.put(max(lane.last_due, self._clock()), self._number, item)
@@ -207,7 +214,7 @@ class FaultyStreams:
         except trio.BrokenResourceError:
             pass  # that a peer is gone, the end of the other direction tells
 
-    async def _do(self, item: Output) -> None:
+    async def _do(self, item: EndOf | Deed) -> None:
         match item:
             case EndOf(Direction.TO_AGENT):
                 await self._into.aclose()
@@ -237,10 +244,30 @@ def play_with_faults(
             ends.callback(os.close, sink)
             client = DescriptorSource(source), DescriptorSink(sink)
             streams = FaultyStreams(engine, *client, DescriptorSink(2), ends.close)
-            await streams.run(lambda heard, said: Replayer(replay, heard, said).run())
+
+            async def play(heard: ReceiveStream, said: SendStream) -> None:
+                replayer = Replayer(replay, heard, said)
+                await replayer.run()
+                if replayer.was_told:
+                    streams.let_go()
+
+            async with trio.open_nursery() as nursery:
+                await nursery.start(let_go_when_told, streams)
+                await streams.run(play)
+                nursery.cancel_scope.cancel()
         return engine.fired, streams.fate
 
-    return run_alone(run)
+    return play_out(run)
+
+
+async def let_go_when_told(
+    streams: FaultyStreams, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+) -> None:
+    """Takes a signal for a goodbye also when the agent has ended, and what is late goes out."""
+    with trio.open_signal_receiver(*GOODBYES) as signals:
+        task_status.started()
+        async for _ in signals:
+            streams.let_go()
 
 
 class _Source(ReceiveStream):

@@ -41,11 +41,12 @@ class Orphans:
         if sys.platform == "linux":
             _set(self._was_set)
 
-    async def end(self, grace: float) -> list[str]:
+    async def end(self, grace: float, hurried: trio.Event | None = None) -> list[str]:
         """Ends all that were taken in, once those are gone that should have ended them.
 
         Args:
             grace: seconds that one has to end when it is told to, before it is killed.
+            hurried: from when it is set, whoever is left is killed at once.
 
         Returns:
             The command of each that was told to end.
@@ -55,13 +56,16 @@ class Orphans:
             signalled: set[int] = set()
             with trio.move_on_after(max(grace, _MOMENT_S) if signum else _MOMENT_S):
                 while left := set(self._left()):
+                    if hurried is not None and hurried.is_set() and signum != signal.SIGKILL:
+                        break
                     for pid in left - signalled:
                         if signum is not None:
                             told.setdefault(pid, _command(pid))
                             _send(pid, signum)
                     signalled |= left
                     await trio.sleep(_PAUSE_S)
-                break
+                else:
+                    break
         return list(told.values())
 
     def _left(self) -> Iterator[int]:

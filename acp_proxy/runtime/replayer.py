@@ -16,14 +16,15 @@ from typing import TypeVar
 import trio
 from trio.abc import ReceiveStream, SendStream
 
+from acp_proxy.capture.pumps import CHUNK, wait_until_ready
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.choice import Choice
 from acp_proxy.engine.replay import Replay
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.events import GOODBYES, EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
+from acp_proxy.runtime.line_cutter import LineCutter
 
 _Result = TypeVar("_Result")
-_CHUNK = 1 << 16
 _LINES_AHEAD = 64
 
 
@@ -40,6 +41,9 @@ class Replayer:
         source: what the client says.
         sink: what it hears; nobody else may write there.
         clock: nanoseconds that never go back.
+
+    Attributes:
+        was_told: whether a signal has told it to end.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Replayer:
         sink: SendStream,
         clock: Callable[[], int] = now_ns,
     ) -> None:
+        self.was_told = False
         self._replay = replay
         self._source = source
         self._sink = sink
@@ -85,7 +90,7 @@ class Replayer:
         pending = bytearray()
         for command in self._replay.feed(event):
             self._obey(command, pending)
-            if len(pending) >= _CHUNK:
+            if len(pending) >= CHUNK:
                 await self.write(bytes(pending))
                 pending.clear()
         await self.write(bytes(pending))
@@ -115,23 +120,17 @@ class Replayer:
 
     async def _read(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
         """Cuts what comes into lines; the last one may have no end."""
-        rest = bytearray()
+        cutter = LineCutter()
         while chunk := await self._receive():
-            searched = len(rest)
-            rest += chunk
-            if b"\n" not in chunk:
-                continue
-            end = rest.rfind(b"\n", searched) + 1
-            whole, rest = rest[:end], rest[end:]
-            for line in bytes(whole).split(b"\n")[:-1]:
-                await into.send(line.removesuffix(b"\r"))
-        if rest:
-            await into.send(bytes(rest))
+            for cut in cutter.feed(chunk):
+                await into.send(cut.raw)
+        if (rest := cutter.finish()) is not None:
+            await into.send(rest.raw)
         await into.send(None)
 
     async def _receive(self) -> bytes:
         try:
-            return bytes(await self._source.receive_some(_CHUNK))
+            return bytes(await self._source.receive_some(CHUNK))
         except trio.BrokenResourceError:
             return b""
 
@@ -140,6 +139,7 @@ class Replayer:
         with trio.open_signal_receiver(*GOODBYES) as signals:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, GOODBYES)
             async for _ in signals:
+                self.was_told = True
                 await into.send(None)
 
 
@@ -160,6 +160,21 @@ def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
         raise
 
 
+def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
+    """Runs the program of a replay; a signal that comes when it is over ends nothing any more.
+
+    Many a client closes its end and then terminates its agent: a report that is being written then
+    is still its due, and so is the exit code.
+    """
+    for signum in GOODBYES:
+        signal.signal(signum, _stay)
+    return run_alone(task)
+
+
+def _stay(_: int, __: object) -> None:
+    """Handles a signal by nothing; to ignore it would lose one that waits for the replay."""
+
+
 def play(replay: Replay | Choice, source: int, sink: int, *, heard: bytes, unsaid: bytes) -> None:
     """Plays an engine on two descriptors.
 
@@ -177,11 +192,11 @@ def play(replay: Replay | Choice, source: int, sink: int, *, heard: bytes, unsai
         await replayer.write(unsaid)
         await replayer.run()
 
-    run_alone(run)
+    play_out(run)
 
 
 class DescriptorSource(ReceiveStream):
-    """Reads a descriptor that is shared with others, so that it has to stay a blocking one.
+    """Reads a descriptor that is shared with others, so that it stays as it is: blocking or not.
 
     Args:
         fd: the descriptor.
@@ -197,7 +212,7 @@ class DescriptorSource(ReceiveStream):
         if self._first:
             first, self._first = self._first, b""
             return first
-        size = max_bytes or _CHUNK
+        size = max_bytes or CHUNK
         return await trio.to_thread.run_sync(_read_some, self._fd, size, abandon_on_cancel=True)
 
     async def aclose(self) -> None:
@@ -206,7 +221,7 @@ class DescriptorSource(ReceiveStream):
 
 
 class DescriptorSink(SendStream):
-    """Writes to a descriptor that is shared with others, so that it has to stay a blocking one."""
+    """Writes to a descriptor that is shared with others, so that it stays as it is."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -225,16 +240,21 @@ class DescriptorSink(SendStream):
 
 
 def _read_some(fd: int, size: int) -> bytes:
-    try:
-        return os.read(fd, size)
-    except OSError as e:
-        raise trio.BrokenResourceError(str(e)) from e
+    while True:
+        try:
+            return os.read(fd, size)
+        except BlockingIOError:
+            wait_until_ready(fd, writing=False)
+        except OSError as e:
+            raise trio.BrokenResourceError(str(e)) from e
 
 
 def _write_all(fd: int, data: bytes | bytearray | memoryview) -> None:
     rest = memoryview(data)
-    try:
-        while rest:
+    while rest:
+        try:
             rest = rest[os.write(fd, rest) :]
-    except OSError as e:
-        raise trio.BrokenResourceError(str(e)) from e
+        except BlockingIOError:
+            wait_until_ready(fd, writing=True)
+        except OSError as e:
+            raise trio.BrokenResourceError(str(e)) from e

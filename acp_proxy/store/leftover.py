@@ -93,10 +93,12 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         fd: the open log, which nobody has locked.
         log_path: the log's path.
     """
+    mode = stat.S_IMODE(os.fstat(fd).st_mode)
     try:
-        os.fchmod(fd, stat.S_IMODE(os.fstat(fd).st_mode) & ~_WRITABLE)
+        os.fchmod(fd, mode & ~_WRITABLE)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
+        _give_back(fd, mode)
         return False
     try:
         if not log_path.exists():  # somebody else finished it since we opened it
@@ -106,9 +108,24 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         finish(path, LogReader(fd))
         log_path.unlink()
     except BROKEN:
-        fcntl.flock(fd, fcntl.LOCK_UN)
+        _give_back(fd, mode)
         return False
     return True
+
+
+def _give_back(fd: int, mode: int) -> None:
+    """Lets a log be as it was found, unless another one has it, and with it the mark on it.
+
+    Readers share the lock for a moment, and whoever shares it is taken for no recorder.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return
+    if mode & _WRITABLE:
+        with contextlib.suppress(OSError):
+            os.fchmod(fd, mode)
+    fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 def finish(path: Path, log: LogReader) -> None:

@@ -22,30 +22,22 @@ _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 def kind_of(path: Path) -> str | None:
     """What a path leads to, in words, without opening it; None for a plain file, or nothing."""
-    try:
-        return _KINDS.get(stat.S_IFMT(path.stat().st_mode))
-    except (OSError, ValueError) as e:
-        is_missing = isinstance(e, OSError) and e.errno in _MISSING
-        return "a symbolic link to nothing" if is_missing and path.is_symlink() else None
+    mode = _mode(path)
+    if mode is None and path.is_symlink():
+        return "a symbolic link to nothing"
+    return _KINDS.get(stat.S_IFMT(mode)) if isinstance(mode, int) else None
 
 
 def trouble_with(path: Path) -> str | None:
     """Why it cannot even be told whether there is something; None if it can."""
-    try:
-        path.stat()
-    except OSError as e:
-        return None if e.errno in _MISSING else (e.strerror or str(e)).lower()
-    except ValueError:
-        return None
-    return None
+    mode = _mode(path)
+    return mode if isinstance(mode, str) else None
 
 
 def is_plain(path: Path) -> bool:
     """Whether there is a plain file, as far as can be told."""
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
+    mode = _mode(path)
+    return isinstance(mode, int) and stat.S_ISREG(mode)
 
 
 def open_plain(path: Path) -> BinaryIO:
@@ -57,3 +49,13 @@ def open_plain(path: Path) -> BinaryIO:
     if (kind := kind_of(path)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}")
     return open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")  # noqa: PTH123
+
+
+def _mode(path: Path) -> int | str | None:
+    """The mode of what a path leads to; None if there is nothing, or the trouble with it."""
+    try:
+        return path.stat().st_mode
+    except OSError as e:
+        return None if e.errno in _MISSING else (e.strerror or str(e)).lower()
+    except ValueError:  # nothing can be called so
+        return None

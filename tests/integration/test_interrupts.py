@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import signal
 import subprocess
 import sys
@@ -79,6 +80,16 @@ def test_nobody_sees_where_it_was(tmp_path: Path, moment: str, arguments: tuple[
 def test_a_module_is_a_command_as_well(tmp_path: Path, moment: str) -> None:
     """From the first line of ours on."""
     assert run(moment, *VERIFY, entry="module", home=tmp_path) == (130, "")
+
+
+def test_to_import_it_is_not_to_run_it() -> None:
+    """Whoever only looks at the modules keeps what Ctrl-C does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        importlib.reload(importlib.import_module("acp_proxy.__main__"))
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_who_ignores_it_goes_on(tmp_path: Path) -> None:

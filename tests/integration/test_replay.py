@@ -242,6 +242,68 @@ def test_a_signal_is_a_goodbye(
         assert b"Traceback" not in talk.stderr
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "complaint"),
+    [
+        ("<&-", 1, b"the client left without sending initialize"),
+        (">&-", 0, b""),
+        ("2>&-", 0, b""),
+        ("<&- >&- 2>&-", 1, b""),
+        ("0>/dev/null", 1, b"the client left without sending initialize"),
+    ],
+)
+def test_who_closes_a_descriptor_is_a_client_that_is_gone(
+    acp_proxy: Path, book: Book, closed: str, code: int, complaint: bytes
+) -> None:
+    """Whatever of it is missing, or is nothing to be read, nothing else takes its place."""
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, book.path],
+        input=book.raw[1] + book.raw[3] + book.raw[5],
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert complaint in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert (done.returncode, done.stderr == b"") == (code, complaint == b"")
+    assert done.stdout == (b"".join(book.raw[n] for n in (2, 4, 6, 7)) if closed == "2>&-" else b"")
+
+
+TERMINATED = """
+import os, signal, sys
+from acp_proxy.capture.starter import main
+from acp_proxy.engine import report as reports
+made = reports.report
+def report(*arguments, **named):
+    for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        os.kill(os.getpid(), signum)
+    return made(*arguments, **named)
+reports.report = report
+main()
+"""
+"""Runs ``acp-proxy`` and sends the signals when all is played and nothing is reported."""
+
+
+@pytest.mark.parametrize("options", [(), ("--fault", "noop")])
+def test_a_signal_behind_the_end_takes_nothing_away(
+    book: Book, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """Many a client closes its end and terminates its agent; code and report are as without."""
+    out = tmp_path / "report.json"
+    words = ["replay", str(book.path), *options, "--report", str(out)]
+    done = subprocess.run(
+        [sys.executable, "-c", TERMINATED, *words],
+        input=book.raw[1] + book.raw[3],
+        capture_output=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stdout == book.raw[2] + book.raw[4]
+    assert b"the client left without sending session/prompt" in done.stderr
+    assert json.loads(out.read_text())["exit_code"] == 1
+
+
 def test_garbage_is_answered_and_told(book: Book, replay: Callable[..., Replaying]) -> None:
     """A parse error for each line, exit code 1, and no control character on stderr."""
     talk = replay(book.path)

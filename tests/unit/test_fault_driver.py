@@ -22,7 +22,7 @@ from acp_proxy.capture.log import (
     UNDELIVERED,
     Unrecorded,
 )
-from acp_proxy.capture.pumps import Pump
+from acp_proxy.capture.pumps import Detour, Pump
 from acp_proxy.capture.relay import Relay
 from acp_proxy.faults.choosing import chosen_plan
 from acp_proxy.faults.engine import FaultEngine
@@ -35,8 +35,12 @@ from acp_proxy.runtime.outlet import Outlet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Self
 
     from trio.testing import MockClock
+
+    from acp_proxy.faults.outputs import Output
+    from acp_proxy.protocol.peers import Direction
 
 A, B, C = b'{"method":"a"}\n', b'{"method":"b"}\n', b'{"method":"c"}\n'
 
@@ -591,6 +595,100 @@ def test_a_pump_relays_ahead_until_it_may_not() -> None:
     os.close(heard)
     assert log.chunks() == A + C + B + A + b"unfinished"
     assert log.kept[-1] == (END, TO_CLIENT, {"reason": "end of file"})
+
+
+@pytest.mark.parametrize("lasts", [True, False])
+def test_a_mistake_at_the_end_keeps_nobody_waiting(
+    lasts: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The stream ends as it would have, and what is not lost goes out, be it made once or twice."""
+    end, made = FaultEngine.end, 0
+
+    def mistake(engine: FaultEngine, direction: Direction, at: int) -> Iterator[Output]:
+        nonlocal made
+        made += 1
+        if lasts or made == 1:
+            raise RuntimeError("ours")
+        return end(engine, direction, at)
+
+    monkeypatch.setattr(FaultEngine, "end", mistake)
+    with Piped("reorder where=method:b") as piped:
+        os.write(piped.agent_out, A + B)
+        assert os.read(piped.heard, 1 << 16) == A
+        piped.ends()
+        assert os.read(piped.heard, 1 << 16) == (b"" if lasts else B)
+    assert piped.log.kept[-1] == (END, TO_CLIENT, {"reason": "end of file"})
+    complaints = capfd.readouterr().err.splitlines()
+    assert complaints[0] == "acp-proxy: internal error, faults end here: RuntimeError: ours"
+    assert len(complaints) == (3 if lasts else 1)
+    assert not any("Traceback" in line for line in complaints)
+
+
+def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both peers meet an end, which the log and stderr explain, and nobody waits for ever."""
+
+    def mistake(*_: object) -> None:
+        raise RuntimeError("ours")
+
+    with Piped("reorder where=method:b") as piped:
+        monkeypatch.setattr(piped.faulting._executor, "steps", mistake)
+        os.write(piped.agent_out, B)
+        assert os.read(piped.heard, 1) == b""
+        assert piped.pump.ended.wait(60)
+        with pytest.raises(BrokenPipeError):
+            os.write(piped.agent_out, A)
+    reason = "internal error: RuntimeError: ours"
+    assert piped.log.kept[-1] == (END, TO_CLIENT, {"reason": reason})
+    assert capfd.readouterr().err == f"acp-proxy: to-client ends here, {reason}\n"
+
+
+def test_a_mistake_while_an_end_is_logged_keeps_nobody_waiting(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in a bare pump either."""
+
+    def mistake(*_: object) -> None:
+        raise RuntimeError("ours")
+
+    with Piped() as piped:
+        monkeypatch.setattr(piped.log, "event", mistake)
+        os.write(piped.agent_out, A)
+        piped.ends()
+        assert os.read(piped.heard, 1 << 16) == A
+        assert os.read(piped.heard, 1) == b""
+    assert "cannot record to-client any longer: RuntimeError" in capfd.readouterr().err
+
+
+class Piped:
+    """A pump that runs between two pipes, with faults on its way if there are rules."""
+
+    def __init__(self, *rules: str) -> None:
+        self.log = Notes()
+        (source, self.agent_out), (self.heard, sink) = os.pipe(), os.pipe()
+        detour = Detour()
+        if rules:
+            detour = self.faulting = Faulting(*chosen_plan(rules, None, 1))
+            self.faulting.attach(Ghost(), self.log, 0)
+        self.pump = detour.pump(TO_CLIENT, source, sink, self.log)
+        self._thread = threading.Thread(target=self.pump.run, daemon=True)
+
+    def ends(self) -> None:
+        """The agent's output ends."""
+        os.close(self.agent_out)
+        self.agent_out = -1
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join(60)
+        assert self.pump.ended.is_set
+        os.close(self.heard)
+        if self.agent_out >= 0:
+            self.ends()
 
 
 # Ways out

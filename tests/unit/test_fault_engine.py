@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 
 import pytest
 
-from acp_proxy.faults.outputs import Deliver, Fired
+from acp_proxy.faults.effects import Close, Exit, Signal, Stall, WriteStderr
+from acp_proxy.faults.outputs import Deliver, Did, EndOf, Fired
 from acp_proxy.protocol.peers import Direction
 from tests.fault_book import START_NS, Book, check, plan_of
 
@@ -104,6 +106,24 @@ def test_other_seeds_have_other_schedules() -> None:
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(Book(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5
+
+
+def test_who_did_what_is_told() -> None:
+    """Of each rule at the frame what it did beside it, behind what fired, in the plan's order."""
+    rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
+             "close name=c", "stall name=s"]  # fmt: skip
+    outputs = Book([f"{rule} where=dir:to-client" for rule in rules]).say(CLIENT, update())
+    (first,) = [n for n, o in enumerate(outputs) if isinstance(o, Did) and o.rule == "p"]
+    assert not any(isinstance(o, Fired) for o in outputs[first:])
+    assert outputs[first:] == [
+        Did("p", "pause", Signal(signal.SIGSTOP)),
+        Did("w", "stderr-flood", WriteStderr(b"stderr-flood line 1 of 1\n")),
+        Did("k", "kill", Signal(signal.SIGKILL)),
+        Did("e", "exit", Exit(3)),
+        Did("c", "close", Close(CLIENT)),
+        EndOf(CLIENT),
+        Did("s", "stall", Stall(CLIENT)),
+    ]
 
 
 def test_where_knows_what_the_recorder_knows() -> None:
@@ -314,7 +334,7 @@ def test_what_passed_ahead_counts() -> None:
     book = Book(["limit-data bytes=5 window=1ms..1h"])
     assert foreseen(book)
     book.now += 10**6
-    (cut, _) = (o for o in book.say(CLIENT, b"12345\n") if not isinstance(o, Fired))
+    (cut, _) = (o for o in book.say(CLIENT, b"12345\n") if not isinstance(o, Fired | Did))
     assert isinstance(cut, Deliver)
     assert cut.data == b"123"
 

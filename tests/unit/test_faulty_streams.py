@@ -11,7 +11,7 @@ from trio.testing import MockClock, memory_stream_one_way_pair, wait_all_tasks_b
 
 from acp_proxy.faults.effects import Exit, Signal
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.runtime.faulty_streams import FaultyStreams
+from acp_proxy.runtime.faulty_streams import FaultyStreams, let_go_when_told
 from acp_proxy.runtime.replayer import now_ns
 from tests.fault_book import plan_of
 
@@ -134,6 +134,28 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
     table.leave()
     await wait_all_tasks_blocked()
     mock_clock.jump(5.1)
+    await wait_all_tasks_blocked()
+    assert table.is_over
+
+
+async def test_a_signal_is_a_goodbye_when_all_is_said(
+    nursery: trio.Nursery, mock_clock: MockClock
+) -> None:
+    """What is late then has as long as it would have if the client had closed its end."""
+    table = Table("latency latency_ms=60000 where=dir:to-client")
+    await nursery.start(let_go_when_told, table.streams)
+    nursery.start_soon(table.run)
+    await wait_all_tasks_blocked()
+    await table.out.send_all(b"x\n")
+    table.leave()
+    await wait_all_tasks_blocked()
+    signal.raise_signal(signal.SIGTERM)
+    await wait_all_tasks_blocked()
+    mock_clock.jump(4.9)
+    signal.raise_signal(signal.SIGTERM)
+    await wait_all_tasks_blocked()
+    assert not table.is_over
+    mock_clock.jump(0.2)
     await wait_all_tasks_blocked()
     assert table.is_over
 

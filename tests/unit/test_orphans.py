@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import trio
 
+from acp_proxy.runtime import orphans as orphans_module
 from acp_proxy.runtime.orphans import Orphans
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us take them in")
@@ -41,6 +43,30 @@ async def test_one_that_is_left_behind_is_ended(what: str) -> None:
         (told,) = await orphans.end(0)
     assert not Path(f"/proc/{pid}").exists()
     assert told.endswith(f"(pid {pid})")
+
+
+@pytest.mark.parametrize("when", [None, signal.SIGTERM])
+async def test_who_is_in_a_hurry_has_them_killed(
+    when: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether that is known from the start, or only when one has been told to end."""
+    hurried, sent = trio.Event(), []
+
+    def send(pid: int, signum: int) -> None:
+        sent.append(signum)
+        os.kill(pid, signum)
+        if signum == when:
+            hurried.set()
+
+    monkeypatch.setattr(orphans_module, "_send", send)
+    if when is None:
+        hurried.set()
+    with Orphans() as orphans:
+        pid = leave_one(_STUBBORN)
+        (told,) = await orphans.end(600, hurried)
+    assert not Path(f"/proc/{pid}").exists()
+    assert told.endswith(f"(pid {pid})")
+    assert sent == [signum for signum in (when, signal.SIGKILL) if signum is not None]
 
 
 async def test_our_own_children_are_left_alone() -> None:

@@ -442,6 +442,41 @@ def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> No
     assert not scribe.log_path.exists()
 
 
+def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its log can be written again, so that it can be locked everywhere, and nobody has it."""
+
+    def have_no_room(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+    monkeypatch.setattr(leftover, "finish", have_no_room)
+    with RecordingReader(scribe.path) as reader:
+        assert not reader.live
+        assert scribe.log_path.stat().st_mode & 0o777 == 0o600
+        with scribe.log_path.open("rb") as log:
+            assert leftover.is_free(log.fileno())
+
+
+@pytest.mark.parametrize(("how", "mode"), [(fcntl.LOCK_SH, 0o600), (fcntl.LOCK_EX, 0o400)])
+def test_who_comes_too_late_to_finish_a_recording_leaves_no_mark(
+    tmp_path: Path, how: int, mode: int
+) -> None:
+    """Unless it is that of another one, who finishes it: nobody may take him for the recorder."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_story(scribe)
+    with scribe.log_path.open("rb") as late, scribe.log_path.open("rb") as early:
+        fcntl.flock(early, how)
+        assert not leftover.finish_dead(scribe.path, late.fileno(), scribe.log_path)
+        assert scribe.log_path.stat().st_mode & 0o777 == mode
+        assert not leftover.is_live(late.fileno())
+        fcntl.flock(early, fcntl.LOCK_UN)
+        assert leftover.is_free(early.fileno())
+        assert leftover.finish_dead(scribe.path, early.fileno(), scribe.log_path)
+
+
 def test_a_recorder_is_taken_for_one_though_its_log_was_locked_before(tmp_path: Path) -> None:
     """Only who finishes a recording leaves the mark of it, not who looks whether it may."""
     with Scribe(tmp_path / "x.db") as scribe:

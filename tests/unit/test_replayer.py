@@ -3,19 +3,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import random
+import signal
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair
 
+from acp_proxy.capture.pumps import wait_until_ready
+from acp_proxy.cli.replay import answer_first
+from acp_proxy.commands import Command, Send
+from acp_proxy.engine.choice import Choice
 from acp_proxy.engine.pacing import Pacing
 from acp_proxy.engine.replay import Replay
 from acp_proxy.engine.scripted_client import ScriptedClient
 from acp_proxy.engine.stage import Options
 from acp_proxy.engine.story import Order
+from acp_proxy.events import Event, LineReceived
+from acp_proxy.runtime import replayer as replayer_module
 from acp_proxy.runtime.conversation import converse
 from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer
 from tests.playbook import Book, record
@@ -224,6 +234,86 @@ async def test_descriptors_are_streams(tmp_path: Path) -> None:
             await DescriptorSink(read.fileno()).send_all(b"x")
 
 
+async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever shares it has made it so; then what is not there yet, or has no room, is awaited."""
+    (source, into), (out, sink) = os.pipe(), os.pipe()
+    for fd in (source, out, sink):
+        os.set_blocking(fd, False)
+    heard, waits = bytearray(), 0
+
+    def go_on(fd: int, *, writing: bool) -> None:
+        nonlocal waits
+        waits += 1
+        if writing:
+            heard.extend(os.read(out, 1 << 20))
+        else:
+            os.write(into, b"abc")
+        wait_until_ready(fd, writing=writing)
+
+    monkeypatch.setattr(replayer_module, "wait_until_ready", go_on)
+    data = random.Random(1).randbytes(300_000)
+    assert await DescriptorSource(source).receive_some() == b"abc"
+    await DescriptorSink(sink).send_all(data)
+    while len(heard) < len(data):
+        heard += os.read(out, 1 << 20)
+    assert heard == data
+    assert waits > 1
+    for fd in (source, into, out, sink):
+        os.close(fd)
+
+
+class First(Choice):
+    """An engine that answers the first line."""
+
+    answer = b"answer\n" * 1000
+
+    def __init__(self) -> None:
+        super().__init__([])
+
+    def feed(self, event: Event) -> Iterator[Command]:
+        """Says it."""
+        assert event == LineReceived(b"first", mock.ANY)
+        yield Send(self.answer)
+
+
+def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
+    """And what there is no room for is left to be said."""
+    (source, into), (out, sink) = os.pipe(), os.pipe()
+    os.set_blocking(sink, False)
+    os.write(into, b"first\r\nsecond\nthird")
+    rest, unsaid = answer_first(First(), source, sink)
+    assert rest == b"second\nthird"
+    assert os.read(out, 1 << 16) + unsaid == First.answer
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(sink, b"x" * 1000)
+    os.write(into, b"first\n")
+    assert answer_first(First(), source, sink) == (b"", First.answer)
+    for fd in (source, into, out, sink):
+        os.close(fd)
+
+
+def test_a_client_that_cannot_be_read_is_not_heard_first() -> None:
+    """What is wrong with its descriptor the replay finds out."""
+    source = os.open("/", os.O_RDONLY)
+    assert answer_first(First(), source, -1) == (b"", b"")
+    os.close(source)
+
+
+async def test_a_signal_is_a_goodbye(book: Book, clock: MockClock) -> None:
+    """It ends the play as the end of input does, and whoever started it may know."""
+    replay = Replay(book.script(), Options())
+    _, source = memory_stream_pair()
+    sink, _ = memory_stream_pair()
+    replayer = Replayer(replay, source, sink)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(replayer.run)
+        await trio.testing.wait_all_tasks_blocked()
+        signal.raise_signal(signal.SIGTERM)
+    assert replayer.was_told
+    assert replay.is_over
+
+
 class Jittery(trio.abc.ReceiveStream):
     """A stream that gives random pieces after random times."""
 
@@ -268,6 +358,22 @@ async def talk_once(book: Book, chance: random.Random, order: Order) -> bytes:
     assert client.is_done
     assert replay.stage.judge.found == []
     return bytes(heard)
+
+
+async def test_the_scripted_client_hears_a_last_line_without_an_end(book: Book) -> None:
+    """Which is all that is missing to what was recorded."""
+    into, source = memory_stream_pair()
+    sink, out = memory_stream_pair()
+    client = ScriptedClient(book.script())
+    lines = [book.raw[n].replace(b"\n", b"\r\n") for n in (2, 4, 6, 9, 10, 11, 12)]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(converse, client, into, out)
+        await sink.send_all(b"".join(lines) + book.raw[14].rstrip(b"\n"))
+        await trio.testing.wait_all_tasks_blocked()
+        await sink.aclose()
+    assert client.is_done
+    assert client.unexpected is None
+    await source.aclose()
 
 
 async def test_a_thousand_runs_are_one(book: Book, clock: MockClock) -> None:
