@@ -5,6 +5,7 @@ from typing import Any
 
 from acp_proxy.commands import Send
 from acp_proxy.engine.divergence import ERROR_CODE, Divergence
+from acp_proxy.engine.script import UPDATE
 
 _CANCELLED_CODE = -32800
 """JSON-RPC's for a request that ``$/cancel_request`` has cancelled."""
@@ -32,7 +33,7 @@ def cancelled_update(session: str) -> Send:
     """The update that ends a turn in v2."""
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
     params = json.dumps({"sessionId": session, "update": update}, separators=(",", ":"))
-    return Send(f'{{"jsonrpc":"2.0","method":"session/update","params":{params}}}\n'.encode())
+    return Send(f'{{"jsonrpc":"2.0","method":"{UPDATE}","params":{params}}}\n'.encode())
 
 
 def _error(token: str | None, code: int, message: str, divergence: Divergence) -> Send:

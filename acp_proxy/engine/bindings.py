@@ -10,7 +10,7 @@ import json
 import re
 from urllib.parse import quote
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from acp_proxy.engine.splice import Place
 
@@ -54,6 +54,12 @@ class Bindings:
                 self.roots[recorded] = live
 
     @property
+    def changed(self) -> dict[str, str]:
+        """Recorded values that have another one now."""
+        tables = (self.roots, self.terminals, self.sessions)
+        return {old: new for table in tables for old, new in table.items() if old != new}
+
+    @property
     def change_anything(self) -> bool:
         """Whether any value differs from the recorded one."""
         tables = (self.roots, self.terminals, self.sessions)
@@ -77,14 +83,18 @@ class Bindings:
 
         A relative one, ``.`` or ``src``, is an ordinary word.
         """
-        roots = self.roots.items()
-        named = ((old, new) for old, new in roots if _ABSOLUTE.match(old) and old.strip("/\\"))
+        named = ((old, new) for old, new in self.roots.items() if _is_named(old))
         names = {_inside_json(old): _inside_json(new) for old, new in named}
         if not names:
             return text
         choice = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
         pattern = rf"(?:(?<![\w.-])|(?<=\\[bfnrt]))(?:{choice})(?![\w-])"
         return re.sub(pattern, lambda found: names[found[0]], text)
+
+    @property
+    def after_rewriting(self) -> "Bindings":
+        """What values are called in a text that was rewritten; no directory moves twice."""
+        return evolve(self, roots={o: n for o, n in self.roots.items() if not _is_named(o)})
 
     def _moved(self, path: str) -> str:
         """The longest directory that a path lies under decides."""
@@ -101,6 +111,11 @@ class Bindings:
                 if (rest := _below(spelled, path)) is not None:
                     return _SCHEME + _joined(_in_uri(self.roots[old]), rest)
         return uri
+
+
+def _is_named(root: str) -> bool:
+    """Whether a directory is told from an ordinary word."""
+    return _ABSOLUTE.match(root) is not None and root.strip("/\\") != ""
 
 
 def _in_uri(path: str) -> str:

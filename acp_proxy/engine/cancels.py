@@ -14,7 +14,7 @@ from acp_proxy.engine.divergence import Departure
 from acp_proxy.engine.examiner import Examiner
 from acp_proxy.engine.lanes import Lane
 from acp_proxy.engine.listener import Found, Heard
-from acp_proxy.engine.script import CANCEL_REQUEST, Step
+from acp_proxy.engine.script import CANCEL_REQUEST, PROMPT, Step
 from acp_proxy.engine.stage import Stage
 from acp_proxy.protocol.dialects import V2
 
@@ -41,9 +41,7 @@ class Cancels:
         yield from self._flush(lane, step, heard.at)
 
     def _is_too_early(self, cancel: Step, lane: Lane) -> bool:
-        return any(
-            step.method == "session/prompt" and step.key < cancel.key for step in lane.expected
-        )
+        return any(step.method == PROMPT and step.key < cancel.key for step in lane.expected)
 
     def forget(self, token: str) -> None:
         """Notes that an id is used anew."""
@@ -88,7 +86,7 @@ class Cancels:
         seq = again.seq if again else None
         self._examiner.departed(kind, lane, f"the client {what}", heard, seq=seq)
         for exchange, (token, step) in list(lane.open.items()):
-            if step.method == "session/prompt":
+            if step.method == PROMPT:
                 lane.open.pop(exchange)
                 yield cancelled_answer(token, is_v2=self._story.script.dialect == V2)
         if not lane.is_idle and heard.message.session is not None:

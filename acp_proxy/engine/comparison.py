@@ -60,11 +60,19 @@ class Comparer:
     Args:
         bindings: what recorded values are called now.
         ignored: JSON pointers that are left out; ``*`` in one is any key or item.
+
+    Attributes:
+        ignored: the ways to these, as of `pointers.parts_of`.
     """
 
     def __init__(self, bindings: Bindings, ignored: Iterable[str] = ()) -> None:
         self._bindings = bindings
-        self._ignored = [*map(parts_of, ignored)]
+        self.ignored = [*map(parts_of, ignored)]
+
+    @property
+    def after_rewriting(self) -> "Comparer":
+        """Compares recorded messages that were rewritten, as by `Bindings.rewritten`."""
+        return Comparer(self._bindings.after_rewriting, map(pointer, self.ignored))
 
     def params(self, method: str | None, recorded: Any, live: Any, places: Places) -> Comparison:
         """Compares the params of two messages of one method.
@@ -153,7 +161,7 @@ class Comparer:
         return any(
             len(path) >= len(ignored)
             and all(want in ("*", has) for want, has in zip(ignored, path, strict=False))
-            for ignored in self._ignored
+            for ignored in self.ignored
         )
 
 

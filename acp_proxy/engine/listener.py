@@ -153,7 +153,7 @@ class Listener:
             texts = (shown(raw.decode(errors="replace")) for raw in (line, heard.raw))
             return Comparison([] if line == heard.raw else [Difference("", *texts)])
         places = places_of(step.kind, step.method)
-        if step.kind in ("response", "error"):
+        if step.is_reply:
             places = places_of("response", step.method)
             return self._comparer.results(recorded, heard.value, places)
         comparison = self._comparer.params(step.method, recorded, heard.value, places)
@@ -248,7 +248,7 @@ class Listener:
         if (one.kind, one.method) != (two.kind, two.method):
             return False
         old, new = self.value(one), self.value(two)
-        if one.kind in ("response", "error"):
+        if one.is_reply:
             return comparer.results(old, new, places_of("response", one.method)).is_match
         found = comparer.params(one.method, old, new, places_of(one.kind, one.method))
         return not _but_session(found)

@@ -6,6 +6,8 @@ file held, or what a program printed, only drifts.
 
 from typing import Any
 
+from acp_proxy.engine.script import PERMISSION
+
 Outcome = tuple[str, ...]
 CANCELLED: Outcome = ("cancelled",)
 
@@ -23,7 +25,7 @@ def outcome(method: str | None, asked: Any, reply: Any) -> Outcome:
     result = reply.get("result")
     if not isinstance(result, dict):
         return ("success",)
-    if method == "session/request_permission":
+    if method == PERMISSION:
         return _permission(asked, result)
     if method == "elicitation/create":
         return ("elicitation", str(result.get("action")))

@@ -6,7 +6,7 @@ from attrs import define, frozen
 
 from acp_proxy.engine.lanes import Key, Lane, Track, Waiting
 from acp_proxy.engine.pacing import Pacing
-from acp_proxy.engine.script import Ask, Step, Wire
+from acp_proxy.engine.script import PROMPT, UPDATE, Ask, Step, Wire
 from acp_proxy.engine.story import Order, Story
 from acp_proxy.engine.writer import Writer, without
 from acp_proxy.protocol.dialects import V2
@@ -209,12 +209,12 @@ class Player:
         lane = self._story.lanes[step.lane]
         for answer in step.answers:
             lane.open.pop(answer.exchange, None)
-            if step.method == "session/prompt" and lane.is_idle:
+            if step.method == PROMPT and lane.is_idle:
                 lane.is_cancelled = False
 
     def _look_for_idle(self, wire: Wire) -> None:
         """In v2 an update ends the turn, and not the answer to the prompt."""
-        if wire.method == "session/update" and b"idle" in wire.raw:
+        if wire.method == UPDATE and b"idle" in wire.raw:
             message = read(wire.raw)
             lane = self._story.lanes.get(message.session)
             if lane is not None and message.state == "idle":

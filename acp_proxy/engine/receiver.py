@@ -15,7 +15,7 @@ from acp_proxy.engine.divergence import Departure
 from acp_proxy.engine.examiner import Examiner
 from acp_proxy.engine.listener import Found, Heard
 from acp_proxy.engine.replies import Replies
-from acp_proxy.engine.script import CANCEL, CANCEL_REQUEST
+from acp_proxy.engine.script import CANCEL, CANCEL_REQUEST, PROMPT
 from acp_proxy.engine.stage import Stage
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import Kind, read
@@ -79,7 +79,7 @@ class Receiver:
         if step.exchange is not None and message.rpc_id is not None:
             self._player.live_ids[step.exchange] = message.rpc_id
             lane.open[step.exchange] = (message.rpc_id, step)
-        if step.method == "session/prompt":
+        if step.method == PROMPT:
             lane.is_idle = self._story.script.dialect != V2
 
     def _take_notification(self, heard: Heard) -> Iterator[Command]:

@@ -83,7 +83,7 @@ class Replies:
             (step.seq, lane, step)
             for lane in self._story.lanes.values()
             for step in lane.expected
-            if step.kind in ("response", "error") and step.rpc_id == token
+            if step.is_reply and step.rpc_id == token
         ]
         for _, lane, step in replies:
             if step.exchange is None and self._listener.compare(step, heard).is_match:
@@ -100,7 +100,7 @@ class Replies:
             (step.seq, lane)
             for lane in self._story.lanes.values()
             for step in lane.played
-            if step.kind in ("response", "error") and step.rpc_id == token
+            if step.is_reply and step.rpc_id == token
         ]
         before = max(played, default=(0, self._story.lanes[None]), key=_first)
         summary = f"the client answered id {token}, which no open request of the agent has"
@@ -115,7 +115,7 @@ class Replies:
         replies = (
             s for s in lane.expected if s.exchange == opened.ask.exchange and not s.from_agent
         )
-        return next((s for s in replies if s.kind in ("response", "error")), None)
+        return next((s for s in replies if s.is_reply), None)
 
 
 def _first(one: tuple[Any, ...]) -> Any:

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from acp_proxy.engine.comparison import Difference
-from acp_proxy.engine.divergence import Departure, Divergence, Rank
+from acp_proxy.engine import telling
+from acp_proxy.engine.divergence import Divergence, Rank
 from acp_proxy.engine.replay import Replay
+from acp_proxy.engine.telling import SHOWN, counted
 from acp_proxy.inspection.safe_text import visible
 
 CLEAN, DIVERGED, STALLED = 0, 1, 3
 """Exit codes of the contract; an incomplete recording that was played to its end gives 3, too."""
-_SHOWN = 12
-"""Departures that the text form shows; the file has all of them."""
 
 
 @frozen
@@ -74,8 +73,6 @@ def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayRepo
         verdict, code = "diverged", STALLED if ran_out else DIVERGED
     elif ran_out:
         verdict, code = "incomplete", STALLED
-    bindings = stage.bindings
-    tables = (bindings.roots, bindings.terminals, bindings.sessions)
     return ReplayReport(
         recording=recording,
         verdict=verdict,
@@ -88,7 +85,7 @@ def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayRepo
         left_out=judge.left_out,
         withheld=tuple(stage.player.withheld),
         waits=tuple(_waits(replay)),
-        bindings={old: new for table in tables for old, new in table.items() if old != new},
+        bindings=stage.bindings.changed,
     )
 
 
@@ -118,13 +115,9 @@ def _told_lines(found: ReplayReport) -> list[str]:
     if found.verdict == "clean" and not found.withheld:
         return []
     lines = [f"replay of {found.recording}: {headline(found)}"]
-    told = [one for one in found.divergences if one.rank is Rank.PRIMARY]
-    told += [one for one in found.divergences if one.rank is Rank.CASCADE]
-    for one in told[:_SHOWN]:
-        lines += ["", *lines_of(one)]
-    if len(told) + found.left_out > _SHOWN:
-        rest = len(told) + found.left_out - _SHOWN
-        lines += ["", f"... and {rest} more; --report FILE has all of them"]
+    told = telling.blocks(found.divergences, found.left_out, "client")
+    for block in told:
+        lines += ["", *block]
     if found.verdict in ("stalled", "diverged") and found.waits:
         lines += ["", "waiting:"]
         lines += [f"  {w.lane}: for the {w.waits_for}, {w.method} #{w.seq}" for w in found.waits]
@@ -132,7 +125,7 @@ def _told_lines(found: ReplayReport) -> list[str]:
         lines += ["", "the client's own values:"]
         lines += [f"  {old} is now {new}" for old, new in found.bindings.items()]
     if found.withheld:
-        numbers = ", ".join(f"#{seq}" for seq in found.withheld[:_SHOWN])
+        numbers = ", ".join(f"#{seq}" for seq in found.withheld[:SHOWN])
         lines += ["", f"withheld from the client (--inert): {numbers}"]
     return lines
 
@@ -155,34 +148,9 @@ def headline(found: ReplayReport) -> str:
     return f"{counted(primary, 'divergence')}; {played}, {unplayed}"
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things: ``1 frame``, ``2 frames``."""
-    return f"{number} {what}{'s' * (number != 1)}"
-
-
-def lines_of(one: Divergence) -> list[str]:
+def lines_of(one: Divergence) -> Iterator[str]:
     """A departure for a person."""
-    mark = "follows from that" if one.rank is Rank.CASCADE else one.rank.value
-    lines = [f"{one.kind} in {one.lane} ({mark}): {one.summary}"]
-    if one.line is not None:
-        lines.append(f"  the client's line {one.line}: {one.came or ''}"[:300])
-    lines += [f"  {line}" for line in _differing(one.differences)]
-    for miss in one.near_misses:
-        if one.kind in (Departure.MALFORMED_INPUT, Departure.UNKNOWN_REPLY_ID):
-            break
-        used = ", used up" if miss.is_played else ""
-        lines.append(f"  near: {miss.method} #{miss.seq}{used}")
-        lines += [f"    {line}" for line in _differing(miss.differences)]
-    if one.ignores:
-        lines.append(f"  to let it pass: {' '.join(one.ignores)}")
-    return lines
-
-
-def _differing(differences: tuple[Difference, ...]) -> Iterator[str]:
-    for difference in differences[:5]:
-        yield f"{difference.pointer}: recorded {difference.recorded}, came {difference.live}"
-    if len(differences) > 5:
-        yield f"... and {len(differences) - 5} more"
+    return telling.lines_of(one, "client")
 
 
 def _waits(replay: Replay) -> Iterator[Wait]:

@@ -12,9 +12,13 @@ from attrs import define, frozen
 from acp_proxy.protocol.dialects import INITIALIZE
 
 CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
+PROMPT, UPDATE = "session/prompt", "session/update"
+PERMISSION = "session/request_permission"
 FORK = "session/fork"
 """Names the session that it makes in its reply, and the one that it is made from in its request."""
 HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
+REPLIES = ("response", "error")
+"""Kinds of what answers a request."""
 
 
 @frozen
@@ -82,7 +86,12 @@ class Step:
     def title(self) -> str:
         """How reports name it."""
         name = self.method or self.kind
-        return f"the answer to {name}" if self.kind in ("response", "error") else name
+        return f"the answer to {name}" if self.is_reply else name
+
+    @property
+    def is_reply(self) -> bool:
+        """Whether it answers a request."""
+        return self.kind in REPLIES
 
     @property
     def is_required(self) -> bool:
@@ -92,7 +101,7 @@ class Step:
         """
         if self.kind == "notification":
             return self.method == CANCEL or (self.method == CANCEL_REQUEST and self._has_target)
-        if self.kind in ("response", "error"):
+        if self.is_reply:
             return self.exchange is not None
         return self.kind == "request"
 

@@ -10,13 +10,12 @@ from collections.abc import Callable
 
 from acp_proxy.engine.bindings import Bindings
 from acp_proxy.engine.places import places_of
-from acp_proxy.engine.script import Wire
+from acp_proxy.engine.script import REPLIES, Wire
 from acp_proxy.engine.splice import Place, Span, spans, splice
 from acp_proxy.protocol.jsonrpc import Kind, read
 
 _ANY = "surrogateescape"
 """How bytes that are no text get through text."""
-_REPLIES = ("response", "error")
 
 
 class Writer:
@@ -57,7 +56,7 @@ class Writer:
 
     def _message(self, text: str, kind: str, method: str | None, ids: dict[str, str]) -> str:
         places = places_of(kind, method)
-        if kind in _REPLIES:
+        if kind in REPLIES:
             places = {"id": Place.ID, **places}
         else:
             ids = {}

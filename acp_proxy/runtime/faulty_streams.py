@@ -26,6 +26,7 @@ from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.outputs import Deliver, Did, EndOf, Output
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.runtime.heeded import received
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer, now_ns, play_out
 
@@ -264,7 +265,7 @@ async def let_go_when_told(
     streams: FaultyStreams, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     """Takes a signal for a goodbye also when the agent has ended, and what is late goes out."""
-    with trio.open_signal_receiver(*GOODBYES) as signals:
+    with received(*GOODBYES) as signals:
         task_status.started()
         async for _ in signals:
             streams.let_go()

@@ -1,6 +1,10 @@
 """Which signals are ours to act on."""
 
 import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+
+import trio
 
 
 def heeded(*signums: signal.Signals) -> list[signal.Signals]:
@@ -9,3 +13,15 @@ def heeded(*signums: signal.Signals) -> list[signal.Signals]:
     What something other than Python handles is not ours either: nobody could put that back.
     """
     return [s for s in signums if signal.getsignal(s) not in (signal.SIG_IGN, None)]
+
+
+@contextmanager
+def received(*signums: signal.Signals) -> Iterator[AsyncIterator[int]]:
+    """Receives signals, for a task; one that is not ours stays as it is."""
+    if ours := heeded(*signums):
+        with trio.open_signal_receiver(*ours) as signals:
+            yield signals
+    else:
+        nobody, nothing = trio.open_memory_channel[int](0)
+        with nobody:
+            yield nothing

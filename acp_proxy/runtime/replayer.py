@@ -22,6 +22,7 @@ from acp_proxy.engine.choice import Choice
 from acp_proxy.engine.replay import Replay
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.events import GOODBYES, EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
+from acp_proxy.runtime.heeded import heeded, received
 from acp_proxy.runtime.line_cutter import LineCutter
 
 _Result = TypeVar("_Result")
@@ -136,7 +137,7 @@ class Replayer:
 
     async def _end_when_told(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
         """A signal that ends an agent is the client's goodbye; until now ours were held back."""
-        with trio.open_signal_receiver(*GOODBYES) as signals:
+        with received(*GOODBYES) as signals:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, GOODBYES)
             async for _ in signals:
                 self.was_told = True
@@ -166,7 +167,7 @@ def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
     Many a client closes its end and then terminates its agent: a report that is being written then
     is still its due, and so is the exit code.
     """
-    for signum in GOODBYES:
+    for signum in heeded(*GOODBYES):
         signal.signal(signum, _stay)
     return run_alone(task)
 

@@ -24,18 +24,21 @@ from attrs import define, frozen
 from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.options import RECORD
+from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
 from acp_proxy.runtime.ending import MORE_S, Ending
+from acp_proxy.runtime.heeded import received
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.orphans import Orphans
 from acp_proxy.runtime.replayer import now_ns, run_alone
 from acp_proxy.runtime.watch import Show, Watch
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_CHUNK = 1 << 16
 _CHUNKS_AHEAD = 4
+_LAST_WORDS_S = 5.0
+"""How long an agent is listened to that has been told that nothing more is said."""
 _LONGEST_LINE = 256 << 20
 """Bytes without a newline after which they count as a line."""
 
@@ -92,7 +95,7 @@ def verify(
 async def _run(
     engine: Verification, recorder: list[str], grace: float, show: Show | None
 ) -> Outcome:
-    with trio.open_signal_receiver(*_SIGNALS) as signals, Orphans() as orphans:
+    with received(*_SIGNALS) as signals, Orphans() as orphans:
         process = await trio.lowlevel.open_process(
             recorder,
             stdin=PIPE,
@@ -114,7 +117,7 @@ async def _run(
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(ending.hurry_when_told, signals)
                     await ending.end()
-                    left = await orphans.end(grace)
+                    left = await orphans.end(grace, ending.hurried)
                     nursery.cancel_scope.cancel()
         return Outcome(ending.signum, ending.was_stopped, left)
 
@@ -142,7 +145,7 @@ class Verifier:
         self._watch = Watch(show)
         self._wake_at: float = inf
         self._moved_at = now_ns()
-        """When the agent last said something, or took something."""
+        """When the agent last said or took something, or had something to take after a while."""
         self._unsaid = 0
         """Bytes that wait to be written."""
         self._is_over = False
@@ -160,7 +163,7 @@ class Verifier:
             finally:
                 self._watch.clear()
             if not self._engine.is_hopeless:
-                await self._hear_the_rest(heard)
+                await self._hear_last_words(heard)
             nursery.cancel_scope.cancel()
 
     async def _play(
@@ -185,11 +188,11 @@ class Verifier:
                     self._obey(self._engine.feed_part(came.part, now_ns()), to_say)
             self._watch.look(now_ns(), self._engine.stage.spoken_at, self._awaited)
 
-    async def _hear_the_rest(self, heard: "trio.MemoryReceiveChannel[Heard | None]") -> None:
+    async def _hear_last_words(self, heard: "trio.MemoryReceiveChannel[Heard | None]") -> None:
         """Lets the engine hear what comes after the end, until the agent is gone."""
         if self._engine.has_left:
             return
-        with trio.move_on_after(MORE_S):
+        with trio.move_on_after(_LAST_WORDS_S):
             while (came := await heard.receive()) is not None:
                 for line in came.lines:
                     for _ in self._engine.feed(LineReceived(line, now_ns())):
@@ -215,6 +218,8 @@ class Verifier:
         for command in commands:
             match command:
                 case Send(data):
+                    if not self._unsaid:
+                        self._moved_at = now_ns()
                     self._unsaid += len(data)
                     to_say.send_nowait(data)
                 case WakeAt(at):
@@ -226,8 +231,8 @@ class Verifier:
         """Writes; that the agent is gone is told by the end of its output, and not here."""
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             async for data in said:
-                for start in range(0, len(data), _CHUNK):
-                    chunk = data[start : start + _CHUNK]
+                for start in range(0, len(data), CHUNK):
+                    chunk = data[start : start + CHUNK]
                     await self._sink.send_all(chunk)
                     self._unsaid -= len(chunk)
                     self._moved_at = now_ns()
@@ -250,7 +255,7 @@ class Verifier:
 
     async def _receive(self) -> bytes:
         try:
-            chunk = bytes(await self._source.receive_some(_CHUNK))
+            chunk = bytes(await self._source.receive_some(CHUNK))
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return b""
         self._moved_at = now_ns()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.processes import DEADLINE_S
+from tests.integration.processes import DEADLINE_S, plain_signals
 
 ROOT = Path(__file__).parents[2]
 HELLO = str(ROOT / "recordings" / "hello.db")
@@ -37,16 +37,17 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
     """Runs a command that is interrupted; returns its code and all that it said."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, moment, entry, "acp-proxy", *arguments]
     environment = {"PYTHONPATH": str(ROOT), "ACP_PROXY_RECORDINGS": str(home), "TMPDIR": str(home)}
-    done = subprocess.run(
-        script,
-        check=False,
-        cwd=home,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-    )
+    with plain_signals():
+        done = subprocess.run(
+            script,
+            check=False,
+            cwd=home,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+        )
     return done.returncode, done.stdout + done.stderr
 
 

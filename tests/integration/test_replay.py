@@ -17,7 +17,7 @@ import pytest
 
 from tests.agents.make_recordings import RECORDINGS
 from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
-from tests.integration.processes import DEADLINE_S, Recording, Talk
+from tests.integration.processes import DEADLINE_S, Recording, Talk, plain_signals
 from tests.playbook import Book, record
 from tests.reactive import Conversation
 
@@ -72,7 +72,7 @@ def replay(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Replaying]
     def start(path: Path, *options: str, **environment: str) -> Replaying:
         complaints = tmp_path / f"stderr-{len(started)}"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
-        with complaints.open("wb") as file:
+        with complaints.open("wb") as file, plain_signals():
             process = subprocess.Popen(
                 [acp_proxy, "replay", path, *options],
                 stdin=subprocess.PIPE,
@@ -291,13 +291,14 @@ def test_a_signal_behind_the_end_takes_nothing_away(
     """Many a client closes its end and terminates its agent; code and report are as without."""
     out = tmp_path / "report.json"
     words = ["replay", str(book.path), *options, "--report", str(out)]
-    done = subprocess.run(
-        [sys.executable, "-c", TERMINATED, *words],
-        input=book.raw[1] + book.raw[3],
-        capture_output=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )
+    with plain_signals():
+        done = subprocess.run(
+            [sys.executable, "-c", TERMINATED, *words],
+            input=book.raw[1] + book.raw[3],
+            capture_output=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
     assert done.returncode == 1
     assert done.stdout == book.raw[2] + book.raw[4]
     assert b"the client left without sending session/prompt" in done.stderr

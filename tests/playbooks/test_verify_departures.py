@@ -40,6 +40,7 @@ def test_a_session_that_cannot_be_made_is_given_up(record: Callable[..., Book]) 
         -> end
     """)
     assert live.found == ["outcome-differs primary in s 4", "unplayed cascade in s 5"]
+    assert (live.report.unsaid, live.report.is_played_out) == (1, False)
 
 
 def test_a_session_that_cannot_be_loaded_is_given_up(record: Callable[..., Book]) -> None:
@@ -66,6 +67,21 @@ def test_without_a_handshake_there_is_nothing(record: Callable[..., Book]) -> No
         "unplayed cascade in connection 7",
         "unplayed cascade in s 3",
     ]
+    assert (live.report.unsaid, live.report.is_played_out) == (3, False)
+
+
+def test_what_is_given_up_was_not_played(record: Callable[..., Book]) -> None:
+    """Answers that nobody asks for now among it; who leaves then, leaves nothing undone."""
+    leave = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
+    story = f'{STORY}\n{leave}\n-> session/cancel {{"sessionId": "s"}}'
+    live = verify(record(story)).check(f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n-> end")
+    assert (live.report.unsaid, live.report.is_played_out) == (3, False)
+    book = record(f"{STORY}\n9 <- _x/y {{}}")
+    live = verify(book).check(f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n<- end\n-> end")
+    assert live.found == ["outcome-differs primary in s 4", "unplayed cascade in s 5"]
+    book = record("1 -> #0 initialize {}\n2 <- #0 result {}")
+    live = verify(book).check(f"-> 1\n<- #0 {ERROR}\n-> end")
+    assert (live.report.unsaid, live.report.is_played_out) == (0, False)
 
 
 @pytest.mark.parametrize("answer", [ERROR, 'result {"stopReason": "refusal"}'])

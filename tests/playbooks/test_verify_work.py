@@ -88,6 +88,28 @@ def test_requests_in_another_order_cost_no_more(record: Callable[..., Book]) -> 
     assert backwards(MANY) < 1.5 * MANY / FEW * backwards(FEW)
 
 
+@pytest.mark.parametrize("is_over", [False, True])
+def test_other_sessions_cost_nothing(record: Callable[..., Book], is_over: bool) -> None:
+    """What is said in one is as much work, however many are done, or wait for it to be over."""
+
+    def hearing(many: int) -> int:
+        made = "\n".join(
+            f'-> #{n} session/new {{"cwd": "/p"}}\n<- #{n} result {{"sessionId": "s{n}"}}'
+            for n in range(many)
+        )
+        ask = '-> #%d session/prompt {"sessionId": "s%d"}\n<- #%d result {}'
+        turns = "\n".join(ask % (9000 + n, n, 9000 + n) for n in range(1 if is_over else many))
+        live = verify(record(f"{made}\n{turns}"))
+        live.play(*(f"<- {2 * n + 2}" for n in range(many)))
+        assert live.sent[-1][0] == str(2 * many + 1)
+        update = '<- session/update {"sessionId": "s0", "update": {}}'
+        done = calls(lambda: live.play(*[update] * 20))
+        assert live.found == []
+        return done
+
+    assert hearing(MANY) < 1.1 * hearing(FEW)
+
+
 def test_an_agent_that_is_always_refused_is_stopped(record: Callable[..., Book]) -> None:
     """After a thousand times, unless it did something that was recorded in between."""
     read = '<- #%d fs/read_text_file {"sessionId": "s", "path": "/p/%d"}'

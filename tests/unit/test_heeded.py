@@ -9,8 +9,7 @@ import pytest
 import trio
 
 from acp_proxy.cli import verify
-from acp_proxy.runtime.heeded import heeded
-from acp_proxy.runtime.verifier import told_to_stop
+from acp_proxy.runtime.heeded import heeded, received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,11 +21,15 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    """Whatever a test does with signals, it is undone."""
-    before = {signum: signal.getsignal(signum) for signum in STOPPING}
+    """Whatever was ignored before, and whatever a test does with signals: it is undone."""
+    before = {signum: signal.signal(signum, _hear_nothing) for signum in STOPPING}
     yield
     for signum, handler in before.items():
         signal.signal(signum, handler)
+
+
+def _hear_nothing(_: int, __: object) -> None:
+    """Handles a signal."""
 
 
 def test_what_is_ignored_is_not_ours() -> None:
@@ -57,7 +60,7 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
 async def test_who_is_told_to_stop_hears_it() -> None:
     """What is ignored is not heard."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    with told_to_stop() as signals:
+    with received(*STOPPING) as signals:
         signal.raise_signal(signal.SIGHUP)
         signal.raise_signal(signal.SIGTERM)
         assert await anext(signals) == signal.SIGTERM
@@ -67,7 +70,7 @@ async def test_nobody_may_be_able_to_stop_us(autojump_clock: MockClock) -> None:
     """Then nothing is heard, and nothing else is different."""
     for signum in STOPPING:
         signal.signal(signum, signal.SIG_IGN)
-    with told_to_stop() as signals, trio.move_on_after(3600) as waiting:
+    with received(*STOPPING) as signals, trio.move_on_after(3600) as waiting:
         async for _ in signals:
             raise AssertionError("a signal came")
     assert waiting.cancelled_caught

@@ -12,6 +12,7 @@ from trio.testing import MockClock, lockstep_stream_pair, memory_stream_pair
 from acp_proxy.engine.client.plot import Plot
 from acp_proxy.engine.client.stage import Options
 from acp_proxy.engine.client.verification import Verification
+from acp_proxy.engine.pacing import Pacing
 from acp_proxy.runtime import verifier
 from acp_proxy.runtime.verifier import Verifier, environment
 from tests.playbook import Book, record, wire
@@ -249,6 +250,27 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
             await agent.ended.wait()
     assert set(agent.found) == {"unmatched"}
     assert agent.engine.is_played_out
+
+
+async def test_who_thinks_makes_nobody_deaf(make: Callable[[str], Book], clock: MockClock) -> None:
+    """An agent has as long to read as ever, however long there was nothing to read."""
+    talk = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
+    with trio.fail_after(A_DAY_S):
+        async with trio.open_nursery() as nursery:
+            pacing = Pacing(1.0)
+            agent = Agent(
+                make(talk), nursery, lockstep_stream_pair, stall_ns=3 * 10**9, pacing=pacing
+            )
+            await agent.hears(1)
+            await agent.say(2)
+            await agent.hears(3)
+            await agent.say(4, 5)
+            await trio.sleep(12)
+            await agent.hears(6)
+            await agent.say(7)
+            await agent.into.aclose()
+            await agent.ended.wait()
+    assert agent.found == []
 
 
 async def test_an_agent_that_talks_is_not_deaf(

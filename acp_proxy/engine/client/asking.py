@@ -14,11 +14,12 @@ from acp_proxy.engine.client.deeds import named
 from acp_proxy.engine.client.files import READ, Files, is_whole, part
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.matching import Found, Matching
-from acp_proxy.engine.client.permissions import PERMISSION, allows, rejecting
+from acp_proxy.engine.client.permissions import allows, rejecting
 from acp_proxy.engine.client.reading import member, params_of, recorded, recorded_request
 from acp_proxy.engine.client.stage import Asked, Stage
 from acp_proxy.engine.comparison import decoded
 from acp_proxy.engine.divergence import Departure, NearMiss
+from acp_proxy.engine.script import PERMISSION
 from acp_proxy.engine.splice import Place
 from acp_proxy.protocol.jsonrpc import Message
 

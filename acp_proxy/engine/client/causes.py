@@ -5,14 +5,15 @@ this. They are waited for until a stall. What was in flight together is in fligh
 and nobody waits for ever on both sides: the requests are out before anything waits for them.
 
 *Soft* causes are what else had come in its lane: requests of the agent's, and as much as it had
-said since the last request or answer (`extent`). An agent that has changed may never say them, so
-they are given up: when the turn is over in which they would come; while it goes on, shortly before
-the silence would be a stall; or else when the agent has been silent for a while. An answer to the
-agent is held back for a moment only, since the agent may wait for it.
+said since the last request or answer, or the end of a turn (`extent`). An agent that has changed
+may never say them, so they are given up: when the turn is over in which they would come; while it
+goes on, shortly before the silence would be a stall; or else when the agent has been silent for a
+while. An answer to the agent is held back for a moment only, since the agent may wait for it.
 """
 
 from collections.abc import Iterator
 from itertools import islice
+from math import inf
 
 from attrs import frozen
 
@@ -37,12 +38,14 @@ class Causes:
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
+        self._lanes = [*stage.plot.lanes.values()]
+        """Those in which something was left to be said when somebody last looked."""
 
     def next(self, at: int) -> Ready | None:
         """The line that goes out now: of those that may, the one that was recorded first."""
         self._free_patient(at)
         due: list[Ready] = []
-        for lane in self._stage.plot.lanes.values():
+        for lane in self._stirring():
             due += islice((one for one in self._free(lane, at) if one.due <= at), 1)
         return min(due, key=lambda ready: ready.line.seq, default=None)
 
@@ -50,11 +53,21 @@ class Causes:
         """When something may go out that may not now, if nothing comes until then."""
         self._free_patient(at)
         moments = [*self._stage.answering.moments(self._stage.spoken_at)]
-        for lane in self._stage.plot.lanes.values():
+        for lane in self._stirring():
             moments += (ready.due for ready in self._free(lane, at))
             if (line := lane.waiting) is not None:
                 moments.append(self._stage.waits_until(lane, line))
         return min((moment for moment in moments if moment > at), default=None)
+
+    def _stirring(self) -> list[ClientLane]:
+        """The lanes in which something waits that does not wait for an owed answer."""
+        self._lanes = [lane for lane in self._lanes if lane.lines or lane.answers]
+        owed = self._stage.plot.first_owed or inf
+        return [
+            lane
+            for lane in self._lanes
+            if lane.asked or lane.free or (lane.lines and lane.lines[0].seq < owed)
+        ]
 
     def _free_patient(self, at: int) -> None:
         self._stage.answering.free_patient(at, at - self._stage.spoken_at)

@@ -34,11 +34,13 @@ class Composer:
         """Writes a line, with its end.
 
         Args:
-            line: the line.
+            line: the line; of a batch, the members that are steps of it.
             wire: as it was recorded.
             ids: the live ids of the requests that it answers, by the recorded tokens.
             options: the live options that it chooses, by the recorded tokens of the requests.
         """
+        if line.steps[0].member is not None:
+            wire = _part(line, wire)
         if options:
             text = wire.raw.decode("utf-8", _ANY)
             if line.steps[0].member is None:
@@ -48,6 +50,17 @@ class Composer:
                 text = splice(text, members)
             wire = wire._replace(raw=text.encode("utf-8", _ANY))
         return self._writer.written(wire, dict(ids)) + (wire.newline or "\n").encode()
+
+
+def _part(line: Line, wire: Wire) -> Wire:
+    """Leaves out of a batch what is said later, if anything is."""
+    text = wire.raw.decode("utf-8", _ANY)
+    members = members_of(text)
+    if len(line.steps) == len(members):
+        return wire
+    kept = (members[step.member] for step in line.steps if step.member is not None)
+    part = ",".join(text[span.start : span.end] for span in kept)
+    return wire._replace(raw=f"[{part}]".encode("utf-8", _ANY))
 
 
 def _chosen(text: str, options: Mapping[str, str]) -> str:

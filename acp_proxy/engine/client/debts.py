@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.plot import PROMPT
 from acp_proxy.engine.client.stage import Open, Stage
 from acp_proxy.engine.pacing import NS_PER_S
+from acp_proxy.engine.script import PROMPT
 
 
 @frozen

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from acp_proxy.engine.client.permissions import PERMISSION
 from acp_proxy.engine.client.reading import member, params_of
 from acp_proxy.engine.comparison import Comparer, Difference, shown
+from acp_proxy.engine.script import PERMISSION
 
 Rewritten = Callable[[str], str]
 """Puts live directories into a piece of JSON."""

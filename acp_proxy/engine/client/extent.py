@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from attrs import define, field
 
+from acp_proxy.engine.script import UPDATE
 from acp_proxy.inspection.chunks import chunk_of
 from acp_proxy.protocol.jsonrpc import read
 
 STATES = frozenset({"available_commands_update", "session_info_update", "usage_update"})
 """Session updates that tell how things are, as a comparison knows them, too."""
 
-_UPDATE = "session/update"
 _Text = tuple[str, str | None]
 """What the chunks of one text have in common: their kind, and the id of the message."""
 
@@ -106,7 +106,7 @@ class Meter:
 
 def said(raw: bytes, method: str | None) -> Said:
     """Tells what a message of the agent's adds; it answers nothing."""
-    if method != _UPDATE:
+    if method != UPDATE:
         return ITEM
     if (chunk := chunk_of(raw)) is not None:
         return Said((chunk.update, chunk.message_id), _units(chunk.text))

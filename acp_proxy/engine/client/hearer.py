@@ -7,14 +7,12 @@ from acp_proxy.engine.client.asking import Asking
 from acp_proxy.engine.client.extent import ITEM, Meter, Said, said
 from acp_proxy.engine.client.files import Files
 from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.plot import PROMPT, UPDATE
 from acp_proxy.engine.client.stage import Open, Stage
 from acp_proxy.engine.divergence import Departure
 from acp_proxy.engine.listener import OPENING
+from acp_proxy.engine.script import PROMPT, REPLIES, UPDATE
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
-
-_REPLIES = (Kind.RESPONSE, Kind.ERROR)
 
 
 class Hearer:
@@ -44,24 +42,25 @@ class Hearer:
         elif message.kind is Kind.BATCH:
             for member in message.members:
                 yield from self._take(member, member.raw or b"", at)
-            self._count(ITEM, at, is_reply=any(m.kind in _REPLIES for m in message.members))
+            self._count(ITEM, at, begins=any(m.kind in REPLIES for m in message.members))
         else:
+            ends_turn = self._ends_turn(message)
             yield from self._take(message, raw, at)
             is_update = message.kind is Kind.NOTIFICATION and message.method == UPDATE
             adds = said(raw, message.method) if is_update else ITEM
-            self._count(adds, at, is_reply=message.kind in _REPLIES)
+            self._count(adds, at, begins=ends_turn or message.kind in REPLIES)
 
-    def _count(self, adds: Said, at: int, *, is_reply: bool) -> None:
-        """Counts a message in the lane in which it was said."""
+    def _count(self, adds: Said, at: int, *, begins: bool) -> None:
+        """Counts a message in the lane in which it was said, unless counting begins after it."""
         self._stage.total = self._stage.total.plus(adds)
         lane = self._stage.last
         if lane is self._nowhere:
             self._stage.unplaced.setdefault(self._unplaced, Meter()).take(adds)
-        elif not is_reply and lane.heard.take(adds):
+        elif not begins and lane.heard.take(adds):
             lane.grew_at = at
 
     def _take(self, message: Message, raw: bytes, at: int) -> Iterator[Command]:
-        if message.kind in _REPLIES:
+        if message.kind in REPLIES:
             yield from self._take_reply(message, raw, at)
             return
         lane = self._asking.lane_of(message.session)
@@ -71,11 +70,8 @@ class Hearer:
             self._stage.last = lane or self._stage.plot.lanes[None]
         if message.kind is Kind.REQUEST:
             yield from self._asking.take(message, raw, at)
-        elif message.state == "idle" and lane is not None:
-            lane.idles += 1
-            if self._stage.plot.is_v2:
-                lane.prompts.clear()
-                lane.is_cancelled = False
+        elif lane is not None and self._ends_turn(message):
+            self._end_turn(lane)
 
     def _take_reply(self, message: Message, raw: bytes, at: int) -> Iterator[Command]:
         token = message.rpc_id or "null"
@@ -102,10 +98,26 @@ class Hearer:
         if self._stage.plot.is_v2:
             return
         lane.prompts.pop(exchange, None)
-        lane.is_cancelled = bool(lane.prompts)
+        lane.is_cancelled = lane.is_cancelled and bool(lane.prompts)
         answer = self._stage.plot.answers.get(exchange)
         if not lane.prompts and answer is not None:
             lane.questions.give_up(answer.seq)
+
+    def _ends_turn(self, message: Message) -> bool:
+        """Whether it is an update that ends a turn, which the answer to the prompt does in v1."""
+        if message.state != "idle" or not self._stage.plot.is_v2:
+            return False
+        lane = self._asking.lane_of(message.session)
+        return lane is not None and bool(lane.prompts)
+
+    def _end_turn(self, lane: ClientLane) -> None:
+        """The same where an update ends it."""
+        lane.idles += 1
+        if (end := lane.end_after(max(seq for seq, _ in lane.prompts.values()))) is not None:
+            lane.questions.give_up(end)
+        lane.prompts.clear()
+        lane.heard.clear()
+        lane.is_cancelled = False
 
     def _conclude(self, request: Open, message: Message, raw: bytes, at: int) -> None:
         """Sees whether the story can go on after an answer."""

@@ -1,5 +1,6 @@
 """A lane of the recorded client: what it says there, what it was asked, and what is heard now."""
 
+from bisect import bisect
 from collections import deque
 
 from attrs import define, field
@@ -9,8 +10,6 @@ from acp_proxy.engine.client.questions import Questions
 from acp_proxy.engine.divergence import Divergence
 from acp_proxy.engine.script import CANCEL, CANCEL_REQUEST, Step
 
-_REPLIES = ("response", "error")
-
 
 @define(eq=False)
 class Line:
@@ -19,7 +18,8 @@ class Line:
     Attributes:
         steps: one, or the members of a batch.
         after_ns: when the frame before it in its lane passed, in the recording.
-        extent: how much the agent had said in its lane since the last request or answer there.
+        extent: how much the agent had said in its lane since the last request or answer there, or
+            the end of a turn.
         total: how much it had said in all.
         idles: how many turns of its lane an update had ended, in v2.
         is_turn_open: whether a prompt of its lane had no answer yet.
@@ -47,7 +47,7 @@ class Line:
     @property
     def answers_only(self) -> bool:
         """Whether all it does is answer what the agent asks."""
-        return all(s.kind in _REPLIES and s.exchange is not None for s in self.steps)
+        return all(s.is_reply and s.exchange is not None for s in self.steps)
 
     @property
     def cancels(self) -> Step | None:
@@ -76,8 +76,9 @@ class ClientLane:
         trailing: how much the agent said at the end, as `Line.extent`.
         trailing_states: of the kinds of state updates at the end, how many there were at all.
         trailing_idles: as `Line.idles`.
+        ends: the numbers of the updates that ended turns.
         silence_ns: the longest that the recorded agent was silent at the end.
-        heard: what the live agent has said since the last request or answer.
+        heard: what the live agent has said, as `Line.extent`.
         grew_at: when it last said more there.
         idles: how many turns an update has ended.
         prompts: by exchange, prompts whose turns have not ended: number, and when it was sent.
@@ -96,6 +97,7 @@ class ClientLane:
     trailing: Extent = field(factory=Extent)
     trailing_states: dict[str, int] = field(factory=dict)
     trailing_idles: int = 0
+    ends: list[int] = field(factory=list)
     silence_ns: int = 0
     heard: Meter = field(factory=Meter)
     grew_at: int = 0
@@ -121,11 +123,23 @@ class ClientLane:
         return line if waits else None
 
     @property
+    def is_done(self) -> bool:
+        """Whether nothing is left but answers to what was not asked, and last words."""
+        return not self.lines and self.idles >= self.trailing_idles
+
+    @property
     def has_heard_all(self) -> bool:
-        """Whether all has come that the recorded agent said at last, or more."""
+        """Whether all has come that the recorded agent said at last, or more, or nobody minds."""
+        if self.poisoned:
+            return True
         if self.heard.extent < self.trailing or self.questions.first_awaited is not None:
             return False
         return all(self.heard.states[kind] >= count for kind, count in self.trailing_states.items())
+
+    def end_after(self, seq: int) -> int | None:
+        """The number of the update that ended the turn of a prompt; None if none did."""
+        place = bisect(self.ends, seq)
+        return self.ends[place] if place < len(self.ends) else None
 
     def sort(self) -> None:
         """Tells answers from what the client says of its own accord, when all has been read."""
@@ -146,8 +160,3 @@ class ClientLane:
             line.is_free = True
         for held in (self.lines, self.answers, self.asked, self.free, self.questions):
             held.clear()
-
-    @property
-    def is_told(self) -> bool:
-        """Whether all is said but for answers to what was not asked."""
-        return not self.lines

@@ -21,15 +21,15 @@ from acp_proxy.engine.client.files import READ, WRITE
 from acp_proxy.engine.client.keys import Live, as_it_is, key_of
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.near import differing, nearest
-from acp_proxy.engine.client.permissions import PERMISSION, kinds_of
+from acp_proxy.engine.client.permissions import kinds_of
 from acp_proxy.engine.client.questions import Keys, Question, Questions
 from acp_proxy.engine.client.reading import Requests, params_of
 from acp_proxy.engine.client.stage import Stage
 from acp_proxy.engine.comparison import Comparison, Difference
 from acp_proxy.engine.divergence import NearMiss
 from acp_proxy.engine.places import places_of
+from acp_proxy.engine.script import PERMISSION
 from acp_proxy.engine.splice import Place
-from acp_proxy.pointers import parts_of
 from acp_proxy.protocol.jsonrpc import Message
 
 _LOOKED_AT = 50
@@ -54,7 +54,6 @@ class Matching:
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
         self._requests = Requests(stage.plot.script)
-        self._ignored = [*map(parts_of, stage.options.ignored)]
 
     def find(self, message: Message, value: Any, lane: ClientLane | None) -> Found | None:
         """Finds the recorded request; if it is answered, it was made, which has to be noted.
@@ -151,7 +150,11 @@ class Matching:
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = (self._alike(PERMISSION, lane, level, keys) for level in levels)
         others = islice(self._candidates(PERMISSION, lane), _LOOKED_AT)
-        for question in dict.fromkeys(chain(*alike, others)):
+        seen: set[Question] = set()
+        for question in chain(chain.from_iterable(alike), others):
+            if question in seen:
+                continue
+            seen.add(question)
             if not (differences := self._departs(question, value)):
                 return Found(question)
             other = other or Found(question, differences)
@@ -191,7 +194,8 @@ class Matching:
         rewritten: Rewritten | None = None,
     ) -> Keys:
         params = params_of(request)
-        exact = key_of({"params": params}, places_of("request", method), live, self._ignored)
+        ignored = self._stage.comparer.ignored
+        exact = key_of({"params": params}, places_of("request", method), live, ignored)
         if method == PERMISSION:
             asked, offered = key_of(deed(request, rewritten)), key_of(kinds_of(request))
             return exact, asked, hash((asked, offered)), offered

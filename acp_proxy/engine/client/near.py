@@ -36,7 +36,8 @@ def differing(
     plain = comparer.params(method, recorded, live, places)
     found = [*plain.differences, *plain.conflicts]
     try:
-        now = comparer.params(method, moved(recorded, rewritten), live, places)
+        written = moved(recorded, rewritten)
+        now = comparer.after_rewriting.params(method, written, live, places)
     except RecursionError:
         return tuple(found)
     ways = [parts_of(one.pointer) for one in found]

@@ -6,8 +6,6 @@ from attrs import frozen
 
 from acp_proxy.engine.client.reading import member
 
-PERMISSION = "session/request_permission"
-
 
 @frozen
 class Choice:

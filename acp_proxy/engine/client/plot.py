@@ -16,13 +16,10 @@ from acp_proxy.engine.client.lane import ClientLane, Line
 from acp_proxy.engine.client.questions import Question, Questions
 from acp_proxy.engine.lanes import LaneFinder
 from acp_proxy.engine.places import places_of
-from acp_proxy.engine.script import Script, Step
+from acp_proxy.engine.script import PROMPT, UPDATE, Script, Step
 from acp_proxy.engine.splice import Place, spans
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import read
-
-PROMPT, UPDATE = "session/prompt", "session/update"
-_REPLIES = ("response", "error")
 
 
 @define
@@ -49,16 +46,15 @@ class _Lane:
 
     meter: Meter = field(factory=Meter)
     trailing: set[str] = field(factory=set)
-    """The kinds of states since the last request or answer."""
-    idles: int = 0
+    """The kinds of states since it began."""
     passed_ns: int = 0
     silence_ns: int = 0
-    """The longest that the agent was silent since the last request or answer."""
+    """The longest that the agent was silent since then."""
     prompts: set[int] = field(factory=set)
     """Exchanges of the prompts that are open."""
 
     def begin(self) -> None:
-        """Begins to count anew, after a request or an answer."""
+        """Begins to count anew, after a request, an answer or the end of a turn."""
         self.meter.clear()
         self.trailing.clear()
         self.silence_ns = 0
@@ -127,7 +123,7 @@ class Plot:
             lane = self.lanes[name]
             lane.trailing = counted.meter.extent
             lane.trailing_states = {kind: counted.meter.states[kind] for kind in counted.trailing}
-            lane.trailing_idles = counted.idles
+            lane.trailing_idles = len(lane.ends)
             lane.silence_ns = counted.silence_ns
         for lane in self.lanes.values():
             self._note_replies(lane)
@@ -137,7 +133,7 @@ class Plot:
     def _note_replies(self, lane: ClientLane) -> None:
         for line in lane.lines:
             for step in line.steps:
-                if step.kind in _REPLIES and step.exchange is not None:
+                if step.is_reply and step.exchange is not None:
                     self.replies[step.exchange] = Reply(lane, line, step)
 
     def _answers_owed(self) -> Iterator[tuple[int, int]]:
@@ -174,7 +170,7 @@ class Plot:
             counted.begin()
         if not self.is_v2:
             counted.prompts.difference_update(answered)
-        if step.kind in _REPLIES and not answered:
+        if step.is_reply and not answered:
             self.strays[step.rpc_id or "null"] += 1
         elif step.kind == "invalid":
             self.garbage += 1
@@ -182,9 +178,11 @@ class Plot:
             self._count(step, counted)
         if answered:
             self._total = self._total.plus(ITEM)
-        if self.is_v2 and step.method == UPDATE and self._is_idle(step.seq):
-            counted.idles += 1
+        is_update = self.is_v2 and step.method == UPDATE
+        if is_update and counted.prompts and self._is_idle(step.seq):
+            lane.ends.append(step.seq)
             counted.prompts.clear()
+            counted.begin()
 
     def _add_said(self, step: Step, lane: ClientLane, counted: _Lane) -> None:
         if self._line is not None and self._line.seq == step.seq:
@@ -197,7 +195,7 @@ class Plot:
                 after_ns=counted.passed_ns,
                 extent=counted.meter.extent,
                 total=self._total,
-                idles=counted.idles,
+                idles=len(lane.ends),
                 is_turn_open=bool(counted.prompts),
                 silence_ns=counted.silence_ns,
             )

@@ -4,14 +4,12 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from acp_proxy.engine import telling
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.comparison import Difference
-from acp_proxy.engine.divergence import Departure, Divergence, Rank
-from acp_proxy.engine.report import counted
+from acp_proxy.engine.divergence import Departure, Divergence
+from acp_proxy.engine.telling import SHOWN, counted
 
-_SHOWN = 12
-"""Departures that the text form shows; the file has all of them."""
-_SHOWN_FIELDS, _SHOWN_EARLY = 5, 3
+_SHOWN_EARLY = 3
 
 
 @frozen
@@ -49,7 +47,6 @@ class PlayReport:
 def report(engine: Verification) -> PlayReport:
     """Draws up the report of a conversation that has ended."""
     stage, judge = engine.stage, engine.stage.judge
-    tables = (stage.bindings.roots, stage.bindings.sessions)
     owed = (
         Owed(o.lane.title, o.step.seq, o.step.title, round((stage.now - o.at) / 1e6, 3))
         for o in engine.debts.answers
@@ -65,7 +62,7 @@ def report(engine: Verification) -> PlayReport:
         divergences=tuple(judge.found),
         left_out=judge.left_out,
         owed=tuple(owed),
-        bindings={old: new for table in tables for old, new in table.items() if old != new},
+        bindings=stage.bindings.changed,
     )
 
 
@@ -74,14 +71,9 @@ def text(found: PlayReport) -> Iterator[str]:
 
     What went out early is among them: it explains what the agent does otherwise then.
     """
-    told = [one for one in found.divergences if one.rank is Rank.PRIMARY]
-    told += [one for one in found.divergences if one.rank is Rank.CASCADE]
-    for one in told[:_SHOWN]:
-        yield from lines_of(one)
-        yield ""
-    rest = len(told) + found.left_out - _SHOWN
-    if rest > 0:
-        yield f"... and {rest} more; --report FILE has all of them"
+    told = telling.blocks(found.divergences, found.left_out, "agent")
+    for block in told:
+        yield from block
         yield ""
     early = [one for one in found.divergences if one.kind is Departure.EARLY]
     for one in early[:_SHOWN_EARLY]:
@@ -92,31 +84,17 @@ def text(found: PlayReport) -> Iterator[str]:
         yield ""
     if told and found.owed:
         yield "not answered:"
-        for owed in found.owed[:_SHOWN]:
+        for owed in found.owed[:SHOWN]:
             yield f"  {owed.lane}: {owed.method} #{owed.seq}, for {owed.waited_ms / 1000:.1f} s"
         yield ""
 
 
 def lines_of(one: Divergence) -> Iterator[str]:
     """A departure for a person."""
-    mark = "follows from that" if one.rank is Rank.CASCADE else one.rank.value
-    yield f"{one.kind} in {one.lane} ({mark}): {one.summary}"
-    if one.line is not None:
-        yield f"  the agent's line {one.line}: {one.came or ''}"[:300]
-    yield from _differing(one.differences, "  ")
-    for miss in one.near_misses:
-        yield f"  near: {miss.method} #{miss.seq}"
-        yield from _differing(miss.differences, "    ")
+    return telling.lines_of(one, "agent")
 
 
 def headline(found: PlayReport) -> str:
     """How much was played: ``4 turns, 41 frames``."""
     frames = found.frames_sent + found.lines_received
     return f"{counted(found.turns, 'turn')}, {counted(frames, 'frame')}"
-
-
-def _differing(differences: tuple[Difference, ...], indent: str) -> Iterator[str]:
-    for one in differences[:_SHOWN_FIELDS]:
-        yield f"{indent}{one.pointer}: recorded {one.recorded}, came {one.live}"
-    if len(differences) > _SHOWN_FIELDS:
-        yield f"{indent}... and {len(differences) - _SHOWN_FIELDS} more"

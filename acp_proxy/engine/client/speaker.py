@@ -2,22 +2,22 @@
 
 from collections.abc import Iterator
 
+from attrs import evolve
+
 from acp_proxy.commands import Command, Send
 from acp_proxy.engine.client.answers import cancelled
 from acp_proxy.engine.client.causes import Causes
 from acp_proxy.engine.client.composer import Composer
 from acp_proxy.engine.client.files import READ, WRITE, Files, is_whole
 from acp_proxy.engine.client.lane import ClientLane, Line
-from acp_proxy.engine.client.permissions import PERMISSION, choice
-from acp_proxy.engine.client.plot import PROMPT
+from acp_proxy.engine.client.permissions import choice
 from acp_proxy.engine.client.reading import member, params_of, recorded, recorded_request
 from acp_proxy.engine.client.stage import Asked, Open, Stage
 from acp_proxy.engine.comparison import decoded
 from acp_proxy.engine.divergence import Departure
-from acp_proxy.engine.script import CANCEL, FORK, Step
+from acp_proxy.engine.script import CANCEL, FORK, PERMISSION, PROMPT, Step
 from acp_proxy.engine.splice import Place
 
-_REPLIES = ("response", "error")
 _MAKING = ("session/new", FORK)
 """Requests in whose answer the agent names a session."""
 
@@ -55,12 +55,13 @@ class Speaker:
             yield from self._say(lane, line, at)
 
     def _say(self, lane: ClientLane, line: Line, at: int) -> Iterator[Command]:
+        line = self._without_unasked(lane, line)
         ids, options = {}, {}
         for step in line.steps:
             if (asked := self._stage.asked.get(step.exchange or 0)) is None:
                 continue
             ids[asked.question.ask.rpc_id] = asked.token
-            if step.kind in _REPLIES and asked.question.ask.method == PERMISSION:
+            if step.is_reply and asked.question.ask.method == PERMISSION:
                 if lane.is_cancelled and line.seq < lane.cancelled_at and step.member is None:
                     yield from self._answer_late(lane, step, asked, at)
                     return
@@ -81,6 +82,23 @@ class Speaker:
         if (cancel := line.cancels) is not None and cancel.method == CANCEL:
             lane.is_cancelled, lane.cancelled_at = True, line.seq
             yield from self._close_permissions(lane)
+
+    def _without_unasked(self, lane: ClientLane, line: Line) -> Line:
+        """What of a batch goes out now; answers to what was not asked yet are left for later.
+
+        The agent may call another request by such an id now.
+        """
+        if len(line.steps) == 1:
+            return line
+        replies = (s for s in line.steps if s.is_reply and s.exchange is not None)
+        late = [step for step in replies if step.exchange not in self._stage.asked]
+        if not late:
+            return line
+        rest = evolve(line, steps=late, free_at=None, waits_since=None, is_free=False)
+        lane.answers[rest.seq] = rest
+        for step in late:
+            self._stage.plot.replies[step.exchange or 0].line = rest
+        return evolve(line, steps=[step for step in line.steps if step not in late])
 
     def _option(self, step: Step, asked: Asked) -> tuple[str | None, bool]:
         answer = recorded(self._stage.plot.script, step)
@@ -114,7 +132,7 @@ class Speaker:
 
     def _note(self, lane: ClientLane, step: Step, at: int) -> None:
         """Remembers what a message means for what follows."""
-        if step.kind in _REPLIES and step.exchange is not None:
+        if step.is_reply and step.exchange is not None:
             asked = self._stage.asked.pop(step.exchange, None)
             if asked is not None and step.kind == "response":
                 self._learn(step, asked)

@@ -90,6 +90,7 @@ class Stage:
         spoken_at: when anybody last said anything.
         lines: how many lines the agent has sent.
         sent: how many frames the client has sent.
+        given_up: how many it will not, since their lane was given up.
     """
 
     options: Options
@@ -109,6 +110,8 @@ class Stage:
     """The moment of the latest event."""
     spoken_at: int = 0
     last: ClientLane = field(init=False)
+    comparer: Comparer = field(init=False)
+    """Compares recorded messages with live ones."""
     lines: int = 0
     total: Total = field(factory=Total)
     """How much the agent has said in all."""
@@ -119,16 +122,13 @@ class Stage:
     refused: int = 0
     """How many requests were refused since then."""
     sent: int = 0
+    given_up: int = 0
     turns: int = 0
     """Prompts that were answered."""
 
     def __attrs_post_init__(self) -> None:
         self.last = self.plot.lanes[None]
-
-    @property
-    def comparer(self) -> Comparer:
-        """Compares recorded messages with live ones."""
-        return Comparer(self.bindings, self.options.ignored)
+        self.comparer = Comparer(self.bindings, self.options.ignored)
 
     def patience(self, silence_ns: int) -> int:
         """How long to wait for what need not come, when the agent was once silent for so long."""
@@ -202,6 +202,7 @@ class Stage:
             return
         lane.poisoned = True
         left = [*lane.lines]
+        self.given_up += len(left) + len(lane.answers)
         for line in (*lane.lines, *lane.answers.values()):
             for step in line.steps:
                 if step.exchange is not None:

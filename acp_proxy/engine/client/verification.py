@@ -18,7 +18,7 @@ from acp_proxy.engine.client.speaker import Speaker
 from acp_proxy.engine.client.stage import Options, Stage
 from acp_proxy.engine.divergence import Departure
 from acp_proxy.engine.pacing import NS_PER_S
-from acp_proxy.engine.report import counted
+from acp_proxy.engine.telling import counted
 from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf
 
 _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
@@ -59,18 +59,32 @@ class Verification:
         self._part = 0
         """How much has come of a line that has not ended."""
         self._ends_since: int | None = None
+        self._unfinished = [*plot.lanes.values()]
+        """Lanes, as far as is known, in which something is left to be said or waited for."""
+        self._unheard: ClientLane | None = None
+        """One in which last words lacked when somebody last looked."""
+        self._silence_ns = max(lane.silence_ns for lane in plot.lanes.values())
 
     @property
     def is_played_out(self) -> bool:
         """Whether all was said, and every recorded answer has come."""
-        lanes = self.stage.plot.lanes.values()
-        told = all(lane.is_told and lane.idles >= lane.trailing_idles for lane in lanes)
-        return told and self.stage.plot.first_owed is None
+        was_given_up = any(lane.poisoned for lane in self.stage.plot.lanes.values())
+        return self._nothing_left and not was_given_up
+
+    @property
+    def _nothing_left(self) -> bool:
+        """Whether nothing is said or waited for any more but last words."""
+        if self.stage.plot.first_owed is not None:
+            return False
+        while self._unfinished and self._unfinished[-1].is_done:
+            self._unfinished.pop()
+        return not self._unfinished
 
     @property
     def unsaid(self) -> int:
         """How many of the client's messages were not said, answers to nothing among them."""
-        return sum(len(lane.lines) + len(lane.answers) for lane in self.stage.plot.lanes.values())
+        lanes = self.stage.plot.lanes.values()
+        return self.stage.given_up + sum(len(lane.lines) + len(lane.answers) for lane in lanes)
 
     def feed(self, event: Event) -> Iterator[Command]:
         """Takes an event and yields what to do; all of it, before the next event is fed."""
@@ -139,7 +153,7 @@ class Verification:
             lane = ClientLane(self.debts.lane.name)
             self.stage.judge.note(Departure.FLOOD, lane, summary, at, of_handshake=True)
             self._give_up(at)
-        elif self.is_played_out:
+        elif self._nothing_left:
             if self._ends_since is None:
                 self._ends_since = at
             self.is_over = self._has_heard_all() or at >= self._ends_at()
@@ -164,8 +178,11 @@ class Verification:
         """Whether all came that the recorded agent said at last, or more."""
         if self.stage.plot.agent_left_at is not None or self._owes_an_answer:
             return False
-        lanes = [lane for lane in self.stage.plot.lanes.values() if not lane.poisoned]
-        return all(lane.has_heard_all for lane in lanes)
+        if self._unheard is not None and not self._unheard.has_heard_all:
+            return False
+        lanes = self.stage.plot.lanes.values()
+        self._unheard = next((lane for lane in lanes if not lane.has_heard_all), None)
+        return self._unheard is None
 
     @property
     def _owes_an_answer(self) -> bool:
@@ -174,9 +191,9 @@ class Verification:
 
     def _ends_at(self) -> int:
         """When the end has come, if nothing comes until then."""
-        silence = max(lane.silence_ns for lane in self.stage.plot.lanes.values())
-        quiet = self.stage.spoken_at + self.stage.patience(silence)
-        return min(quiet, (self._ends_since or 0) + _LONGEST_NS + self.stage.patience(silence))
+        patience = self.stage.patience(self._silence_ns)
+        longest = (self._ends_since or 0) + _LONGEST_NS + patience
+        return min(self.stage.spoken_at + patience, longest)
 
     @property
     def _times_out_at(self) -> int | None:
@@ -185,7 +202,7 @@ class Verification:
 
     def _time_out(self, at: int) -> None:
         """It has taken too long; that is nobody's fault if only the agent's last words lack."""
-        if self.is_played_out:
+        if self._nothing_left:
             self.is_over = True
             return
         limit = (self.stage.options.timeout_ns or 0) / NS_PER_S
@@ -210,7 +227,7 @@ class Verification:
     def _end(self, at: int) -> None:
         """The agent has left: as in the recording, when all was said, or too early."""
         self.is_over = True
-        if self.is_played_out:
+        if self._nothing_left:
             return
         left_at = self.stage.plot.agent_left_at
         unsaid = [

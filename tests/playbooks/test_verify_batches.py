@@ -1,0 +1,65 @@
+"""Batches of the recorded client's, of which the live agent has asked for a part."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.playbooks.test_verify_asking import END, asking, read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+BOTH = f"""
+    <- {read("/p/a", "10")}
+    <- {read("/p/b", "11")}
+    -> [%s, %s]
+"""
+
+
+def answer(token: object, text: str) -> str:
+    """An answer to a request for a file, with spaces that are nobody else's."""
+    return f'{{ "id":{json.dumps(token)},"jsonrpc":"2.0", "result":{{"content":"{text}"}}}}'
+
+
+def test_what_was_not_asked_for_is_left_out_of_a_batch(record: Callable[..., Book]) -> None:
+    """It is said when it is asked for; what else has such an id now, is not answered with it."""
+    live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
+    live.check(f"""
+        <- {read("/p/a", "11")}
+        .. 1s
+        -> [{answer(11, "A")}]
+        <- {read("/p/b", "51")}
+        -> [{answer(51, "B")}]
+        <- {END}
+        -> end
+    """)
+    assert (live.found, live.informed) == ([], ["early in s 8"])
+    assert (live.report.is_played_out, live.report.unsaid) == (True, 0)
+
+
+def test_what_is_left_of_a_batch_may_never_be_said(record: Callable[..., Book]) -> None:
+    """Then it counts as any answer that was not asked for."""
+    live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
+    live.check(f"<- {read('/p/b', '11')}\n.. 1s\n-> [{answer(11, 'B')}]\n<- {END}\n-> end")
+    assert (live.found, live.informed) == ([], ["early in s 8"])
+    assert (live.report.is_played_out, live.report.unsaid) == (True, 1)
+
+
+def test_a_batch_that_asks_does_not_wait_for_what_it_answers(record: Callable[..., Book]) -> None:
+    """What is asked for later is answered with the rest of it."""
+    ask = '{"jsonrpc": "2.0", "id": 7, "method": "_x/y"}'
+    story = f"<- {read('/p/a', '10')}\n-> [{answer(10, 'A')}, {ask}]\n<- #7 result 1"
+    live = asking(record, story)
+    live.check(f"""
+        .. 27s
+        -> [{ask}]
+        <- {read("/p/a", "51")}
+        -> [{answer(51, "A")}]
+        <- #7 result 1
+        <- {END}
+        -> end
+    """)
+    assert (live.found, live.informed) == ([], ["early in s 7"])

@@ -1,0 +1,121 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""Turns of a live agent: what their ends mean for what is asked in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.playbook import START_NS
+from tests.playbooks.test_verify_permissions import leave, outcome
+from tests.verify_book import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+YES = 'result {"outcome": {"outcome": "selected", "optionId": "y"}}'
+LS, RM = {"rawInput": {"command": "ls"}}, {"rawInput": {"command": "rm -rf ~"}}
+READ = 'fs/read_text_file {"sessionId": "s", "path": "/p/a"}'
+IDLE = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
+TWO_PROMPTS = f"""
+    1 -> #0 initialize {{"protocolVersion": 1}}
+    2 <- #0 result {{"protocolVersion": 1}}
+    3 -> #1 session/new {{"cwd": "/p"}}
+    4 <- #1 result {{"sessionId": "s"}}
+    5 -> #2 session/prompt {{"sessionId": "s"}}
+    6 -> #3 session/prompt {{"sessionId": "s"}}
+    7 <- #2 result {{"stopReason": "end_turn"}}
+    8 <- {leave(LS)}
+    9 -> #0 {YES}
+    10 <- #3 result {{"stopReason": "end_turn"}}
+"""
+
+
+def test_a_turn_that_ends_cancels_no_other(record: Callable[..., Book]) -> None:
+    """Of two prompts in flight; leave for something else is told as that."""
+    live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
+    live.check(f"<- {leave(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
+    assert (live.found, live.informed) == (["permission-differs primary in s 8"], [])
+
+
+def test_a_cancellation_is_of_all_turns(record: Callable[..., Book]) -> None:
+    """It names a session; so what is asked after it is cancelled as long as one of them is open."""
+    book = record(f"""
+        1 -> #0 initialize {{"protocolVersion": 1}}
+        2 <- #0 result {{"protocolVersion": 1}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {{"sessionId": "s"}}
+        6 -> #3 session/prompt {{"sessionId": "s"}}
+        7 -> session/cancel {{"sessionId": "s"}}
+        8 <- #2 result {{"stopReason": "cancelled"}}
+        9 <- #3 result {{"stopReason": "cancelled"}}
+        10 -> #4 session/prompt {{"sessionId": "s"}}
+        11 <- {leave(LS)}
+        12 -> #0 {YES}
+        13 <- #4 result {{"stopReason": "end_turn"}}
+    """)
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n-> 7\n<- 8")
+    live.check(
+        f"<- {leave(LS, token=9)}\n-> {outcome(None, 9)}\n<- 9\n-> 10\n<- 11\n-> 12\n<- 13\n-> end"
+    )
+    assert (live.found, live.informed) == ([], ["late in s"])
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_is_not_asked_in_its_turn_is_not_waited_for(
+    record: Callable[..., Book], version: int
+) -> None:
+    """However a turn ends: with the answer, or in v2 with an update."""
+    answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
+    ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
+    begins = "" if version == 1 else f"<- #2 result {answer}"
+    live = verify(
+        record(f"""
+            -> #0 initialize {{"protocolVersion": {version}}}
+            <- #0 result {{"protocolVersion": {version}}}
+            -> #1 session/new {{"cwd": "/p"}}
+            <- #1 result {{"sessionId": "s"}}
+            -> #2 session/prompt {{"sessionId": "s"}}
+            {begins}
+            <- #10 {READ}
+            -> #10 result {{"content": "A"}}
+            {ends}
+            -> #3 session/prompt {{"sessionId": "s"}}
+            <- #3 result {answer}
+            {answered}
+        """)
+    )
+    live.play("<- 2", "<- 4", f"<- #2 result {answer}")
+    if version == 2:
+        assert live.play(".. 1s") == []
+        live.play(f"<- {IDLE}")
+    (said, at), now = live.sent[-1], (live.now - START_NS) / 10**6
+    assert (said, at) == (("9", now) if version == 1 else ("10", now))
+    assert (live.found, live.informed) == ([], [])
+
+
+def test_a_turn_that_goes_on_is_waited_for(record: Callable[..., Book]) -> None:
+    """An update that tells the same while no turn is open ends none, and gives nothing up."""
+    book = record(f"""
+        1 -> #0 initialize {{"protocolVersion": 2}}
+        2 <- #0 result {{"protocolVersion": 2}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {{"sessionId": "s"}}
+        6 <- #2 result {{}}
+        7 <- {IDLE}
+        8 -> #3 session/prompt {{"sessionId": "s"}}
+        9 <- #3 result {{}}
+        10 <- #10 {READ}
+        11 -> #10 result {{"content": "A"}}
+        12 <- #11 {READ.replace("/p/a", "/p/b")}
+        13 -> #11 result {{"content": "B"}}
+        14 <- {IDLE}
+    """)
+    live = verify(book).check(f"-> 1\n<- 2\n-> 3\n<- {IDLE}\n<- 4\n-> 5\n<- 6\n<- 7\n-> 8\n<- 9")
+    live.check("<- 12\n.. 0.9s\n<- 10\n-> 11\n-> 13\n<- 14\n-> end")
+    assert (live.found, live.informed) == ([], [])
