@@ -1,15 +1,65 @@
-"""What all tests share: Hypothesis draws the same examples in every run.
+"""What all tests share: Hypothesis draws the same examples in every run, and CI skips no test.
 
 ``--hypothesis-profile thorough`` draws many more, and others each time.
 """
 
 from __future__ import annotations
 
+import os
+import sys
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    Report = pytest.CollectReport | pytest.TestReport
 
 pytest.register_assert_rewrite("tests.transcripts", "tests.playbook")
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=2000, database=None)
 settings.load_profile("ci")
+
+_MAY_LACK = ("expected jq", "expected node and npm on the PATH", "chattr failed")
+"""What a plain Debian does not have, or root in a container; all else has to be tested there."""
+_MAY_LACK_ELSEWHERE = (
+    "only Linux lets us take them in",
+    "XDG is for Linux",
+    "elsewhere nobody can say what stdin is",
+    "needs /dev/full, which Linux has",
+    "expected /proc",
+    "expected prlimit",
+    "expected /dev/fd",
+)
+"""What other systems do not have."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Lets fail in CI what is skipped for no good reason."""
+    report = yield
+    if not hasattr(report, "wasxfail"):
+        _refuse_to_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The same for whole files."""
+    report = yield
+    _refuse_to_skip(report)
+    return report
+
+
+def _refuse_to_skip(report: Report) -> None:
+    if report.outcome != "skipped" or os.environ.get("CI") != "true":
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix("Skipped: ")
+    good = _MAY_LACK if sys.platform == "linux" else (*_MAY_LACK, *_MAY_LACK_ELSEWHERE)
+    if not reason.startswith(good):
+        report.outcome = "failed"
+        report.longrepr = f"skipped in CI, where everything should run: {reason}"

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.options import Options
 from acp_proxy.inspection.chunks import KINDS
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.store.reader import RecordingReader
@@ -18,6 +20,8 @@ from tests.conversations import reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from acp_proxy.difference.result import Diff, Entry
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings").glob("*.db"))
 
@@ -51,11 +55,25 @@ class Line:
         return self.session, self.form["stream"]
 
     @property
+    def kind(self) -> str:
+        """What it is: ``request``, ``answer`` or ``notification``."""
+        if "id" not in self.message:
+            return "notification"
+        return "request" if "method" in self.message else "answer"
+
+    @property
     def update(self) -> str | None:
         """The kind of a session update."""
         update = self.message.get("params", {}).get("update", {})
         kind = update.get("sessionUpdate")
         return kind if isinstance(kind, str) else None
+
+    @property
+    def call(self) -> str | None:
+        """The tool call that it is about."""
+        params = self.message.get("params", {})
+        call = params.get("update", params.get("toolCall", {})).get("toolCallId")
+        return call if isinstance(call, str) else None
 
     @property
     def is_piece(self) -> bool:
@@ -70,22 +88,51 @@ def text_form(path: Path) -> tuple[bytes, ...]:
         return tuple(write_transcript(reader))
 
 
-@cache
 def lines_of(path: Path) -> list[Line]:
     """The messages of a recording but for its handshake, and where they are."""
+    return _lines(path)[1]
+
+
+def handshake_of(path: Path) -> list[Line]:
+    """``initialize`` and its answer, and where they are."""
+    return _lines(path)[0]
+
+
+@cache
+def _lines(path: Path) -> tuple[list[Line], list[Line]]:
     with RecordingReader(path) as reader:
-        frames = list(reader.frames())
-    sessions = {row["seq"]: row["session"] for row in frames}
-    skipped = {row["seq"] for row in frames if row["method"] in INITIALIZE}
-    found, seq = [], 0
+        rows = {row["seq"]: row for row in reader.frames()}
+    found: tuple[list[Line], list[Line]] = [], []
+    seq = 0
     for place, raw in enumerate(text_form(path)):
         form = json.loads(raw)
         if "stream" not in form and "event" not in form:
             continue
         seq += 1
-        if isinstance(form.get("message"), dict) and seq not in skipped:
-            found.append(Line(place, form, seq, sessions[seq]))
+        if isinstance(form.get("message"), dict):
+            is_handshake = rows[seq]["method"] in INITIALIZE
+            found[not is_handshake].append(Line(place, form, seq, rows[seq]["session"]))
     return found
+
+
+def are_open_at_once(path: Path, one: Line, other: Line) -> bool:
+    """Whether lines are about two calls that run at the same time, whose order nobody chose."""
+    if one.call is None or other.call is None or one.call == other.call:
+        return False
+    (a_start, a_end), (b_start, b_end) = (_span(path, call) for call in (one.call, other.call))
+    return a_start < b_end and b_start < a_end
+
+
+def _span(path: Path, call: str) -> tuple[int, int]:
+    told = [line.seq for line in lines_of(path) if call in str(line.message)]
+    return told[0], told[-1]
+
+
+def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[Entry]]:
+    """What is different between a recording and another one."""
+    with RecordingReader(path) as a, b:
+        found = diff(a, b, Options(**options))
+        return found, [*found.entries()]
 
 
 def changed(path: Path, lines: dict[int, dict[str, Any] | None]) -> RecordingReader:
@@ -101,6 +148,22 @@ def doubled(path: Path, line: Line) -> RecordingReader:
     written = [*text_form(path)]
     written.insert(line.place + 1, written[line.place])
     return reader_of(written)
+
+
+def ended(
+    path: Path, code: int | None, signal: int | None = None, state: str = "complete"
+) -> RecordingReader:
+    """Opens a recording whose agent ended in another way, or of which nobody knows how."""
+    header = json.loads(text_form(path)[0])
+    header["recording"] |= {"exit_code": code, "exit_signal": signal, "state": state}
+    return reader_of([json.dumps(header).encode() + b"\n", *text_form(path)[1:]])
+
+
+def changed_value(old: Any) -> Any:
+    """Another value of the same kind."""
+    if isinstance(old, str):
+        return f"{old} changed"
+    return 4711 if old != 4711 else 4712
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -9,14 +9,22 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from acp_proxy.difference.defaults import RULES, STATE_UPDATES
-from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import Options
 from acp_proxy.difference.result import Change, Counts, Expect
 from acp_proxy.difference.rules import compiled
 from acp_proxy.pointers import pointer
 from acp_proxy.store.reader import RecordingReader
-from tests import reactive
-from tests.mutations import RECORDINGS, Line, changed, doubled, leaves, lines_of, with_leaf
+from tests.mutations import (
+    RECORDINGS,
+    Line,
+    are_open_at_once,
+    changed,
+    changed_value,
+    compare,
+    doubled,
+    leaves,
+    lines_of,
+    with_leaf,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,23 +34,6 @@ if TYPE_CHECKING:
 
 RULE = compiled(RULES)
 NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
-
-_LARGEST = 1 << 17
-"""Bytes of a recording that is not changed a hundred times."""
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """The recordings in the repository and the captured conversations of real agents."""
-    captured = reactive.recordings(tmp_path_factory.mktemp("captures"))
-    return [path for path in captured if path.stat().st_size <= _LARGEST and lines_of(path)]
-
-
-def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[Entry]]:
-    """What is different between a recording and another one."""
-    with RecordingReader(path) as a, b:
-        found = diff(a, b, Options(**options))
-        return found, [*found.entries()]
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
@@ -67,10 +58,25 @@ def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.Dat
     """One value of one message, and nothing else is told."""
     path = data.draw(st.sampled_from(sources))
     line = data.draw(st.sampled_from(lines_of(path)))
-    way, old = data.draw(st.sampled_from([*leaves(line.message)]))
-    assume(not {*way} & {*NAMES_THE_MESSAGE} and is_compared(way))
-    new = changed_value(old)
-    found, entries = compare(path, changed(path, {line.place: with_leaf(line.form, way, new)}))
+    ways = [*compared_leaves(line)]
+    assume(ways)
+    assert_exactly_that_field(path, line, *data.draw(st.sampled_from(ways)))
+
+
+@pytest.mark.soak
+def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
+    """All of them, one by one."""
+    every = [(path, line) for path in sources for line in lines_of(path)]
+    assert len(every) > 600
+    for path, line in every:
+        for way, old in compared_leaves(line):
+            assert_exactly_that_field(path, line, way, old)
+
+
+def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old: Any) -> None:
+    """One value of one message is another, and nothing else is told."""
+    new = with_leaf(line.form, way, changed_value(old))
+    found, entries = compare(path, changed(path, {line.place: new}))
     assert found.counts == Counts(changed=1)
     (entry,) = entries
     assert (entry.change, entry.direction) == (Change.CHANGED, line.lane[1])
@@ -97,46 +103,44 @@ def test_another_id_in_one_frame_is_exactly_that_field(
     assert [field.pointer for field in entries[0].fields] == [pointer(way)]
 
 
-@given(data=st.data())
-def test_a_frame_that_is_gone_is_only_in_a(sources: list[Path], data: st.DataObject) -> None:
+def test_a_frame_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
     """A text that it stood in the middle of is still the same text."""
-    path = data.draw(st.sampled_from(sources))
-    line = drawn_statement(data, path)
-    found, entries = compare(path, changed(path, {line.place: None}))
-    if line.is_piece and alone_in_its_run(path, line) is False:
-        assert found.counts == Counts(changed=1)
-        assert [field.pointer for field in entries[0].fields] == ["/params/update/content/text"]
-        return
-    assert found.counts == Counts(only_a=1)
-    assert (entries[0].a, entries[0].b, entries[0].a_frames) == (line.seq, None, 1)
+    for path, line in statements(sources):
+        found, entries = compare(path, changed(path, {line.place: None}))
+        if line.is_piece and not alone_in_its_run(path, line):
+            assert_only_the_text_changed(found, entries)
+            continue
+        assert found.counts == Counts(only_a=1)
+        assert (entries[0].a, entries[0].b, entries[0].a_frames) == (line.seq, None, 1)
 
 
-@given(data=st.data())
-def test_a_frame_that_was_added_is_only_in_b(sources: list[Path], data: st.DataObject) -> None:
+def test_a_frame_that_was_added_is_only_in_b(sources: list[Path]) -> None:
     """Something that is said twice is said once more."""
-    path = data.draw(st.sampled_from(sources))
-    line = drawn_statement(data, path)
-    found, entries = compare(path, doubled(path, line))
-    if line.is_piece:
-        assert found.counts == Counts(changed=1)
-        return
-    assert found.counts == Counts(only_b=1)
-    assert entries[0].b in (line.seq, line.seq + 1)
+    for path, line in statements(sources):
+        found, entries = compare(path, doubled(path, line))
+        if line.is_piece:
+            assert_only_the_text_changed(found, entries)
+            continue
+        assert found.counts == Counts(only_b=1)
+        assert entries[0].b in (line.seq, line.seq + 1)
 
 
-@given(data=st.data())
-def test_two_frames_that_were_swapped_are_one_move(
-    sources: list[Path], data: st.DataObject
-) -> None:
+def assert_only_the_text_changed(found: Diff, entries: list[Entry]) -> None:
+    """One text, of which there is more on one side."""
+    assert found.counts == Counts(changed=1)
+    assert [field.pointer for field in entries[0].fields] == ["/params/update/content/text"]
+
+
+def test_two_frames_that_were_swapped_are_one_move(sources: list[Path]) -> None:
     """Two neighbours in a lane."""
     pairs = [(path, *pair) for path in sources for pair in neighbours(path)]
-    assert len(pairs) > 10
-    path, line, after = data.draw(st.sampled_from(pairs))
-    both: dict[int, dict[str, Any] | None] = {line.place: after.form, after.place: line.form}
-    found, entries = compare(path, changed(path, both))
-    assert found.counts == Counts(moved=1)
-    if not line.is_piece and not after.is_piece:
-        assert {entries[0].a, entries[0].b} == {line.seq, after.seq}
+    assert len(pairs) > 50
+    for path, line, after in pairs:
+        both: dict[int, dict[str, Any] | None] = {line.place: after.form, after.place: line.form}
+        found, entries = compare(path, changed(path, both))
+        assert found.counts == Counts(moved=1)
+        if not line.is_piece and not after.is_piece:
+            assert {entries[0].a, entries[0].b} == {line.seq, after.seq}
 
 
 @given(data=st.data())
@@ -148,8 +152,7 @@ def test_several_changes_are_all_told(sources: list[Path], data: st.DataObject) 
     chosen = data.draw(st.lists(st.sampled_from(lines), unique_by=lambda one: one.seq, max_size=4))
     forms: dict[int, dict[str, Any] | None] = {}
     for line in chosen:
-        ways = [(w, o) for w, o in leaves(line.message) if is_compared(w)]
-        ways = [(w, o) for w, o in ways if not {*w} & {*NAMES_THE_MESSAGE}]
+        ways = [*compared_leaves(line)]
         assume(ways)
         way, old = data.draw(st.sampled_from(ways))
         forms[line.place] = with_leaf(line.form, way, changed_value(old))
@@ -159,11 +162,12 @@ def test_several_changes_are_all_told(sources: list[Path], data: st.DataObject) 
     assert all(len(entry.fields) == 1 for entry in entries)
 
 
-def drawn_statement(data: st.DataObject, path: Path) -> Line:
-    """Any notification of a recording that says something."""
-    statements = [*filter(is_statement, lines_of(path))]
-    assume(statements)
-    return data.draw(st.sampled_from(statements))
+def statements(sources: list[Path]) -> Iterator[tuple[Path, Line]]:
+    """Every notification that says something."""
+    every = [(path, line) for path in sources for line in lines_of(path) if is_statement(line)]
+    assert len(every) > 270
+    assert sum(line.is_piece for _, line in every) > 200
+    yield from every
 
 
 def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
@@ -176,32 +180,22 @@ def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
         if not is_statement(before) or not is_statement(line):
             continue
         one_text = before.is_piece and line.is_piece and before.update == line.update
-        if not one_text and not are_open_at_once(path, call_of(before), call_of(line)):
+        if not one_text and not are_open_at_once(path, before, line):
             yield before, line
-
-
-def call_of(line: Line) -> str | None:
-    """The tool call that an update is about."""
-    call = line.message["params"].get("update", {}).get("toolCallId")
-    return call if isinstance(call, str) else None
-
-
-def are_open_at_once(path: Path, one: str | None, other: str | None) -> bool:
-    """Whether two calls run at the same time, so that their order is nobody's choice."""
-    if one is None or other is None or one == other:
-        return False
-    places = {
-        call: [n.seq for n in lines_of(path) if call in str(n.message)] for call in (one, other)
-    }
-    return places[one][0] < places[other][-1] and places[other][0] < places[one][-1]
 
 
 def is_statement(line: Line) -> bool:
     """Whether it is a notification that says something, and not only how things are."""
-    is_told = "method" in line.message and "id" not in line.message
     if line.is_piece and not line.message["params"]["update"]["content"]["text"]:
         return False
-    return is_told and line.update not in STATE_UPDATES
+    return line.kind == "notification" and line.update not in STATE_UPDATES
+
+
+def compared_leaves(line: Line) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The values of a message that count, but for those that say what it is."""
+    for way, old in leaves(line.message):
+        if not {*way} & {*NAMES_THE_MESSAGE} and is_compared(way):
+            yield way, old
 
 
 def is_compared(way: tuple[str, ...]) -> bool:
@@ -212,13 +206,6 @@ def is_compared(way: tuple[str, ...]) -> bool:
         if state.is_ignored:
             return False
     return state.alias is None
-
-
-def changed_value(old: Any) -> Any:
-    """Another value of the same kind."""
-    if isinstance(old, str):
-        return f"{old} changed"
-    return 4711 if old != 4711 else 4712
 
 
 def leaf_at(line: Line, way: tuple[str, ...]) -> Any:

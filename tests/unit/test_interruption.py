@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import click
+
+DEADLINE_S = 60.0
+"""After which a wait has failed; no test takes it for a measure of anything."""
 
 
 @pytest.fixture(autouse=True)
@@ -66,8 +70,10 @@ def where_nothing_can_be_raised() -> None:
             signal.raise_signal(signal.SIGINT)
 
     Forgotten()
-    while True:
+    ends_at = time.monotonic() + DEADLINE_S
+    while time.monotonic() < ends_at:
         pass
+    raise AssertionError("expected to be interrupted")
 
 
 @pytest.mark.parametrize(

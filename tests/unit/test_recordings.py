@@ -5,9 +5,15 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.store.reader import RecordingReader
+from tests.agents.make_recordings import RECORDINGS
 
 DIRECTORY = Path(__file__).parents[2] / "recordings"
 KEPT = sorted(DIRECTORY.glob("*.db"))
+
+
+def test_each_can_be_made_anew() -> None:
+    """By `make recordings`, and no other is."""
+    assert {path.stem for path in KEPT} == {*RECORDINGS}
 
 
 def test_each_is_explained() -> None:

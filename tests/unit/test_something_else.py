@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from tests.commands import complaint
 from tests.scribe import Scribe, record_story
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 COMMANDS = (
     ("inspect", "show"),
@@ -27,6 +28,9 @@ COMMANDS = (
     ("replay",),
     ("verify", "--", "true"),
 )
+DEADLINE_S = 60.0
+"""After which somebody writes into every pipe, so that no mistake waits for ever."""
+PIPES: list[Path] = []
 PIPE = " is a pipe: expected the file of a recording; `acp-proxy inspect` reads a text from a pipe"
 
 
@@ -38,6 +42,7 @@ def directory(path: Path) -> None:
 def named_pipe(path: Path) -> None:
     """A FIFO to which nobody writes, so whoever opens it waits for ever."""
     os.mkfifo(path)
+    PIPES.append(path)
 
 
 def unix_socket(path: Path) -> None:
@@ -62,25 +67,50 @@ def link_to_device(path: Path) -> None:
 
 
 KINDS = [
-    (directory, " is a directory without recordings: expected a recording; `acp-proxy inspect li"),
-    (named_pipe, PIPE),
-    (unix_socket, " is a socket: expected the file of a recording"),
-    (link_to_nothing, " is a symbolic link to nothing: expected the file of a recording"),
-    (link_to_device, " is a device: expected the file of a recording"),
+    (
+        directory,
+        "a directory",
+        " without recordings: expected a recording; `acp-proxy inspect list`",
+    ),
+    (named_pipe, "a pipe", PIPE.removeprefix(" is a pipe")),
+    (unix_socket, "a socket", ": expected the file of a recording"),
+    (link_to_nothing, "a symbolic link to nothing", ": expected the file of a recording"),
+    (link_to_device, "a device", ": expected the file of a recording"),
 ]
 
 
+@pytest.fixture(autouse=True)
+def _nobody_waits_for_ever() -> Iterator[None]:
+    """Lets go, when it has taken far too long, whoever has opened a pipe all the same."""
+    over, opened = threading.Event(), threading.Event()
+
+    def let_go() -> None:
+        over.wait(DEADLINE_S)
+        while not over.wait(0.1):
+            opened.set()
+            for pipe in PIPES:
+                os.close(os.open(pipe, os.O_RDWR | os.O_NONBLOCK))
+
+    thread = threading.Thread(target=let_go, daemon=True)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+    PIPES.clear()
+    assert not opened.is_set(), "expected no pipe to be opened"
+
+
 @pytest.mark.parametrize("name", ["x.db", "x.jsonl", "x"])
-@pytest.mark.parametrize(("make", "answer"), KINDS)
+@pytest.mark.parametrize(("make", "kind", "answer"), KINDS)
 def test_it_is_called_what_it_is(
-    tmp_path: Path, make: Callable[[Path], None], answer: str, name: str
+    tmp_path: Path, make: Callable[[Path], None], kind: str, answer: str, name: str
 ) -> None:
     """Whatever its name is, here or in the recordings directory."""
     make(tmp_path / name)
     for word in (str(tmp_path / name), name):
         with pytest.raises(NoSuchRecording) as caught:
             resolve(word, tmp_path, tmp_path)
-        assert str(caught.value).startswith(f"{tmp_path / name}{answer}")
+        assert str(caught.value).startswith(f"{tmp_path / name} is {kind}{answer}")
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -141,12 +171,15 @@ def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
         RecordingReader(tmp_path / "y.db")
 
 
-@pytest.mark.parametrize(("make", "_"), KINDS)
-def test_only_plain_files_are_opened(tmp_path: Path, make: Callable[[Path], None], _: str) -> None:
+@pytest.mark.parametrize(("make", "kind", "_"), KINDS)
+def test_only_plain_files_are_opened(
+    tmp_path: Path, make: Callable[[Path], None], kind: str, _: str
+) -> None:
     """A link to one is one, and what is not there is nothing else, either."""
     path, link = tmp_path / "x", tmp_path / "link"
     make(path)
-    with pytest.raises(OSError, match=f"it is {kind_of(path)}"):
+    assert kind_of(path) == kind
+    with pytest.raises(OSError, match=f"it is {kind}$"):
         open_plain(path)
     assert not is_plain(path)
     (tmp_path / "file").write_bytes(b"content")

@@ -1,0 +1,208 @@
+"""A request, an answer, a handshake or an ending that was changed: what differs is exactly that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.difference.defaults import LOOKING, STATE_UPDATES
+from acp_proxy.difference.lanes import NO_ANSWER, kind_of_call
+from acp_proxy.difference.result import Change, Counts, Field
+from acp_proxy.pointers import pointer
+from tests.mutations import (
+    RECORDINGS,
+    are_open_at_once,
+    changed,
+    changed_value,
+    compare,
+    doubled,
+    ended,
+    handshake_of,
+    leaves,
+    lines_of,
+    with_leaf,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from acp_proxy.difference.result import Entry
+    from tests.mutations import Line
+
+REQUEST, ANSWER = "request", "answer"
+
+
+def every(sources: list[Path], kind: str) -> Iterator[tuple[Path, Line]]:
+    """All requests or answers but those of the handshake."""
+    found = [(path, line) for path in sources for line in lines_of(path) if line.kind == kind]
+    assert len(found) > 160
+    yield from found
+
+
+def method_of(path: Path, line: Line) -> str:
+    """What a request asks for, or an answer answers."""
+    if line.kind == REQUEST:
+        return str(line.message["method"])
+    return next(str(one.message["method"]) for one in lines_of(path) if is_answer_to(line, one))
+
+
+def is_answer_to(answer: Line, one: Line) -> bool:
+    """Whether one line is a request that another one answers."""
+    if (answer.kind, one.kind) != (ANSWER, REQUEST) or answer.lane[1] == one.lane[1]:
+        return False
+    return bool(answer.message["id"] == one.message["id"])
+
+
+What = tuple[Change, str, int | None, int | None]
+
+
+def what(entry: Entry) -> What:
+    """What a difference is, and of which frames."""
+    return entry.change, entry.title, entry.a, entry.b
+
+
+def test_an_answer_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
+    """Nothing else misses it."""
+    for path, line in every(sources, ANSWER):
+        found, entries = compare(path, changed(path, {line.place: None}))
+        title = f"the answer to {method_of(path, line)}"
+        assert found.counts == Counts(only_a=1)
+        assert [what(one) for one in entries] == [(Change.ONLY_A, title, line.seq, None)]
+
+
+def test_an_answer_that_comes_twice_answers_nothing(sources: list[Path]) -> None:
+    """The first one is the answer."""
+    for path, line in every(sources, ANSWER):
+        found, entries = compare(path, doubled(path, line))
+        assert found.counts == Counts(only_b=1)
+        assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, line.seq + 1)]
+
+
+def test_a_request_that_is_made_twice_is_only_in_b(sources: list[Path]) -> None:
+    """The answer is that to one of the two."""
+    for path, line in every(sources, REQUEST):
+        found, (entry,) = compare(path, doubled(path, line))
+        assert found.counts == Counts(only_b=1)
+        assert (entry.title, entry.a) == (method_of(path, line), None)
+        assert not is_made_once(path, line) or entry.b in (line.seq, line.seq + 1)
+
+
+def test_a_request_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
+    """Its answer still says the same; what it had told the directory of has no name for it."""
+    for path, line in every(sources, REQUEST):
+        found, entries = compare(path, changed(path, {line.place: None}))
+        told: set[What] = {(Change.ONLY_A, method_of(path, line), line.seq, None)}
+        others = {what(entry) for entry in entries if entry.change is not Change.CHANGED}
+        if is_made_once(path, line):
+            assert others == told
+        assert {one[:2] for one in others} == {one[:2] for one in told}
+        fields = [field for entry in entries for field in entry.fields]
+        assert "cwd" in line.message["params"] or not fields
+        assert all("path:cwd" in field.a and "path:" not in field.b for field in fields)
+        assert found.counts.total == len(entries)
+
+
+def is_made_once(path: Path, line: Line) -> bool:
+    """Whether nobody asks for the same again: such requests are told apart by their order."""
+    asked = [(one.message.get("method"), one.message.get("params")) for one in lines_of(path)]
+    return asked.count((line.message["method"], line.message["params"])) == 1
+
+
+def test_a_message_that_changes_places_with_another_kind_is_one_move(sources: list[Path]) -> None:
+    """A statement and the request or the answer beside it, but for what has no order."""
+    moves, free = 0, 0
+    for path in sources:
+        for line, after in neighbours(path):
+            forms: dict[int, dict[str, Any] | None] = {
+                line.place: after.form,
+                after.place: line.form,
+            }
+            found, _ = compare(path, changed(path, forms))
+            is_free = may_change_places(path, line, after)
+            assert found.counts == Counts(moved=int(not is_free))
+            moves, free = moves + (not is_free), free + is_free
+    assert (moves > 60, free > 30) == (True, True)
+
+
+def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
+    """Messages of two kinds that stand side by side in a lane and in the recording."""
+    latest: dict[tuple[str | None, str], Line] = {}
+    for line in lines_of(path):
+        before, latest[line.lane] = latest.get(line.lane), line
+        if before is not None and line.seq == before.seq + 1 and line.kind != before.kind:
+            yield before, line
+
+
+def may_change_places(path: Path, line: Line, after: Line) -> bool:
+    """Whether two messages have no order: one of them tells how things are, or both only look."""
+    if {line.update, after.update} & {*STATE_UPDATES} or are_open_at_once(path, line, after):
+        return True
+    if after.message.get("method") != "fs/read_text_file" or line.call is None:
+        return False
+    told = [kind_of_call(one.message) for one in lines_of(path) if one.call == line.call]
+    return next(kind for kind in told if kind) in LOOKING
+
+
+def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
+    """Each value of each ``initialize`` that somebody says, and of its answer."""
+    tried = set()
+    for path in sources:
+        for line in handshake_of(path):
+            if (said := str(line.message)) in tried:
+                continue
+            tried.add(said)
+            for way, old in leaves(line.message):
+                if way in (("id",), ("method",)):
+                    continue
+                new = changed_value(old)
+                b = changed(path, {line.place: with_leaf(line.form, way, new)})
+                found, entries = compare(path, b)
+                assert (found.counts, entries) == (Counts(handshake=1), [])
+                assert found.handshake == (Field(pointer(way), old, new),)
+    assert len(tried) >= 6
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_a_handshake_without_one_half_is_told(path: Path) -> None:
+    """An answer that never came, and one that nobody asked for."""
+    request, answer = handshake_of(path)
+    found, entries = compare(path, changed(path, {answer.place: None}))
+    assert (found.counts, entries) == (Counts(handshake=1), [])
+    assert [(one.pointer, one.only) for one in found.handshake] == [("", "a")]
+    found, entries = compare(path, changed(path, {request.place: None}))
+    assert found.counts == Counts(handshake=2, only_b=1)
+    assert [(one.pointer, one.only) for one in found.handshake] == [("", "a"), ("", "a")]
+    assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, answer.seq - 1)]
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_another_handshake_is_a_frame_more(path: Path) -> None:
+    """The first one is the handshake."""
+    request, answer = handshake_of(path)
+    found, entries = compare(path, doubled(path, request))
+    assert found.counts == Counts(only_b=1)
+    assert [what(one) for one in entries] == [(Change.ONLY_B, "initialize", None, request.seq + 1)]
+    found, entries = compare(path, doubled(path, answer))
+    assert found.counts == Counts(only_b=1)
+    assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, answer.seq + 1)]
+
+
+@pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
+def test_another_ending_is_exactly_that_field(path: Path) -> None:
+    """An exit code, or a signal instead of one; not asked for, it does not count."""
+    found, entries = compare(path, ended(path, 3))
+    assert (found.counts, entries) == (Counts(ending=1), [])
+    assert found.ending == (Field("/exit_code", 0, 3),)
+    found, _ = compare(path, ended(path, None, signal=9))
+    assert found.counts == Counts(ending=2)
+    assert found.ending == (Field("/exit_code", 0, None), Field("/exit_signal", None, 9))
+    assert compare(path, ended(path, 3), ending=False)[0].is_equal
+    assert compare(path, ended(path, 0))[0].is_equal
+
+
+@pytest.mark.parametrize("state", ["incomplete", "recording"])
+def test_an_ending_that_nobody_saw_is_no_other(state: str) -> None:
+    """A recorder that was killed cannot tell how its agent ended."""
+    assert compare(RECORDINGS[0], ended(RECORDINGS[0], 3, state=state))[0].is_equal

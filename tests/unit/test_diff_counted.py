@@ -1,0 +1,176 @@
+"""Which lines are compared at all, and how long answers took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.capture import log as capture_log
+from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.result import Change, Counts, Expect, Latency
+from acp_proxy.store.reader import RecordingReader
+from tests.runs import IN, OUT, Run, compare
+from tests.scribe import (
+    MS,
+    Scribe,
+    handshake,
+    line,
+    notification,
+    request,
+    result,
+    text,
+    update,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from acp_proxy.difference.result import Diff
+
+HELLO = update("s-1", "agent_message_chunk", content=text("Hello"))
+HELP = update("s-1", "agent_message_chunk", content=text("Help!"))
+FRAMES = 6
+
+
+def told(scribe: Scribe) -> None:
+    """A session in which nothing goes wrong."""
+    handshake(scribe)
+    scribe.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
+    scribe.to_client(result(1, sessionId="s-1"), HELLO, update("s-1", "plan", entries=[]))
+
+
+def compared(directory: Path, a: Callable[[Scribe], None], b: Callable[[Scribe], None]) -> Diff:
+    """What is different between two stories."""
+    paths = []
+    for name, tell in (("a", a), ("b", b)):
+        with Scribe(directory / f"{name}.db") as scribe:
+            tell(scribe)
+            scribe.end()
+            scribe.close()
+            scribe.finish()
+        paths.append(scribe.path)
+    with RecordingReader(paths[0]) as of_a, RecordingReader(paths[1]) as of_b:
+        return diff(of_a, of_b)
+
+
+def made_up(scribe: Scribe) -> None:
+    """The same session, in which faults say something of their own."""
+    handshake(scribe)
+    scribe.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
+    for stream, said in (
+        (TO_CLIENT, notification("session/update", sessionId="s-1", update={"x": 1})),
+        (TO_CLIENT, "no message"),
+        (TO_AGENT, notification("session/cancel", sessionId="s-1")),
+    ):
+        scribe._record(capture_log.PART, stream, line(said))
+        fields = {"rule": "r", "action": "stray-stdout", "at": scribe.t_ns}
+        scribe.event(capture_log.MADE, stream, **fields)
+    scribe.to_client(result(1, sessionId="s-1"), HELLO, update("s-1", "plan", entries=[]))
+
+
+def spoiled(scribe: Scribe) -> None:
+    """The same session, of which faults let only a part arrive, and that spoiled."""
+    handshake(scribe)
+    scribe.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
+    scribe.to_client(result(1, sessionId="s-1"), HELLO)
+    scribe._record(capture_log.PART, TO_CLIENT, line(HELP))
+    scribe.event(capture_log.FAULT, TO_CLIENT, rule="r", action="corrupt", delivered="full")
+    scribe.to_client(update("s-1", "plan", entries=[]))
+    scribe.event(capture_log.FAULT, TO_CLIENT, rule="r", action="drop", delivered="none")
+
+
+@pytest.mark.parametrize("other", [made_up, spoiled])
+def test_a_recording_is_compared_as_it_was_received(
+    tmp_path: Path, other: Callable[[Scribe], None]
+) -> None:
+    """What faults have made up was said by nobody; what they have spoiled was said before."""
+    found = compared(tmp_path, told, other)
+    assert (found.counts, found.a.frames, found.b.frames) == (Counts(), FRAMES, FRAMES)
+    (tmp_path / "turned").mkdir()
+    found = compared(tmp_path / "turned", other, told)
+    assert (found.counts, found.a.frames, found.b.frames) == (Counts(), FRAMES, FRAMES)
+
+
+def test_what_the_agent_says_beside_the_protocol_is_not_compared(tmp_path: Path) -> None:
+    """Lines of stderr, blank ones on any stream, and events."""
+
+    def noisy(scribe: Scribe) -> None:
+        scribe.stderr("warning")
+        scribe.chunk(TO_CLIENT, b"\n\r\n  \n")
+        scribe.chunk(TO_AGENT, b"\n")
+        scribe.chunk(STDERR, b"\n")
+        scribe.event(capture_log.NOTE, text="a note")
+        told(scribe)
+
+    found = compared(tmp_path, told, noisy)
+    assert (found.counts, found.a.frames, found.b.frames) == (Counts(), FRAMES, FRAMES)
+
+
+def test_an_empty_line_is_no_frame() -> None:
+    """However little is compared, unless lines are compared byte for byte."""
+    for expect in Expect:
+        found, _ = compare(Run(0).end(), Run(1).add(IN, "").add(OUT, " ").end(), expect=expect)
+        assert (found.counts, found.a.frames, found.b.frames) == (Counts(), 6, 6)
+    assert compare(Run(0), Run(0).add(IN, ""), exact=True)[0].is_equal
+
+
+def test_each_side_tells_how_many_frames_it_has() -> None:
+    """They need not be as many."""
+    found, (entry,) = compare(Run(0).end(), Run(1).tell("plan").end())
+    assert (entry.change, found.a.frames, found.b.frames) == (Change.ONLY_B, 6, 7)
+
+
+# Latencies
+
+
+def asked(scribe: Scribe, method: str, *waits_ms: int) -> None:
+    """Requests that are answered after a while."""
+    for place, wait in enumerate(waits_ms):
+        scribe.to_agent(request(f"{method}-{place}", method))
+        scribe.t_ns += wait * MS - MS
+        scribe.to_client(result(f"{method}-{place}"))
+
+
+def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
+    """In the order of A: the median by its nearest rank, the lower of two, and the most."""
+
+    def a(scribe: Scribe) -> None:
+        asked(scribe, "x/even", 40, 10, 30, 20)
+        asked(scribe, "x/odd", 90, 50, 70)
+        asked(scribe, "x/only_a", 5)
+        scribe.to_agent(request("never", "x/never"))
+
+    def b(scribe: Scribe) -> None:
+        asked(scribe, "x/only_b", 7, 9)
+        asked(scribe, "x/odd", 3)
+        asked(scribe, "x/even", 2, 4, 6, 8, 10, 12)
+        scribe.to_client(request("one", "x/odd"))
+        scribe.t_ns += MS
+        scribe.to_agent(result("one"))
+
+    found = compared(tmp_path, a, b)
+    to_agent = "to-agent"
+    assert found.latency == (
+        Latency("x/even", to_agent, 4, 6, 20 * MS, 6 * MS, 40 * MS, 12 * MS),
+        Latency("x/odd", to_agent, 3, 1, 70 * MS, 3 * MS, 90 * MS, 3 * MS),
+        Latency("x/only_a", to_agent, 1, 0, 5 * MS, None, 5 * MS, None),
+        Latency("x/only_b", to_agent, 0, 2, None, 7 * MS, None, 9 * MS),
+        Latency("x/odd", "to-client", 0, 1, None, 2 * MS, None, 2 * MS),
+    )
+    assert found.counts.total > 0
+
+
+def test_latencies_are_no_difference(tmp_path: Path) -> None:
+    """However long one had to wait."""
+    found = compared(
+        tmp_path,
+        lambda scribe: asked(scribe, "x/y", 1, 2, 3),
+        lambda scribe: asked(scribe, "x/y", 3000, 2000, 1000),
+    )
+    assert found.is_equal
+    assert found.latency == (
+        Latency("x/y", "to-agent", 3, 3, 2 * MS, 2000 * MS, 3 * MS, 3000 * MS),
+    )

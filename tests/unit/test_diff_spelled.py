@@ -1,0 +1,96 @@
+"""Directories and numbers are what they are, however they are spelled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_proxy.difference.result import Counts
+from tests.runs import OUT, Run, compare
+from tests.scribe import request
+
+
+def run(number: int, cwd: str, said: Any) -> Run:
+    """A run in a directory, with a call that speaks of it."""
+    made = Run(number)
+    made.said[2] = (OUT, request(1, "session/new", cwd=cwd, mcpServers=[]))
+    return made.tell("tool_call", toolCallId="c", rawInput=said).end()
+
+
+SPELLED = {
+    "as it is": ("/home/me/p", "/home/me/p/x", "/srv/work", "/srv/work/x"),
+    "without its slash": ("/home/me/p", "home/me/p/x", "/srv/work", "srv/work/x"),
+    "in a URI": ("/home/me/p", "file:///home/me/p/x", "/srv/work", "file:///srv/work/x"),
+    "escaped": ("/home/me/prö", "file:///home/me/pr%C3%B6/x", "/srv/work", "file:///srv/work/x"),
+    "in lower case": (
+        "/home/me/prö",
+        "file:///home/me/pr%c3%b6/x",
+        "/srv/work",
+        "file:///srv/work/x",
+    ),
+    "with a space": ("/home/me/a b", "file:///home/me/a%20b/x", "/srv/work", "file:///srv/work/x"),
+    "with an at": ("/home/me/a@b", "file:///home/me/a@b/x", "/srv/work", "file:///srv/work/x"),
+    "with %40": ("/home/me/a@b", "file:///home/me/a%40b/x", "/srv/work", "file:///srv/work/x"),
+    "a link on macOS": ("/tmp/a/b", "/private/tmp/a/b/x", "/srv/work", "/srv/work/x"),
+    "another on macOS": ("/var/a/b", "/private/var/a/b/x", "/srv/work", "/srv/work/x"),
+    "Windows": (r"C:\Users\me", r"C:\Users\me\x", r"D:\work", r"D:\work\x"),
+    "Windows with slashes": (r"C:\Users\me", "C:/Users/me/x", r"D:\work", "D:/work/x"),
+    "Windows in a URI": (r"C:\Users\me", "file:///C:/Users/me/x", r"D:\work", "file:///D:/work/x"),
+    "Windows, escaped": (
+        r"C:\Users\me",
+        "file:///C%3A/Users/me/x",
+        r"D:\work",
+        "file:///D%3A/work/x",
+    ),
+    "in lower case there": (
+        r"C:\Users\me",
+        "file:///C%3a/Users/me",
+        r"D:\work",
+        "file:///D%3a/work",
+    ),
+}
+
+
+@pytest.mark.parametrize(("cwd", "spelled", "other", "there"), SPELLED.values(), ids=SPELLED)
+@pytest.mark.parametrize("words", ["{}", "at {}", "'{}':"])
+def test_a_directory_is_recognized(
+    cwd: str, spelled: str, other: str, there: str, words: str
+) -> None:
+    """By itself and in the midst of a text, and what is below it counts."""
+    a = run(0, cwd, words.format(spelled))
+    assert compare(a, run(1, other, words.format(there)))[0].is_equal
+    found, (entry,) = compare(a, run(1, other, words.format(f"{there}/y")))
+    assert found.counts == Counts(changed=1)
+    assert "path:cwd" in entry.fields[0].a
+    assert "path:cwd" in entry.fields[0].b
+
+
+@pytest.mark.parametrize("words", ["{}", "cd {}", "{}/a"])
+def test_a_short_directory_is_recognized(words: str) -> None:
+    """That of a container, say, alone in a text or nearly so."""
+    a, b = (run(n, cwd, words.format(cwd)) for n, cwd in enumerate(("/app", "/home/me/project")))
+    assert compare(a, b)[0].is_equal
+    assert compare(b, a)[0].is_equal
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, 1.0), (0, -0.0), (100, 1e2), (0.5, 5e-1)])
+def test_a_number_is_its_value(a: float, b: float) -> None:
+    """Not how it is spelled, unless lines are compared byte for byte."""
+    runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
+    assert compare(*runs)[0].is_equal
+    assert compare(*runs, exact=True)[0].is_equal == (str(a) == str(b))
+
+
+@pytest.mark.parametrize(("a", "b"), [(1, True), (0, False), (1, "1"), (1, 1.5), (None, 0)])
+def test_another_value_is_another(a: Any, b: Any) -> None:
+    """Though Python may find both equal."""
+    runs = [Run(0).tell("plan", n=n).end() for n in (a, b)]
+    assert compare(*runs)[0].counts == Counts(changed=1)
+
+
+def test_small_numbers_are_no_processes() -> None:
+    """Texts are full of them: only larger ones are looked for there."""
+    said = [{"pid": n, "said": f"there are {n} files"} for n in (7, 8)]
+    runs = [Run(n).tell("tool_call_update", rawOutput=said[n]).end() for n in (0, 1)]
+    assert compare(*runs)[0].counts == Counts(changed=1)
