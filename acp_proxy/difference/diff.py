@@ -51,7 +51,9 @@ def diff(
     options = options or Options()
     rules = rules_of(options)
     told_a = read(a, options, rules, watch)
-    told_b = read(b, options, rules, watch, is_b=True)
+    told_b = read(b, options, rules, watch, told_a)
+    if told_b.names_directories and not told_a.names_directories:
+        told_a = read(a, options, rules, watch, told_b)
     names = pair(told_a, told_b)
     comparison = _Comparison(
         options,
@@ -280,8 +282,8 @@ def _peer(name: str | None, version: str | None) -> str:
 
 def _aliases(a: Told, b: Told, names: Names) -> dict[str, tuple[str | None, str | None]]:
     """What names stand for, of each kind the first ones."""
-    of_a = {names.a[i]: value.text for i, value in enumerate(a.former.values.every)}
-    of_b = {names.b[i]: value.text for i, value in enumerate(b.former.values.every)}
+    of_a = {name: a.former.values.every[index].text for index, name in names.a.items()}
+    of_b = {name: b.former.values.every[index].text for index, name in names.b.items()}
     count: Counter[str] = Counter()
     told: dict[str, tuple[str | None, str | None]] = {}
     for name in {**of_a, **of_b}:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from attrs import define, field
 
+from acp_proxy.difference.defaults import PATH
 from acp_proxy.difference.forms import Form, Former, Peers
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope
@@ -123,6 +124,12 @@ class Told:
     looking: set[int] = field(factory=set)
     handshake: dict[str, int] = field(factory=dict)
     frames: int = 0
+
+    @property
+    def names_directories(self) -> bool:
+        """Whether a directory has a name."""
+        every = self.former.values.every
+        return any(value.kind == PATH and value.is_seen for value in every)
 
 
 def update_of(message: Any) -> str | None:

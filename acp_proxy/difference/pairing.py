@@ -51,8 +51,8 @@ def pair(a: Told, b: Told) -> Names:
 
 def titles(told: Told, sessions: Iterable[Scope], names: dict[int, str]) -> dict[Scope, str]:
     """What lanes are called: by the names of their sessions."""
-    values = told.former.values.every
-    by_text = {value.text: names[i] for i, value in enumerate(values) if value.kind == SESSION}
+    every = told.former.values.every
+    by_text = {every[i].text: name for i, name in names.items() if every[i].kind == SESSION}
     return {one: by_text.get(one, one) if one is not None else "connection" for one in sessions}
 
 
@@ -258,7 +258,8 @@ def _keys(lane: Lane, hashes: list[int]) -> list[int]:
 def _by_kind(values: Values) -> dict[tuple[str, Scope], list[int]]:
     groups: dict[tuple[str, Scope], list[int]] = {}
     for index, value in enumerate(values.every):
-        groups.setdefault((value.kind, value.scope), []).append(index)
+        if value.is_seen:
+            groups.setdefault((value.kind, value.scope), []).append(index)
     return groups
 
 
@@ -293,8 +294,11 @@ def _name(names: Names, a: Values, b: Values) -> None:
     """Numbers values by their first appearance in A, and then those that only B has."""
     numbers: Counter[str] = Counter()
     for index, value in enumerate(a.every):
-        names.a[index] = _next(value.kind, numbers)
+        if value.is_seen:
+            names.a[index] = _next(value.kind, numbers)
     for index, value in enumerate(b.every):
+        if not value.is_seen:
+            continue
         known = names.pairs.get(index)
         names.b[index] = names.a[known] if known is not None else _next(value.kind, numbers)
 

@@ -35,8 +35,7 @@ def read(
     options: Options,
     rules: tuple[Rule, ...],
     watch: Watch,
-    *,
-    is_b: bool = False,
+    other: Told | None = None,
 ) -> Told:
     """Reads a recording.
 
@@ -45,7 +44,8 @@ def read(
         options: what is compared.
         rules: what may differ.
         watch: shows how far it is.
-        is_b: whether it is the second one.
+        other: what the other one says, if that is known: its directories are directories here,
+            too, if they are spelled alike.
 
     Raises:
         UnreadableRecording: the file is damaged.
@@ -55,8 +55,11 @@ def read(
     for live, recorded in options.same:
         known = first.setdefault(live, recorded)
         values.same(known, recorded)
-        if is_b:
+        if other is not None:
             values.same(known, live)
+    for value in other.former.values.every if other is not None else ():
+        if value.kind == PATH and value.is_seen:
+            values.index(PATH, value.text, None)
     made_up = reader.made_up()
     frames = watch(reader.payloads(options.chosen), reader.count(), "reading")
     for frame in frames:

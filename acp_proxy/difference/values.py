@@ -45,6 +45,11 @@ class Value:
     profile: int = 0
     introduction: int | None = None
 
+    @property
+    def is_seen(self) -> bool:
+        """Whether it stood anywhere; a directory may be known from the other recording alone."""
+        return self.kind != PATH or self.introduction is not None
+
 
 @define
 class Values:
