@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import xml.etree.ElementTree as ET
@@ -15,10 +16,18 @@ import pytest
 from acp_proxy.runtime.sweep import agent_command
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
-from tests.integration.processes import DEADLINE_S, Gate, needs_proc, shell, wait_until
+from tests.integration.processes import (
+    DEADLINE_S,
+    Gate,
+    needs_proc,
+    plain_signals,
+    shell,
+    wait_until,
+)
 from tests.integration.verifying import CHANGED_AGENT, ROOT, SDK_AGENT, UNRULY_AGENT, Verifier
 from tests.playbook import record
 from tests.reactive import record_capture
+from tests.rows import stream_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,34 +103,68 @@ def test_another_run_of_the_same_agent_is_the_same(
 
 
 @pytest.mark.parametrize(
-    ("change", "name", "expected"),
+    ("change", "name", "expected", "shown"),
     [
-        ("stop-reason", "hello", [("changed the answer to session/prompt", "/result/stopReason")]),
-        ("capability", "hello", [("handshake", "/result/agentCapabilities/promptCapabilities")]),
-        ("no-plan", "hello", [("only-a session/update plan", "")]),
+        (
+            "stop-reason",
+            "hello",
+            ("changed the answer to session/prompt", "/result/stopReason"),
+            '"end_turn" → "max_tokens"',
+        ),
+        (
+            "capability",
+            "hello",
+            ("handshake", "/result/agentCapabilities/promptCapabilities"),
+            '{"image": true}',
+        ),
+        ("no-plan", "hello", ("only-a session/update plan", ""), "session/update plan"),
         (
             "tool",
             "edit-allowed",
-            [("changed session/update tool_call", "/params/update/title")],
+            ("changed session/update tool_call", "/params/update/title"),
+            '"Edit greeting.txt" → "Patch greeting.txt"',
         ),
     ],
 )
 def test_one_change_is_named_and_nothing_else(
-    verify: Verifier, change: str, name: str, expected: list[tuple[str, str]]
+    verify: Verifier, change: str, name: str, expected: tuple[str, str], shown: str
 ) -> None:
-    """The exit code is 1, and the screen shows it."""
+    """The exit code is 1, and the screen shows what it is."""
     found = verify(name, [*CHANGED_AGENT, change])
     assert found.code == 1
-    assert found.differences == expected
+    assert found.differences == [expected]
     assert found.kinds == []
     assert "1 difference" in found.stdout
+    assert expected[1] in found.stdout
+    assert shown in found.stdout
     assert found.report["verdict"] == "differs"
     assert ET.fromstring(found.junit).get("failures") == "1"
 
 
 def test_other_ids_are_no_change(verify: Verifier) -> None:
     """An agent calls its sessions as it likes."""
-    assert verify("edit-allowed", [*CHANGED_AGENT, "ids"]).code == 0
+    found = verify("edit-allowed", [*CHANGED_AGENT, "ids"])
+    assert found.code == 0, found.stdout
+    live = found.report["conversation"]["bindings"]["demo-session-1"]
+    assert re.fullmatch(r"s-\d+-demo-session-1", live)
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "expect", "pointers"),
+    [
+        ("stop-reason", "hello", "outcome", ["/result/stopReason"]),
+        ("capability", "hello", "outcome", ["/result/agentCapabilities/promptCapabilities"]),
+        ("tool", "edit-allowed", "structure", ["/params/update/title"]),
+        ("tool", "edit-allowed", "outcome", []),
+    ],
+)
+def test_less_is_compared_if_one_wants_that(
+    verify: Verifier, change: str, name: str, expect: str, pointers: list[str]
+) -> None:
+    """What counts then is still found, and nothing else is."""
+    found = verify(name, [*CHANGED_AGENT, change], "--expect", expect)
+    assert found.code == (1 if pointers else 0), found.stdout
+    assert [pointer for _, pointer in found.differences] == pointers
 
 
 def test_options_that_are_called_otherwise_are_chosen_all_the_same(verify: Verifier) -> None:
@@ -173,15 +216,16 @@ def test_whatever_an_agent_does_it_comes_to_an_end(
     verify: Verifier, way: str, code: int, kinds: list[str]
 ) -> None:
     """And to an exit code, and no process is left."""
-    found = verify("hello", [*UNRULY_AGENT, way], *QUICK, "--stall-timeout=1")
+    limit = ["--stall-timeout=1"] if way in ("hang", "deaf") else []
+    found = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
     assert (found.code, found.kinds) == (code, kinds), found.stdout + found.stderr
 
 
 def test_what_never_ends_is_ended(verify: Verifier) -> None:
     """An agent that drips is never silent; it is told, everywhere, and no process is left."""
-    found = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=1")
+    found = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=5")
     assert (found.code, found.kinds) == (3, ["stall"]), found.stderr
-    assert "it was not over after 1 s, which is the --timeout" in found.stdout
+    assert "it was not over after 5 s, which is the --timeout" in found.stdout
     assert found.report["verdict"] == "stalled"
     assert "which is the --timeout" in found.junit
 
@@ -199,7 +243,8 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
 def test_reports_may_go_nowhere(verify: Verifier, tmp_path: Path, way: str, code: int) -> None:
     """That changes nothing."""
     (tmp_path / "report.xml").symlink_to("/dev/null")
-    found = verify("hello", [*UNRULY_AGENT, way], *QUICK, "--stall-timeout=1")
+    limit = ["--stall-timeout=1"] if way == "hang" else []
+    found = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
     assert (found.code, found.report["exit_code"]) == (code, code), found.stderr
 
 
@@ -271,9 +316,9 @@ def test_who_stops_it_stops_the_agent(
     verify: Verifier, signum: signal.Signals, code: int, way: str
 ) -> None:
     """However it is stopped, nothing is left of it."""
-    process = verify.start(
-        "hello", [*UNRULY_AGENT, way], *QUICK, "--grace=5" if way == "stay" else "--grace=1"
-    )
+    grace = "--grace=5" if way == "stay" else "--grace=1"
+    with plain_signals():
+        process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK, grace)
     unruly = "\0".join([*UNRULY_AGENT, way, ""]).encode()
 
     def is_there() -> bool:
@@ -288,9 +333,26 @@ def test_who_stops_it_stops_the_agent(
     assert signum == signal.SIGKILL or not list(verify.scratch.iterdir())
 
 
+def test_who_ignores_a_signal_goes_on(verify: Verifier) -> None:
+    """As with `nohup`; another one stops it, and has its own exit code."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process = verify.start("hello", [*UNRULY_AGENT, "hang"], *QUICK)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    unruly = "\0".join([*UNRULY_AGENT, "hang", ""]).encode()
+    wait_until(lambda: any(_command(pid) == unruly for pid in verify.living()), "the agent to run")
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGTERM)
+    _, stderr = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 143, stderr
+    verify.expect_nothing_left()
+
+
 def test_who_is_in_a_hurry_stops_it_twice(verify: Verifier) -> None:
     """The first signal asks the agent to end, and gives it time; the second does not."""
-    process = verify.start("hello", [*UNRULY_AGENT, "stubborn"], "--grace=3000")
+    with plain_signals():
+        process = verify.start("hello", [*UNRULY_AGENT, "stubborn"], "--grace=3000")
     log = verify.home
 
     def is_stubborn() -> bool:
@@ -423,7 +485,11 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
     )
     found = verify(book.path, agent)
     book.close()
+    assert found.code == 0, found.stdout
     assert found.stderr.startswith("grumble\n")
+    (new,) = verify.home.glob("*.db")
+    with RecordingReader(new) as reader:
+        assert stream_bytes(reader.connection, "stderr") == b"grumble\n"
 
 
 def test_an_agent_is_left_time_to_end(verify: Verifier, tmp_path: Path) -> None:

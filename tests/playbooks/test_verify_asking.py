@@ -3,78 +3,30 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.playbooks.test_replayed_faults import mark
-from tests.verify_book import LiveAgent, verify
+from tests.verify_asking import (
+    ALLOW,
+    END,
+    REJECT,
+    START,
+    STARTED,
+    asking,
+    leave,
+    read,
+    selected,
+    write,
+)
+from tests.verify_book import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.playbook import Book
-
-START = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
-    5 -> #2 session/prompt {"sessionId": "s"}
-"""
-STARTED = """
-    -> 1
-    <- 2
-    -> 3
-    <- 4
-    -> 5
-"""
-END = '#2 result {"stopReason": "end_turn"}'
-
-
-def asking(record: Callable[..., Book], recorded: str, **options: object) -> LiveAgent:
-    """A verification in which a prompt has just gone out; the turn's frames are numbered from 6."""
-    live = verify(record(f"{START}\n{recorded}\n<- {END}"), **options)
-    return live.check(STARTED)
-
-
-def options(*named: str) -> str:
-    """Options of a permission request, each ``id:kind`` or ``id:kind:name``."""
-    words = [one.split(":") for one in named]
-    items = (
-        f'{{"optionId": "{w[0]}", "kind": "{w[1]}", "name": "{w[2] if len(w) > 2 else w[1]}"}}'
-        for w in words
-    )
-    return f"[{', '.join(items)}]"
-
-
-def permission(*named: str, token: str = "0", call: str = "c") -> str:
-    """A permission request."""
-    tool = f'"toolCall": {{"toolCallId": "{call}"}}'
-    params = f'{{"sessionId": "s", {tool}, "options": {options(*named)}}}'
-    return f"#{token} session/request_permission {params}"
-
-
-def selected(option: str, token: str = "0") -> str:
-    """The answer that chooses an option."""
-    return f'#{token} result {{"outcome": {{"outcome": "selected", "optionId": "{option}"}}}}'
-
-
-def read(path: str, token: str = "0", **more: int) -> str:
-    """A request for a file."""
-    rest = "".join(f', "{key}": {value}' for key, value in more.items())
-    return f'#{token} fs/read_text_file {{"sessionId": "s", "path": "{path}"{rest}}}'
-
-
-def write(path: str, text: str, token: str = "0") -> str:
-    """A request to write a file."""
-    params = f'{{"sessionId": "s", "path": "{path}", "content": "{text}"}}'
-    return f"#{token} fs/write_text_file {params}"
-
-
-def content(text: str, token: str = "0") -> str:
-    """The answer to a request for a file, as we write it."""
-    return f'{{"jsonrpc":"2.0","id":{token},"result":{{"content":"{text}"}}}}'
 
 
 def test_the_agent_is_answered_what_it_asked_and_not_what_faults_made_of_it(
@@ -87,10 +39,6 @@ def test_the_agent_is_answered_what_it_asked_and_not_what_faults_made_of_it(
     assert live.play(f"<- {read('/a')}") == ["-> 7"]
     live = verify(book).check(STARTED)
     assert live.play(f"<- {read('/b')}") == ["-> refusal #0"]
-
-
-ALLOW, REJECT = "y:allow_once", "n:reject_once"
-WHOLE, SECOND, THIRD = r"1\n2\n3\n", r"2\n", r"3\n"
 
 
 def test_an_answer_repeats_the_live_token(record: Callable[..., Book]) -> None:
@@ -107,64 +55,13 @@ def test_an_answer_repeats_the_live_token(record: Callable[..., Book]) -> None:
     assert (live.found, live.informed) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("recorded", "chosen", "live_options", "answer"),
-    [
-        ((ALLOW, REJECT), "y", (ALLOW, REJECT), "y"),
-        ((ALLOW, REJECT), "y", ("1:allow_once", "2:reject_once"), "1"),
-        ((ALLOW, REJECT), "n", ("1:allow_once", "2:reject_once"), "2"),
-        ((ALLOW, REJECT), "y", ("y:reject_once", "z:allow_once"), "z"),
-        (
-            ("1:allow_once:All", "2:allow_once:One"),
-            "2",
-            ("x:allow_once:All", "z:allow_once:One"),
-            "z",
-        ),
-        (
-            ("1:allow_once:All", "2:allow_once:One"),
-            "2",
-            ("2:allow_once:A", "1:allow_once:One"),
-            "2",
-        ),
-    ],
-)
-def test_the_same_choice_is_made(
-    record: Callable[..., Book],
-    recorded: tuple[str, ...],
-    chosen: str,
-    live_options: tuple[str, ...],
-    answer: str,
-) -> None:
-    """The same option, unless its id means another kind now; then one of its kind, by its name."""
-    live = asking(record, f"<- {permission(*recorded)}\n-> {selected(chosen)}")
-    live.check(f"""
-        <- {permission(*live_options, call="other")}
-        -> {7 if answer == chosen else selected(answer)}
-        <- {END}
-        -> end
-    """)
-    assert live.found == []
-
-
-def test_a_choice_that_is_not_offered_is_a_departure(record: Callable[..., Book]) -> None:
-    """What was allowed cannot be allowed, and nobody guesses: the answer is cancelled."""
-    live = asking(record, f"<- {permission(ALLOW, REJECT)}\n-> {selected('y')}", lenient=True)
-    live.check(f"""
-        <- {permission(REJECT)}
-        -> {{"jsonrpc":"2.0","id":0,"result":{{"outcome":{{"outcome":"cancelled"}}}}}}
-        <- {END}
-        -> end
-    """)
-    assert live.found == ["outcome-differs primary in s 7"]
-
-
 @pytest.mark.parametrize("live_", [read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"])
 def test_what_was_not_recorded_is_refused(record: Callable[..., Book], live_: str) -> None:
     """With an error, so that nobody waits; and it is told what is like it."""
     live = asking(
         record,
         f"""
-        <- {permission(ALLOW, REJECT)}
+        <- {leave({}, ALLOW, REJECT)}
         -> {selected("y")}
         <- {read("/p/f")}
         -> #0 result {{"content": "x"}}
@@ -185,11 +82,11 @@ def test_what_was_not_recorded_is_refused(record: Callable[..., Book], live_: st
 
 def test_what_is_asked_too_often_is_refused(record: Callable[..., Book]) -> None:
     """And that is told from what was never asked."""
-    live = asking(record, f"<- {permission(ALLOW)}\n-> {selected('y')}")
+    live = asking(record, f"<- {leave({}, ALLOW)}\n-> {selected('y')}")
     live.check(f"""
-        <- {permission(ALLOW)}
+        <- {leave({}, ALLOW)}
         -> 7
-        <- {permission(ALLOW, token="1")}
+        <- {leave({}, ALLOW, token=1)}
         -> refusal #1
         <- {END}
         -> end
@@ -197,6 +94,32 @@ def test_what_is_asked_too_often_is_refused(record: Callable[..., Book]) -> None
     assert live.found == ["exhausted primary in s 6"]
     (miss,) = live.departures[0].near_misses
     assert (miss.seq, miss.is_played) == (live.departures[0].seq, True)
+
+
+def test_a_refusal_says_what_it_is(record: Callable[..., Book]) -> None:
+    """Its kind, the recorded requests that are like it, and where it was asked, besides a text."""
+    again = '<- #7 _x/y {"sessionId": "s"}'
+    book = record(f"""
+        {START}
+        6 {again}
+        7 -> #7 result 1
+        8 <- {read("/p/f")}
+        9 -> #0 result {{"content": "x"}}
+        10 <- {END}
+    """)
+    live = verify(book)
+    live.play("<- #6 _x/z {}", "<- 2", "<- 4", f"<- {read('/p/g')}", again, again)
+    said = [json.loads(line) for line in live.bytes.splitlines()]
+    errors = [one["error"] for one in said if "error" in one]
+    assert [error["data"] for error in errors] == [
+        {"divergence": "unmatched", "recorded": [], "lane": "connection"},
+        {"divergence": "unmatched", "recorded": [book.seq(8)], "lane": "s"},
+        {"divergence": "exhausted", "recorded": [book.seq(6)], "lane": "s"},
+    ]
+    assert {error["code"] for error in errors} == {-31999}
+    assert [error["message"] for error in errors] == [
+        f"verify: {departure.summary}" for departure in live.departures
+    ]
 
 
 @pytest.mark.parametrize(
@@ -227,6 +150,24 @@ def test_only_what_was_recorded_can_be_asked_too_often(
         -> end
     """)
     assert [one.kind for one in live.departures] == ["unmatched", "exhausted"]
+
+
+def test_what_names_no_session_is_known_everywhere(record: Callable[..., Book]) -> None:
+    """Whichever session somebody spoke of last."""
+    ask = "#%d _x/y {}"
+    book = record(f"""
+        1 -> #0 initialize {{}}
+        2 <- {ask % 5}
+        3 -> #5 result 1
+        4 <- #0 result {{}}
+        5 -> #1 session/new {{"cwd": "/p"}}
+        6 <- #1 result {{"sessionId": "s"}}
+        7 -> #2 session/prompt {{"sessionId": "s"}}
+        8 <- {END}
+    """)
+    live = verify(book).check(f"-> 1\n<- {ask % 5}\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7")
+    live.check(f"<- {ask % 6}\n-> refusal #6\n<- 8\n-> end")
+    assert live.found == ["exhausted primary in s 2"]
 
 
 def test_what_is_left_does_not_hide_what_is_used_up(record: Callable[..., Book]) -> None:
@@ -329,77 +270,6 @@ def test_ignored_places_do_not_count(record: Callable[..., Book]) -> None:
     """)
 
 
-def test_a_file_that_is_read_again_is_known(record: Callable[..., Book]) -> None:
-    """Its content is the recorded one, or a part of it; that is information, and no departure."""
-    live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
-    live.check(f"""
-        <- {read("/p/f")}
-        -> 7
-        <- {read("/p/f", "1")}
-        -> {content(WHOLE, "1")}
-        <- {read("/p/f", "2", line=2, limit=1)}
-        -> {content(SECOND, "2")}
-        <- {read("/p/f", "3", line=3)}
-        -> {content(THIRD, "3")}
-        <- {read("/p/f", "4", limit=9)}
-        -> {content(WHOLE, "4")}
-        <- {END}
-        -> end
-    """)
-    assert live.found == []
-    assert live.informed == ["served in s"] * 4
-
-
-def test_a_part_of_a_file_is_known_from_the_whole(record: Callable[..., Book]) -> None:
-    """Also if the whole has not been read yet; but no whole from a part."""
-    live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2"}}')
-    live.check(f"""
-        <- {read("/p/f", line=2)}
-        -> {content("2")}
-        <- {END}
-        -> end
-    """)
-    assert live.found == []
-    live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
-    live.check(f"""
-        <- {read("/p/f")}
-        -> refusal #0
-        <- {END}
-        -> end
-    """)
-
-
-def test_what_the_agent_has_written_it_can_read(record: Callable[..., Book]) -> None:
-    """What it wrote in this run, and not what it did in the recording."""
-    live = asking(record, f"<- {write('/p/f', 'old')}\n-> #0 result null")
-    live.check(f"""
-        <- {write("/p/f", "new")}
-        -> 7
-        <- {read("/p/f", "1")}
-        -> {content("new", "1")}
-        <- {END}
-        -> end
-    """)
-    assert live.found == []
-
-
-def test_a_write_that_was_refused_leaves_nothing(record: Callable[..., Book]) -> None:
-    """Neither one that the recorded client refused, nor one that was never asked for."""
-    live = asking(record, f'<- {write("/p/f", "x")}\n-> #0 error {{"code": 1, "message": "no"}}')
-    live.check(f"""
-        <- {write("/p/f", "x")}
-        -> 7
-        <- {read("/p/f", "1")}
-        -> refusal #1
-        <- {write("/p/g", "x", "2")}
-        -> refusal #2
-        <- {read("/p/g", "3")}
-        -> refusal #3
-        <- {END}
-        -> end
-    """)
-
-
 def test_a_command_is_told_by_its_words(record: Callable[..., Book]) -> None:
     """Two that were started in one order may be started in the other."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'
@@ -427,59 +297,6 @@ def test_a_command_is_told_by_its_words(record: Callable[..., Book]) -> None:
         -> 13
         <- #2 terminal/output {{"sessionId": "s", "terminalId": "t2"}}
         -> 11
-        <- {END}
-        -> end
-    """)
-    assert live.found == []
-
-
-def test_what_comes_after_a_cancellation_is_cancelled(record: Callable[..., Book]) -> None:
-    """A permission that was given before the user pressed stop, or never, is not given after."""
-    live = asking(
-        record,
-        f"""
-        <- {permission(ALLOW)}
-        -> {selected("y")}
-        -> session/cancel {{"sessionId": "s"}}
-        """,
-    )
-    gone = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"cancelled"}}}'
-    live.check(f"""
-        .. 27s
-        -> 8
-        <- {permission(ALLOW)}
-        -> {gone % 0}
-        <- {permission(REJECT, token="1")}
-        -> {gone % 1}
-        <- {END}
-        -> end
-    """)
-    assert live.found == []
-    assert live.informed == ["early in s 8", "late in s 7", "late in s"]
-
-
-def test_a_permission_that_is_open_is_closed_by_a_cancellation(record: Callable[..., Book]) -> None:
-    """As the recorded client did, or as a client must."""
-    live = asking(
-        record,
-        f"""
-        <- {permission(ALLOW)}
-        -> session/cancel {{"sessionId": "s"}}
-        -> #0 result {{"outcome": {{"outcome": "cancelled"}}}}
-        """,
-    )
-    live.check(f"""
-        <- {permission(ALLOW)}
-        -> 7
-        -> 8
-        <- {END}
-        -> end
-    """)
-    live = asking(record, f'<- {permission(ALLOW)}\n-> session/cancel {{"sessionId": "s"}}')
-    live.check(f"""
-        <- {permission(ALLOW)}
-        -> 7
-        -> {{"jsonrpc":"2.0","id":0,"result":{{"outcome":{{"outcome":"cancelled"}}}}}}
         <- {END}
         -> end
     """)

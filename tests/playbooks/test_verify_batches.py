@@ -1,11 +1,12 @@
-"""Batches of the recorded client's, of which the live agent has asked for a part."""
+"""Batches: of the agent's, and of the client's, of which the agent has asked for a part."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from tests.playbooks.test_verify_asking import END, asking, read
+from tests.verify_asking import END, START, STARTED, UPDATE, asking, read
+from tests.verify_book import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,3 +64,33 @@ def test_a_batch_that_asks_does_not_wait_for_what_it_answers(record: Callable[..
         -> end
     """)
     assert (live.found, live.informed) == ([], ["early in s 7"])
+
+
+def test_a_batch_of_notifications_is_waited_for(record: Callable[..., Book]) -> None:
+    """As one thing that the agent said."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 session/new {"cwd": "/p"}
+        4 <- #1 result {"sessionId": "s"}
+        5 <- [{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}]
+        6 -> #2 session/prompt {"sessionId": "s"}
+        7 <- #2 result {}
+    """)
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n.. 4s\n<- 5\n-> 6\n<- 7\n-> end")
+    assert (live.found, live.informed) == ([], [])
+
+
+def test_a_batch_that_answers_begins_anew(record: Callable[..., Book]) -> None:
+    """What is said after an answer is counted from there."""
+    end = '{"jsonrpc": "2.0", "id": 2, "result": {}}'
+    update = '{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}'
+    book = record(f"""
+        {START}
+        6 <- [{end}, {update}]
+        7 <- {UPDATE % 1}
+        8 -> #3 session/prompt {{"sessionId": "s"}}
+        9 <- #3 result {{}}
+    """)
+    live = verify(book).check(f"{STARTED}\n<- 6\n.. 4s\n<- 7\n-> 8\n<- 9\n-> end")
+    assert (live.found, live.informed) == ([], [])

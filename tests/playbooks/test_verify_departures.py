@@ -126,6 +126,26 @@ def test_silence_is_a_stall_when_an_answer_is_owed(record: Callable[..., Book]) 
     assert (owed.lane, owed.method, owed.waited_ms) == ("s", "session/prompt", 50_000)
 
 
+def test_a_stall_names_the_oldest_first(record: Callable[..., Book]) -> None:
+    """Of all answers that are owed, however the requests are numbered."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 _x/a {}
+        4 <- _x/said {}
+        5 -> #2 _x/b {}
+        6 <- #2 result {}
+        7 <- #1 result {}
+    """)
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n.. 2s\n<- 4\n-> 5\n.. 30s\n-> end")
+    a, b = book.seq(3), book.seq(5)
+    assert live.departures[0].summary == (
+        f"nothing came for 30 s; the answer to _x/a #{a} has not come for 32.0 s;"
+        f" the answer to _x/b #{b} has not come for 30.0 s"
+    )
+    assert [owed.seq for owed in live.report.owed] == [a, b]
+
+
 def test_one_may_wait_for_ever(record: Callable[..., Book]) -> None:
     """Without a limit nothing is a stall."""
     verify(record(STORY), stall_ns=None).check("""
@@ -178,6 +198,15 @@ def test_an_agent_leaves_where_it_left(record: Callable[..., Book]) -> None:
     """)
     live = verify(book).check("-> 1\n<- 2\n-> 3\n-> 4\n<- end\n-> end")
     assert live.found == []
+
+
+def test_an_agent_that_leaves_where_it_left_owes_nothing(record: Callable[..., Book]) -> None:
+    """What was recorded after that is not missed, though it waits; what was before it, is."""
+    story = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
+    live = verify(record(story % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
+    assert live.found == []
+    live = verify(record(story % "4 -> _x/z {}\n<- end")).check("-> 1\n<- 2\n<- end\n-> end")
+    assert live.found == ["agent-left primary in connection 4"]
 
 
 def test_an_answer_more_is_told(record: Callable[..., Book]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.playbooks.test_verify_asking import END, START, STARTED, read
+from tests.verify_asking import END, START, STARTED, read
 from tests.verify_book import verify
 
 if TYPE_CHECKING:

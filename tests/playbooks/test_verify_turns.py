@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.playbook import START_NS
-from tests.playbooks.test_verify_permissions import leave, outcome
+from tests.verify_asking import leave, outcome
 from tests.verify_book import verify
 
 if TYPE_CHECKING:
@@ -63,6 +63,47 @@ def test_a_cancellation_is_of_all_turns(record: Callable[..., Book]) -> None:
         f"<- {leave(LS, token=9)}\n-> {outcome(None, 9)}\n<- 9\n-> 10\n<- 11\n-> 12\n<- 13\n-> end"
     )
     assert (live.found, live.informed) == ([], ["late in s"])
+
+
+def test_what_is_asked_in_the_next_turn_is_not_cancelled(record: Callable[..., Book]) -> None:
+    """Though the prompt went out before the turn was over that was cancelled."""
+    book = record(f"""
+        1 -> #0 initialize {{"protocolVersion": 1}}
+        2 <- #0 result {{"protocolVersion": 1}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {{"sessionId": "s"}}
+        6 -> session/cancel {{"sessionId": "s"}}
+        7 -> #3 session/prompt {{"sessionId": "s"}}
+        8 <- #2 result {{"stopReason": "cancelled"}}
+        9 <- {leave(LS)}
+        10 -> #0 {YES}
+        11 <- #3 result {{"stopReason": "end_turn"}}
+    """)
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n-> 7\n<- 8")
+    live.check(f"<- {leave(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n<- 11\n-> end")
+    assert live.found == ["permission-differs primary in s 9"]
+
+
+def test_what_is_asked_after_a_cancelled_turn_is_not_cancelled(
+    record: Callable[..., Book],
+) -> None:
+    """In v2, too, where an update ends it."""
+    book = record(f"""
+        1 -> #0 initialize {{"protocolVersion": 2}}
+        2 <- #0 result {{"protocolVersion": 2}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {{"sessionId": "s"}}
+        6 <- #2 result {{}}
+        7 -> session/cancel {{"sessionId": "s"}}
+        8 <- {IDLE}
+        9 <- {leave(LS)}
+        10 -> #0 {YES}
+    """)
+    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8")
+    live.check(f"<- {leave(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n-> end")
+    assert live.found == ["permission-differs primary in s 9"]
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -111,6 +111,64 @@ def test_what_may_be_of_two_sessions_is_held_back(record: Callable[..., Book]) -
     assert live.found == []
 
 
+def test_what_comes_before_a_session_is_named_counts(record: Callable[..., Book]) -> None:
+    """As soon as it is known which of two it is; so the end does not wait for it once more."""
+    state = '{"sessionId": "%s", "update": {"sessionUpdate": "usage_update"}}'
+    book = record(f"""
+        1 -> #0 initialize {{}}
+        2 <- #0 result {{}}
+        3 -> #1 session/new {{"cwd": "/"}}
+        4 -> #2 session/new {{"cwd": "/"}}
+        5 <- #1 result {{"sessionId": "a"}}
+        6 <- #2 result {{"sessionId": "b"}}
+        7 <- session/update {state % "b"}
+    """)
+    live = verify(book).check(f"""
+        -> 1
+        <- 2
+        -> 3
+        -> 4
+        <- session/update {state % "x"}
+        <- #1 result {{"sessionId": "y"}}
+        <- #2 result {{"sessionId": "x"}}
+        -> end
+    """)
+    assert (live.found, live.informed) == ([], [])
+
+
+def test_what_is_said_is_counted_from_the_answer_that_names_the_session(
+    record: Callable[..., Book],
+) -> None:
+    """Also where it was not known before of which of two it was: the prompt waits for the rest."""
+    said = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
+    book = record(f"""
+        1 -> #0 initialize {{}}
+        2 <- #0 result {{}}
+        3 -> #1 session/new {{"cwd": "/"}}
+        4 -> #2 session/new {{"cwd": "/"}}
+        5 <- {said % ("a", 1)}
+        6 <- #1 result {{"sessionId": "a"}}
+        7 <- #2 result {{"sessionId": "b"}}
+        8 <- {said % ("a", 2)}
+        9 -> #3 session/prompt {{"sessionId": "a"}}
+        10 <- #3 result {{"stopReason": "end_turn"}}
+    """)
+    live = verify(book).check(f"""
+        -> 1
+        <- 2
+        -> 3
+        -> 4
+        <- {said % ("a", 1)}
+        <- 6
+        <- 7
+        <- {said % ("a", 2)}
+        -> 9
+        <- 10
+        -> end
+    """)
+    assert (live.found, live.informed) == ([], [])
+
+
 def test_a_session_of_an_earlier_process_keeps_its_name(record: Callable[..., Book]) -> None:
     """The client names it, so it is called as it was; what streams before the answer is its own."""
     book = record("""

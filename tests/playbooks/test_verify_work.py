@@ -1,4 +1,3 @@
-# ruff: noqa: E501  (a line of a transcript is as long as its message)
 """How much is done for each thing that is said: counted in calls, not in time."""
 
 from __future__ import annotations
@@ -8,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.playbooks.test_verify_asking import ALLOW, END, REJECT, START, STARTED, asking
-from tests.playbooks.test_verify_permissions import leave
+from tests.verify_asking import ALLOW, END, REJECT, START, STARTED, asking, leave, selected
 from tests.verify_book import verify
 
 if TYPE_CHECKING:
@@ -40,10 +38,7 @@ def calls(work: Callable[[], Any]) -> int:
 def parallel(record: Callable[..., Book], ask: Callable[[int], str], many: int) -> tuple[int, Any]:
     """Plays a turn in which so many requests are asked before any is answered."""
     asked = "\n".join(f"<- {ask(n)}" for n in range(many))
-    answered = "\n".join(
-        f'-> #{n} result {{"outcome": {{"outcome": "selected", "optionId": "y"}}}}'
-        for n in range(many)
-    )
+    answered = "\n".join(f"-> {selected('y', n)}" for n in range(many))
     live = verify(record(f"{START}\n{asked}\n{answered}\n<- {END}")).check(STARTED)
     done = calls(lambda: live.play(*(f"<- {6 + n}" for n in range(many))))
     live.play(f"<- {END}")
@@ -76,10 +71,7 @@ def test_requests_in_another_order_cost_no_more(record: Callable[..., Book]) -> 
         def ask(n: int, call: str) -> str:
             return leave({"rawInput": {"command": f"do {n}"}, "toolCallId": call}, token=n)
 
-        story = "\n".join(
-            f'<- {ask(n, "a")}\n-> #{n} result {{"outcome": {{"outcome": "selected", "optionId": "y"}}}}'
-            for n in range(many)
-        )
+        story = "\n".join(f"<- {ask(n, 'a')}\n-> {selected('y', n)}" for n in range(many))
         live = asking(record, story)
         done = calls(lambda: live.play(*(f"<- {ask(n, 'b')}" for n in reversed(range(many)))))
         assert live.found == []

@@ -67,7 +67,7 @@ class Agent:
     ) -> None:
         self._show = show
         self.book = book
-        self.engine = Verification(Plot(book.script()), Options(**options))
+        self.engine = Verification(Plot(book.script(as_said=True)), Options(**options))
         self.ended = trio.Event()
         self.into, source = pair()
         sink, self._out = pair()
@@ -87,7 +87,9 @@ class Agent:
         wanted = b"".join(self.book.raw[number] for number in numbers)
         heard = b""
         while len(heard) < len(wanted):
-            heard += await self._out.receive_some(len(wanted) - len(heard))
+            chunk = await self._out.receive_some(len(wanted) - len(heard))
+            assert chunk, self.found
+            heard += chunk
         assert heard == wanted
         return trio.current_time()
 

@@ -92,13 +92,6 @@ class Meter:
         self._characters += said.characters
         return True
 
-    def add(self, other: "Meter") -> None:
-        """Adds what was said after this."""
-        self.states.update(other.states)
-        if other._items:
-            self._items += other._items
-            self._characters, self._text = other._characters, other._text
-
     def clear(self) -> None:
         """Begins anew, after a request or an answer."""
         self._items, self._characters, self._text = 0, 0, None

@@ -194,7 +194,7 @@ class Stage:
         self.bindings.bind(Place.SESSION, lane.name, live)
         self.by_session[live] = lane
         if (heard := self.unplaced.pop(live, None)) is not None:
-            lane.heard.add(heard)
+            lane.heard.states.update(heard.states)  # all else is counted from here on
 
     def give_up(self, lane: ClientLane, at: int) -> None:
         """Says nothing more in a lane, and tells how much that is."""

@@ -1,0 +1,207 @@
+"""What the recorded client cancels, where the live agent may be elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acp_proxy.engine.story import Order
+from tests.verify_asking import (
+    ALLOW,
+    END,
+    HAS_SESSION,
+    REJECT,
+    SESSION,
+    UPDATE,
+    asking,
+    leave,
+    outcome,
+    selected,
+)
+from tests.verify_book import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+
+CANCELLED = f"""{SESSION}
+    5 -> #2 session/prompt {{"sessionId": "s"}}
+    6 <- {UPDATE % 1}
+    7 <- {UPDATE % 2}
+    8 -> session/cancel {{"sessionId": "s"}}
+    9 <- {UPDATE % 3}
+    10 <- #2 result {{"stopReason": "cancelled"}}
+"""
+
+
+def test_a_cancellation_comes_when_as_much_was_said(record: Callable[..., Book]) -> None:
+    """The user pressed stop after two updates."""
+    live = verify(record(CANCELLED))
+    live.check(f"""{HAS_SESSION}
+        -> 5
+        <- 6
+        <- {UPDATE % 9}
+        -> 8
+        <- 9
+        <- 10
+        -> end
+    """)
+    assert (live.found, live.informed) == ([], [])
+
+
+def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Callable[..., Book]) -> None:
+    """An agent that says less, and waits, is cancelled all the same, before that is a stall."""
+    live = verify(record(CANCELLED))
+    live.check(f"""{HAS_SESSION}
+        -> 5
+        <- 6
+        .. 26.9s
+        .. 0.1s
+        -> 8
+        <- 10
+        -> end
+    """)
+    assert (live.found, live.informed) == ([], ["early in s 8"])
+    assert live.departures[0].summary.endswith(
+        "was sent before the agent had said as much as in the recording: nothing came for 27.0 s"
+    )
+
+
+def test_an_agent_that_is_slow_is_not_cancelled_early(record: Callable[..., Book]) -> None:
+    """While its turn goes on, it has all the time before a stall."""
+    live = verify(record(CANCELLED)).check(f"{HAS_SESSION}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
+    assert live.informed == []
+    live = verify(record(CANCELLED), stall_ns=None)
+    live.check(f"{HAS_SESSION}\n-> 5\n<- 6\n.. 269s\n.. 1s\n-> 8\n<- 10\n-> end")
+
+
+def test_what_is_over_is_not_cancelled(record: Callable[..., Book]) -> None:
+    """An agent that ends its turn before the user would press stop is not told to stop."""
+    live = verify(record(CANCELLED))
+    live.check(f"""{HAS_SESSION}
+        -> 5
+        <- 6
+        <- 10
+        -> end
+    """)
+    assert live.found == []
+    assert live.informed == ["late in s 8"]
+
+
+def test_a_cancelled_request_is_cancelled_if_it_is_open(record: Callable[..., Book]) -> None:
+    """The same holds for `$/cancel_request`: what was answered is not cancelled."""
+    book = record("""
+        1 -> #0 initialize {}
+        2 <- #0 result {}
+        3 -> #1 session/list {}
+        4 <- _x/y {}
+        5 -> $/cancel_request {"requestId": 1}
+        6 <- #1 error {"code": -32800, "message": "cancelled"}
+    """)
+    live = verify(book).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> 5
+        <- 6
+        -> end
+    """)
+    assert (live.found, live.informed) == ([], [])
+    live = verify(book).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- #1 result {}
+        -> end
+    """)
+    assert (live.found, live.informed) == ([], ["late in connection 5"])
+
+
+def test_causal_order_waits_for_answers_alone(record: Callable[..., Book]) -> None:
+    """A cancellation goes out as soon as there is something to cancel."""
+    verify(record(CANCELLED), order=Order.CAUSAL).check(f"""{HAS_SESSION}
+        -> 5
+        -> 8
+        <- 10
+        -> end
+    """)
+
+
+def test_what_comes_after_a_cancellation_is_cancelled(record: Callable[..., Book]) -> None:
+    """A permission that was given before the user pressed stop, or never, is not given after."""
+    live = asking(
+        record,
+        f"""
+        <- {leave({}, ALLOW)}
+        -> {selected("y")}
+        -> session/cancel {{"sessionId": "s"}}
+        """,
+    )
+    gone = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"cancelled"}}}'
+    live.check(f"""
+        .. 27s
+        -> 8
+        <- {leave({}, ALLOW)}
+        -> {gone % 0}
+        <- {leave({}, REJECT, token=1)}
+        -> {gone % 1}
+        <- {END}
+        -> end
+    """)
+    assert live.found == []
+    assert live.informed == ["early in s 8", "late in s 7", "late in s"]
+
+
+def test_a_permission_that_is_open_is_closed_by_a_cancellation(record: Callable[..., Book]) -> None:
+    """As the recorded client did, or as a client must."""
+    live = asking(
+        record,
+        f"""
+        <- {leave({}, ALLOW)}
+        -> session/cancel {{"sessionId": "s"}}
+        -> #0 result {{"outcome": {{"outcome": "cancelled"}}}}
+        """,
+    )
+    live.check(f"""
+        <- {leave({}, ALLOW)}
+        -> 7
+        -> 8
+        <- {END}
+        -> end
+    """)
+    live = asking(record, f'<- {leave({}, ALLOW)}\n-> session/cancel {{"sessionId": "s"}}')
+    live.check(f"""
+        <- {leave({}, ALLOW)}
+        -> 7
+        -> {{"jsonrpc":"2.0","id":0,"result":{{"outcome":{{"outcome":"cancelled"}}}}}}
+        <- {END}
+        -> end
+    """)
+    assert live.found == []
+
+
+def test_a_permission_of_another_session_stays_open(record: Callable[..., Book]) -> None:
+    """Its turn is not the one that is cancelled; it is closed with its own."""
+    ask = leave({}, token=7).replace('"sessionId": "s"', '"sessionId": "b"')
+    book = record(f"""
+        1 -> #0 initialize {{}}
+        2 <- #0 result {{}}
+        3 -> #1 session/new {{"cwd": "/"}}
+        4 <- #1 result {{"sessionId": "a"}}
+        5 -> #2 session/new {{"cwd": "/"}}
+        6 <- #2 result {{"sessionId": "b"}}
+        7 -> #3 session/prompt {{"sessionId": "a"}}
+        8 -> #4 session/prompt {{"sessionId": "b"}}
+        9 <- {ask}
+        10 <- {UPDATE.replace('"s"', '"a"') % 1}
+        11 -> session/cancel {{"sessionId": "a"}}
+        12 <- #3 result {{}}
+        13 -> session/cancel {{"sessionId": "b"}}
+        14 <- #4 result {{}}
+    """)
+    live = verify(book)
+    live.play("<- 2", "<- 4", "<- 6")
+    live.check(f"<- 9\n<- 10\n-> 11\n<- 12\n-> 13\n-> {outcome(None, 7)}\n<- 14\n-> end")
+    assert (live.found, live.informed) == ([], [])
