@@ -104,12 +104,3 @@ def test_states_are_counted_apart_and_end_no_text() -> None:
     assert meter.extent == Extent(1, 2)
     meter.clear()
     assert (meter.extent, meter.states["usage_update"]) == (Extent(), 1)
-
-
-def test_what_came_before_its_lane_was_known_is_added() -> None:
-    """A text may go on."""
-    lane, early = Meter(), measured(chunk("a"))
-    early.take(Said(state="usage_update"))
-    lane.add(early)
-    lane.take(said(chunk("b"), UPDATE))
-    assert (lane.extent, lane.states["usage_update"]) == (Extent(1, 2), 1)
