@@ -64,8 +64,9 @@ def _pair_sessions(a: Told, b: Told) -> dict[Scope, Scope]:
     sums_a = {one: _sum(forms) for one, forms in forms_a.items()}
     sums_b = {one: _sum(forms) for one, forms in forms_b.items()}
     if {*rest_a} == {*rest_b}:  # they are called so, and not numbered by chance
-        alike_a, alike_b = (lambda s: lambda one: (s[one], one) for s in (sums_a, sums_b))
-        _match(rest_a, rest_b, paired, alike_a, alike_b)
+        _match(
+            rest_a, rest_b, paired, lambda one: (sums_a[one], one), lambda one: (sums_b[one], one)
+        )
     _match(rest_a, rest_b, paired, sums_a.__getitem__, sums_b.__getitem__)
     _match(rest_a, rest_b, paired, lambda one: one, lambda one: one)
     if len(rest_a) <= _MOST_COMPARED and len(rest_b) <= _MOST_COMPARED:
