@@ -18,8 +18,9 @@ from acp_proxy.difference.forms import decoded
 from acp_proxy.difference.items import Columns, Group
 from acp_proxy.difference.lanes import Lane, LaneKey, Told
 from acp_proxy.difference.latency import latency
+from acp_proxy.difference.names import Names, titles
 from acp_proxy.difference.options import Options
-from acp_proxy.difference.pairing import Names, pair, titles
+from acp_proxy.difference.pairing import pair
 from acp_proxy.difference.payloads import Payloads
 from acp_proxy.difference.pieces import TEXTS
 from acp_proxy.difference.reading import UNWATCHED, Watch, read

@@ -10,11 +10,10 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
-from attrs import define, field
-
 from acp_proxy.difference.alignment import align
 from acp_proxy.difference.defaults import PATH, REQUEST, SESSION
 from acp_proxy.difference.lanes import Lane, Told
+from acp_proxy.difference.names import Names
 from acp_proxy.difference.values import Scope, Value, Values
 
 _Group = tuple[list[int], list[int]]
@@ -24,36 +23,12 @@ _MOST_COMPARED = 64
 """Sessions on either side that are compared one by one."""
 
 
-@define
-class Names:
-    """Stable names of values.
-
-    Attributes:
-        a: by index, of A's values.
-        b: by index, of B's; values that are the same have the same name.
-        pairs: indexes in A by indexes in B.
-        sessions: B's session by A's.
-    """
-
-    a: dict[int, str] = field(factory=dict)
-    b: dict[int, str] = field(factory=dict)
-    pairs: dict[int, int] = field(factory=dict)
-    sessions: dict[Scope, Scope] = field(factory=dict)
-
-
 def pair(a: Told, b: Told) -> Names:
     """Pairs the sessions and the values of two recordings, and names them."""
     names = Names(sessions=_pair_sessions(a, b))
     names.pairs = _ValuePairs(a, b, names.sessions).found()
-    _name(names, a.former.values, b.former.values)
+    names.give(a.former.values, b.former.values)
     return names
-
-
-def titles(told: Told, sessions: Iterable[Scope], names: dict[int, str]) -> dict[Scope, str]:
-    """What lanes are called: by the names of their sessions."""
-    every = told.former.values.every
-    by_text = {every[i].text: name for i, name in names.items() if every[i].kind == SESSION}
-    return {one: by_text.get(one, one) if one is not None else "connection" for one in sessions}
 
 
 def _pair_sessions(a: Told, b: Told) -> dict[Scope, Scope]:
@@ -289,21 +264,3 @@ def _match(
     gone = {paired[one] for one in rest_a if one in paired}
     rest_a[:] = [one for one in rest_a if one not in paired]
     rest_b[:] = [other for other in rest_b if other not in gone]
-
-
-def _name(names: Names, a: Values, b: Values) -> None:
-    """Numbers values by their first appearance in A, and then those that only B has."""
-    numbers: Counter[str] = Counter()
-    for index, value in enumerate(a.every):
-        if value.is_seen:
-            names.a[index] = _next(value.kind, numbers)
-    for index, value in enumerate(b.every):
-        if not value.is_seen:
-            continue
-        known = names.pairs.get(index)
-        names.b[index] = names.a[known] if known is not None else _next(value.kind, numbers)
-
-
-def _next(kind: str, numbers: "Counter[str]") -> str:
-    numbers[kind] += 1
-    return "path:cwd" if kind == PATH and numbers[kind] == 1 else f"{kind}:{numbers[kind]}"
