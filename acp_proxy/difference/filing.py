@@ -10,6 +10,7 @@ from acp_proxy.difference.forms import Form, Peers, canonical, decoded, digest_o
 from acp_proxy.difference.lanes import Lane, LaneKey, Run, Told, What
 from acp_proxy.difference.pieces import Piece, Place, joined
 from acp_proxy.difference.rules import State
+from acp_proxy.difference.values import Scope
 
 _SKELETONS = 4096
 _LONGEST = 1 << 18
@@ -65,7 +66,14 @@ class Filer:
         return _interned(what, self._whats, self._told.whats)
 
     def add(
-        self, route: Route, seq: int, form: Form, asked: int | None = None, call: int = -1
+        self,
+        route: Route,
+        seq: int,
+        form: Form,
+        asked: int | None = None,
+        call: int = -1,
+        *,
+        is_cancelled: bool = False,
     ) -> None:
         """Adds a frame.
 
@@ -75,9 +83,12 @@ class Filer:
             form: what it says.
             asked: a request's id, by the index of the value.
             call: the tool call that it is about, by the index of its id, or -1.
+            is_cancelled: whether it ends a turn that the client has cancelled.
         """
         lane = route.lane
         if lane.run is not None:
+            if is_cancelled:
+                _cut(lane, lane.run)
             self._end_run(route.key, lane)
         if route.is_told_once:
             if self._is_repeated(route.key, lane, form):
@@ -111,6 +122,12 @@ class Filer:
         if run.size > _LONGEST:
             self._settle(route.key, run)
 
+    def cancel(self, session: Scope, direction: str) -> None:
+        """Notes that a turn is cancelled: what still comes of a text is what was on its way."""
+        for key, lane in self._told.lanes.items():
+            if (key.session, key.direction) == (session, direction) and lane.run is not None:
+                lane.run.in_time = len(lane.run.pieces)
+
     def end(self) -> None:
         """Ends the texts that go on."""
         for key, lane in self._told.lanes.items():
@@ -140,7 +157,7 @@ class Filer:
             end = text.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
             self._digest(key, run, text[:end])
             text = text[end:]
-        run.pieces, run.size = [text], len(text)
+        run.pieces, run.size, run.in_time = [text], len(text), None
 
     def _digest(self, key: LaneKey, run: Run, text: str) -> None:
         form = self._told.former.form(lambda: text, key.session, "text", run.rules)
@@ -176,6 +193,14 @@ class Filer:
 
     def _slots_of(self, slots: tuple[int, ...]) -> int:
         return _interned(slots, self._slots, self._told.slots)
+
+
+def _cut(lane: Lane, run: Run) -> None:
+    """Takes away what came of a text after its turn was cancelled."""
+    if run.in_time is not None and (late := len(run.pieces) - run.in_time):
+        del run.pieces[-late:]
+        del lane.frames[-late:]
+        run.size = sum(map(len, run.pieces))
 
 
 def _interned(item: Any, known: dict[Any, int], every: list[Any]) -> int:

@@ -55,6 +55,8 @@ class Run:
     digests: list[int] = field(factory=list)
     pieces: list[str] = field(factory=list)
     size: int = 0
+    in_time: int | None = None
+    """How many of its pieces had come when the client cancelled the turn."""
 
 
 @define
@@ -153,6 +155,16 @@ def kind_of_call(message: Any) -> str | None:
         if isinstance(call, dict) and isinstance(call.get("kind"), str):
             return str(call["kind"])
     return None
+
+
+def ends_cancelled(message: Any) -> bool:
+    """Whether a message ends a turn that was cancelled, in any dialect."""
+    if not isinstance(message, dict):
+        return False
+    params = message.get("params")
+    update = params.get("update") if isinstance(params, dict) else None
+    ends = (message.get("result"), update)
+    return any(isinstance(end, dict) and end.get("stopReason") == "cancelled" for end in ends)
 
 
 def peers_of(frame: Payload) -> Peers:

@@ -9,13 +9,22 @@ from typing import Any
 from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST, STATE_UPDATES, TITLES
 from acp_proxy.difference.filing import Filer, Route
 from acp_proxy.difference.forms import Form, Former, decoded, digest_of
-from acp_proxy.difference.lanes import LaneKey, Told, kind_of_call, peers_of, update_of, what_of
+from acp_proxy.difference.lanes import (
+    LaneKey,
+    Told,
+    ends_cancelled,
+    kind_of_call,
+    peers_of,
+    update_of,
+    what_of,
+)
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Splitter
 from acp_proxy.difference.reduction import NOTHING, reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.rules import Rule, compiled
 from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
 from acp_proxy.store.reader import RecordingReader
 
@@ -117,6 +126,7 @@ class _Taker:
             return
         route = self._route(frame, update_of(message) if frame.method == "session/update" else None)
         kind = kind_of_call(message) if frame.tool_call is not None else None
+        is_cancelled = b'"cancelled"' in raw and ends_cancelled(message)
         first = [message]
 
         def again() -> Any:
@@ -131,7 +141,9 @@ class _Taker:
             looking = self.told.looking
             (looking.add if kind in LOOKING else looking.discard)(call)
         asked = self._id_of(form) if frame.kind == "request" else None
-        self._filer.add(route, frame.seq, form, asked, call)
+        if frame.method == "session/cancel":
+            self._filer.cancel(frame.session, Direction(frame.stream).other.value)
+        self._filer.add(route, frame.seq, form, asked, call, is_cancelled=is_cancelled)
 
     def _route(self, frame: Payload, update: str | None) -> Route:
         """Where a frame goes that tells a kind of update."""

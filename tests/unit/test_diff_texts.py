@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.difference.result import Counts, Field
-from tests.runs import IN, Run, compare
+from tests.runs import IN, OUT, Run, compare
 from tests.scribe import notification, text
 
 
@@ -145,3 +145,37 @@ def test_the_text_of_chunks_can_be_left_out() -> None:
     assert compare(a, b, ignored=("/params/update/content/text",))[0].is_equal
     assert compare(a, b, aliases=("/params/update/content/text",))[0].is_equal
     assert not compare(a, b)[0].is_equal
+
+
+# What is cancelled
+
+
+def _cancelled(number: int, *late: str, reason: str = "cancelled", said: str = "one ") -> Run:
+    """A turn that is cancelled in the midst of a text, of which some still comes."""
+    run = Run(number).words(said, "two ")
+    run.add(OUT, notification("session/cancel", sessionId=run.session))
+    return run.words(*late).end(reason)
+
+
+def test_what_was_on_its_way_when_the_turn_was_cancelled_does_not_count() -> None:
+    """How much that is depends on how soon the agent hears of it."""
+    for late in ((), ("three ",), ("three ", "four ")):
+        assert compare(_cancelled(0, "three "), _cancelled(1, *late))[0].is_equal
+    counts = compare(_cancelled(0, "three "), _cancelled(1, said="changed "))[0].counts
+    assert counts == Counts(changed=1)
+
+
+def test_all_of_a_text_counts_that_is_said_in_spite_of_a_cancel() -> None:
+    """An agent that does not end its turn as cancelled has not been."""
+    a, b = (_cancelled(n, *("three " * n).split(), reason="end_turn") for n in (0, 1))
+    _, (entry,) = compare(a, b)
+    assert [(one.pointer, one.b) for one in entry.fields] == [
+        ("/params/update/content/text", "one two three")
+    ]
+
+
+def test_another_text_after_a_cancel_counts() -> None:
+    """It began when the agent could have known."""
+    a, b = (_cancelled(n) for n in (0, 1))
+    b.said.insert(-1, Run(1).tell("agent_thought_chunk", content=text("hm")).said[-1])
+    assert compare(a, b)[0].counts == Counts(only_b=1)
