@@ -17,15 +17,19 @@ _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that are links to others below `/private` on macOS."""
 _MOST = 1000
-"""Directories that are looked for."""
 _LEAST_CUT = 4
 """Characters of a directory by which it is recognized where a text was cut."""
 
 
 @define
 class Directories:
-    """Directories, in any spelling, by the index of a value."""
+    """Directories, in any spelling, by the index of a value.
 
+    Attributes:
+        most: how many are looked for.
+    """
+
+    most: int = _MOST
     _roots: dict[str, int] = field(factory=dict)
     _common: dict[str, int] = field(factory=dict)
     """Directories of the system; only a text that begins with one means it."""
@@ -43,7 +47,7 @@ class Directories:
             is_sure: whether it is meant even if it is one of the system.
         """
         trimmed = path.rstrip("/\\")
-        if not ("/" in trimmed or "\\" in trimmed) or self._count >= _MOST:
+        if not ("/" in trimmed or "\\" in trimmed) or self._count >= self.most:
             return
         self._count += 1
         if trimmed in _SYSTEM and not is_sure:

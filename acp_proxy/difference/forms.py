@@ -8,6 +8,7 @@ recording calls a value can be found out later.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from hashlib import blake2b
 from math import isfinite
@@ -29,9 +30,10 @@ CLIENTS = (Direction.TO_AGENT.value, Direction.TO_AGENT.value)
 _LEAST = 2
 """Characters of the shortest text that may name a directory."""
 _DIGITS = re.compile(r"(?<![\w.:-])\d{3,}(?!\w)")
-_MARKS = re.compile("[\ue000\ue001]")
+_MARKS = re.compile("[\ue000\ue001]|\ue002\\d*\ue003")
 _SLOT = "\ue000{}\ue001"
-_ANOTHER = "\ue000\ue001"
+_ANOTHER = "\ue002{}\ue003"
+"""What tells a key from another one that looks alike."""
 
 
 class Form(NamedTuple):
@@ -88,9 +90,10 @@ class Former:
             slots.append(index)
             return _SLOT.format(self.values.every[index].kind)
 
-        known = len(self.values.every)
+        known, renamed = len(self.values.every), self.values.renamed
         rest = canonical(_Walk(rules, self.values, (scope, peers), put).through(read()))
-        if self.values.may_have_passed(known, rest):  # it named a value before it introduced it
+        named_before = self.values.renamed > renamed or self.values.may_have_passed(known, rest)
+        if named_before:  # it named a value before it introduced it
             slots.clear()
             rest = canonical(_Walk(rules, self.values, (scope, peers), put).through(read()))
         return Form(digest_of(title, rest), tuple(slots))
@@ -215,13 +218,15 @@ class _Walk:
 
     def _name_keys(self, value: dict[str, Any], naming: set[str], state: State) -> None:
         """Keys with values in them, such as paths; how these are spelled gives them no order."""
+        alike: Counter[str] = Counter()
         for key in [key for key in value if key in naming]:
             inner, at = value.pop(key), state[key]
             if at.is_ignored:
                 continue
-            name = self._text(key, is_key=True)
+            spelled = name = self._text(key, is_key=True)
             while name in value:  # values of one kind look alike
-                name += _ANOTHER
+                alike[spelled] += 1
+                name = spelled + _ANOTHER.format(alike[spelled])
             is_cut = at.is_cut and isinstance(inner, str)
             value[name] = self._cut(inner) if is_cut else self._inner(inner, at)
 

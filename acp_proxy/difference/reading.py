@@ -8,7 +8,7 @@ from typing import Any
 
 from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST, STATE_UPDATES, TITLES
 from acp_proxy.difference.filing import Filer, Route
-from acp_proxy.difference.forms import Form, Former, decoded, digest_of
+from acp_proxy.difference.forms import CLIENTS, Form, Former, Peers, decoded, digest_of
 from acp_proxy.difference.lanes import (
     LaneKey,
     Told,
@@ -23,6 +23,8 @@ from acp_proxy.difference.pieces import TEXTS, Splitter
 from acp_proxy.difference.reduction import NOTHING, reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.rules import Rule, compiled
+from acp_proxy.difference.values import Scope
+from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
@@ -68,14 +70,33 @@ def read(
             values.same(known, live)
     for value in other.former.values.every if other is not None else ():
         if value.kind == PATH and value.is_seen:
-            values.index(PATH, value.text, None)
+            values.borrow(value.text)
     made_up = reader.made_up()
-    frames = watch(reader.payloads(options.chosen), reader.count(), "reading")
-    for frame in frames:
+    frames = watch(reader.payloads(), reader.count(), "reading")
+    for frame, is_chosen in _chosen(frames, reader, options.chosen):
         if frame.stream != "stderr" and frame.kind != "blank" and frame.seq not in made_up:
-            taker.take(frame)
+            if is_chosen:
+                taker.take(frame)
+            else:
+                taker.pass_by(frame)
     taker.end()
     return taker.told
+
+
+def _chosen(
+    frames: Iterable[Payload], reader: RecordingReader, chosen: Filter
+) -> Iterator[tuple[Payload, bool]]:
+    """Tells of all frames whether a filter means them."""
+    if chosen is EVERYTHING:
+        yield from ((frame, True) for frame in frames)
+        return
+    numbers = (frame.seq for frame in reader.payloads(chosen))
+    number = next(numbers, None)
+    for frame in frames:
+        is_chosen = frame.seq == number
+        yield frame, is_chosen
+        if is_chosen:
+            number = next(numbers, None)
 
 
 class _Taker:
@@ -114,6 +135,14 @@ class _Taker:
             self._filer.add(route, frame.seq, Form(digest_of(title, raw)))
         else:
             self._take_apart(frame, raw)
+
+    def pass_by(self, frame: Payload) -> None:
+        """Takes the values out of a frame that is not compared; others may name them."""
+        if frame.raw is None or self._options.exact:
+            return
+        if not (self._options.may_be_joined(frame) and self._split(frame.raw)):
+            what = what_of(frame, None)
+            self._introduce(frame.raw, frame.session, what.title, peers_of(frame))
 
     def end(self) -> None:
         """Ends the texts that go on."""
@@ -189,8 +218,12 @@ class _Taker:
         self._introduce(frame.raw)
         return True
 
-    def _introduce(self, raw: bytes) -> None:
-        """Takes the values out of a message that is compared apart."""
+    def _introduce(
+        self, raw: bytes, scope: Scope = None, title: str = "", peers: Peers = CLIENTS
+    ) -> None:
+        """Takes the values out of a message that is compared apart, or not at all."""
+        former = self.told.former
         with contextlib.suppress(RecursionError):
-            form = self.told.former.form(lambda: decoded(raw), None, "")
-            self.told.former.values.place(form.slots, form.digest)
+            rules = former.begin(title)
+            form = former.form(lambda: decoded(raw), scope, title, rules, peers)
+            former.values.place(form.slots, form.digest)

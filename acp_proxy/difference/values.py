@@ -57,6 +57,8 @@ class Values:
 
     every: list[Value] = field(factory=list)
     directories: Directories = field(factory=Directories)
+    renamed: int = 0
+    """How often it turned out what a UUID is the id of."""
     _known: defaultdict[tuple[Scope, str], dict[str, int]] = field(
         factory=lambda: defaultdict(dict)
     )
@@ -77,6 +79,7 @@ class Values:
         if (index := self._known[scope, UUID].pop(text, -1)) >= 0:  # now it is known of what
             self.every[index].kind = kind
             texts[text] = index
+            self.renamed += 1
             return index
         index = texts[text] = len(self.every)
         self.every.append(Value(kind, text, scope))
@@ -90,6 +93,11 @@ class Values:
     def known(self, kind: str, text: str, scope: Scope) -> int | None:
         """The index of a value that has been seen."""
         return self._known[None if kind in GLOBAL else scope, kind].get(text)
+
+    def borrow(self, text: str) -> None:
+        """Knows a directory that the other recording names; of its own there may be as many."""
+        self.directories.most += 1
+        self.index(PATH, text, None)
 
     def same(self, known: str, other: str) -> None:
         """Lets two directories be one."""

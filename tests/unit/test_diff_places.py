@@ -9,6 +9,7 @@ import pytest
 
 from acp_proxy.difference.forms import Former
 from acp_proxy.difference.result import Change, Counts
+from acp_proxy.filters import parse
 from tests.runs import IN, OUT, UUIDS, Run, compare, rules
 from tests.scribe import request, result, text
 
@@ -61,6 +62,17 @@ def test_a_rule_is_learned_for_keys_that_are_values() -> None:
     a, b = (_output(Run(n), {UUIDS[n]: word}) for n, word in ((0, "a"), (1, "b")))
     learned = rules(a, b)
     assert (learned.ignored, learned.rest) == (("/params/update/rawOutput/*",), Counts())
+
+
+def test_any_number_of_keys_may_be_values() -> None:
+    """Each is one more of its kind, and no search among the others."""
+
+    def run(number: int) -> Run:
+        return _output(
+            Run(number), {f"{number}b5cf80e-5e1a-4c53-9f4c-{n:012x}": n for n in range(3000)}
+        )
+
+    assert compare(run(0), run(1))[0].is_equal
 
 
 # Tool calls
@@ -121,6 +133,53 @@ def test_what_races_still_does_when_a_part_of_it_stands_apart() -> None:
         assert compare(a, b, apart=apart)[0].is_equal
 
 
+def test_a_uuid_that_is_a_calls_id_is_one_from_the_first_on() -> None:
+    """Also where its own text names it before it is known of what it is."""
+
+    def run(number: int, *, is_swapped: bool) -> Run:
+        made, call = Run(number), UUIDS[number]
+        told: list[tuple[str, dict[str, Any]]] = [
+            ("tool_call", {"toolCallId": call, "title": "x"}),
+            ("tool_call_update", {"toolCallId": call, "content": [text(f"done {call}")]}),
+        ]
+        for kind, fields in reversed(told) if is_swapped else told:
+            made.tell(kind, **fields)
+        return made.end()
+
+    counts = compare(run(0, is_swapped=False), run(1, is_swapped=True))[0].counts
+    assert counts == Counts(moved=1)
+
+
+# Filters
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "method:session/update",
+        "dir:to-client not method:session/update",
+        "kind:notification",
+        "dir:to-agent",
+        "not method:session/new",
+    ],
+)
+def test_what_a_filter_leaves_out_still_introduces_values(words: str) -> None:
+    """What it lets through may name a directory, or the id of a call."""
+
+    def run(number: int, said: str) -> Run:
+        made = Run(number)
+        made.tell("tool_call", toolCallId=made.call("a"), title=f"Read {made.cwd}/x")
+        made.add(IN, request(7, "session/request_permission", sessionId=made.session, x=said))
+        made.add(OUT, result(7, said=f"{said} {made.call('a')} in {made.cwd}"))
+        return made.words(f"{said} {made.call('a')}").end()
+
+    chosen = parse(words)
+    found = compare(run(0, "done"), run(1, "done"), chosen=chosen)[0]
+    assert found.is_equal
+    assert found.a.frames == found.b.frames < 10
+    assert not compare(run(0, "done"), run(1, "failed"), chosen=chosen)[0].is_equal
+
+
 # Rules
 
 
@@ -176,6 +235,19 @@ def test_a_directory_is_known_among_many() -> None:
             (IN, result("list", sessions=listed)),
         ]
         return made.words(f"wrote {made.cwd}/x and /srv/{number}/p299/y").end()
+
+    assert compare(run(0), run(1))[0].is_equal
+
+
+def test_each_side_may_have_as_many_directories() -> None:
+    """Those of the other one take no room."""
+
+    def run(number: int) -> Run:
+        made = Run(number)
+        below = [f"/srv/{number}/d{n}" for n in range(900)]
+        params = {"cwd": made.cwd, "mcpServers": [], "additionalDirectories": below}
+        made.said[2] = (OUT, request(1, "session/new", **params))
+        return made.words(f"see {below[-1]}/x").end()
 
     assert compare(run(0), run(1))[0].is_equal
 
