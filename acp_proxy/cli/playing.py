@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from acp_proxy.engine.pacing import Pacing
+from acp_proxy.engine.pacing import NS_PER_S, Pacing
 from acp_proxy.engine.story import Order
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,6 +36,11 @@ def seconds(_ctx: click.Context, _param: click.Parameter, word: str | None) -> f
     if value is not None and not 0 <= value < _CENTURY_S:
         raise click.BadParameter(f"{word!r} is no time: expected seconds, such as 5 or 0.5")
     return value
+
+
+def limit_ns(seconds: float) -> int | None:
+    """A limit in nanoseconds; none for 0."""
+    return max(1, int(seconds * NS_PER_S)) if seconds else None
 
 
 def order_option(text: str) -> Callable[[F], F]:

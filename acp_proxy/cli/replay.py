@@ -12,7 +12,13 @@ from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.starter import take_stdio
 from acp_proxy.cli.arguments import RecordingType, pointers
 from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.playing import order_option, report_options, stall_option, timing_options
+from acp_proxy.cli.playing import (
+    limit_ns,
+    order_option,
+    report_options,
+    stall_option,
+    timing_options,
+)
 from acp_proxy.cli.reports import check_report_files, spare_recordings, try_write
 from acp_proxy.commands import Send
 from acp_proxy.engine import report as reports
@@ -99,7 +105,7 @@ def replay(
         ignored=ignore,
         rewrite_text=rewrite_text,
         inert=inert,
-        stall_ns=int(stall_timeout * NS_PER_S) or None,
+        stall_ns=limit_ns(stall_timeout),
     )
     check_report_files(report, junit)
     paths = {word: _path(word) for word in recording}

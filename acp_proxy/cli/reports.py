@@ -34,11 +34,13 @@ def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -
         recordings: those that are read, and those that will be there; each may have a log.
 
     Raises:
-        Refusal: one does.
+        Refusal: one does; or it would take that of any other.
     """
     known = {os.path.realpath(f"{path}{end}") for path in recordings for end in ("", LOG_SUFFIX)}
     for file in files:
-        if file is not None and _keeps(file) and os.path.realpath(file) in known:
+        if file is None or not _keeps(file):
+            continue
+        if os.path.realpath(file) in known or _holds_a_recording(file):
             raise Refusal(f"cannot write a report into the file of a recording: {file}")
 
 
@@ -72,6 +74,17 @@ def _keeps(file: Path) -> bool:
     """Whether what is written there takes the place of what was there, as in no device or pipe."""
     mode = _mode(file)
     return not mode or stat.S_ISREG(mode)
+
+
+def _holds_a_recording(file: Path) -> bool:
+    """Whether there is one, or the log of one, by how it begins."""
+    if not _mode(file):
+        return False
+    from acp_proxy.store.database import is_sqlite
+    from acp_proxy.store.log_reader import is_log
+    from acp_proxy.store.transcript import is_transcript
+
+    return is_sqlite(file) or is_log(file) or is_transcript(file)
 
 
 def _mode(path: Path) -> int:

@@ -18,6 +18,7 @@ from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.opening import file_of, open_recording
 from acp_proxy.cli.output import fit, warn
 from acp_proxy.cli.playing import (
+    limit_ns,
     order_option,
     report_options,
     seconds,
@@ -30,6 +31,7 @@ from acp_proxy.engine.client.plot import Plot
 from acp_proxy.engine.client.stage import Options
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.pacing import NS_PER_S, Pacing
+from acp_proxy.engine.report import STALLED
 from acp_proxy.engine.story import Order
 from acp_proxy.inspection.safe_text import visible
 from acp_proxy.runtime.heeded import heeded
@@ -142,7 +144,7 @@ def verify(
             ignored=ignore,
             rewrite_text=rewrite_text,
             roots=roots,
-            stall_ns=int(stall_timeout * NS_PER_S) or None,
+            stall_ns=limit_ns(stall_timeout),
             timeout_ns=_timeout_ns(timeout, plot, timing),
         )
         engine = Verification(plot, options)
@@ -197,6 +199,10 @@ def _play(engine: Verification, command: tuple[str, ...], new: Path, grace: floa
         warn(f"stopped; what was said until then is recorded as {new}")
         sys.exit(128 + outcome.signum)
     if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
+        if engine.is_hopeless:
+            warn("the agent had no time to begin, and nothing was recorded; expected more of it"
+                 " for --stall-timeout and --timeout")  # fmt: skip
+            sys.exit(STALLED)
         raise Refusal("nothing was recorded, so there is nothing to compare")
     return outcome.was_stopped
 
@@ -204,7 +210,7 @@ def _play(engine: Verification, command: tuple[str, ...], new: Path, grace: floa
 def _timeout_ns(given: float | None, plot: Plot, timing: Pacing) -> int | None:
     """How long it may take, by default so long that only what never ends takes longer."""
     if given is not None:
-        return int(given * NS_PER_S) or None
+        return limit_ns(given)
     lines = sum(len(lane.lines) + len(lane.answers) for lane in plot.lanes.values())
     recorded_ns = int(plot.duration_ns * max(1.0, timing.factor))
     return _TIMES * max(_SHORTEST_NS, recorded_ns + lines * (timing.fixed_ns or 0))

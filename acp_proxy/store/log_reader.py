@@ -1,7 +1,10 @@
 """Reads a capture log, also while it is written, and also when its end is torn."""
 
 import os
+import struct
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 from attrs import frozen
 
@@ -15,6 +18,7 @@ from acp_proxy.capture.log import (
     MAX_PAYLOAD,
 )
 from acp_proxy.protocol.framing import Segment
+from acp_proxy.store.plain_files import open_plain
 
 _BLOCK = 1 << 18
 
@@ -39,6 +43,14 @@ class Record:
 
 class LogMoved(Exception):
     """The recorder emptied the file under a reader, who has to look at the database again."""
+
+
+def is_log(path: Path) -> bool:
+    """Whether there is a file that begins as a log does; False if it cannot be read."""
+    with suppress(OSError, struct.error), open_plain(path) as file:
+        magic, kind, *_ = HEADER.unpack(file.read(HEADER_SIZE))
+        return bool(magic == MAGIC and kind == BASE)
+    return False
 
 
 class LogReader:

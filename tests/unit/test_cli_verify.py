@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from acp_proxy.cli.playing import limit_ns
 from tests.commands import complaint
 
 HELLO = Path(__file__).parents[2] / "recordings" / "hello.db"
@@ -40,3 +41,8 @@ def test_wrong_use_is_one_line(
     """Before anything is started."""
     assert words in complaint(*arguments, home=tmp_path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_limit_is_none_only_for_zero() -> None:
+    """However short it is; it is in nanoseconds."""
+    assert [limit_ns(seconds) for seconds in (0, 1e-12, 30)] == [None, 1, 30 * 10**9]

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.reports import check_report_files, try_write, write_text
+from acp_proxy.cli.reports import check_report_files, spare_recordings, try_write, write_text
 from tests.commands import complaint
+from tests.scribe import Scribe, handshake
 
 HELLO = Path(__file__).parents[2] / "recordings" / "hello.db"
 TOLD = "cannot write a report into the file of a recording: "
@@ -81,6 +82,26 @@ def test_no_report_takes_the_place_of_the_new_run(
     words = ("verify", "golden.db", "-o", "new.db", option, report, "--", "true")
     assert complaint(*words, home=golden.parent) == f"{TOLD}{report}"
     assert sorted(Path().iterdir()) == there
+
+
+@pytest.mark.parametrize("option", ["--report", "--junit"])
+@pytest.mark.parametrize("other", ["other.db", "hard.json", "text.jsonl", "left.db.log"])
+def test_no_report_takes_the_place_of_any_other_recording(
+    golden: Path, option: str, other: str
+) -> None:
+    """In whatever form, and whatever it is called; another report may go."""
+    shutil.copy(HELLO, "other.db")
+    Path("hard.json").hardlink_to(golden)
+    with Scribe(Path("left.db")) as scribe:
+        handshake(scribe)
+    words = [sys.executable, "-m", "acp_proxy"]
+    subprocess.run([*words, "inspect", "export", golden, "-o", "text.jsonl"], check=True)
+    before = Path(other).read_bytes()
+    told = complaint("verify", "golden.db", option, other, "--", "true", home=golden.parent)
+    assert told == f"{TOLD}{other}"
+    assert Path(other).read_bytes() == before
+    Path("report").write_text('{"recording": "golden.db"}')
+    spare_recordings([Path("report"), Path("none"), Path("/dev/null")], [golden])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can say what stdin is")
