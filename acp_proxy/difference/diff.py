@@ -26,7 +26,7 @@ from acp_proxy.difference.pieces import TEXTS
 from acp_proxy.difference.reading import UNWATCHED, Watch, read
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
 from acp_proxy.difference.rules import Rule
-from acp_proxy.difference.strays import LaneDiff, forgive
+from acp_proxy.difference.strays import LaneDiff, changed, forgive
 from acp_proxy.pointers import pointer
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Recording
@@ -112,9 +112,9 @@ class _Comparison:
 
     def lanes(self) -> list[LaneDiff]:
         """Compares lane by lane."""
-        lanes = [*self._lanes()]
-        forgive(lanes, self.a.told, self.b.told, self._columns_a.answer, self._columns_b.answer)
-        return lanes
+        lanes, of_a, of_b = [*self._lanes()], self._columns_a, self._columns_b
+        forgive(lanes, self.a.told, self.b.told, of_a.answer, of_b.answer)
+        return lanes + changed(lanes, self.a.told, self.b.told, of_a.request, of_b.request)
 
     def _lanes(self) -> Iterator[LaneDiff]:
         """Those of A first, and then those that only B has."""

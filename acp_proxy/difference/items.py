@@ -134,6 +134,13 @@ class Columns:
         slots = self._told.slots[lane.slots[item]]
         return hash((lane.forms[item], self._names[slots[0]] if slots else None))
 
+    def request(self, lane: Lane, item: int) -> int | None:
+        """The request that an answer is for, by A's index; None for what is no answer."""
+        slots = self._told.slots[lane.slots[item]]
+        if not slots or not self._answers[lane.whats[item]] or self._names[slots[0]] < 0:
+            return None
+        return self._names[slots[0]]
+
     def _call(self, index: int) -> int | None:
         """A tool call by A's index, if A has it."""
         return self._names[index] if index >= 0 and self._names[index] >= 0 else None

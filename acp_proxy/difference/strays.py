@@ -1,8 +1,9 @@
-"""Answers that one side has without their requests.
+"""Answers that stand in another lane than those which they are compared with.
 
 Where a request is gone, nobody knows any more which session its answer is of, nor of which session
 the values in it are. It stands in another lane then, but its form is the same, and so is its id;
-and it is the request alone that is gone.
+and it is the request alone that is gone. An answer that makes a session is of that session; one
+that refuses to is of none, and so they have changed into each other.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -14,6 +15,8 @@ from acp_proxy.difference.lanes import NO_ANSWER, Lane, LaneKey, Told
 
 AnswerOf = Callable[[Lane, int], Hashable]
 """What tells an answer from others."""
+RequestOf = Callable[[Lane, int], int | None]
+"""The request that an answer is for; None for what is no answer, or to one that only B has."""
 
 
 @define
@@ -44,8 +47,34 @@ def forgive(
         place = places.get(key)
         if place is not None and (title == NO_ANSWER) != (titles_b[place] == NO_ANSWER):
             other, j = left_b[places.pop(key)]
-            lane.changes.only_a.remove(i)
-            other.changes.only_b[:] = [one for one in other.changes.only_b if one[1] != j]
+            _take(lane, i, other, j)
+
+
+def changed(
+    lanes: Sequence[LaneDiff], a: Told, b: Told, request_a: RequestOf, request_b: RequestOf
+) -> list[LaneDiff]:
+    """Answers to one request that are left in two lanes, each as a lane of its own."""
+    left_b: dict[tuple[str, str, int], tuple[LaneDiff, int]] = {}
+    for lane in lanes:
+        for _, j in lane.changes.only_b:
+            if (request := request_b(lane.b, j)) is not None:
+                left_b[lane.b_key.direction, _title(b, lane.b, j), request] = lane, j
+    found: list[LaneDiff] = []
+    for lane in lanes:
+        for i in [*lane.changes.only_a] if left_b else ():
+            request = request_a(lane.a, i)
+            key = (lane.a_key.direction, _title(a, lane.a, i), -1 if request is None else request)
+            other, j = left_b.pop(key, (lane, -1))
+            if other is not lane:
+                _take(lane, i, other, j)
+                both = Changes(changed=[((i,), (j,))])
+                found.append(LaneDiff(lane.a_key, other.b_key, lane.a, other.b, both))
+    return found
+
+
+def _take(lane: LaneDiff, i: int, other: LaneDiff, j: int) -> None:
+    lane.changes.only_a.remove(i)
+    other.changes.only_b[:] = [one for one in other.changes.only_b if one[1] != j]
 
 
 def _title(told: Told, lane: Lane, item: int) -> str:

@@ -126,3 +126,20 @@ def test_an_id_is_whatever_it_is(a: Any, b: Any) -> None:
         return made.add(OUT, result(rpc_id, content=""))
 
     assert compare(run(0, a), run(1, b))[0].is_equal
+
+
+def test_a_session_that_is_refused_is_one_change() -> None:
+    """Though nobody knows any more of which session the answer is."""
+
+    def run(number: int, *, is_refused: bool) -> Run:
+        made = Run(number).words("hello").end()
+        if is_refused:
+            made.said[3] = (IN, error(1, -32000, "sign in first"))
+        return made
+
+    for refused in (0, 1):
+        found, entries = compare(*(run(n, is_refused=n == refused) for n in (0, 1)))
+        assert found.counts == Counts(changed=1)
+        (entry,) = entries
+        assert (entry.title, entry.a, entry.b) == ("the answer to session/new", 4, 4)
+        assert {one.pointer for one in entry.fields} == {"/result", "/error"}
