@@ -27,7 +27,7 @@ class Items:
         texts: what tells a text from others that it is no part of; 0 for what is no text.
         calls: the tool call that an item is about, by A's index of its id, or None.
         number: of the first frame of an item.
-        spans: the numbers of the first and of the last frame about each tool call, in any lane.
+        span: from which to which number a tool call is spoken of, in any lane.
         silent: texts that say nothing.
         looking: whether an item is about something that is only looked at.
         answers: whether an item is an answer; which request it belongs to is told by its id.
@@ -38,7 +38,7 @@ class Items:
     texts: Sequence[int]
     calls: Sequence[int | None]
     number: Callable[[int], int]
-    spans: "Spans"
+    span: Callable[[int], tuple[int, int]]
     silent: Set[int]
     looking: Sequence[bool]
     answers: Sequence[bool]
@@ -51,7 +51,7 @@ class Items:
         """Whether each of two tool calls was spoken of before the other was done with."""
         if one is None or other is None:
             return False
-        (one_first, one_last), (other_first, other_last) = self.spans[one], self.spans[other]
+        (one_first, one_last), (other_first, other_last) = self.span(one), self.span(other)
         return one_first < other_last and other_first < one_last
 
     def only_look(self, one: int, other: int) -> bool:
@@ -61,35 +61,8 @@ class Items:
         """
         calls = self.calls[one], self.calls[other]
         numbers = self.number(one), self.number(other)
-        begun = (call is not None and self.spans[call][0] in numbers for call in calls)
+        begun = (call is not None and self.span(call)[0] in numbers for call in calls)
         return self.looking[one] and self.looking[other] and not (None in calls and any(begun))
-
-
-class Spans:
-    """From where to where each tool call is spoken of; found out when somebody asks.
-
-    Args:
-        told: all that one side said.
-        names: of each of its values: A's index of it, or a negative number if A has none.
-    """
-
-    def __init__(self, told: Told, names: Sequence[int]) -> None:
-        self._told = told
-        self._names = names
-
-    def __getitem__(self, call: int) -> tuple[int, int]:
-        return self._spans.get(call, _NEVER)
-
-    @cached_property
-    def _spans(self) -> dict[int, tuple[int, int]]:
-        spans: dict[int, tuple[int, int]] = {}
-        for lane in self._told.lanes.values():
-            for item, index in enumerate(lane.calls):
-                if index >= 0:
-                    call, number = self._names[index], lane.number(item)
-                    first, last = spans.get(call, (number, number))
-                    spans[call] = min(first, number), max(last, number)
-        return spans
 
 
 class Columns:
@@ -106,7 +79,6 @@ class Columns:
         self._slots = [hash(tuple(map(names.__getitem__, slots))) for slots in told.slots]
         self._answers = [what.sort == "answer" for what in told.whats]
         self._reads = [what.title in READING for what in told.whats]
-        self._spans = Spans(told, names)
 
     def items(self, lane: Lane) -> Items:
         """A lane in columns; items are told apart by their forms and by what their values are."""
@@ -120,7 +92,7 @@ class Columns:
             ],
             [self._call(index) for index in lane.calls],
             lane.number,
-            self._spans,
+            self.span,
             lane.silent,
             [
                 self._reads[what] or call in self._told.looking
@@ -140,6 +112,22 @@ class Columns:
         if not slots or not self._answers[lane.whats[item]] or self._names[slots[0]] < 0:
             return None
         return self._names[slots[0]]
+
+    def span(self, call: int) -> tuple[int, int]:
+        """The numbers of the first and of the last frame about a tool call."""
+        return self._spans.get(call, _NEVER)
+
+    @cached_property
+    def _spans(self) -> dict[int, tuple[int, int]]:
+        """Of each tool call; found out when somebody asks."""
+        spans: dict[int, tuple[int, int]] = {}
+        for lane in self._told.lanes.values():
+            for item, index in enumerate(lane.calls):
+                if index >= 0:
+                    call, number = self._names[index], lane.number(item)
+                    first, last = spans.get(call, (number, number))
+                    spans[call] = min(first, number), max(last, number)
+        return spans
 
     def _call(self, index: int) -> int | None:
         """A tool call by A's index, if A has it."""
