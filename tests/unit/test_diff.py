@@ -334,7 +334,7 @@ def test_a_directory_near_the_root_is_named_nowhere_else() -> None:
         made.said[2] = (OUT, request(1, "session/new", cwd=cwd, mcpServers=[]))
         return made.words("kept in /tmp/cache").end()
 
-    assert compare(run(0, "/tmp"), run(1, "/work"))[0].is_equal
+    assert compare(run(0, "/tmp"), run(1, "/app"))[0].is_equal
 
 
 @pytest.mark.parametrize(
