@@ -9,6 +9,8 @@ be stored with every batch, so that any reader can go on from there.
 - A turn begins with ``session/prompt``. In v1 and the draft its answer ends it. In v2 the answer
   only accepts, and ``state_update`` to idle ends it. Updates after the end belong to no turn, nor
   does the history that ``session/load`` streams, since no prompt is open then.
+- Of several open turns of a session it is the newest that updates and requests belong to: an older
+  one is a prompt whose answer is overdue, and the agent has gone on to the next.
 - In the draft, ``fs/*`` and ``terminal/*`` name no session; while just one turn is open, they are
   its.
 """
@@ -209,7 +211,7 @@ class Correlator:
         turns = self.state.turns
         if labels.session is not None:
             if open_turns := turns.get(labels.session):
-                labels.turn = open_turns[0].id
+                labels.turn = open_turns[-1].id
         elif self.dialect == DRAFT and (labels.method or "").startswith(("fs/", "terminal/")):
             every = [turn for open_turns in turns.values() for turn in open_turns]
             if len(every) == 1:
@@ -239,7 +241,7 @@ class Correlator:
         open_turns = self.state.turns.get(labels.session or "")
         if not open_turns:
             return
-        turn = open_turns[0]
+        turn = open_turns[-1]
         turn.updates += 1
         if labels.tool_call is not None and labels.tool_call not in turn.seen:
             turn.seen.add(labels.tool_call)

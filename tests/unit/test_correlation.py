@@ -365,22 +365,26 @@ def test_sessions_are_interleaved() -> None:
     ]
 
 
-def test_a_second_prompt_in_one_session_waits_for_the_first() -> None:
-    """Of two open turns of a session, what comes belongs to the older."""
-    check("""
+def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
+    """Of two open turns of a session, what comes belongs to the newer, and then to the other."""
+    correlator = check("""
         -> #1 session/prompt {"sessionId": "s"}
            session/prompt, exchange 1, session s, turn 1
         -> #2 session/prompt {"sessionId": "s"}
            session/prompt, exchange 2, session s, turn 2
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
+           session/update, session s, turn 2
+        <- #5 fs/read_text_file {"sessionId": "s", "path": "/a"}
+           fs/read_text_file, exchange 3, session s, turn 2
+        <- #2 result {"stopReason": "end_turn"}
+           session/prompt, exchange 2, session s, turn 2
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
            session/update, session s, turn 1
         <- #1 result {"stopReason": "end_turn"}
            session/prompt, exchange 1, session s, turn 1
-        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
-           session/update, session s, turn 2
-        <- #2 result {"stopReason": "end_turn"}
-           session/prompt, exchange 2, session s, turn 2
     """)
+    turns = sorted(correlator.drain()[1], key=lambda turn: turn.id)
+    assert [(turn.id, turn.updates) for turn in turns] == [(1, 1), (2, 1)]
 
 
 def test_history_is_no_turn() -> None:
