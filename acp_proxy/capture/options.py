@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 DIALECTS = ("auto", "v1", "v2", "draft-1.0")
 _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
+_SIZE_UNITS = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _TRUE = ("1", "true", "t", "yes", "y", "on")
 _FALSE = ("0", "false", "f", "no", "n", "off", "")
@@ -52,21 +53,28 @@ def seconds(text: str) -> float:
 
 
 def keep(text: str) -> "tuple[str, float]":
-    """Reads what to keep: an age (``7d``, ``12h``) or a total size (``2GB``, ``500MiB``).
+    """Reads what to keep: an age (``30s 10m 8h 30d 4w``) or a total size (``500MB``, ``2GiB``).
+
+    A number needs its unit, and a size more than one letter of it, since what is misread here is
+    deleted: is ``30`` bytes or days, and ``500M`` megabytes or minutes?
 
     Returns:
-        ``("age", seconds)`` or ``("size", bytes)``. A bare ``m`` is minutes, ``MB`` megabytes.
+        ``("age", seconds)`` or ``("size", bytes)``.
 
     Raises:
         ValueError: it is neither.
     """
-    word = text.strip().lower()
-    if word[-1:] in _SECONDS and word[:-1].replace(".", "", 1).isdigit():
-        return ("age", float(word[:-1]) * _SECONDS[word[-1]])
-    try:
-        return ("size", float(size(text)))
-    except ValueError:
-        raise ValueError(f"{text!r} is neither an age such as 7d nor a size such as 2GB") from None
+    word = text.strip()
+    unit = word.lstrip("0123456789.")
+    number = word[: len(word) - len(unit)]
+    if number.replace(".", "", 1).isdecimal() and float(number) < float("inf"):
+        if unit in _SECONDS:
+            return ("age", float(number) * _SECONDS[unit])
+        if unit.lower() in _SIZE_UNITS:
+            return ("size", float(size(word)))
+    raise ValueError(
+        f"{text!r} is neither an age (30s, 10m, 8h, 30d, 4w) nor a size (500kB, 500MB, 2GB, 2GiB)"
+    )
 
 
 def redaction(text: str) -> str:
@@ -139,6 +147,8 @@ class Option:
     Attributes:
         many: whether it may be given several times, each of which counts.
         is_late: whether only the command line proper can tell what its value is worth.
+        otherwise: what happens without it, for an option whose bad value stops nobody: it is told,
+            and the option is as if it had not been given. Empty for all others.
     """
 
     def __init__(
@@ -152,6 +162,7 @@ class Option:
         *,
         many: bool = False,
         is_late: bool = False,
+        otherwise: str = "",
     ) -> None:
         self.attribute = attribute
         self.read = read
@@ -162,7 +173,31 @@ class Option:
         self.short = short
         self.many = many
         self.is_late = is_late
+        self.otherwise = otherwise
         self.variable = "ACP_PROXY_" + attribute.upper()
+
+    def value(self, text: str, source: str) -> object:
+        """Reads a value; a bad one that stops nobody is an `Ignored`.
+
+        Args:
+            text: the value.
+            source: where it stands, the flag or the variable.
+
+        Raises:
+            ValueError: it is a bad one.
+        """
+        try:
+            return self.read(text) if self.read else truth(text)
+        except ValueError as e:
+            if not self.otherwise:
+                raise
+            return Ignored(f"{source}: {e}; {self.otherwise}")
+
+
+class Ignored(str):
+    """What is said of a value that cannot be used, in place of the value."""
+
+    __slots__ = ()
 
 
 RECORD = (
@@ -179,7 +214,8 @@ RECORD = (
     Option("grace", seconds, "S", 5.0, "Seconds an agent that was told to stop, or overstays, has "
            "before it is killed. Default: 5."),
     Option("keep", keep, "AGE|SIZE", None, "Delete old recordings of the recordings directory at "
-           "the start: those older than AGE (7d, 12h), or the oldest beyond SIZE in all (2GB)."),
+           "the start: those older than AGE (7d, 12h), or the oldest beyond SIZE in all (2GB).",
+           otherwise="nothing is deleted"),
     Option("fsync", None, "", False, "Flush every chunk to the disk, for what must survive a power "
            "cut. Slow."),
     Option("require_recording", None, "", False, "Do not start the agent if nothing can be "
@@ -195,7 +231,11 @@ RECORD = (
 
 
 class RecordOptions:
-    """What ``record`` was asked to do; one attribute per row of `RECORD`, and the command."""
+    """What ``record`` was asked to do; one attribute per row of `RECORD`, and the command.
+
+    Attributes:
+        ignored: what is to be said of values that cannot be used and stop nobody.
+    """
 
     output: "str | None"
     name: "str | None"
@@ -212,8 +252,12 @@ class RecordOptions:
 
     def __init__(self, command: "Sequence[str]", values: "Mapping[str, object]") -> None:
         self.command = list(command)
+        self.ignored: list[str] = []
         for option in RECORD:
             value = values.get(option.attribute)
+            if isinstance(value, Ignored):
+                self.ignored.append(value)
+                value = None
             setattr(self, option.attribute, option.default if value is None else value)
 
 
@@ -236,13 +280,13 @@ def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions
                     return None
                 values[option.attribute] = True
             else:
-                values[option.attribute] = option.read(value if equals else rest.pop(0))
+                values[option.attribute] = option.value(value if equals else rest.pop(0), flag)
         for option in RECORD:
             text = environ.get(option.variable)
             if text and option.is_late:
                 return None
             if text and option.attribute not in values:
-                values[option.attribute] = option.read(text) if option.read else truth(text)
+                values[option.attribute] = option.value(text, option.variable)
     except (KeyError, IndexError, ValueError):
         return None
     return RecordOptions(rest, values) if rest and rest[0] else None

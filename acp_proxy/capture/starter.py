@@ -33,7 +33,7 @@ from acp_proxy.capture.files import (
     recordings_directory,
 )
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import CLOSE, EXIT, START, CaptureLog, Unrecorded, tell
+from acp_proxy.capture.log import CLOSE, EXIT, NOTE, START, CaptureLog, Unrecorded, tell
 from acp_proxy.capture.options import RecordOptions, parse, truth
 from acp_proxy.capture.pumps import Detour
 from acp_proxy.capture.relay import Relay
@@ -85,6 +85,9 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
     detour = detour or Detour()
     identity = _Identity(options, detour)
     log = _open_log(options, identity)
+    for complaint in options.ignored:
+        tell(complaint)
+        log.event(NOTE, {"action": "ignored", "reason": complaint})
     try:
         agent = AgentProcess.spawn(options.command, identity.agent_environment(), mask)
     except OSError as e:

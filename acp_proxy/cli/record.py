@@ -8,17 +8,21 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
 from acp_proxy.capture.pumps import Detour
 
 
-def _reading(read: Callable[[str], object]) -> Callable[..., object]:
-    """Makes a click callback of a reader of values."""
+def _reading(option: Option) -> Callable[..., object]:
+    """Makes the click callback that reads an option's value."""
 
-    def convert(_ctx: click.Context, _param: click.Parameter, value: object) -> object:
+    def convert(ctx: click.Context, param: click.Parameter, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        is_variable = ctx.get_parameter_source(str(param.name)) is ParameterSource.ENVIRONMENT
         try:
-            return read(value) if isinstance(value, str) else value
+            return option.value(value, option.variable if is_variable else option.flag)
         except ValueError as e:
             raise click.BadParameter(str(e)) from None
 
@@ -60,7 +64,7 @@ def _parameter(option: Option) -> click.Option:
     return click.Option(
         names,
         type=click.UNPROCESSED,
-        callback=_reading(option.read),
+        callback=_reading(option),
         default=option.default,
         metavar=option.metavar,
         help=option.text,
@@ -116,7 +120,7 @@ record = click.Command(
     ACP_PROXY_OFF=1 runs the agent untouched, without recording.
     """,
     epilog="""Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not
-    start; 2 for wrong use.
+    start; 2 for wrong use, except a bad --keep, which deletes nothing and stops nobody.
 
     \b
     Examples:

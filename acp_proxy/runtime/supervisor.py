@@ -14,12 +14,10 @@ import stat
 import struct
 import termios
 import time
-from pathlib import Path
 from signal import SIGCONT, SIGKILL, SIGTERM
 
 import trio
 
-from acp_proxy.capture.files import recordings_directory
 from acp_proxy.capture.latch import Latch
 from acp_proxy.capture.log import NOTE, STDERR, TO_AGENT, TO_CLIENT, CaptureLog
 from acp_proxy.capture.options import RecordOptions
@@ -55,7 +53,9 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
         if indexing is not None:
             nursery.start_soon(indexing.run)
             if options.keep is not None:
-                nursery.start_soon(make_room, indexing.path, options.keep)
+                from acp_proxy.runtime.pruning import make_room
+
+                nursery.start_soon(make_room, relay.log, options.keep, indexing.path)
         nursery.start_soon(stop_when_told, relay, options.grace)
         nursery.start_soon(end_overstay, relay, indexing, options.grace)
         nursery.start_soon(end_lingering, relay)
@@ -90,18 +90,6 @@ async def finish_detour(relay: Relay) -> None:
 
     assert isinstance(relay.detour, Faulting)
     await finish_stderr(relay.detour, LINGER)
-
-
-async def make_room(path: Path, keep: tuple[str, float]) -> None:
-    """Deletes old recordings of the recordings directory, as --keep asks, and never this one."""
-    from acp_proxy.store.library import prune
-
-    what, amount = keep
-    directory = Path(recordings_directory(os.environ))
-    with contextlib.suppress(OSError):
-        await trio.to_thread.run_sync(
-            lambda: prune(directory, what, amount, spare=path), abandon_on_cancel=True
-        )
 
 
 async def until(latch: Latch) -> None:

@@ -235,21 +235,6 @@ def prunable(
     return found
 
 
-def prune(directory: Path, what: str, amount: float, *, spare: Path) -> list[Path]:
-    """Deletes old recordings and returns them; running and noted ones are never touched.
-
-    Args:
-        directory: the recordings directory.
-        what: ``age``, to delete what is older than ``amount`` seconds; or ``size``, to delete the
-            oldest until the rest takes no more than ``amount`` bytes.
-        amount: see ``what``.
-        spare: the recording that is being made.
-    """
-    age, size = (amount, None) if what == "age" else (None, amount)
-    found = prunable(directory, older_than=age, larger_than=size, spare=spare)
-    return [old.path for old in found if delete(old.path)]
-
-
 def delete(path: Path) -> bool:
     """Deletes a recording, unless it is running; what cannot be read is not ours to delete.
 

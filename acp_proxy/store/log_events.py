@@ -22,19 +22,33 @@ EVENT_KINDS = {
 """The contract's name of each kind; one that has none is a note."""
 
 _LARGEST = (1 << 63) - 1  # what a column can hold
-_NUMBERS = ("pid", "signal", "code", "bytes", "since", "wall", "origin", "seed", "at", *Stream)
+_NUMBERS = (
+    "pid",
+    "signal",
+    "code",
+    "bytes",
+    "since",
+    "wall",
+    "origin",
+    "seed",
+    "at",
+    "size",
+    *Stream,
+)
 
 _Default = TypeVar("_Default", int, None)
 
 
 def event_data(record: Record) -> dict[str, Any]:
-    """Decodes an event's fields: numbers as numbers, the agent's arguments as a list."""
+    """Decodes an event's fields: numbers as numbers, lists (arguments, files) as lists."""
     data: dict[str, Any] = {}
     if name := capture_log.STREAM_NAMES[record.stream]:
         data["stream"] = name
     for key, values in unpack_fields(record.payload).items():
         if key == "arg":
             data["command"] = [_storable(value) for value in values]
+        elif key == "file":
+            data["files"] = [_storable(value) for value in values]
         elif key in _NUMBERS and values[0].isdecimal() and len(values[0]) < 20:
             data[key] = min(int(values[0]), _LARGEST)
         elif key == "seed" and values[0][1:].isdecimal() and len(values[0]) < 21:

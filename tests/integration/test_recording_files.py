@@ -45,6 +45,13 @@ def heard(path: Path) -> bytes:
     return b"".join(bytes(row["raw"]) + row["newline"].encode() for row in frames)
 
 
+def events(path: Path, kind: str) -> list[dict[str, Any]]:
+    """Returns the data of a recording's events of one kind."""
+    with RecordingReader(path) as reader:
+        found = reader.query("SELECT data FROM events WHERE kind = ? ORDER BY seq", (kind,))
+        return [json.loads(row["data"]) for row in found]
+
+
 # Names
 
 
@@ -263,7 +270,7 @@ def test_old_recordings_go_when_a_new_one_starts(
     with Scribe(directory / "running.db") as running:
         age(running.path, 30)
         size = sum(entry.stat().st_size for entry in directory.iterdir())
-        limit = keep if keep == "5d" else str(size - 50_000)
+        limit = keep if keep == "5d" else f"{(size - 50_000) / 1000}kB"
         options = ["--keep", limit, "--name", "new"]
         with PuppetTalk(acp_proxy, *options, home=tmp_path) as talk:
             talk.ask("one")
@@ -274,6 +281,27 @@ def test_old_recordings_go_when_a_new_one_starts(
     assert {"running.db.log", "young.db", "notes.db"} <= set(names(directory))
     assert young.exists()
     assert heard(directory / "new.db") == outcome.heard
+    (note,) = events(directory / "new.db", "note")
+    assert (note["action"], note["files"]) == ("deleted", ["old.db"])
+    assert note["reason"].startswith("deleted 1 old recording (")
+    assert note["reason"].endswith("), as --keep asks: old.db")
+
+
+def test_a_bad_keep_costs_no_chat(acp_proxy: Path, tmp_path: Path) -> None:
+    """The agent starts, nothing is deleted, and stderr and the recording say so."""
+    directory = tmp_path / "recordings"
+    directory.mkdir()
+    age(record_story(directory / "old.db"), 10)
+    with PuppetTalk(acp_proxy, "--keep", "30", "--name", "new", home=tmp_path) as talk:
+        talk.ask("one")
+        outcome = talk.end()
+    assert heard(directory / "new.db") == outcome.heard
+    assert (directory / "old.db").exists()
+    (note,) = events(directory / "new.db", "note")
+    assert note["action"] == "ignored"
+    assert note["reason"].startswith("--keep: '30' is neither an age (30s, 10m, 8h, 30d, 4w) nor")
+    assert note["reason"].endswith("; nothing is deleted")
+    assert outcome.stderr == f"acp-proxy: {note['reason']}\n"
 
 
 def test_a_finished_recording_is_one_plain_file(acp_proxy: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from acp_proxy.cli.record import record
 VALUES = (
     "x.db", "x.jsonl", "a/b", "", " ", "name", ".hidden", "none", "secrets", "v1", "V1", "auto",
     "1k", "1.5MB", "2GiB", "5", "0", "-1", "0.5", "7d", "5m", "nan", "inf", "1e3", "x=y", "--",
-    "--name", "1", "true", "no", "2", "\u00b2d", "\udcff", "-o",
+    "30", "500M", "2GB", "--name", "1", "true", "no", "2", "\u00b2d", "\udcff", "-o",
 )  # fmt: skip
 EARLY = [option for option in RECORD if not option.is_late]
 FLAGS = [flag for option in EARLY for flag in (option.flag, option.short) if flag]

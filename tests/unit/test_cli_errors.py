@@ -177,11 +177,6 @@ def test_latest_of_nothing(tmp_path: Path) -> None:
             "64k, 1.5MB or 2GiB; see `acp-proxy record --help`",
         ),
         (
-            ["record", "--keep", "long", "--", "agent"],
-            "invalid value for '--keep': 'long' is neither an age such as 7d nor a size such as "
-            "2GB; see `acp-proxy record --help`",
-        ),
-        (
             ["record", "--redact", "secrets", "--", "agent"],
             "invalid value for '--redact': masking is not built yet: expected none, got secrets; "
             "leave --redact out; see `acp-proxy record --help`",

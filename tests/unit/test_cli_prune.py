@@ -67,7 +67,7 @@ def test_a_dry_run_deletes_nothing(home: Path) -> None:
 def test_what_is_too_much_goes(home: Path) -> None:
     """The oldest go until the rest takes no more; files of somebody else count and stay."""
     size = sum((home / name).stat().st_size for name in ("new.db", "other.db"))
-    run("inspect", "prune", "--larger-than", str(size), home=home)
+    run("inspect", "prune", "--larger-than", f"{size / 1000 + 1}kB", home=home)
     assert names(home) == ["new.db", "other.db"]
 
 
@@ -93,7 +93,7 @@ def test_a_running_recording_stays(tmp_path: Path) -> None:
         handshake(scribe)
         scribe.index()
         age(scribe.path, 100)
-        result = run("inspect", "prune", tmp_path, "--older-than", "1d", "--larger-than", "0")
+        result = run("inspect", "prune", tmp_path, "--older-than", "1d", "--larger-than", "0kB")
         assert (result.exit_code, result.stdout) == (0, "")
         assert result.stderr == f"acp-proxy: nothing to delete in {tmp_path}\n"
         assert "live.db.log" in names(tmp_path)
@@ -133,9 +133,12 @@ def test_what_cannot_be_deleted_is_told(home: Path, monkeypatch: pytest.MonkeyPa
     ("arguments", "answer"),
     [
         ([], "expected --older-than AGE, --larger-than SIZE or both"),
-        (["--older-than", "2GB"], "'2GB' is no age: expected one such as 12h or 30d"),
-        (["--larger-than", "5m"], "'5m' is no size: expected one such as 500MB or 2GB"),
-        (["--older-than", "x"], "'x' is neither an age such as 7d nor a size such as 2GB"),
+        (["--older-than", "2GB"], "'2GB' is no age: expected one such as 30s, 10m, 12h, 30d or 4w"),
+        (["--larger-than", "5m"], "'5m' is no size: expected one such as 500kB, 500MB, 2GB or"),
+        (["--larger-than", "500"], "'500' is no size: expected one such as 500kB, 500MB, 2GB or"),
+        (["--larger-than", "500M"], "'500M' is no size: expected one such as 500kB, 500MB, 2GB"),
+        (["--older-than", "x"], "'x' is no age: expected one such as 30s, 10m, 12h, 30d or 4w"),
+        (["--older-than", "30M"], "'30M' is no age: expected one such as 30s, 10m, 12h, 30d or"),
         (["nowhere", "--older-than", "1d"], "nowhere is no directory"),
     ],
 )

@@ -239,7 +239,7 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
     shown = json.loads(run("inspect", "show", "--json", path).stdout)
     lines = [json.loads(line) for line in run("inspect", "log", "--json", path).stdout.splitlines()]
     found = json.loads(run("inspect", "search", "--json", "hello", path).stdout)
-    pruned = run("inspect", "prune", "--json", "--dry-run", "--larger-than", "0", tmp_path).stdout
+    pruned = run("inspect", "prune", "--json", "--dry-run", "--larger-than", "0kB", tmp_path).stdout
     frame = {name for line in lines if "stream" in line for name in line}
     event = {name for line in lines if "event" in line for name in line}
     show = section(text, "inspect show").partition("\n### ")[0]

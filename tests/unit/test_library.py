@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.errors import NoSuchRecording
-from acp_proxy.store.library import disk_size, entries, paths, prune, read_entry, resolve
+from acp_proxy.store.library import delete, disk_size, entries, paths, prunable, read_entry, resolve
 from tests.scribe import Scribe, handshake, record_story, tell_story
 from tests.texts import text_of
 
@@ -194,11 +194,19 @@ def test_latest_of_nothing_says_how_to_begin(tmp_path: Path) -> None:
 # Pruning
 
 
+def prune(
+    directory: Path, *, age: float | None = None, size: float | None = None, spare: Path
+) -> list[Path]:
+    """Deletes what is too old, or too much, and returns it."""
+    found = prunable(directory, older_than=age, larger_than=size, spare=spare)
+    return [old.path for old in found if delete(old.path)]
+
+
 def test_pruning_by_age_deletes_what_is_older(tmp_path: Path) -> None:
     """Recordings that were last written before the age are deleted, the others stay."""
     for name, days in (("a", 10), ("b", 3), ("c", 0)):
         age(record_story(tmp_path / f"{name}.db"), days * DAY)
-    assert prune(tmp_path, "age", 5 * DAY, spare=tmp_path / "new.db") == [tmp_path / "a.db"]
+    assert prune(tmp_path, age=5 * DAY, spare=tmp_path / "new.db") == [tmp_path / "a.db"]
     assert names(tmp_path) == ["b.db", "c.db"]
 
 
@@ -209,24 +217,24 @@ def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
     one = disk_size(tmp_path / "a.db")
     with Scribe(tmp_path / "new.db") as scribe:
         limit = 2 * one + disk_size(scribe.path)
-        assert prune(tmp_path, "size", limit, spare=scribe.path) == [tmp_path / "b.db"]
-        assert prune(tmp_path, "size", limit, spare=scribe.path) == []
-        assert prune(tmp_path, "size", 0, spare=scribe.path) == [
+        assert prune(tmp_path, size=limit, spare=scribe.path) == [tmp_path / "b.db"]
+        assert prune(tmp_path, size=limit, spare=scribe.path) == []
+        assert prune(tmp_path, size=0, spare=scribe.path) == [
             tmp_path / "c.db",
             tmp_path / "a.db",
         ]
     assert names(tmp_path) == ["new.db.log"]
 
 
-@pytest.mark.parametrize(("what", "amount"), [("age", 0.0), ("size", 0.0)])
-def test_a_running_recording_is_never_pruned(tmp_path: Path, what: str, amount: float) -> None:
+@pytest.mark.parametrize("limit", [{"age": 0.0}, {"size": 0.0}], ids=["age", "size"])
+def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, float]) -> None:
     """However old or large it is, a recording whose recorder lives stays."""
     with Scribe(tmp_path / "a.db") as unindexed, Scribe(tmp_path / "b.db") as indexed:
         handshake(indexed)
         indexed.index()
         age(unindexed.path, 100 * DAY)
         age(indexed.path, 100 * DAY)
-        assert prune(tmp_path, what, amount, spare=tmp_path / "new.db") == []
+        assert prune(tmp_path, **limit, spare=tmp_path / "new.db") == []
         assert {"a.db.log", "b.db", "b.db.log"} <= set(names(tmp_path))
 
 
@@ -239,7 +247,7 @@ def test_what_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
         for name, days in (("b", 2), ("c", 1)):
             age(record_story(tmp_path / f"{name}.db"), days * DAY)
         limit = disk_size(running.path) + disk_size(tmp_path / "c.db")
-        assert prune(tmp_path, "size", limit, spare=tmp_path / "new.db") == [tmp_path / "b.db"]
+        assert prune(tmp_path, size=limit, spare=tmp_path / "new.db") == [tmp_path / "b.db"]
 
 
 def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
@@ -248,7 +256,7 @@ def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
         tell_story(scribe)
         scribe.index()
     age(scribe.path, 10 * DAY)
-    assert prune(tmp_path, "age", DAY, spare=tmp_path / "new.db") == [scribe.path]
+    assert prune(tmp_path, age=DAY, spare=tmp_path / "new.db") == [scribe.path]
     assert names(tmp_path) == []
 
 
@@ -266,8 +274,8 @@ def test_what_cannot_be_read_is_not_ours_to_delete(tmp_path: Path) -> None:
         age(tmp_path / f"{name}.db", 10 * DAY)
     age(tmp_path / "new.db", 10 * DAY)
     before = names(tmp_path)
-    assert prune(tmp_path, "age", DAY, spare=tmp_path / "new.db") == []
-    assert prune(tmp_path, "size", 0, spare=tmp_path / "new.db") == []
+    assert prune(tmp_path, age=DAY, spare=tmp_path / "new.db") == []
+    assert prune(tmp_path, size=0, spare=tmp_path / "new.db") == []
     assert names(tmp_path) == before
 
 
@@ -333,5 +341,5 @@ def test_old_texts_are_pruned(tmp_path: Path) -> None:
     beside.touch()
     for path in (text, foreign):
         age(path, 2 * DAY)
-    assert prune(tmp_path, "age", DAY, spare=tmp_path / "new.db") == [text]
+    assert prune(tmp_path, age=DAY, spare=tmp_path / "new.db") == [text]
     assert names(tmp_path) == ["a.jsonl.log", "b.jsonl"]

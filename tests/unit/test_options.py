@@ -49,11 +49,13 @@ def test_no_sizes(text: str) -> None:
         size(text)
 
 
-@pytest.mark.parametrize("read", [size, keep])
-def test_a_size_beyond_all_numbers_is_refused(read: Any) -> None:
-    """A number that no float can hold is no size either."""
-    with pytest.raises(ValueError, match=r"is not a size|neither an age"):
-        read("9" * 400)
+def test_a_size_beyond_all_numbers_is_refused() -> None:
+    """A number that no float can hold is no size either, nor an age."""
+    with pytest.raises(ValueError, match="is not a size"):
+        size("9" * 400)
+    for unit in ("d", "kB"):
+        with pytest.raises(ValueError, match="neither an age"):
+            keep("9" * 400 + unit)
 
 
 @pytest.mark.parametrize(("text", "expected"), [("5", 5.0), ("0", 0.0), ("0.5", 0.5), ("1e1", 10)])
@@ -72,22 +74,48 @@ def test_no_seconds(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("30s", ("age", 30)), ("5m", ("age", 300)), ("12h", ("age", 43_200)),
-        ("7d", ("age", 604_800)), ("1.5w", ("age", 907_200)), ("7D", ("age", 604_800)),
-        ("2GB", ("size", 2e9)), ("500MiB", ("size", 500 << 20)), ("5mb", ("size", 5e6)),
-        ("1000", ("size", 1000)),
+        ("30s", ("age", 30)), ("10m", ("age", 600)), ("8h", ("age", 28_800)),
+        ("30d", ("age", 2_592_000)), ("4w", ("age", 2_419_200)), (" 1.5w ", ("age", 907_200)),
+        ("500kB", ("size", 5e5)), ("5MB", ("size", 5e6)), ("2GB", ("size", 2e9)),
+        ("500KiB", ("size", 500 << 10)), ("500MiB", ("size", 500 << 20)),
+        ("1.5GiB", ("size", 3 << 29)), ("5mb", ("size", 5e6)),
     ],
 )  # fmt: skip
 def test_what_to_keep(text: str, expected: tuple[str, float]) -> None:
-    """An age and a size are told apart by the unit; a bare m is minutes."""
+    """An age and a size are told apart by the unit."""
     assert keep(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "d", "-7d", "7y", "1.2.3d", "soon"])
+@pytest.mark.parametrize("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
+def test_what_could_be_misread_is_not_kept_by(text: str) -> None:
+    """A bare number, and one letter that might be a size, delete nothing: ``30`` was 30 bytes."""
+    with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
+        keep(text)
+
+
+@pytest.mark.parametrize("text", ["", "d", "-7d", "7y", "1.2.3d", "soon", "kB", ".", "\u00b2d"])
 def test_what_not_to_keep(text: str) -> None:
     """What is neither an age nor a size is refused."""
-    with pytest.raises(ValueError, match="neither an age such as 7d nor a size such as 2GB"):
+    with pytest.raises(ValueError, match="is neither an age"):
         keep(text)
+
+
+@pytest.mark.parametrize(
+    ("args", "environ", "source"),
+    [
+        (["--keep", "30"], {}, "--keep"),
+        (["--keep=500M"], {}, "--keep"),
+        ([], {"ACP_PROXY_KEEP": "soon"}, "ACP_PROXY_KEEP"),
+    ],
+)
+def test_a_bad_keep_costs_no_chat(args: list[str], environ: dict[str, str], source: str) -> None:
+    """The agent starts, nothing is deleted, and one line says so and what was expected."""
+    options = parse([*args, "--", "agent"], environ)
+    assert options is not None
+    assert (options.command, options.keep) == (["agent"], None)
+    (line,) = options.ignored
+    assert line.startswith(f"{source}: '")
+    assert line.endswith("(500kB, 500MB, 2GB, 2GiB); nothing is deleted")
 
 
 def test_masking_is_not_built() -> None:

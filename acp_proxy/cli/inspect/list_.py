@@ -21,7 +21,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     if text is None:
         return None
     try:
-        if re.fullmatch(r"[\d.]+[smhdw]", text.strip().lower()):
+        if re.fullmatch(r"[\d.]+[smhdw]", text.strip()):
             return datetime.now().astimezone() - timedelta(seconds=keep(text)[1])
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):

@@ -15,7 +15,7 @@ from acp_proxy.store.annotations import quick_look
 from acp_proxy.store.library import Old, delete, prunable
 
 
-def _of(wanted: str, example: str) -> Callable[..., float | None]:
+def _of(wanted: str, examples: str) -> Callable[..., float | None]:
     """Makes a callback that reads an age, or a size, as `record --keep` does."""
 
     def convert(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
@@ -23,10 +23,10 @@ def _of(wanted: str, example: str) -> Callable[..., float | None]:
             return None
         try:
             what, amount = keep(text)
-        except ValueError as e:
-            raise click.BadParameter(str(e)) from None
+        except ValueError:
+            what, amount = "neither", 0.0
         if what != wanted:
-            raise click.BadParameter(f"{text!r} is no {wanted}: expected one such as {example}")
+            raise click.BadParameter(f"{text!r} is no {wanted}: expected one such as {examples}")
         return amount
 
     return convert
@@ -50,13 +50,13 @@ def _of(wanted: str, example: str) -> Callable[..., float | None]:
 @click.option(
     "--older-than",
     metavar="AGE",
-    callback=_of("age", "12h or 30d"),
+    callback=_of("age", "30s, 10m, 12h, 30d or 4w"),
     help="What was last written longer ago: 12h, 30d.",
 )
 @click.option(
     "--larger-than",
     metavar="SIZE",
-    callback=_of("size", "500MB or 2GB"),
+    callback=_of("size", "500kB, 500MB, 2GB or 2GiB"),
     help="The oldest, until the rest takes no more than SIZE: 500MB, 2GB.",
 )
 @click.option("--noted", is_flag=True, help="Also those that have a note.")

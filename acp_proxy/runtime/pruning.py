@@ -1,0 +1,76 @@
+"""Deletes old recordings when a new one starts, and says which: in the new one, and on a terminal.
+
+To find them takes a while and may be given up at any time. From the first deletion on, what is gone
+is written down whatever happens: no recording disappears without a word.
+"""
+
+import os
+from pathlib import Path
+
+import trio
+
+from acp_proxy.capture.files import recordings_directory
+from acp_proxy.capture.log import NOTE, Unrecorded, tell
+from acp_proxy.inspection.safe_text import visible
+from acp_proxy.inspection.timeline import size
+from acp_proxy.store.library import Old, delete, prunable
+
+_MOST_NAMED = 5
+"""How many files a sentence names."""
+_MOST_IN_EVENT = 500
+"""How many files one event lists."""
+
+
+async def make_room(log: Unrecorded, keep: tuple[str, float], spare: Path) -> None:
+    """Deletes old recordings of the recordings directory, as --keep asks.
+
+    Args:
+        log: of the new recording, which gets an event that lists what was deleted.
+        keep: see `capture.options.keep`.
+        spare: the new recording, which stays.
+    """
+    what, amount = keep
+    age, total = (amount, None) if what == "age" else (None, amount)
+    directory = Path(recordings_directory(os.environ))
+    gone: list[Old] = []
+    try:
+        found = await trio.to_thread.run_sync(
+            lambda: prunable(directory, older_than=age, larger_than=total, spare=spare),
+            abandon_on_cancel=True,
+        )
+        await trio.to_thread.run_sync(_delete, found, gone)
+    except OSError:
+        pass
+    finally:
+        _say(log, gone)
+
+
+def _delete(found: list[Old], gone: list[Old]) -> None:
+    """Deletes recordings until the session ends; adds each that is gone to ``gone``."""
+    for old in found:
+        trio.from_thread.check_cancelled()
+        if delete(old.path):
+            gone.append(old)
+
+
+def _say(log: Unrecorded, gone: list[Old]) -> None:
+    for start in range(0, len(gone), _MOST_IN_EVENT):
+        part = gone[start : start + _MOST_IN_EVENT]
+        fields: dict[str, str | int | list[str]] = {
+            "action": "deleted",
+            "reason": _sentence(part),
+            "size": sum(old.size for old in part),
+            "file": [old.path.name for old in part],
+        }
+        log.event(NOTE, fields)
+    if gone and os.isatty(2):
+        tell(visible(_sentence(gone)))
+
+
+def _sentence(gone: list[Old]) -> str:
+    names = ", ".join(old.path.name for old in gone[:_MOST_NAMED])
+    more = len(gone) - _MOST_NAMED
+    rest = f" and {more} more" if more > 0 else ""
+    plural = "s" * (len(gone) > 1)
+    total = size(sum(old.size for old in gone))
+    return f"deleted {len(gone)} old recording{plural} ({total}), as --keep asks: {names}{rest}"
