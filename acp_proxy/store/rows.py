@@ -17,6 +17,7 @@ from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.recording import FrameHead, Payload, Recording
 from acp_proxy.store import database
 from acp_proxy.store.frame_table import FrameTable
+from acp_proxy.store.members import members_of
 from acp_proxy.store.row_types import Mistyped, check_types
 
 LARGEST = 4 << 20
@@ -141,6 +142,14 @@ class Rows:
             held = f"SELECT 1 FROM {self.tables[-1].rows} WHERE seq = ?"
             last = self.connection.execute(held, (seq,)).fetchone()
             yield from self.tables[-1 if last else 0].pieces(seq)
+
+    def members(self, batch: dict[str, Any]) -> list[dict[str, Any]]:
+        """The messages of a batch, each as a row like one of `frames`; see `members_of`.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        return members_of(batch, self.query)
 
     def made_up(self) -> set[int]:
         """The numbers of the frames that nobody has said: faults have put them in.

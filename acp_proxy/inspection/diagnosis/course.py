@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_proxy.inspection.diagnosis.lines import LARGEST
 from acp_proxy.inspection.diagnosis.waits import Awaited, Waits
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
@@ -101,10 +102,10 @@ class CourseReader:
         """Reads all frames and events."""
         course, upcoming = self.course, iter(self._events)
         event = next(upcoming, None)
-        counts, turns, feed = course.counts, self._turns, course.waits.feed
+        counts = course.counts
         t_ns = 0
         for head in self._watch(self._reader.heads()):
-            seq, t_ns, stream, kind, method, _, _, turn, call, _, _ = head
+            seq, t_ns, stream, kind, *_ = head
             while event is not None and event.seq < seq:
                 self._happen(event)
                 event = next(upcoming, None)
@@ -114,20 +115,10 @@ class CourseReader:
             course.last_seq = seq
             if kind == "batch":
                 for member in _members(self._reader, head):
-                    self._take(member)
-                continue
-            feed(head)
-            if kind == "notification":
-                if method == "session/update":
-                    course.updates += 1
-                    if turn is None:
-                        self._look_for_late(head)
-                    elif call is not None:
-                        self._note_call(head)
+                    if member.kind != "invalid":
+                        self._take(member)
             else:
-                self._note(head)
-            if seq in turns:
-                self._end_turns(head)
+                self._take(head)
         while event is not None:
             self._happen(event)
             event = next(upcoming, None)
@@ -136,7 +127,15 @@ class CourseReader:
 
     def _take(self, head: FrameHead) -> None:
         self.course.waits.feed(head)
-        self._note(head)
+        if head.kind == "notification":
+            if head.method == "session/update":
+                self.course.updates += 1
+                if head.turn is None:
+                    self._look_for_late(head)
+                elif head.tool_call is not None:
+                    self._note_call(head)
+        else:
+            self._note(head)
         if head.seq in self._turns:
             self._end_turns(head)
 
@@ -224,15 +223,8 @@ def _program_ends(reader: RecordingReader) -> set[int]:
 
 
 def _members(reader: RecordingReader, head: FrameHead) -> Iterator[FrameHead]:
-    """A batch as the requests and answers that it holds, which is all that anybody waits for."""
-    sql = (
-        "SELECT id, direction, method, session, request_seq FROM exchanges"
-        " WHERE request_seq = ? OR response_seq = ? ORDER BY id"
-    )
-    for row in reader.query(sql, (head.seq, head.seq)):
-        yield head._replace(
-            kind="request" if row["request_seq"] == head.seq else "response",
-            method=row["method"],
-            exchange=row["id"],
-            session=row["session"],
-        )
+    """The messages of a batch; itself, which nobody waits for, if it is too large to be read."""
+    batch = {"seq": head.seq, "t_ns": head.t_ns, "stream": head.stream}
+    batch["raw"] = b"".join(reader.pieces(head.seq)) if head.size <= LARGEST else b""
+    for member in reader.members(batch):
+        yield FrameHead._make(member[name] for name in FrameHead._fields)

@@ -15,7 +15,7 @@ from acp_proxy.inspection.diagnosis.facts import (
     Tally,
     TurnSummary,
 )
-from acp_proxy.inspection.diagnosis.lines import HEAD, Line, message_of, read_lines
+from acp_proxy.inspection.diagnosis.lines import LARGEST, Line, halves, message_of, read_lines
 from acp_proxy.inspection.diagnosis.questions import prompt_of
 from acp_proxy.inspection.diagnosis.waits import awaited
 from acp_proxy.inspection.preview import preview
@@ -41,14 +41,15 @@ def read_capabilities(reader: RecordingReader) -> Capabilities:
     marks = ", ".join("?" * len(INITIALIZE))
     row: dict[str, int | None] = next(
         reader.query(
-            f"SELECT request_seq, response_seq FROM exchanges WHERE method IN ({marks})"
+            f"SELECT id, request_seq, response_seq FROM exchanges WHERE method IN ({marks})"
             " AND direction = 'to-agent' ORDER BY response_seq IS NULL, id DESC LIMIT 1",
             INITIALIZE,
         ),
-        {"request_seq": None, "response_seq": None},
+        {"id": None, "request_seq": None, "response_seq": None},
     )
-    halves = {line.seq: line for line in read_lines(reader, filter(None, row.values()))}
-    asked, answered = (halves.get(row[name] or 0) for name in ("request_seq", "response_seq"))
+    keys = [(row[name] or 0, row["id"] or 0) for name in ("request_seq", "response_seq")]
+    found = halves(reader, keys, LARGEST)
+    asked, answered = (found.get(key) for key in keys)
     params = asked.part("params") if asked is not None else {}
     result = answered.part("result") if answered is not None else {}
     return Capabilities(
@@ -62,16 +63,19 @@ def read_capabilities(reader: RecordingReader) -> Capabilities:
 def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[SessionSummary]:
     """The sessions in the order of the first request about them."""
     marks = ", ".join("?" * len(_OPENING))
-    opened: dict[str, list[tuple[int, str]]] = {}
+    opened: dict[str, list[tuple[int, int, str]]] = {}
     for row in reader.query(
-        f"SELECT session, method, request_seq FROM exchanges WHERE method IN ({marks})"
+        f"SELECT id, session, method, request_seq FROM exchanges WHERE method IN ({marks})"
         " AND session IS NOT NULL AND direction = 'to-agent' ORDER BY id",
         tuple(_OPENING),
     ):
-        opened.setdefault(row["session"], []).append((row["request_seq"], row["method"]))
-    folders: dict[int, str] = {}
-    for line in read_lines(reader, (seq for ways in opened.values() for seq, _ in ways), HEAD):
-        folders[line.seq] = plain(word(line.part("params"), "cwd", "workingDirectory"))
+        way = (row["request_seq"], row["id"], row["method"])
+        opened.setdefault(row["session"], []).append(way)
+    lines = halves(reader, (way[:2] for ways in opened.values() for way in ways))
+    folders = {
+        exchange: plain(word(line.part("params"), "cwd", "workingDirectory"))
+        for (_, exchange), line in lines.items()
+    }
     counts = Counter(turn.session for turn in turns)
     found = []
     for row in reader.query(
@@ -79,8 +83,8 @@ def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[Ses
         " GROUP BY session ORDER BY min(request_seq)"
     ):
         ways = opened.get(row["session"], [])
-        named = [folders[seq] for seq, _ in ways if folders.get(seq)]
-        how = [_OPENING[method] for _, method in ways]
+        named = [folders[exchange] for _, exchange, _ in ways if folders.get(exchange)]
+        how = [_OPENING[method] for _, _, method in ways]
         found.append(
             SessionSummary(
                 row["session"], named[-1] if named else None, how, row["seq"],
@@ -90,18 +94,24 @@ def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[Ses
     return found
 
 
+def _is_prompt(line: Line) -> bool:
+    """Whether a line is the request that begins a turn."""
+    return line.kind == "request" and line.method == "session/prompt"
+
+
 def read_turns(reader: RecordingReader) -> list[TurnSummary]:
     """All turns, each with the beginning of its prompt."""
     rows = list(
         reader.query(
             "SELECT id, session, prompt_seq, end_seq, stop_reason, duration_ns, updates,"
-            " tool_calls, (SELECT outcome FROM exchanges WHERE request_seq = prompt_seq"
-            " AND method = 'session/prompt' LIMIT 1) AS outcome FROM turns ORDER BY id"
+            " tool_calls, (SELECT outcome FROM exchanges AS e WHERE request_seq = prompt_seq"
+            " AND method = 'session/prompt' AND e.session IS turns.session LIMIT 1) AS outcome"
+            " FROM turns ORDER BY id"
         )
     )
     lines = read_lines(reader, (row["prompt_seq"] for row in rows), _PROMPT)
-    prompts = {line.seq: prompt_of(line.part("params")) for line in lines}
-    return [TurnSummary(**row, prompt=prompts.get(row["prompt_seq"], "")) for row in rows]
+    prompts = {line.turn: prompt_of(line.part("params")) for line in lines if _is_prompt(line)}
+    return [TurnSummary(**row, prompt=prompts.get(row["id"], "")) for row in rows]
 
 
 def first_prompt(raw: bytes | None) -> str:
@@ -113,20 +123,24 @@ def read_unanswered(reader: RecordingReader, end: int) -> list[OpenRequest]:
     """The first requests that have no answer."""
     rows = list(
         reader.query(
-            "SELECT request_seq AS seq, direction, method, rpc_id, session FROM exchanges"
+            "SELECT id, request_seq AS seq, direction, method, rpc_id, session FROM exchanges"
             f" WHERE response_seq IS NULL ORDER BY id LIMIT {MOST}"
         )
     )
-    lines = {line.seq: line for line in read_lines(reader, (row["seq"] for row in rows), HEAD)}
+    lines = halves(reader, ((row["seq"], row["id"]) for row in rows))
     return [
         OpenRequest(
-            **row,
-            waited_ns=end - lines[row["seq"]].t_ns,
-            preview=preview(lines[row["seq"]].raw, lines[row["seq"]].kind, row["method"])[:200],
+            row["seq"],
+            row["direction"],
+            row["method"],
+            row["rpc_id"],
+            waited_ns=end - line.t_ns,
+            preview=preview(line.raw, line.kind, row["method"])[:200],
+            session=row["session"],
             awaited=awaited(row["direction"], row["method"]).value,
         )
         for row in rows
-        if row["seq"] in lines
+        if (line := lines.get((row["seq"], row["id"]))) is not None
     ]
 
 
@@ -146,15 +160,15 @@ def read_tally(reader: RecordingReader, method: str) -> Tally:
 def read_errors(reader: RecordingReader, dialect: str | None) -> list[ErrorTally]:
     """The errors by method and code, the most frequent first; looks at ten thousand of them."""
     rows = {
-        row["response_seq"]: row
+        (row["response_seq"], row["id"]): row
         for row in reader.query(
-            "SELECT direction, method, response_seq FROM exchanges WHERE outcome = 'error'"
+            "SELECT id, direction, method, response_seq FROM exchanges WHERE outcome = 'error'"
             f" ORDER BY response_seq LIMIT {_MOST_ERRORS}"
         )
     }
     found: dict[tuple[str, str | None, int | None], list[Line]] = {}
-    for line in read_lines(reader, rows, HEAD):
-        row, code = rows[line.seq], _code(line)
+    for key, line in halves(reader, rows).items():
+        row, code = rows[key], _code(line)
         found.setdefault((row["direction"], row["method"], code), []).append(line)
     tallies = [_error(*key, lines, dialect) for key, lines in found.items()]
     return sorted(tallies, key=lambda tally: (-tally.count, tally.seq))

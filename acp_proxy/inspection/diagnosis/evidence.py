@@ -45,6 +45,8 @@ class Evidence:
 
 def request_text(method: str | None, seq: int, line: Line | None) -> str:
     """A request by its method, what it is about, and its number."""
+    if line is not None and line.method != method:
+        line = None  # another request of the same batch
     about = gist(line) if line is not None else ""
     if not about and line is not None and method not in METHODS:
         about = preview(line.raw, line.kind, method)[:60]
@@ -53,8 +55,12 @@ def request_text(method: str | None, seq: int, line: Line | None) -> str:
 
 
 def requests(evidence: Evidence, seqs: Iterable[int]) -> dict[int, Line]:
-    """The lines of some requests, by their numbers."""
-    return {line.seq: line for line in read_lines(evidence.reader, seqs, HEAD)}
+    """The lines of some requests, by their numbers; of several in one batch the first."""
+    found: dict[int, Line] = {}
+    for line in read_lines(evidence.reader, seqs, HEAD):
+        if line.kind == "request":
+            found.setdefault(line.seq, line)
+    return found
 
 
 def under_way(evidence: Evidence, turn: int | None, first: int, last: int | None) -> dict[int, str]:

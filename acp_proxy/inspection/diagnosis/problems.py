@@ -44,6 +44,8 @@ def _late_updates(evidence: Evidence) -> Iterator[Problem]:
     by_turn: dict[int, list[tuple[Line, str]]] = {}
     running: set[str | None] = set()  # v2: a session may work without a prompt
     for line in read_lines(evidence.reader, late, HEAD):
+        if line.turn is not None:
+            continue  # another message of the same batch
         kind, update = kind_and_update(line.part("params"))
         if kind == "state_update":
             (running.add if word(update, "state") == "running" else running.discard)(line.session)

@@ -6,7 +6,7 @@ from typing import Any
 from acp_proxy.inspection.describe.tools import tool_name
 from acp_proxy.inspection.describe.values import Value, part, parts, word
 from acp_proxy.inspection.diagnosis.facts import Question
-from acp_proxy.inspection.diagnosis.lines import HEAD, Line, read_lines
+from acp_proxy.inspection.diagnosis.lines import Line, halves
 from acp_proxy.inspection.preview import prompt_text
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
@@ -34,21 +34,21 @@ def read_questions(reader: RecordingReader, end: int) -> Iterator[Question]:
     marks = ", ".join("?" * len(_QUESTIONS))
     rows = list(
         reader.query(
-            "SELECT method, session, request_seq, response_seq, latency_ns, outcome FROM exchanges"
-            f" WHERE method IN ({marks}) AND direction = 'to-client' ORDER BY id",
+            "SELECT id, method, session, request_seq, response_seq, latency_ns, outcome"
+            f" FROM exchanges WHERE method IN ({marks}) AND direction = 'to-client' ORDER BY id",
             _QUESTIONS,
         )
     )
     for start in range(0, len(rows), 500):
         some = rows[start : start + 500]
-        wanted = (row[name] for row in some for name in ("request_seq", "response_seq"))
-        lines = {line.seq: line for line in read_lines(reader, filter(None, wanted), HEAD)}
+        both = ("request_seq", "response_seq")
+        lines = halves(reader, ((row[name], row["id"]) for row in some for name in both))
         for row in some:
-            if asked := lines.get(row["request_seq"]):
+            if asked := lines.get((row["request_seq"], row["id"])):
                 params = asked.part("params")
                 yield Question(
                     asked.seq, row["method"], row["session"], asked.turn, _title(params),
-                    _answer(row, params, lines.get(row["response_seq"])),
+                    _answer(row, params, lines.get((row["response_seq"], row["id"]))),
                     end - asked.t_ns if row["latency_ns"] is None else row["latency_ns"],
                 )  # fmt: skip
 

@@ -49,12 +49,14 @@ def read_tool_calls(
 def running_calls(reader: RecordingReader, turn: int, first: int, last: int) -> dict[int, str]:
     """The tool calls of a turn that were not over at a frame: their first frames and titles."""
     sql = (
-        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND turn = ? AND tool_call IS NOT NULL"
-        " AND method = 'session/update'"
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((turn = ? AND tool_call IS NOT NULL"
+        " AND method = 'session/update') OR kind = 'batch')"
     )
     seqs = (row["seq"] for row in reader.query(sql, (first, last, turn)))
     said: dict[str | None, Value] = {}
     for line in read_lines(reader, seqs, HEAD):
+        if line.tool_call is None or line.turn != turn or line.method != "session/update":
+            continue  # another message of a batch
         _learn(said.setdefault(line.tool_call, {"seq": line.seq}), line)
     running = [call for call in said.values() if call.get("status") in RUNNING]
     return {call["seq"]: plain(call.get("title") or "")[:80] for call in running}
@@ -63,13 +65,15 @@ def running_calls(reader: RecordingReader, turn: int, first: int, last: int) -> 
 def lines_of_call(
     reader: RecordingReader, session: str | None, tool_call: str, call: Call
 ) -> Iterable[Line]:
-    """All updates of a tool call."""
+    """All updates of a tool call, those in batches included."""
     sql = (
-        "SELECT seq FROM frames WHERE tool_call = ? AND session IS ? AND seq BETWEEN ? AND ?"
-        " AND method = 'session/update' LIMIT 10000"
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((tool_call = ? AND session IS ?"
+        " AND method = 'session/update') OR kind = 'batch') LIMIT 10000"
     )
-    rows = reader.query(sql, (tool_call, session, call.first, call.last))
-    return read_lines(reader, (row["seq"] for row in rows), HEAD)
+    rows = reader.query(sql, (call.first, call.last, tool_call, session))
+    for line in read_lines(reader, (row["seq"] for row in rows), HEAD):
+        if (line.session, line.tool_call, line.method) == (session, tool_call, "session/update"):
+            yield line
 
 
 def _learn(said: Value, line: Line) -> None:

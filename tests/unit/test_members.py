@@ -1,0 +1,123 @@
+"""The messages of a batch: what each belongs to, and what a summary tells of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.store.reader import RecordingReader
+from tests.conversations import HEADER
+
+ASK = {"sessionId": "s", "toolCall": {"toolCallId": "c", "title": "Write a"}, "options": []}
+
+
+def request(number: int, method: str, **params: Any) -> dict[str, Any]:
+    """A request."""
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+
+def result(number: int, **value: Any) -> dict[str, Any]:
+    """An answer."""
+    return {"jsonrpc": "2.0", "id": number, "result": value}
+
+
+def error(number: int, code: int, message: str) -> dict[str, Any]:
+    """An answer that is an error."""
+    return {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
+
+
+def update(name: str, **values: Any) -> dict[str, Any]:
+    """A session update of session s."""
+    params = {"sessionId": "s", "update": {"sessionUpdate": name, **values}}
+    return {"jsonrpc": "2.0", "method": "session/update", "params": params}
+
+
+def prompt(number: int, text: str) -> dict[str, Any]:
+    """A prompt in session s."""
+    said = [{"type": "text", "text": text}]
+    return request(number, "session/prompt", sessionId="s", prompt=said)
+
+
+def recording(*said: tuple[str, Any]) -> RecordingReader:
+    """Opens a recording of what went to the agent (``>``) and to the client (``<``)."""
+    streams = {">": "to-agent", "<": "to-client"}
+    lines = [{"stream": streams[arrow], "message": message} for arrow, message in said]
+    text = [json.dumps(line).encode() + b"\n" for line in (HEADER, *lines)]
+    return RecordingReader(Path("batches.jsonl"), iter(text))
+
+
+CHAT = (
+    (">", [prompt(2, "Hello there"), request(3, "session/set_mode", sessionId="s", modeId="m")]),
+    ("<", [update("tool_call", toolCallId="c", title="Look", kind="read", status="pending"),
+           request(9, "session/request_permission", **ASK)]),
+    (">", [result(9, outcome={"outcome": "cancelled"})]),
+    ("<", [update("tool_call_update", toolCallId="c", status="completed"),
+           error(3, -32603, "no such mode"), result(2, stopReason="end_turn")]),
+)  # fmt: skip
+
+
+def test_each_message_has_its_own_labels() -> None:
+    """A message of a batch has the labels that it would have as a frame of its own."""
+    wanted = ("kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call")
+    with recording(*CHAT) as reader:
+        rows = [m for frame in reader.frames() for m in reader.members(frame)]
+    assert [tuple(row[name] for name in wanted) for row in rows] == [
+        ("request", "session/prompt", "2", 1, "s", 1, None),
+        ("request", "session/set_mode", "3", 2, "s", 1, None),
+        ("notification", "session/update", None, None, "s", 1, "c"),
+        ("request", "session/request_permission", "9", 3, "s", 1, "c"),
+        ("response", "session/request_permission", "9", 3, "s", 1, "c"),
+        ("notification", "session/update", None, None, "s", 1, "c"),
+        ("error", "session/set_mode", "3", 2, "s", 1, None),
+        ("response", "session/prompt", "2", 1, "s", 1, None),
+    ]
+    assert [row["member"] for row in rows] == [0, 1, 0, 1, 0, 0, 1, 2]
+    assert json.loads(rows[-1]["raw"]) == result(2, stopReason="end_turn")
+
+
+def test_two_prompts_of_one_batch_are_two_turns() -> None:
+    """Each prompt of a batch has the turn that it begins, and its own text."""
+    with recording((">", [prompt(1, "One"), prompt(2, "Two")])) as reader:
+        (batch,) = reader.frames()
+        assert [member["turn"] for member in reader.members(batch)] == [1, 2]
+        assert [turn.prompt for turn in summarize(reader).turns] == ["One", "Two"]
+
+
+def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:
+    """A batch may be empty, and its members may be no messages."""
+    with recording((">", []), ("<", [1, [2]])) as reader:
+        empty, odd = reader.frames()
+        assert reader.members(empty) == []
+        assert [member["kind"] for member in reader.members(odd)] == ["invalid", "invalid"]
+        assert summarize(reader).not_acp == []
+
+
+def test_a_summary_reads_the_messages_of_batches() -> None:
+    """Prompts, tool calls, questions, answers and errors count alike within a batch."""
+    with recording(*CHAT) as reader:
+        summary = summarize(reader)
+    (turn,) = summary.turns
+    assert (turn.prompt, turn.stop_reason) == ("Hello there", "end_turn")
+    assert [(t.kind, t.statuses) for t in summary.tool_calls] == [("read", {"completed": 1})]
+    assert [(q.title, q.answer) for q in summary.questions] == [("Write a", "cancelled")]
+    assert [(e.code, e.message) for e in summary.error_codes] == [(-32603, "no such mode")]
+    assert summary.updates == 2
+
+
+def test_an_error_within_a_batch_keeps_its_code() -> None:
+    """An error in a batch is told by its code and its text."""
+    with recording((">", [prompt(2, "x")]), ("<", [error(2, -32603, "boom")])) as reader:
+        texts = [problem.text for problem in summarize(reader).problems]
+    assert texts == [
+        "the agent answered session/prompt with error -32603 (internal error): boom (#2)"
+    ]
+
+
+def test_an_unanswered_request_of_a_batch_is_told_by_its_own_text() -> None:
+    """Of two requests in one batch, the one that is unanswered is described."""
+    both = [request(1, "session/list"), prompt(2, "Hello")]
+    with recording((">", both), ("<", result(1, sessions=[]))) as reader:
+        (request_,) = summarize(reader).unanswered
+    assert (request_.method, request_.rpc_id, request_.preview) == ("session/prompt", "2", "Hello")
