@@ -43,6 +43,11 @@ def draft() -> list[Example]:
     return _load("messages-seed004.jsonl")
 
 
+def schemas() -> list[Example]:
+    """Written by hand for what the two documents do not show."""
+    return _load("messages-schemas.jsonl")
+
+
 def _load(name: str) -> list[Example]:
     lines = map(json.loads, (ROOT / name).read_text(encoding="utf-8").splitlines())
     return [

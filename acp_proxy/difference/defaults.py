@@ -1,14 +1,17 @@
 """What differs between any two runs of one scenario, place by place, and in the midst of texts.
 
-From the specification's schema (v1 with its unstable part, v2, the 1.0 draft) and from what real
-agents write. `docs/diff.md` lists the same, and a test holds the two together.
+Where the protocol's own values stand is in `protocol/vocabulary.py`; what real agents write besides
+is here. `docs/diff.md` lists the same, and a test holds the two together.
 """
 
 import re
 
 from acp_proxy.difference.rules import Rule
+from acp_proxy.pointers import parts_of
+from acp_proxy.protocol.vocabulary import Role, pointers
 
 SESSION, CALL, TERMINAL, MESSAGE, PATH = "session", "call", "term", "message", "path"
+PLAN, STEP, ELICITATION, CONNECTION = "plan", "step", "elicitation", "connection"
 REQUEST, TURN, PROCESS, UUID, OUTPUT = "request", "turn", "process", "uuid", "output"
 
 NAMED = "value"
@@ -17,50 +20,21 @@ NAMED = "value"
 GLOBAL = (SESSION, PATH)
 """Kinds of which a value means the same in every session."""
 
-_NAMES: dict[str, tuple[str, ...]] = {
-    SESSION: (
-        "/params/sessionId",
-        "/result/sessionId",
-        "/result/sessions/*/sessionId",
-        "/result/sessions/*/id",
-    ),
-    PATH: (
-        "/params/cwd",
-        "/params/workingDirectory",
-        "/params/additionalDirectories/*",
-        "/result/cwd",
-        "/result/workingDirectory",
-        "/result/sessions/*/cwd",
-    ),
-    CALL: (
-        "/params/toolCallId",
-        "/params/update/toolCallId",
-        "/params/toolCall/toolCallId",
-        "/params/subject/toolCallId",
-        "/params/subject/toolCall/toolCallId",
-        "/params/data/toolCallId",
-        "/params/data/id",
-    ),
-    TERMINAL: (
-        "/params/terminalId",
-        "/result/terminalId",
-        "/params/update/terminalId",
-        "/params/update/content/*/terminalId",
-        "/params/toolCall/content/*/terminalId",
-        "/params/subject/toolCall/content/*/terminalId",
-        "/params/data/content/*/terminalId",
-        "/params/data/output/*/terminalId",
-    ),
-    MESSAGE: (
-        "/params/messageId",
-        "/params/update/messageId",
-        "/params/update/compactionId",
-        "/params/data/messageId",
-        "/result/messageId",
-        "/result/userMessageId",
-        "/params/promptId",
-    ),
-    REQUEST: ("/id", "/params/requestId"),
+_KINDS: dict[str, tuple[Role, ...]] = {
+    SESSION: (Role.SESSION,),
+    PATH: (Role.ROOT, Role.DIRECTORY),
+    CALL: (Role.CALL,),
+    TERMINAL: (Role.TERMINAL,),
+    MESSAGE: (Role.MESSAGE,),
+    PLAN: (Role.PLAN,),
+    STEP: (Role.STEP,),
+    ELICITATION: (Role.ELICITATION,),
+    CONNECTION: (Role.CONNECTION,),
+    REQUEST: (Role.REQUEST,),
+}
+"""Kinds of names, and what the protocol's own table calls the values that get them."""
+
+_ADDED: dict[str, tuple[str, ...]] = {
     TURN: ("/params/**/turn_id", "/params/**/turnId"),
     PROCESS: (
         "/params/**/pid",
@@ -69,6 +43,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "/result/**/pid",
     ),
 }
+"""Values that real agents name somewhere of their own."""
 
 _TIMES = (
     "updatedAt",
@@ -98,10 +73,11 @@ _TIMES = (
 RULES = (
     Rule("/params/update/rawOutput/**/duration"),
     Rule("/params/update/cost/amount"),
-    Rule("/params/data/index"),
-    Rule("/params/data/final"),
+    *(Rule(pointer) for pointer in pointers(Role.CUTTING)),
     *(Rule(f"/**/{name}") for name in _TIMES),
-    *(Rule(pointer, kind) for kind, pointers in _NAMES.items() for pointer in pointers),
+    *(Rule(pointer) for pointer in pointers(Role.TIME) if parts_of(pointer)[-1] not in _TIMES),
+    *(Rule(pointer, kind) for kind, roles in _KINDS.items() for pointer in pointers(*roles)),
+    *(Rule(pointer, kind) for kind, places in _ADDED.items() for pointer in places),
 )
 """The default rules. A string that is a UUID gets a name wherever it stands, without a rule."""
 

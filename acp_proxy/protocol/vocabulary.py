@@ -1,0 +1,269 @@
+"""Where in ACP messages typed values stand, in every dialect: one table for all who ask.
+
+A row names a place by a JSON pointer (RFC 6901) from the root of a message, in which ``*`` is any
+item, and says what kind of value stands there, in messages of which methods, and which dialects
+have it. It is taken from the schema (v1 with its unstable part, v2), from the 1.0 draft, and from
+what real agents add. The dialects are documentation: since the dialect of a recording may be
+unknown, values are looked for at the places of all of them.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from functools import cache
+
+from attrs import evolve, frozen
+
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+
+UNSTABLE = "v1-unstable"
+"""What v1 allows after both peers agreed to try it."""
+AGENTS = "agents"
+"""No dialect: what real agents add of their own."""
+
+
+class Role(Enum):
+    """What kind of value stands at a place."""
+
+    REQUEST = "id of a request"
+    SESSION = "session id"
+    CALL = "tool call id"
+    MESSAGE = "message id"
+    PLAN = "plan id"
+    STEP = "id of a step of a plan"
+    ELICITATION = "elicitation id"
+    SUGGESTION = "id of a suggested edit"
+    TERMINAL = "terminal id"
+    CONNECTION = "id of a connection to an MCP server"
+    ROOT = "directory that the client chose for a session"
+    DIRECTORY = "directory of a session that is told of"
+    PATH = "path"
+    URI = "URI"
+    TIME = "time or duration"
+    CREDENTIAL = "credential"
+    CONFIGURATION = "what the client configures as it likes"
+    ENVIRONMENT = "environment variables of a command, which may hold credentials"
+    REASON = "words that explain, for a log"
+    STREAM = "piece of terminal output"
+    TEXT = "piece of streamed text"
+    CUTTING = "where a piece of streamed text stands among others"
+
+
+@frozen
+class Position:
+    """A place at which a typed value stands.
+
+    Attributes:
+        role: what kind of value it is.
+        pointer: the place, from the root of the message.
+        methods: those of the messages that have it; for a response, the method that it answers.
+        dialects: those that have it.
+        updates: kinds of session updates; none stands for every kind.
+    """
+
+    role: Role
+    pointer: str
+    methods: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = (V1, V2, DRAFT)
+    updates: tuple[str, ...] = ()
+
+    @property
+    def is_in_response(self) -> bool:
+        """Whether only responses have it."""
+        return self.pointer.startswith(("/result", "/error"))
+
+
+_OFFICIAL = (V1, V2)
+_EVERY = (V1, V2, DRAFT)
+_SETUP = ("session/new", "session/load", "session/resume", "session/fork")
+_DRAFT_SETUP = ("session/new", "session/load")
+_TERMINAL = ("terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release")
+_FILES = ("fs/",)
+_DOCUMENTS = tuple(f"document/did{what}" for what in ("Open", "Change", "Close", "Save", "Focus"))
+_CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
+_MESSAGES = ("user_message", "agent_message", "agent_thought")
+_CALLS = ("tool_call", "tool_call_update", "tool_call_content_chunk")
+_DRAFT_CHUNKS = ("agent_message_chunk", "user_message_chunk", "thought_message_chunk")
+_UPDATE = ("session/update",)
+_PERMISSION = ("session/request_permission",)
+
+
+def _at(pointer: str, rows: Iterable[Position]) -> Iterator[Position]:
+    """Puts rows below a place."""
+    return (evolve(row, pointer=pointer + row.pointer) for row in rows)
+
+
+def _in(methods: tuple[str, ...], rows: Iterable[Position], *updates: str) -> tuple[Position, ...]:
+    return tuple(evolve(row, methods=methods, updates=updates) for row in rows)
+
+
+_BLOCK = (
+    Position(Role.URI, "/uri"),
+    Position(Role.URI, "/resource/uri", (), _OFFICIAL),
+    Position(Role.URI, "/source/url", (), (DRAFT,)),
+    Position(Role.PATH, "/path", (), (AGENTS,)),
+)
+"""A content block."""
+_PART = (
+    Position(Role.PATH, "/path"),
+    Position(Role.TERMINAL, "/terminalId"),
+    *_at("/content", _BLOCK),
+    Position(Role.PATH, "/changes/*/path", (), (V2,)),
+    Position(Role.PATH, "/changes/*/oldPath", (), (V2,)),
+    Position(Role.PATH, "/changes/*/newPath", (), (V2,)),
+    *_BLOCK[:3],
+)
+"""What a tool call has done: an item of its content, or the draft's output. The official document
+itself once puts a bare content block there."""
+_CALL = (
+    Position(Role.CALL, "/toolCallId"),
+    *_at("/content/*", _PART),
+    Position(Role.PATH, "/locations/*/path"),
+    Position(Role.URI, "/locations/*/uri", (), (AGENTS,)),
+)
+_DRAFT_CALL = (
+    Position(Role.CALL, "/id", (), (DRAFT,)),
+    Position(Role.CALL, "/toolCallId", (), (DRAFT,)),
+    *_at("/content/*", _PART),
+    *_at("/output", _PART),
+    *_at("/output/*", _PART),
+    Position(Role.PATH, "/location/path", (), (DRAFT,)),
+    Position(Role.URI, "/location/uri", (), (DRAFT,)),
+    Position(Role.TIME, "/duration", (), (DRAFT,)),
+)
+
+TABLE: tuple[Position, ...] = (
+    # Every message
+    Position(Role.REQUEST, "/id"),
+    Position(Role.SESSION, "/params/sessionId"),
+    Position(Role.SESSION, "/result/sessionId"),
+    Position(Role.SESSION, "/error/data/sessionId", (), (DRAFT,)),
+    Position(Role.URI, "/error/data/uri", (), _OFFICIAL),
+    Position(Role.REQUEST, "/params/requestId", ("$/cancel_request",), _OFFICIAL),
+    # Who the client is
+    Position(Role.CREDENTIAL, "/params/credentials", ("authenticate",), (DRAFT,)),
+    Position(Role.TIME, "/result/expiresAt", ("authenticate",), (DRAFT,)),
+    Position(Role.ENVIRONMENT, "/result/authMethods/*/env", ("initialize",), _OFFICIAL),
+    Position(Role.CONFIGURATION, "/params/apiType", ("providers/set",), (UNSTABLE, V2)),
+    Position(Role.CONFIGURATION, "/params/baseUrl", ("providers/set",), (UNSTABLE, V2)),
+    Position(Role.CREDENTIAL, "/params/headers", ("providers/set",), (UNSTABLE, V2)),
+    Position(
+        Role.CONFIGURATION, "/result/providers/*/current", ("providers/list",), (UNSTABLE, V2)
+    ),
+    # Sessions
+    Position(Role.ROOT, "/params/cwd", (*_SETUP, "session/list"), _OFFICIAL),
+    Position(Role.ROOT, "/params/workingDirectory", _DRAFT_SETUP, (DRAFT,)),
+    Position(Role.ROOT, "/params/additionalDirectories/*", _SETUP, _OFFICIAL),
+    Position(Role.CONFIGURATION, "/params/mcpServers", _SETUP),
+    Position(Role.ROOT, "/result/cwd", _DRAFT_SETUP, (AGENTS,)),
+    Position(Role.ROOT, "/result/workingDirectory", _DRAFT_SETUP, (DRAFT,)),
+    Position(Role.ROOT, "/result/additionalDirectories/*", _DRAFT_SETUP, (AGENTS,)),
+    Position(Role.TIME, "/result/createdAt", ("session/new",), (DRAFT,)),
+    Position(Role.SESSION, "/result/sessions/*/sessionId", ("session/list",), _OFFICIAL),
+    Position(Role.SESSION, "/result/sessions/*/id", ("session/list",), (AGENTS,)),
+    Position(Role.DIRECTORY, "/result/sessions/*/cwd", ("session/list",), _OFFICIAL),
+    Position(
+        Role.DIRECTORY,
+        "/result/sessions/*/additionalDirectories/*",
+        ("session/list",),
+        _OFFICIAL,
+    ),
+    Position(Role.TIME, "/result/sessions/*/updatedAt", ("session/list",), _OFFICIAL),
+    # Prompts
+    *_in(("session/prompt",), _at("/params/prompt/*", _BLOCK)),
+    *_in(("session/prompt",), _at("/params/content/*", _BLOCK)),
+    *_in(("session/prompt",), _at("/params/attachments/*", _BLOCK)),
+    Position(Role.MESSAGE, "/params/messageId", ("session/prompt",), (AGENTS,)),
+    Position(Role.MESSAGE, "/result/messageId", ("session/prompt",), (AGENTS,)),
+    Position(Role.MESSAGE, "/result/userMessageId", ("session/prompt",), (AGENTS,)),
+    Position(Role.MESSAGE, "/params/promptId", (), (AGENTS,)),
+    Position(Role.REASON, "/params/reason", ("session/cancel",), (DRAFT,)),
+    # Session updates
+    Position(Role.TIME, "/params/timestamp", _UPDATE, (DRAFT,)),
+    Position(Role.MESSAGE, "/params/update/messageId", _UPDATE, _OFFICIAL, _CHUNKS + _MESSAGES),
+    Position(Role.TEXT, "/params/update/content/text", _UPDATE, _OFFICIAL, _CHUNKS),
+    *_in(_UPDATE, _at("/params/update/content", _BLOCK), *_CHUNKS, "compaction_summary_chunk"),
+    *_in(_UPDATE, _at("/params/update/content/*", _BLOCK), *_MESSAGES),
+    *_in(_UPDATE, _at("/params/update", _CALL), *_CALLS),
+    *_in(_UPDATE, _at("/params/update/content", _PART), "tool_call_content_chunk"),
+    Position(Role.TERMINAL, "/params/update/terminalId", _UPDATE, (V2,)),
+    Position(Role.PATH, "/params/update/cwd", _UPDATE, (V2,), ("terminal_update",)),
+    Position(Role.STREAM, "/params/update/data", _UPDATE, (V2,), ("terminal_output_chunk",)),
+    Position(Role.STREAM, "/params/update/output/data", _UPDATE, (V2,), ("terminal_update",)),
+    Position(Role.PLAN, "/params/update/planId", _UPDATE, (UNSTABLE, V2), ("plan_removed",)),
+    Position(Role.PLAN, "/params/update/plan/planId", _UPDATE, (UNSTABLE, V2), ("plan_update",)),
+    Position(Role.URI, "/params/update/plan/uri", _UPDATE, (UNSTABLE, V2), ("plan_update",)),
+    Position(Role.TIME, "/params/update/updatedAt", _UPDATE, _OFFICIAL, ("session_info_update",)),
+    Position(Role.MESSAGE, "/params/update/compactionId", _UPDATE, (UNSTABLE, V2)),
+    *_in(_UPDATE, _at("/params/update/summary/*", _BLOCK), "compaction_update"),
+    *_in(_UPDATE, _at("/params/data", _DRAFT_CALL), *_CALLS[:2]),
+    Position(Role.MESSAGE, "/params/data/messageId", _UPDATE, (AGENTS,), _DRAFT_CHUNKS),
+    Position(Role.TEXT, "/params/data/content", _UPDATE, (DRAFT,), _DRAFT_CHUNKS),
+    Position(Role.CUTTING, "/params/data/index", _UPDATE, (DRAFT,), _DRAFT_CHUNKS),
+    Position(Role.CUTTING, "/params/data/final", _UPDATE, (DRAFT,), _DRAFT_CHUNKS),
+    Position(Role.PLAN, "/params/data/planId", _UPDATE, (DRAFT,), ("plan",)),
+    Position(Role.STEP, "/params/data/steps/*/id", _UPDATE, (DRAFT,), ("plan",)),
+    # What the agent asks for
+    *_in(_PERMISSION, _at("/params/toolCall", _CALL)),
+    *_in(_PERMISSION, _at("/params/subject/toolCall", _CALL)),
+    Position(Role.CALL, "/params/subject/toolCallId", _PERMISSION, (V2,)),
+    Position(Role.PATH, "/params/subject/cwd", _PERMISSION, (V2,)),
+    Position(Role.PATH, "/params/resource", _PERMISSION, (DRAFT,)),
+    Position(Role.CALL, "/params/toolCallId", (*_PERMISSION, "elicitation/create")),
+    Position(Role.REQUEST, "/params/requestId", ("elicitation/create",), _OFFICIAL),
+    Position(
+        Role.ELICITATION,
+        "/params/elicitationId",
+        ("elicitation/create", "elicitation/complete"),
+        _OFFICIAL,
+    ),
+    Position(Role.URI, "/params/url", ("elicitation/create",), _OFFICIAL),
+    Position(Role.PATH, "/params/path", _FILES, (V1, DRAFT)),
+    Position(Role.PATH, "/params/cwd", ("terminal/create",), (V1, DRAFT)),
+    Position(Role.ENVIRONMENT, "/params/env", ("terminal/create",), (V1, DRAFT)),
+    Position(Role.TERMINAL, "/result/terminalId", ("terminal/create",), (V1, DRAFT)),
+    Position(Role.TERMINAL, "/params/terminalId", _TERMINAL, (V1, DRAFT)),
+    Position(Role.STREAM, "/params/data", ("terminal/output",), (DRAFT,)),
+    # Unstable: edits that the agent suggests, and MCP through the client
+    *_in(_DOCUMENTS, [Position(Role.URI, "/params/uri", (), (UNSTABLE, V2))]),
+    Position(Role.URI, "/params/workspaceUri", ("nes/start",), (UNSTABLE, V2)),
+    Position(Role.URI, "/params/workspaceFolders/*/uri", ("nes/start",), (UNSTABLE, V2)),
+    Position(Role.URI, "/params/uri", ("nes/suggest",), (UNSTABLE, V2)),
+    Position(Role.URI, "/params/context/*/*/uri", ("nes/suggest",), (UNSTABLE, V2)),
+    Position(Role.TIME, "/params/context/*/*/timestampMs", ("nes/suggest",), (UNSTABLE, V2)),
+    Position(Role.SUGGESTION, "/result/suggestions/*/id", ("nes/suggest",), (UNSTABLE, V2)),
+    Position(Role.URI, "/result/suggestions/*/uri", ("nes/suggest",), (UNSTABLE, V2)),
+    Position(Role.SUGGESTION, "/params/id", ("nes/accept", "nes/reject"), (UNSTABLE, V2)),
+    Position(Role.CONNECTION, "/result/connectionId", ("mcp/connect",), (UNSTABLE, V2)),
+    Position(
+        Role.CONNECTION,
+        "/params/connectionId",
+        ("mcp/message", "mcp/disconnect"),
+        (UNSTABLE, V2),
+    ),
+)
+"""All places."""
+
+
+@cache
+def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
+    """Returns the places of the messages of a method, in any dialect, in the order of the table.
+
+    Args:
+        method: for a response, the method that it answers.
+        is_response: whether it is a response, a result or an error.
+    """
+    return tuple(
+        row
+        for row in TABLE
+        if (row.pointer == "/id" or row.is_in_response is is_response)
+        and (not row.methods or any(_is_meant(name, method or "") for name in row.methods))
+    )
+
+
+def pointers(*roles: Role) -> tuple[str, ...]:
+    """Returns the places of some kinds of values in messages of any method, each once."""
+    return tuple(dict.fromkeys(row.pointer for row in TABLE if row.role in roles))
+
+
+def _is_meant(name: str, method: str) -> bool:
+    return method.startswith(name) if name.endswith("/") else method == name
