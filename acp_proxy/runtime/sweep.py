@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from attrs import frozen
 
@@ -51,6 +51,8 @@ class Run:
         exit_code: negative for a signal; None if it hung.
         fired: how often each rule fired; None if no agent was started, or it left no report.
         output: the end of what the client wrote.
+        started: whether the client started its agent.
+        received: how many lines the client sent to its (last) agent; None if that left no report.
     """
 
     plan: str
@@ -59,6 +61,23 @@ class Run:
     seconds: float
     fired: dict[str, int] | None
     output: str
+    started: bool = True
+    received: int | None = None
+
+    @property
+    def untested(self) -> str | None:
+        """Why nothing can be said of what the client does with the plan; None if something can."""
+        if not self.started:
+            return f"the client never started its agent; use {PLACE} or ACP_AGENT_COMMAND"
+        if self.plan:
+            return None
+        if self.received == 0:
+            return "the client started its agent and sent it nothing"
+        if self.outcome != FINISHED:
+            return (
+                f"without faults, too, the outcome is '{self.outcome}': runs with them say nothing"
+            )
+        return None
 
 
 def run_client(
@@ -78,9 +97,13 @@ def run_client(
 
 
 def agent_command(recording: Path, plan: str, report: Path, options: Sequence[str]) -> list[str]:
-    """The command of a replayed agent that follows a plan, and waits for its client for ever."""
+    """The command of a replayed agent that follows a plan, and waits for its client for ever.
+
+    Beside its report it leaves a mark as soon as it starts.
+    """
     faults = ["--faults", plan] if plan else []
-    start = [sys.executable, "-P", "-m", "acp_proxy", "replay", *faults, *options]
+    start = [sys.executable, "-P", "-m", "acp_proxy.runtime.swept_agent", str(_mark(report))]
+    start += ["replay", *faults, *options]
     return [*start, "--stall-timeout", "0", "--report", str(report), "--", str(recording)]
 
 
@@ -131,7 +154,21 @@ def _run(
         complaints, said = _OURS.sub(b"", _tail(err)), _tail(out)
     text = b"\n".join(part for part in (said, complaints) if part).decode(errors="replace")
     outcome = outcome_of(code, complaints, is_silent=not text.strip())
-    return Run(plan, outcome, code, seconds, _fired(report), text)
+    found = _reported(report)
+    return Run(
+        plan,
+        outcome,
+        code,
+        seconds,
+        None if found is None else found.get("faults") or {},
+        text,
+        started=_mark(report).exists(),
+        received=None if found is None else found.get("lines_received"),
+    )
+
+
+def _mark(report: Path) -> Path:
+    return report.with_suffix(".started")
 
 
 def _tail(file: IO[bytes]) -> bytes:
@@ -163,9 +200,9 @@ def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
     return SILENT if is_silent else SHOWN
 
 
-def _fired(report: Path) -> dict[str, int] | None:
-    """What the last agent of a run reports."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        found = json.loads(report.read_text(encoding="utf-8")).get("faults")
-        return found if isinstance(found, dict) else {}
+def _reported(report: Path) -> dict[str, Any] | None:
+    """What the last agent of a run reports; None if it left no report."""
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads(report.read_text(encoding="utf-8"))
+        return found if isinstance(found, dict) else None
     return None

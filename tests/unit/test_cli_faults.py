@@ -9,10 +9,11 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from acp_proxy.faults.plan import ready_plans
 from acp_proxy.faults.registry import KINDS
-from acp_proxy.runtime.sweep import client_command, outcome_of
+from acp_proxy.runtime.sweep import Run, client_command, outcome_of
 from tests.commands import complaint, run
 
 TOUR = Path(__file__).parents[2] / "recordings" / "tour.db"
@@ -178,6 +179,53 @@ def test_a_client_that_takes_it_well_passes(sweep: list[str], mode: str, outcome
     first, second = result.stdout.splitlines()
     assert first.split()[:3] == ["(no", "faults)", "finished"]
     assert second.startswith(f"plans/gone.toml  {outcome}")
+
+
+UNTESTED = (
+    (
+        "import sys; sys.exit(0)",
+        "the client never started its agent; use {agent} or ACP_AGENT_COMMAND",
+    ),
+    (
+        "import subprocess, sys; subprocess.run(sys.argv[1:], stdin=subprocess.DEVNULL)",
+        "the client started its agent and sent it nothing",
+    ),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("code", "answer"), UNTESTED, ids=["no-agent", "silent-client"])
+def test_a_sweep_that_tests_nothing_is_not_green(sweep: list[str], code: str, answer: str) -> None:
+    """It ends after its first run with exit code 2, one line that says why, and a failed case."""
+    Path("idle.py").write_text(code)
+    command = f"{shlex.quote(sys.executable)} idle.py {{agent}}"
+    result = run(*sweep, "--plans", "@all", "--junit", "out.xml", "--json", "--client", command)
+    (only,) = [json.loads(line) for line in result.stdout.splitlines()]
+    assert (only["plan"], only["outcome"], result.exit_code) == ("", "finished", 2)
+    assert result.stderr == f"acp-proxy: (no faults): {answer}\n"
+    (failure,) = ET.parse("out.xml").getroot().iter("failure")
+    assert (failure.get("type"), failure.get("message")) == ("untested", answer)
+
+
+@pytest.mark.slow
+def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> None:
+    """No plan is tried, and the exit code is 2."""
+    fails = CLIENT + "sys.exit(3)"
+    Path("client.py").write_text(fails)
+    result = run(*sweep, "--plans", "@all", "--client", client("plain"))
+    assert result.stdout.split()[:4] == ["(no", "faults)", "failed", "silently"]
+    assert result.stdout.count("\n") == 1
+    assert "without faults, too, the outcome is 'failed silently'" in result.stderr
+    assert result.exit_code == 2
+
+
+def test_a_run_that_starts_no_agent_tests_nothing() -> None:
+    """With faults as without; but with them, a client that fails is what is looked for."""
+    took_it = Run("@x", "error shown", 1, 0.1, None, "", started=True, received=None)
+    assert took_it.untested is None
+    assert "never started" in str(evolve(took_it, started=False).untested)
+    assert "the outcome is 'error shown'" in str(evolve(took_it, plan="").untested)
+    assert evolve(took_it, plan="", outcome="finished").untested is None  # killed its agent
 
 
 def test_the_agent_is_put_where_the_client_wants_it() -> None:

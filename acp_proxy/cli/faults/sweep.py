@@ -13,7 +13,7 @@ from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.output import pad, say, say_json, warn
 from acp_proxy.cli.reports import check_report_files, spare_recordings, write_text
 from acp_proxy.faults.plan import load_plan, ready_plans
-from acp_proxy.runtime.sweep import BAD, FINISHED, HUNG, PLACE, Run, run_client
+from acp_proxy.runtime.sweep import BAD, HUNG, PLACE, Run, run_client
 
 _NO_PLAN = "(no faults)"
 
@@ -81,7 +81,8 @@ def sweep(
     The client has to do on its own what the recorded one did, and end. The first run is without
     faults. Each run is finished (exit code 0), error shown (another one, with words), failed
     silently (another one, without a word), hung, or crashed: by a signal, or an error that nobody
-    caught. The exit code is 1 if a run hung or crashed.
+    caught. The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never
+    started its agent or sent it nothing, or fails without faults, after which no plan is tried.
     """
     from acp_proxy.store.library import resolve
 
@@ -98,11 +99,15 @@ def sweep(
         run = run_client(recording, client, plan, timeout, options)
         runs.append(run)
         say_json(run) if json else _say(run, longest)
-        if not plan and run.outcome != FINISHED:
-            warn("the client does not finish without faults either; what follows says little")
+        if run.untested is not None:
+            warn(f"{plan or _NO_PLAN}: {run.untested}")
+            if not plan:
+                break
     if junit_file is not None:
         name = f"acp-proxy faults sweep {recording.name}"
         write_text(junit_file, suite(name, [*map(_case, runs)]))
+    if any(run.untested is not None for run in runs):
+        sys.exit(2)
     sys.exit(1 if any(run.outcome in BAD for run in runs) else 0)
 
 
@@ -139,7 +144,9 @@ def _check_client(client: str) -> None:
 def _say(run: Run, longest: int) -> None:
     code = "" if run.exit_code is None else str(run.exit_code)
     fired = "" if run.fired is None else f"{sum(run.fired.values())} fired"
-    if run.fired is None and run.outcome != HUNG:
+    if not run.started:
+        fired = "no agent was started"
+    elif run.fired is None and run.outcome != HUNG:
         fired = "no agent said what it did"
     name = pad(run.plan or _NO_PLAN, longest)
     line = f"{name}  {pad(run.outcome, 15)}  {code:>4}  {run.seconds:7.1f} s  {fired}"
@@ -148,11 +155,12 @@ def _say(run: Run, longest: int) -> None:
 
 def _case(run: Run) -> Case:
     lines = run.output.splitlines()
-    is_bad = run.outcome in BAD
+    is_bad = run.outcome in BAD or run.untested is not None
+    kind = "untested" if run.untested is not None else run.outcome
     return Case(
         "sweep",
         run.plan or _NO_PLAN,
-        Failure(run.outcome, _message(run), lines) if is_bad else None,
+        Failure(kind, run.untested or _message(run), lines) if is_bad else None,
         run.seconds,
         None if is_bad else lines,
     )

@@ -1,0 +1,13 @@
+"""The agent of a sweep: ``acp-proxy``, which first leaves a mark that its client has started it.
+
+A report alone cannot tell: a client may kill its agent before there is one.
+"""
+
+import sys
+from pathlib import Path
+
+from acp_proxy.capture.starter import main
+
+if __name__ == "__main__":
+    Path(sys.argv.pop(1)).touch()
+    main()
