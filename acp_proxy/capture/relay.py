@@ -30,6 +30,7 @@ class Relay:
         pumps: to the agent, to the client, and the agent's stderr.
         stopping: set when a signal told us to stop.
         drained: set when the agent has exited and both of its outputs have ended.
+        parent: the process id of our parent at the start, usually the client's.
         detour: what the streams pass through.
     """
 
@@ -41,6 +42,7 @@ class Relay:
         client_in: int,
         client_out: int,
         signals: "set[int]",
+        parent: int,
         detour: "Detour | None" = None,
     ) -> None:
         self.log = log
@@ -52,6 +54,7 @@ class Relay:
         self.pumps = (self.to_agent, self.to_client, self.stderr)
         self.stopping = Latch()
         self.drained = Latch()
+        self.parent = parent
         self.end_reason = ""
         self._signals = signals
         self._adopted = False

@@ -75,6 +75,7 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
     """
     if _switched_off():
         _become(options.command)
+    parent = os.getppid()  # as early as can be: a client may leave at any time
     client_in, client_out = take_stdio()
     signals = {
         s
@@ -94,7 +95,13 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
         _leave_without_agent(options.command[0], e, log)
     detour.attach(agent, log, identity.origin_ns)
     relay = Relay(
-        log, agent, client_in=client_in, client_out=client_out, signals=signals, detour=detour
+        log,
+        agent,
+        client_in=client_in,
+        client_out=client_out,
+        signals=signals,
+        parent=parent,
+        detour=detour,
     )
     relay.start()
     relay.drained.wait(HEAD_START)

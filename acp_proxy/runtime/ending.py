@@ -1,4 +1,9 @@
-"""How a recorder that is our child ends, and its agent with it."""
+"""How a recorder that is our child ends, and its agent with it.
+
+We are the client of its agent, and a recorder ends no agent whose client still listens. So we leave
+as a client does: we close our end, listen until nothing comes for the grace time, and then close
+the other end as well. An agent that is still there then overstays, and its recorder ends it.
+"""
 
 import contextlib
 import signal
@@ -8,6 +13,7 @@ from math import inf
 import trio
 
 from acp_proxy.capture.pumps import CHUNK
+from acp_proxy.runtime.replayer import now_ns
 
 MORE_S = 5.0
 """Seconds that a recorder has to end, beyond twice the agent's grace, before it is told to, and
@@ -18,20 +24,27 @@ _PAUSE_S = 0.01
 class Ending:
     """Sees that a recorder ends, and its agent with it.
 
+    Args:
+        process: the recorder.
+        grace: seconds of silence after which nothing more is expected from the agent.
+
     Attributes:
         signum: the signal that we were told to stop by.
         is_hopeless: whether there is no use in waiting for the agent to end by itself.
         was_stopped: whether the recorder was told to stop.
+        moved_at: when the agent last said something, in nanoseconds.
         hurried: set when a signal comes while the recorder is waited for.
     """
 
-    def __init__(self, process: trio.Process, patience: float) -> None:
+    def __init__(self, process: trio.Process, grace: float) -> None:
         self.signum: int | None = None
         self.is_hopeless = False
         self.was_stopped = False
         self.hurried = trio.Event()
+        self.moved_at = now_ns()
         self._process = process
-        self._patience = patience
+        self._grace = grace
+        self._patience = 2 * grace + MORE_S
 
     async def stop_when_told(self, signals: AsyncIterator[int], scope: trio.CancelScope) -> None:
         """Stops the conversation when a signal comes."""
@@ -64,11 +77,21 @@ class Ending:
     async def _hear_the_rest(self) -> None:
         """Reads what still comes, so that nobody waits for us to; not too much, if it is endless.
 
-        What was written is recorded whether we read it or not.
+        After a silence of the grace time nobody reads any more, which tells the recorder that its
+        client is gone. What was written is recorded whether we read it or not.
         """
-        assert self._process.stdout is not None
+        out = self._process.stdout
+        assert out is not None
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            while await self._process.stdout.receive_some(CHUNK):
+            while True:
+                left = max(0.0, self._grace - (now_ns() - self.moved_at) / 1e9)
+                with trio.move_on_after(left) as silence:
+                    if not await out.receive_some(CHUNK):
+                        break
+                    self.moved_at = now_ns()
+                if silence.cancelled_caught:
+                    await out.aclose()
+                    break
                 if self.was_stopped:
                     await trio.sleep(_PAUSE_S)
 

@@ -9,7 +9,6 @@ import contextlib
 import fcntl
 import gc
 import os
-import select
 import stat
 import struct
 import termios
@@ -24,6 +23,7 @@ from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.pumps import Pump
 from acp_proxy.capture.relay import Relay
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.runtime.client_presence import look_for_client, why_overstaying
 from acp_proxy.runtime.indexing import Indexing
 
 LINGER = 5.0
@@ -120,21 +120,22 @@ async def stop_when_told(relay: Relay, grace: float) -> None:
 
 
 async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) -> None:
-    """Ends an agent that stays when its client has left and nothing is open any more.
+    """Ends an agent that stays although its client is gone; `runtime.client_presence` has the rule.
 
-    One that is in the middle of a prompt is left to finish, as is one of which that cannot be told;
-    unless nobody is there to hear the answer.
+    A client that closed its end and still listens decides itself when its agent goes.
     """
     await until(relay.to_agent.ended)
-    if not relay.to_agent.source_ended or indexing is None:
+    if not relay.to_agent.source_ended:
         return
     while True:
         await _until_idle(relay.pumps, grace)
-        why = "no request is open"
-        if await trio.to_thread.run_sync(indexing.is_open_request, Direction.TO_AGENT) is False:
-            break
-        why = "nobody reads what it says"
-        if _has_no_reader(relay.to_client):
+        seen = look_for_client(relay)
+        open_request = None
+        if seen.is_gone and indexing is not None:
+            ask = indexing.is_open_request
+            open_request = await trio.to_thread.run_sync(ask, Direction.TO_AGENT)
+        why = why_overstaying(seen, open_request=open_request)
+        if why is not None:
             break
         await trio.sleep(_POLL)
     if not relay.agent.exited.is_set:
@@ -142,18 +143,6 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
         relay.send_signal(SIGTERM, f"its client left {grace:g} s ago and {why}")
         relay.agent.send_signal(SIGCONT)
         await _kill_after(relay, grace, "it did not end on SIGTERM")
-
-
-def _has_no_reader(pump: Pump) -> bool:
-    """Whether whatever a pump would write next could be read by nobody, if that can be told."""
-    if pump.ended.is_set:
-        return True
-    try:
-        poller = select.poll()
-        poller.register(pump.sink, 0)
-        return any(event & (select.POLLERR | select.POLLHUP) for _, event in poller.poll(0))
-    except (OSError, ValueError):
-        return False
 
 
 async def end_lingering(relay: Relay) -> None:

@@ -28,7 +28,7 @@ from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
-from acp_proxy.runtime.ending import MORE_S, Ending
+from acp_proxy.runtime.ending import Ending
 from acp_proxy.runtime.heeded import received
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.orphans import Orphans
@@ -105,12 +105,14 @@ async def _run(
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        ending = Ending(process, 2 * grace + MORE_S)
+        ending = Ending(process, grace)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(ending.stop_when_told, signals, nursery.cancel_scope)
-                await Verifier(engine, process.stdout, process.stdin, show).run()
+                verifier = Verifier(engine, process.stdout, process.stdin, show, grace=grace)
+                await verifier.run()
                 ending.is_hopeless = engine.is_hopeless
+                ending.moved_at = verifier.moved_at
                 nursery.cancel_scope.cancel()
         finally:
             with trio.CancelScope(shield=True):
@@ -130,6 +132,11 @@ class Verifier:
         source: what the agent says.
         sink: what it hears; closed when all is said.
         show: shows what is waited for, if somebody looks.
+        grace: seconds of silence after which the agent has nothing more to say.
+
+    Attributes:
+        moved_at: when the agent last said or took something, or had something to take after a
+            while.
     """
 
     def __init__(
@@ -138,14 +145,16 @@ class Verifier:
         source: ReceiveStream,
         sink: SendStream,
         show: Show | None = None,
+        *,
+        grace: float = inf,
     ) -> None:
         self._engine = engine
         self._source = source
         self._sink = sink
         self._watch = Watch(show)
         self._wake_at: float = inf
-        self._moved_at = now_ns()
-        """When the agent last said or took something, or had something to take after a while."""
+        self.moved_at = now_ns()
+        self._grace = grace
         self._unsaid = 0
         """Bytes that wait to be written."""
         self._is_over = False
@@ -171,8 +180,8 @@ class Verifier:
         heard: "trio.MemoryReceiveChannel[Heard | None]",
         to_say: "trio.MemorySendChannel[bytes]",
     ) -> None:
-        self._moved_at = now_ns()
-        self._feed(Wakeup(self._moved_at), to_say)
+        self.moved_at = now_ns()
+        self._feed(Wakeup(self.moved_at), to_say)
         while not self._is_over:
             with trio.move_on_after(self._patience()) as patience:
                 came = await heard.receive()
@@ -189,11 +198,16 @@ class Verifier:
             self._watch.look(now_ns(), self._engine.stage.spoken_at, self._awaited)
 
     async def _hear_last_words(self, heard: "trio.MemoryReceiveChannel[Heard | None]") -> None:
-        """Lets the engine hear what comes after the end, until the agent is gone."""
+        """Lets the engine hear what comes after the end, until the agent is gone or silent."""
         if self._engine.has_left:
             return
         with trio.move_on_after(_LAST_WORDS_S):
-            while (came := await heard.receive()) is not None:
+            while True:
+                came = None
+                with trio.move_on_after(self._grace):
+                    came = await heard.receive()
+                if came is None:
+                    return
                 for line in came.lines:
                     for _ in self._engine.feed(LineReceived(line, now_ns())):
                         pass
@@ -209,7 +223,7 @@ class Verifier:
     def _deaf_at(self) -> float:
         """When the agent counts as deaf, if it takes nothing and says nothing until then."""
         limit = self._engine.stage.options.stall_ns
-        return inf if limit is None or not self._unsaid else self._moved_at + limit
+        return inf if limit is None or not self._unsaid else self.moved_at + limit
 
     def _feed(self, event: Event, to_say: "trio.MemorySendChannel[bytes]") -> None:
         self._obey(self._engine.feed(event), to_say)
@@ -219,7 +233,7 @@ class Verifier:
             match command:
                 case Send(data):
                     if not self._unsaid:
-                        self._moved_at = now_ns()
+                        self.moved_at = now_ns()
                     self._unsaid += len(data)
                     to_say.send_nowait(data)
                 case WakeAt(at):
@@ -235,7 +249,7 @@ class Verifier:
                     chunk = data[start : start + CHUNK]
                     await self._sink.send_all(chunk)
                     self._unsaid -= len(chunk)
-                    self._moved_at = now_ns()
+                    self.moved_at = now_ns()
             await self._sink.aclose()
 
     async def _read(self, into: "trio.MemorySendChannel[Heard | None]") -> None:
@@ -258,7 +272,7 @@ class Verifier:
             chunk = bytes(await self._source.receive_some(CHUNK))
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return b""
-        self._moved_at = now_ns()
+        self.moved_at = now_ns()
         return chunk
 
 

@@ -1,4 +1,4 @@
-"""A client that leaves lets its agent finish what it was asked, and no longer than that."""
+"""An agent stays as long as its client listens, and no longer than that if it owes nothing."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ import pytest
 from tests.integration.processes import living, needs_proc, shell, wait_until
 
 if TYPE_CHECKING:
-    from tests.integration.processes import Recorder
+    from tests.integration.processes import Recorder, Talk
 
 PROMPT = b'{"jsonrpc":"2.0","id":0,"method":"session/prompt","params":{"sessionId":"s"}}\n'
 ANSWER = b'{"jsonrpc":"2.0","id":0,"result":{"stopReason":"end_turn"}}\n'
 ANSWERS = f"read line; echo '{ANSWER[:-1].decode()}'; "
+
+
+def leave(talk: Talk) -> None:
+    """Closes both ends, as a client that has died."""
+    talk.close_output()
+    talk.close_input()
 
 
 def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
@@ -30,6 +36,15 @@ def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
     assert talk.recording.say("end_reason") == "the client closed its end"
 
 
+def test_a_client_that_listens_hears_the_last_word(record: Recorder) -> None:
+    """A client that closed its end and reads on gets what its agent says much later."""
+    talk = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
+    assert talk.converse(b"hello\n") == b"done\n"
+    assert talk.wait() == 0
+    assert talk.recording.sent_signals() == []
+    assert talk.recording.say("end_reason") == "the client closed its end"
+
+
 @needs_proc
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None:
@@ -37,7 +52,9 @@ def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None
     ignore = "" if obeys else "trap '' TERM; "
     talk = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
     group = talk.agent_group()
-    assert talk.converse(PROMPT) == ANSWER
+    talk.say(PROMPT)
+    talk.expect(ANSWER)
+    leave(talk)
     sent = [signal.SIGTERM] if obeys else [signal.SIGTERM, signal.SIGKILL]
     assert talk.wait() == 128 + sent[-1]
     events = talk.recording.events("signal")
@@ -54,8 +71,7 @@ def test_a_prompt_that_nobody_waits_for_is_not_finished(record: Recorder) -> Non
     talk = record(shell("read line; exec sleep 1000"), "--grace", "0.3")
     talk.say(PROMPT)
     talk.wait_for_rows("select 1 from frames")
-    talk.close_output()
-    talk.close_input()
+    leave(talk)
     assert talk.wait() == 128 + signal.SIGTERM
     events = talk.recording.events("signal")
     assert events[0]["reason"] == "its client left 0.3 s ago and nobody reads what it says"
@@ -65,7 +81,7 @@ def test_a_prompt_that_nobody_waits_for_is_not_finished(record: Recorder) -> Non
 def test_an_agent_that_was_asked_nothing_is_ended(record: Recorder) -> None:
     """A client that opens and closes, as an editor does that checks a command, leaves nobody."""
     talk = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
-    assert talk.hear_all() == b""
+    talk.close_output()
     assert talk.wait() == 128 + signal.SIGTERM
     assert talk.recording.say("end_reason") == "the agent overstayed its client"
 
@@ -74,9 +90,26 @@ def test_a_question_of_the_agent_does_not_keep_it(record: Recorder) -> None:
     """An agent that waits for a client that has left owes nothing, and is ended."""
     question = '{"jsonrpc":"2.0","id":0,"method":"session/request_permission"}'
     talk = record(shell(f"{ANSWERS} echo '{question}'; exec sleep 1000"), "--grace", "0.3")
-    assert talk.converse(PROMPT) == ANSWER + question.encode() + b"\n"
+    talk.say(PROMPT)
+    talk.expect(ANSWER + question.encode() + b"\n")
+    leave(talk)
     assert talk.wait() == 128 + signal.SIGTERM
     assert talk.recording.rows("select outcome from exchanges order by id") == [
         ("result",),
         ("unanswered",),
     ]
+
+
+@needs_proc
+def test_an_agent_whose_client_died_is_ended(record: Recorder) -> None:
+    """The death of the process that started us counts, even if somebody else reads our stdout."""
+    wrapper = ["/bin/sh", "-c", '"$@"; exit', "sh"]
+    talk = record(shell(f"{ANSWERS} exec sleep 1000"), "--grace", "0.3", wrapper=wrapper)
+    talk.say(PROMPT)
+    talk.expect(ANSWER)
+    talk.process.kill()
+    talk.wait()
+    talk.close_input()
+    assert talk.hear_all() == ANSWER
+    wait_until(lambda: talk.recording.say("state") == "complete", "the recording to end")
+    assert talk.recording.say("end_reason") == "the agent overstayed its client"

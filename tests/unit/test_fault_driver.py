@@ -388,7 +388,13 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
     """A direction without faults has its bare pump; one with them waits to be started."""
     scene = play(clock, "drop where=dir:to-client")
     relay = Relay(
-        scene.log, scene.agent, client_in=-1, client_out=-1, signals=set(), detour=scene.faulting
+        scene.log,
+        scene.agent,
+        client_in=-1,
+        client_out=-1,
+        signals=set(),
+        parent=0,
+        detour=scene.faulting,
     )
     assert isinstance(relay.to_client, FaultedPump)
     assert not isinstance(relay.to_agent, FaultedPump)
@@ -404,7 +410,13 @@ def test_a_relay_that_nobody_adopts_has_bare_pumps() -> None:
     faulting = Faulting(*chosen_plan(["drop where=dir:to-client"], None, 1))
     faulting.attach(agent, Unrecorded(), 0)
     relay = Relay(
-        Unrecorded(), agent, client_in=-1, client_out=client_out, signals=set(), detour=faulting
+        Unrecorded(),
+        agent,
+        client_in=-1,
+        client_out=client_out,
+        signals=set(),
+        parent=0,
+        detour=faulting,
     )
     relay.release()
     os.write(agent_out, A + b"unfinished")

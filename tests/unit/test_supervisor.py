@@ -76,7 +76,14 @@ class Scene:
 
     def __init__(self, clock: MockClock) -> None:
         self.agent = Ghost(clock)
-        self.relay = Relay(Unrecorded(), self.agent, client_in=-1, client_out=-1, signals=set())
+        self.relay = Relay(
+            Unrecorded(),
+            self.agent,
+            client_in=-1,
+            client_out=-1,
+            signals=set(),
+            parent=os.getppid(),
+        )
 
         for pump in self.relay.pumps:
             pump.last_ns = 0
@@ -87,6 +94,17 @@ class Scene:
         pump.last_ns = now_ns()
         pump.source_ended = True
         pump.ended.set()
+
+    def client_leaves(self) -> None:
+        """The client closes its end and ends, so that we have another parent."""
+        self.client_closes()
+        self.relay.parent = -1
+
+    def nobody_reads(self) -> None:
+        """The client closes what it has read from."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        self.relay.to_client._sink = writing
 
     def agent_says(self) -> None:
         """A byte is read from the agent and written on at once."""
@@ -228,28 +246,28 @@ async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None
 
 async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
     """An agent whose client left, with nothing open, gets SIGTERM after its grace, then SIGKILL."""
-    scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
+    scene = await play(clock, (10, Scene.client_leaves), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM), (18, signal.SIGKILL)]
     assert scene.relay.end_reason == "the agent overstayed its client"
 
 
 async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockClock) -> None:
     """An agent that ends within its grace after the client's end is sent nothing."""
-    scene = await play(clock, (10, Scene.client_closes), (13.9, exits), answers=nothing_open)
+    scene = await play(clock, (10, Scene.client_leaves), (13.9, exits), answers=nothing_open)
     assert scene.agent.sent == []
     assert scene.relay.end_reason == ""
 
 
 async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> None:
     """An agent that overstays and ends on SIGTERM is not sent SIGKILL."""
-    scene = await play(clock, (10, Scene.client_closes), (15, exits), answers=nothing_open)
+    scene = await play(clock, (10, Scene.client_leaves), (15, exits), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM)]
 
 
 async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
     """An agent that says something now and then does not overstay."""
     says = [(at, Scene.agent_says) for at in (13.0, 16.0, 19.0)]
-    scene = await play(clock, (10, Scene.client_closes), *says, answers=nothing_open)
+    scene = await play(clock, (10, Scene.client_leaves), *says, answers=nothing_open)
     assert scene.agent.sent[:1] == [(23, signal.SIGTERM)]
 
 
@@ -257,7 +275,7 @@ async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
     """An agent that owes its client an answer may stay, and leaves when it has answered."""
     answers = Answers(lambda now: now < 999.875)
     scene = await play(
-        clock, (10, Scene.client_closes), (999.875, Scene.agent_says), answers=answers
+        clock, (10, Scene.client_leaves), (999.875, Scene.agent_says), answers=answers
     )
     assert scene.agent.sent[:1] == [(1003.875, signal.SIGTERM)]
     assert set(answers.asked) == {Direction.TO_AGENT}
@@ -265,35 +283,77 @@ async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
 
 async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
     """An agent of which nobody can tell whether it owes an answer may stay."""
-    scene = await play(clock, (10, Scene.client_closes), answers=Answers(lambda _: None))
+    scene = await play(clock, (10, Scene.client_leaves), answers=Answers(lambda _: None))
     assert scene.agent.sent == []
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
     """The silence while nobody could tell counts: no new grace begins when it can be told."""
     answers = Answers(lambda now: None if now < 100 else False)
-    scene = await play(clock, (10, Scene.client_closes), answers=answers)
+    scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
 
 
 async def test_without_an_index_nobody_overstays(clock: MockClock) -> None:
     """Where nothing is recorded, nothing is known of open requests, and the agent may stay."""
-    scene = await play(clock, (10, Scene.client_closes), answers=None)
+    scene = await play(clock, (10, Scene.client_leaves), answers=None)
+    assert scene.agent.sent == []
+
+
+async def test_a_client_that_listens_keeps_its_agent(clock: MockClock) -> None:
+    """A client that closed its end and still runs decides itself when its agent goes."""
+    scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
+    assert scene.agent.sent == []
+
+
+async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None:
+    """The silence before the client's death counts: no new grace begins with it."""
+    scene = await play(
+        clock, (10, Scene.client_closes), (100, Scene.client_leaves), answers=nothing_open
+    )
+    assert scene.agent.sent[0][0] == pytest.approx(104, abs=LOOKS)
+
+
+async def test_an_agent_that_nobody_reads_is_ended(clock: MockClock) -> None:
+    """Whether it is recorded or not, and whatever it still has to answer."""
+    for answers in (nothing_open, Answers(lambda _: True), None):
+        scene = Scene(clock)
+        scene.nobody_reads()
+        scene.client_closes()
+        with trio.move_on_after(2 * GRACE + 2):
+            await end_overstay(scene.relay, cast("Indexing | None", answers), GRACE)
+        os.close(scene.relay.to_client.sink)
+        assert [signum for _, signum in scene.agent.sent] == [signal.SIGTERM, signal.SIGKILL]
+
+
+async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
+    """It has nothing more to say, but its client may wait for its exit."""
+
+    def closes_its_output(scene: Scene) -> None:
+        scene.relay.to_client.source_ended = True
+        scene.relay.to_client.ended.set()
+
+    scene = await play(
+        clock, (10, Scene.client_closes), (11, closes_its_output), answers=nothing_open
+    )
     assert scene.agent.sent == []
 
 
 async def test_a_broken_input_is_no_departure(clock: MockClock) -> None:
     """An agent that closed its own input has not been left by its client."""
-    scene = await play(
-        clock, (10, lambda scene: scene.relay.to_agent.ended.set()), answers=nothing_open
-    )
+
+    def closes_its_input(scene: Scene) -> None:
+        scene.relay.to_agent.ended.set()
+        scene.relay.parent = -1
+
+    scene = await play(clock, (10, closes_its_input), answers=nothing_open)
     assert scene.agent.sent == []
 
 
 async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock) -> None:
     """Time blocked in writing to a slow client is no silence, not even once it is over."""
     scene = await play(
-        clock, (10, Scene.client_closes), (11, blocks), (500, unblocks), answers=nothing_open
+        clock, (10, Scene.client_leaves), (11, blocks), (500, unblocks), answers=nothing_open
     )
     at, signum = scene.agent.sent[0]
     assert signum == signal.SIGTERM

@@ -1,0 +1,90 @@
+"""Whether a client is gone, by what the system tells of our parent and of who reads our stdout."""
+
+from __future__ import annotations
+
+import os
+import socket
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from acp_proxy.runtime.client_presence import ClientPresence, look_for_client, why_overstaying
+from tests.unit.test_supervisor import Scene
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trio.testing import MockClock
+
+HERE = ClientPresence(has_no_reader=False, lost_parent=False)
+UNREAD = ClientPresence(has_no_reader=True, lost_parent=False)
+ORPHANED = ClientPresence(has_no_reader=False, lost_parent=True)
+DEAD = ClientPresence(has_no_reader=True, lost_parent=True)
+
+
+@pytest.mark.parametrize(
+    ("client", "open_request", "why"),
+    [
+        (HERE, False, None),
+        (HERE, True, None),
+        (HERE, None, None),
+        (ORPHANED, False, "no request is open"),
+        (ORPHANED, True, None),
+        (ORPHANED, None, None),
+        (UNREAD, False, "no request is open"),
+        (UNREAD, True, "nobody reads what it says"),
+        (UNREAD, None, "nobody reads what it says"),
+        (DEAD, False, "no request is open"),
+        (DEAD, True, "nobody reads what it says"),
+    ],
+)
+def test_who_overstays(client: ClientPresence, open_request: bool | None, why: str | None) -> None:
+    """Only an agent whose client is gone, and that owes no answer to anybody who could read it."""
+    assert why_overstaying(client, open_request=open_request) == why
+
+
+def seen(sink: int, *, lost_parent: bool = False) -> ClientPresence:
+    """Looks for the client of a relay that writes to a descriptor."""
+    scene = Scene(cast("MockClock", None))
+    scene.relay.to_client._sink = sink
+    if lost_parent:
+        scene.relay.parent = -1
+    return look_for_client(scene.relay)
+
+
+def test_a_pipe_tells_when_nobody_reads_it() -> None:
+    """From the moment its last reader has closed it."""
+    reading, writing = os.pipe()
+    assert seen(writing) == HERE
+    os.close(reading)
+    assert seen(writing) == UNREAD
+    os.close(writing)
+
+
+def test_a_socket_tells_when_nobody_reads_it() -> None:
+    """A client that only says that it writes no more still reads."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.shutdown(socket.SHUT_WR)
+        assert seen(ours.fileno()) == HERE
+        theirs.close()
+        assert seen(ours.fileno()) == UNREAD
+
+
+def test_a_terminal_tells_when_it_is_gone() -> None:
+    """As a pipe does."""
+    ours, theirs = os.openpty()
+    assert seen(theirs) == HERE
+    os.close(ours)
+    assert seen(theirs) == UNREAD
+    os.close(theirs)
+
+
+def test_a_file_never_tells(tmp_path: Path) -> None:
+    """Nor does /dev/null; there a new parent is the only sign."""
+    with (tmp_path / "out").open("wb") as file:
+        assert seen(file.fileno()) == HERE
+    null = os.open(os.devnull, os.O_WRONLY)
+    assert seen(null) == HERE
+    assert seen(null, lost_parent=True) == ORPHANED
+    os.close(null)
