@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.naming import find_recording, wait_for_running
 from acp_proxy.cli.output import warn
 from acp_proxy.cli.progress import progress
-from acp_proxy.store.library import resolve
 from acp_proxy.store.plain_files import open_plain
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import is_transcript
@@ -17,10 +17,14 @@ STDIN = Path("standard input")
 """What a recording is called that came that way."""
 
 
-def open_recording(word: str) -> RecordingReader:
+def open_recording(word: str, *, follow: bool = False) -> RecordingReader:
     """Opens a recording by path, name, start of its id, as the latest, or from standard input.
 
     Says what is odd of it.
+
+    Args:
+        word: what the user wrote.
+        follow: whether ``latest`` means one that is running, and waits for one.
 
     Raises:
         NoSuchRecording: none goes by that word, or several do.
@@ -30,7 +34,8 @@ def open_recording(word: str) -> RecordingReader:
     if word == "-":
         reader = RecordingReader(STDIN, read_stdin())
     else:
-        reader = _open(resolve(word, recordings(), Path.cwd()))
+        is_awaited = follow and word == "latest"
+        reader = _open(wait_for_running() if is_awaited else find_recording(word))
     if reader.warning is not None:
         warn(reader.warning)
     return reader

@@ -11,7 +11,7 @@ import click
 from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.starter import take_stdio
 from acp_proxy.cli.arguments import RecordingType, pointers
-from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.playing import (
     limit_ns,
     order_option,
@@ -195,11 +195,11 @@ def answer_first(choice: Choice, source: int, sink: int) -> tuple[bytes, bytes]:
 
 
 def _path(word: str) -> Path:
-    from acp_proxy.store.library import resolve
+    from acp_proxy.cli.naming import find_recording
 
     if word == "-":
         raise Refusal("expected a recording, got -: on standard input there is the client")
-    return resolve(word, recordings(), Path.cwd())
+    return find_recording(word)
 
 
 def _write_reports(

@@ -43,6 +43,18 @@ def open_log(path: Path) -> int:
         return os.open(path, os.O_RDONLY | flags)
 
 
+def has_recorder(path: Path) -> bool:
+    """Whether the recorder of the recording whose database is at ``path`` lives."""
+    try:
+        fd = open_log(Path(f"{path}{LOG_SUFFIX}"))
+    except OSError:
+        return False
+    try:
+        return is_live(fd)
+    finally:
+        os.close(fd)
+
+
 def is_live(fd: int) -> bool:
     """Whether the recorder of a log lives."""
     return not is_free(fd) and bool(os.fstat(fd).st_mode & _WRITABLE)

@@ -104,7 +104,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
         NoSuchRecording: none goes by that name, or several do.
     """
     if word == "latest":
-        return _latest(directory, here)
+        return latest(directory, here).path
     for place in (Path(word), directory / word):
         for suffix in ("", ".db", TEXT_SUFFIX):
             if (found := _recording_at(Path(f"{place}{suffix}"))) is not None:
@@ -136,23 +136,74 @@ def _other(word: str, directory: Path) -> str | None:
     return something_else((Path(word), directory / word), paths) if word else None
 
 
-def _latest(directory: Path, here: Path) -> Path:
+@frozen
+class Latest:
+    """Which recording ``latest`` means."""
+
+    path: Path
+    passed_over: tuple[Path, Recording] | None = None
+    """The newest of all, if it is newer and another one was preferred."""
+
+
+def latest(directory: Path, here: Path) -> Latest:
+    """Finds the newest recording that was made in a directory, or else the newest of all.
+
+    Args:
+        directory: the recordings directory.
+        here: the current directory.
+
+    Raises:
+        NoSuchRecording: there is none.
+    """
     readable = _recordings(directory)
     if not readable:
         raise NoSuchRecording(
             f"no recording in {directory}; put `acp-proxy record --` before an agent's command"
         )
-    own = [known for known in readable if known[1].cwd == str(here)]
-    return (own or readable)[0][0]
+    return _preferred(readable, here, readable[0])
+
+
+def latest_running(directory: Path, here: Path) -> Latest | None:
+    """Finds the recording that `latest` would mean if there were only those that are running."""
+    from acp_proxy.store.leftover import has_recorder
+
+    running = _readable(path for path in _logs(directory) if has_recorder(path))
+    return _preferred(running, here, _recordings(directory)[0]) if running else None
+
+
+def _preferred(
+    known: list[tuple[Path, Recording]], here: Path, newest: tuple[Path, Recording]
+) -> Latest:
+    own = [one for one in known if one[1].cwd == str(here)]
+    path, recording = (own or known)[0]
+    is_newest = newest[1].started_at <= recording.started_at
+    return Latest(path, None if is_newest else newest)
 
 
 def _recordings(directory: Path) -> list[tuple[Path, Recording]]:
     """What can be read of a directory, newest first; of a text only the header is read."""
+    return _readable(paths(directory))
+
+
+def _readable(every: Iterable[Path]) -> list[tuple[Path, Recording]]:
+    """What can be read of some recordings, newest first."""
     found = []
-    for path in paths(directory):
+    for path in every:
         with contextlib.suppress(UnreadableRecording):
             found.append((path, _recording_of(path)))
     return sorted(found, key=lambda known: known[1].started_at, reverse=True)
+
+
+def _logs(directory: Path) -> list[Path]:
+    """The recordings of a directory that have a log, as each running one has."""
+    with contextlib.suppress(OSError):
+        logs = sorted(entry.name for entry in os.scandir(directory))
+        return [
+            directory / name.removesuffix(LOG_SUFFIX)
+            for name in logs
+            if name.endswith(f".db{LOG_SUFFIX}")
+        ]
+    return []
 
 
 def _recording_of(path: Path) -> Recording:

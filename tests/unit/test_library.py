@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.errors import NoSuchRecording
-from acp_proxy.store.library import delete, disk_size, entries, paths, prunable, read_entry, resolve
+from acp_proxy.store.library import (
+    delete,
+    disk_size,
+    entries,
+    latest,
+    latest_running,
+    paths,
+    prunable,
+    read_entry,
+    resolve,
+)
 from tests.scribe import Scribe, handshake, record_story, tell_story
 from tests.texts import text_of
 
@@ -148,6 +158,27 @@ def test_latest_prefers_what_was_made_here(library: Path) -> None:
     assert resolve("latest", library, HERE) == library / "second.db"
     assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
     assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+
+
+def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
+    """One that was made in another directory; where it is the newest itself, there is none."""
+    passed_over = latest(library, HERE).passed_over
+    assert passed_over is not None
+    assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
+    assert latest(library, Path("/nowhere")).passed_over is None
+
+
+def test_only_recordings_with_a_recorder_run(library: Path) -> None:
+    """A log that its recorder has left is no running recording; the newest that runs is meant."""
+    with Scribe(library / "dead.db"):
+        pass
+    assert latest_running(library, HERE) is None
+    with Scribe(library / "live.db") as live:
+        found = latest_running(library, Path("/elsewhere"))
+        assert found is not None
+        assert found.path == live.path
+        assert found.passed_over is not None
+        assert found.passed_over[0] == library / "third.db"
 
 
 def test_latest_passes_over_what_cannot_be_read(library: Path) -> None:

@@ -1,12 +1,11 @@
 """``acp-proxy faults explain``: what a plan would do, in words, and to which recorded frames."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 
 from acp_proxy.cli.arguments import RecordingType
-from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.output import say, say_json, warn
 from acp_proxy.faults.dry_run import DryRun, Hit, Passed
 from acp_proxy.faults.manual import sentence
@@ -113,10 +112,10 @@ def _say(plan: Plan, run: DryRun | None) -> None:
 
 
 def _frames(word: str) -> Iterator[Passed]:
-    from acp_proxy.store.library import resolve
+    from acp_proxy.cli.naming import find_recording
     from acp_proxy.store.reader import RecordingReader
 
-    with RecordingReader(resolve(word, recordings(), Path.cwd())) as reader:
+    with RecordingReader(find_recording(word)) as reader:
         for row in reader.frames():
             if row["stream"] != "stderr":
                 yield Passed(

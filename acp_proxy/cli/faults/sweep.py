@@ -9,7 +9,7 @@ import click
 
 from acp_proxy.cli.arguments import recording_argument
 from acp_proxy.cli.junit import Case, Failure, suite
-from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.output import pad, say, say_json, warn
 from acp_proxy.cli.reports import check_report_files, spare_recordings, write_text
 from acp_proxy.faults.plan import load_plan, ready_plans
@@ -84,9 +84,9 @@ def sweep(
     caught. The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never
     started its agent or sent it nothing, or fails without faults, after which no plan is tried.
     """
-    from acp_proxy.store.library import resolve
+    from acp_proxy.cli.naming import find_recording
 
-    recording = resolve(rec, recordings(), Path.cwd()).absolute()
+    recording = find_recording(rec).absolute()
     words = _plans(plans)
     _check_client(client)
     check_report_files(junit_file)

@@ -1,15 +1,13 @@
 """``acp-proxy inspect note`` and ``rename``: a person's own words for a recording."""
 
-from pathlib import Path
-
 import click
 
 from acp_proxy.capture.options import name as read_name
 from acp_proxy.cli.arguments import recording_argument
 from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.naming import find_recording
 from acp_proxy.cli.output import say, warn
 from acp_proxy.store import annotations
-from acp_proxy.store.library import resolve
 from acp_proxy.store.reader import RecordingReader
 
 
@@ -43,7 +41,7 @@ def note(rec: str, text: str | None, clear: bool) -> None:
     A note is stored in the recording itself and goes where it goes. It may be written while the
     recorder runs. A recording that has a note is not pruned.
     """
-    path = resolve(rec, recordings(), Path.cwd())
+    path = find_recording(rec)
     if text is not None and clear:
         raise Refusal("expected TEXT or --clear, got both")
     if text is not None and not text.strip():
@@ -79,7 +77,7 @@ def rename(rec: str, name: str, keep_file: bool) -> None:
     The file of a recording in the recordings directory is renamed as well, so that the name finds
     it; nothing is ever replaced. While the recorder runs, and elsewhere, the file stays.
     """
-    path = resolve(rec, recordings(), Path.cwd())
+    path = find_recording(rec)
     with RecordingReader(path) as reader:
         before, live = reader.recording.name, reader.live
     at_home = path.absolute().parent == recordings()

@@ -61,7 +61,12 @@ Row = dict[str, Any]
 @click.option(
     "--lines", "-n", type=click.IntRange(min=0), metavar="N", help="Only the last N lines."
 )
-@click.option("--follow", "-f", is_flag=True, help="Wait for more while the recorder runs.")
+@click.option(
+    "--follow",
+    "-f",
+    is_flag=True,
+    help="Wait for more while the recorder runs; latest is then one that runs, or the next.",
+)
 def log(
     rec: str,
     filter_words: tuple[str, ...],
@@ -111,7 +116,7 @@ def log(
         raise Refusal("expected --around alone, got --seq, --lines or --follow with it")
     chosen = parse(" ".join(filter_words))
     try:
-        with open_recording(rec) as reader:
+        with open_recording(rec, follow=follow and seq is None) as reader:
             form = _form(reader, json=json, raw=raw, folded=not no_fold)
             if seq is not None:
                 form.print_one(row_of(reader, seq))

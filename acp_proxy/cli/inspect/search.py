@@ -12,6 +12,7 @@ import click
 from acp_proxy.cli.arguments import FilterType, RecordingType
 from acp_proxy.cli.inspect.matches import Printer, printer_for
 from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.naming import find_recording
 from acp_proxy.cli.output import warn
 from acp_proxy.cli.progress import progress
 from acp_proxy.errors import UnreadableRecording
@@ -20,7 +21,7 @@ from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Hit, Searcher
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.recording import Payload
-from acp_proxy.store.library import paths, resolve, started_at
+from acp_proxy.store.library import paths, started_at
 from acp_proxy.store.reader import RecordingReader
 
 _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
@@ -140,7 +141,7 @@ def _places(words: tuple[str, ...]) -> Iterator[Path]:
         if directory.is_dir():
             every = sorted(paths(directory), key=started_at, reverse=True)
         else:
-            every = [resolve(word, recordings(), Path.cwd())]
+            every = [find_recording(word)]
         for path in every:
             if path.absolute() not in seen:
                 seen.add(path.absolute())

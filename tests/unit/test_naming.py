@@ -1,0 +1,109 @@
+"""``latest`` says where it may not be what is meant, and --follow finds or awaits what runs."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.commands import run
+from tests.scribe import Scribe, handshake, record_story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+HOUR_NS = 3600 * 10**9
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A recordings directory with an older recording of the current directory, and a newer one."""
+    here, home = tmp_path / "a", tmp_path / "recordings"
+    here.mkdir()
+    home.mkdir()
+    monkeypatch.chdir(here)
+    record_story(home / "old.db", id="aaaa", cwd=str(here), wall=HOUR_NS)
+    record_story(home / "newer.db", id="bbbb", cwd="/b", wall=2 * HOUR_NS)
+    return home
+
+
+@pytest.fixture
+def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scribe]:
+    """A recording that runs in another directory until it is followed."""
+    with Scribe(home / "run.db", id="cccc", cwd="/c", wall=3 * HOUR_NS) as scribe:
+        handshake(scribe)
+        monkeypatch.setattr("time.sleep", lambda _: scribe.leave())
+        yield scribe
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["log"], ["show"], ["stats"], ["note"], ["rename", "x"], ["export"], ["search", "x"]],
+    ids=lambda words: words[0],
+)
+def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[str]) -> None:
+    """The current directory's is preferred, and one line names the newer one elsewhere."""
+    words = ["search", "x", "latest"] if command[0] == "search" else command
+    if command[0] != "search":
+        words = [command[0], "latest", *command[1:]]
+    assert (
+        "acp-proxy: latest is old.db, which is the latest of this directory; newer.db is newer,"
+        " made in /b\n"
+    ) in run("inspect", *words, home=home).stderr
+
+
+def test_the_newest_of_all_needs_no_words(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is passed over nothing is said."""
+    monkeypatch.chdir(home)
+    assert run("inspect", "show", "latest", home=home).stderr == ""
+
+
+def test_following_prefers_what_runs(home: Path, running: Scribe) -> None:
+    """Although the current directory has a recording, which has ended."""
+    result = run("inspect", "log", "latest", "--follow", home=home)
+    assert "initialize" in result.stdout
+    assert result.stderr == f"acp-proxy: the recording has ended: {running.path}\n"
+
+
+def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: Scribe) -> None:
+    """One that began later, and has ended."""
+    record_story(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
+    told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
+    assert told == [
+        "acp-proxy: latest is run.db, which is running; brief.db is newer, made in /d",
+        f"acp-proxy: the recording has ended: {running.path}",
+    ]
+
+
+def test_following_waits_for_the_next_recording(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where none is running, a line on stderr says so, and the next that starts is followed."""
+    with contextlib.ExitStack() as made:
+
+        def begin(_: float) -> None:
+            scribe = made.enter_context(Scribe(home / "next.db", id="eeee", wall=5 * HOUR_NS))
+            handshake(scribe)
+            monkeypatch.setattr("time.sleep", lambda _: scribe.leave())
+
+        monkeypatch.setattr("time.sleep", begin)
+        result = run("inspect", "log", "latest", "--follow", home=home)
+    assert "initialize" in result.stdout
+    assert result.stderr.splitlines() == [
+        f"acp-proxy: no recording is running in {home}; waiting for the next one, Ctrl-C ends",
+        f"acp-proxy: the recording has ended: {home}/next.db",
+    ]
+
+
+def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it ends every other command."""
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", interrupt)
+    result = run("inspect", "log", "latest", "--follow", home=home)
+    assert result.exit_code == 130
+    assert "waiting for the next one" in result.stderr
