@@ -10,8 +10,7 @@ unknown, values are looked for at the places of all of them.
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from functools import cache
-
-from attrs import evolve, frozen
+from typing import NamedTuple
 
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 
@@ -48,14 +47,14 @@ class Role(Enum):
     CUTTING = "where a piece of streamed text stands among others"
 
 
-@frozen
-class Position:
+class Position(NamedTuple):
     """A place at which a typed value stands.
 
     Attributes:
         role: what kind of value it is.
         pointer: the place, from the root of the message.
         methods: those of the messages that have it; for a response, the method that it answers.
+            One that ends in a slash stands for all that begin with it, none for every method.
         dialects: those that have it.
         updates: kinds of session updates; none stands for every kind.
     """
@@ -73,7 +72,6 @@ class Position:
 
 
 _OFFICIAL = (V1, V2)
-_EVERY = (V1, V2, DRAFT)
 _SETUP = ("session/new", "session/load", "session/resume", "session/fork")
 _DRAFT_SETUP = ("session/new", "session/load")
 _TERMINAL = ("terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release")
@@ -89,11 +87,11 @@ _PERMISSION = ("session/request_permission",)
 
 def _at(pointer: str, rows: Iterable[Position]) -> Iterator[Position]:
     """Puts rows below a place."""
-    return (evolve(row, pointer=pointer + row.pointer) for row in rows)
+    return (row._replace(pointer=pointer + row.pointer) for row in rows)
 
 
 def _in(methods: tuple[str, ...], rows: Iterable[Position], *updates: str) -> tuple[Position, ...]:
-    return tuple(evolve(row, methods=methods, updates=updates) for row in rows)
+    return tuple(row._replace(methods=methods, updates=updates) for row in rows)
 
 
 _BLOCK = (
