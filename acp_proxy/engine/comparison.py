@@ -13,11 +13,14 @@ from urllib.parse import unquote
 from attrs import define, field, frozen
 
 from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.secrets import without_free
 from acp_proxy.engine.splice import Place, Places
 from acp_proxy.pointers import parts_of, pointer
+from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 
 _MISSING = object()
+_NOTHING = "(nothing)"
 _HANDSHAKE = ("protocolVersion", "clientCapabilities", "capabilities")
 """What of ``initialize`` counts: a client may change its name and version."""
 
@@ -85,7 +88,7 @@ class Comparer:
         """
         old, new = _member(recorded, "params"), _member(live, "params")
         if method in INITIALIZE:
-            old, new = _picked(old, _HANDSHAKE), _picked(new, _HANDSHAKE)
+            return self._handshakes(old, new)
         return self._compared(("params",), old, new, _inner(places, "params"))
 
     def results(self, recorded: Any, live: Any, places: Places) -> Comparison:
@@ -98,6 +101,26 @@ class Comparer:
             comparison.proposals += part.proposals
             comparison.conflicts += part.conflicts
         return comparison
+
+    def _handshakes(self, old: Any, new: Any) -> Comparison:
+        """Compares the params of initialize; a difference is told as it was written."""
+        try:
+            was, now = (_picked(normalized(params), _HANDSHAKE) for params in (old, new))
+        except RecursionError:
+            was, now = old, new
+        if isinstance(was, dict) and isinstance(now, dict):
+            said = [name for name in CAPABILITIES if name in was or name in now]
+            was, now = ({**{name: {} for name in said}, **params} for params in (was, now))
+        found = self._compared(("params",), was, now, None)
+        found.differences = [
+            Difference(
+                one.pointer,
+                one.recorded if one.recorded != _NOTHING else shown(_at(old, one.pointer)),
+                one.live if one.live != _NOTHING else shown(_at(new, one.pointer)),
+            )
+            for one in found.differences
+        ]
+        return found
 
     def _compared(self, path: tuple[str, ...], old: Any, new: Any, places: Any) -> Comparison:
         comparison = Comparison()
@@ -127,7 +150,8 @@ class Comparer:
                 inner = (_item(old, place), _item(new, place), _inner(places, "*"))
                 self._walk(found, (*path, str(place)), *inner)
         elif not _is_same(old, new):
-            found.differences.append(Difference(pointer(path), shown(old), shown(new)))
+            texts = (shown(without_free(value, places)) for value in (old, new))
+            found.differences.append(Difference(pointer(path), *texts))
 
     def _settle(
         self, found: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any
@@ -176,7 +200,7 @@ def decoded(raw: bytes) -> Any:
 def shown(value: Any, limit: int = 200) -> str:
     """A value as a report shows it."""
     if value is _MISSING:
-        return "(nothing)"
+        return _NOTHING
     try:
         text = json.dumps(value, ensure_ascii=False)
     except RecursionError:
@@ -186,6 +210,13 @@ def shown(value: Any, limit: int = 200) -> str:
 
 def _member(message: Any, name: str) -> Any:
     return message.get(name, _MISSING) if isinstance(message, dict) else _MISSING
+
+
+def _at(params: Any, pointer: str) -> Any:
+    """The value at a pointer from a message's root into its params."""
+    for key in parts_of(pointer)[1:]:
+        params = params.get(key, _MISSING) if isinstance(params, dict) else _MISSING
+    return params
 
 
 def _picked(value: Any, names: Iterable[str]) -> Any:

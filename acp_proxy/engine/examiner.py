@@ -9,6 +9,7 @@ from acp_proxy.engine.divergence import INFORMATION, Departure, Divergence
 from acp_proxy.engine.lanes import Lane
 from acp_proxy.engine.listener import Found, Heard
 from acp_proxy.engine.script import HANDSHAKE, Step
+from acp_proxy.engine.secrets import concealed
 from acp_proxy.engine.stage import Stage
 from acp_proxy.protocol.jsonrpc import Kind
 
@@ -58,7 +59,7 @@ class Examiner:
             heard.at,
             seq=seq,
             line=heard.line,
-            came=heard.raw,
+            came=concealed(heard.raw, heard.message.kind, heard.message.method),
             differences=(*compared.differences, *compared.conflicts) if compared else (),
             near_misses=() if compared or kind in _PLAIN else self._listener.near_misses(heard),
             of_handshake=of_handshake,

@@ -4,7 +4,6 @@ They hold for all dialects at once; where two use different names, both are here
 """
 
 from functools import cache
-from typing import Any
 
 from acp_proxy.engine.splice import Place, Places
 from acp_proxy.pointers import parts_of
@@ -34,18 +33,31 @@ def places_of(kind: str, method: str | None) -> Places:
         kind: request, notification or response.
         method: its method, or that of the request it answers.
     """
-    places: dict[str, Any] = {}
-    if kind not in ("request", "notification", "response", "error"):
-        return places
-    for position in positions(method, is_response=kind in ("response", "error")):
-        place = _PLACES.get(position.role)
-        if place is not None and position.pointer != _OWN_ID:
-            _put(places, parts_of(position.pointer), place)
+    return _nested(kind, method, _PLACES)
+
+
+@cache
+def secret_places(kind: str, method: str | None) -> Places:
+    """Returns the places of a message that hold credentials, arguments as of `places_of`."""
+    return _nested(kind, method, {Role.CREDENTIAL: Place.FREE})
+
+
+def _nested(kind: str, method: str | None, wanted: dict[Role, Place]) -> Places:
+    places: Places = {}
+    if kind in ("request", "notification", "response", "error"):
+        for position in positions(method, is_response=kind in ("response", "error")):
+            place = wanted.get(position.role)
+            if place is not None and position.pointer != _OWN_ID:
+                _put(places, parts_of(position.pointer), place)
     return places
 
 
-def _put(places: dict[str, Any], way: tuple[str, ...], place: Place) -> None:
+def _put(places: Places, way: tuple[str, ...], place: Place) -> None:
+    """Puts a place where it belongs, unless it is part of another one."""
     *outer, last = way
     for key in outer:
-        places = places.setdefault(key, {})
+        inner = places.setdefault(key, {})
+        if isinstance(inner, Place):
+            return
+        places = inner
     places[last] = place

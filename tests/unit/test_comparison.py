@@ -63,7 +63,31 @@ def test_of_a_handshake_version_and_capabilities_count() -> None:
         assert differing({"protocolVersion": 1}, {"protocolVersion": 2}, method=method) == [
             "/params/protocolVersion"
         ]
-        assert differing({"capabilities": {}}, {}, method=method) == ["/params/capabilities"]
+        assert differing({"capabilities": {"x": {}}}, {}, method=method) == [
+            "/params/capabilities/x"
+        ]
+        assert differing({"capabilities": {}}, {}, method=method) == []
+
+
+def test_capabilities_that_are_false_or_missing_are_alike() -> None:
+    """A difference is still told as it was written."""
+    old = {"clientCapabilities": {"fs": {"readTextFile": True}, "terminal": False}}
+    new = {"clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}}}
+    assert differing(old, {**new, "clientCapabilities": {"fs": {"readTextFile": True}}}) == [
+        "/params/clientCapabilities/terminal"
+    ]
+    assert (
+        differing(old, {"clientCapabilities": {"fs": {"readTextFile": True}}}, method="initialize")
+        == []
+    )
+    found = Comparer(Bindings()).params("initialize", {"params": old}, {"params": new}, {})
+    assert [(one.pointer, one.recorded, one.live) for one in found.differences] == [
+        (
+            "/params/clientCapabilities/fs",
+            '{"readTextFile": true}',
+            '{"readTextFile": false, "writeTextFile": false}',
+        )
+    ]
 
 
 def test_what_a_client_may_choose_is_proposed() -> None:

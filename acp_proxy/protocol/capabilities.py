@@ -1,0 +1,58 @@
+"""What peers say in ``initialize`` that they can do, spelled in one way.
+
+What is left out is not supported, in every dialect, so ``false`` and a member that is missing say
+the same. So do ``null`` and a missing member. An object that only holds members which are not
+supported says nothing either, and so do the groups of v1 and the 1.0 draft when they are empty.
+Elsewhere an empty object says that something is supported: ``"list": {}``.
+"""
+
+from typing import Any
+
+CAPABILITIES = ("clientCapabilities", "agentCapabilities", "capabilities")
+"""The members of ``initialize`` that hold capabilities: the client's, the agent's, and both in v2
+and the 1.0 draft."""
+
+_GROUPS = {
+    *CAPABILITIES,
+    "fs",
+    "terminal",
+    "ui",
+    "promptCapabilities",
+    "mcpCapabilities",
+    "mcp",
+    "sessionCapabilities",
+}
+"""Objects that group capabilities and are none themselves."""
+
+
+def normalized(handshake: Any) -> Any:
+    """Returns the params or the result of ``initialize`` without capabilities that are not there.
+
+    Args:
+        handshake: decoded; it is not changed. Anything but an object is returned as it is.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+    """
+    if not isinstance(handshake, dict):
+        return handshake
+    kept = {key: value for key, value in handshake.items() if key not in CAPABILITIES}
+    held = {key: value for key, value in handshake.items() if key in CAPABILITIES}
+    return {**kept, **_supported(held)}
+
+
+def _supported(group: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: inner for key, value in group.items() if (inner := _capability(key, value)) is not None
+    }
+
+
+def _capability(key: str, value: Any) -> Any:
+    """A capability, or None if it is not supported."""
+    if value is None or value is False:
+        return None
+    if not isinstance(value, dict):
+        return value
+    inner = _supported(value)
+    says_nothing = not inner and (key in _GROUPS or False in value.values())
+    return None if says_nothing else inner

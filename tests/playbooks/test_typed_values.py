@@ -1,0 +1,182 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""Values of every dialect: what is learnt, what is put in, and what nobody is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.engine.report import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book, Live
+
+KEY = """
+    1 -> #0 initialize {"protocolVersion": 1, "clientInfo": {"name": "c"}, "capabilities": {"fs": {"read": true}}}
+    2 <- #0 result {"protocolVersion": 1, "agentInfo": {"name": "a"}, "capabilities": {}}
+    3 -> #1 authenticate {"method": "api_key", "credentials": {"apiKey": "sk-REAL"}}
+    4 <- #1 result {"success": true, "expiresAt": "2026-03-01T10:00:00Z"}
+"""
+PROVIDER = """
+    1 -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {}}
+    2 <- #0 result {"protocolVersion": 1, "agentCapabilities": {}}
+    3 -> #1 providers/set {"providerId": "main", "apiType": "openai", "baseUrl": "https://real.example.com", "headers": {"Authorization": "Bearer REAL"}}
+    4 <- #1 result {}
+"""
+SERVERS = """
+    1 -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {}}
+    2 <- #0 result {"protocolVersion": 1, "agentCapabilities": {}}
+    3 -> #1 session/new {"cwd": "/p", "_x": 1, "mcpServers": [{"name": "a", "url": "u", "headers": [{"name": "Authorization", "value": "Bearer REAL"}]}]}
+    4 <- #1 result {"sessionId": "s"}
+"""
+
+
+def begun(record: Callable[..., Book], text: str) -> Live:
+    """A replay in which the hands have been shaken."""
+    live = record(text).replay()
+    live.say(1)
+    return live
+
+
+@pytest.mark.parametrize(
+    ("recording", "said"),
+    [
+        (KEY, 'authenticate {"method": "api_key", "credentials": {"apiKey": "sk-CI"}}'),
+        (KEY, 'authenticate {"method": "api_key", "credentials": {"token": ["sk-CI", 3]}}'),
+        (KEY, 'authenticate {"method": "api_key"}'),
+        (
+            PROVIDER,
+            'providers/set {"providerId": "main", "apiType": "other", "baseUrl": "http://localhost", "headers": {"X-Key": "CI"}}',
+        ),
+    ],
+)
+def test_credentials_are_the_clients_own(
+    record: Callable[..., Book], recording: str, said: str
+) -> None:
+    """Any are as good as the recorded ones, as with the configuration of MCP servers."""
+    live = begun(record, recording)
+    assert live.say(f"#1 {said}") == ["<- 4"]
+    assert live.departures == []
+
+
+@pytest.mark.parametrize(
+    ("recording", "said"),
+    [
+        (KEY, 'authenticate {"method": "oauth2", "credentials": {"apiKey": "sk-CI"}}'),
+        (KEY, 'authenticate [{"credentials": {"apiKey": "sk-CI"}}]'),
+        (PROVIDER, 'providers/set {"providerId": "other", "headers": {"Authorization": "sk-CI"}}'),
+        (SERVERS, 'session/new {"cwd": "/p", "mcpServers": [{"env": [{"value": "sk-CI"}]}]}'),
+        (
+            SERVERS,
+            'session/new {"workingDirectory": "/p", "mcpServers": [{"transport": {"headers": {"Authorization": "sk-CI"}}}]}',
+        ),
+    ],
+)
+def test_nobody_is_told_a_credential(
+    record: Callable[..., Book], recording: str, said: str
+) -> None:
+    """Neither the recorded ones nor the client's, in an error or in a report, if something else differs."""
+    live = begun(record, recording)
+    live.say(f"#1 {said}")
+    live.leave()
+    assert live.found
+    told = live.bytes.decode() + "\n".join(text(live.report)) + repr(live.departures)
+    assert "REAL" not in told
+    if "authenticate [" not in said:  # else nobody knows what is a credential
+        assert "sk-CI" not in told
+
+
+def test_a_capability_may_be_false_or_left_out(record: Callable[..., Book]) -> None:
+    """Both say that the client cannot do it; one that it can do is another matter."""
+    said = '#0 initialize {"protocolVersion": 1, "clientInfo": {"name": "x"}, "capabilities": %s}'
+    for capabilities in (
+        '{"fs": {"read": true}}',
+        '{"fs": {"read": true, "write": false}, "terminal": null, "ui": {"diffViewer": false}}',
+    ):
+        assert record(KEY).replay().say(said % capabilities) == ["<- 2"]
+    live = record(KEY).replay()
+    live.say(said % '{"fs": {"read": true, "write": true}}')
+    assert live.found[0].startswith("params-differ primary in connection 1")
+    assert [one.pointer for one in live.departures[0].near_misses[0].differences] == [
+        "/params/capabilities/fs/write"
+    ]
+
+
+DRAFT = """
+    1 -> #0 initialize {"protocolVersion": 1, "clientInfo": {"name": "c"}, "capabilities": {}}
+    2 <- #0 result {"protocolVersion": 1, "agentInfo": {"name": "a"}, "capabilities": {}}
+    3 -> #1 session/new {"workingDirectory": "/p"}
+    4 <- #1 result {"sessionId": "s", "createdAt": "2026-02-04"}
+    5 -> #2 session/prompt {"sessionId": "s", "content": [{"type": "image", "source": {"type": "url", "url": "file:///p/x.png"}}]}
+    6 <- #7 terminal/create {"command": "ls", "cwd": "/p"}
+    7 -> #7 result {"terminalId": "t"}
+    8 <- session/update {"sessionId": "s", "type": "tool_call_update", "data": {"id": "c", "output": {"type": "diff", "path": "/p/a", "hunks": []}}}
+    9 <- session/update {"sessionId": "s", "type": "tool_call_update", "data": {"id": "c", "output": {"type": "terminal", "terminalId": "t"}}}
+    10 <- #8 fs/write_binary_file {"path": "/p/b"}
+    11 -> #8 result {"bytesWritten": 1}
+    12 <- #9 fs/create_directory {"path": "/p/c"}
+    13 -> #9 result {}
+    14 -> session/cancel {"sessionId": "s", "reason": "user_requested"}
+    15 <- #2 result {"stopReason": "cancelled"}
+"""
+
+
+def test_the_drafts_values_are_the_live_clients(record: Callable[..., Book]) -> None:
+    """In its tool calls' output, in the source of a picture, and in methods it only plans."""
+    live = begun(record, DRAFT)
+    live.check("""
+        -> #1 session/new {"workingDirectory": "/q"}
+        <- 4
+        -> #2 session/prompt {"sessionId": "s", "content": [{"type": "image", "source": {"type": "url", "url": "file:///q/x.png"}}]}
+        <- #7 terminal/create {"command": "ls", "cwd": "/q"}
+        -> #7 result {"terminalId": "T"}
+        <- session/update {"sessionId": "s", "type": "tool_call_update", "data": {"id": "c", "output": {"type": "diff", "path": "/q/a", "hunks": []}}}
+        <- session/update {"sessionId": "s", "type": "tool_call_update", "data": {"id": "c", "output": {"type": "terminal", "terminalId": "T"}}}
+        <- #8 fs/write_binary_file {"path": "/q/b"}
+        -> 11
+        <- #9 fs/create_directory {"path": "/q/c"}
+        -> 13
+        -> session/cancel {"sessionId": "s", "reason": "timeout"}
+        <- 15
+    """)
+    assert live.departures == []
+
+
+def test_a_cancellation_may_have_any_reason(record: Callable[..., Book]) -> None:
+    """Or none; it is still the one that was recorded."""
+    for said in ('{"sessionId": "s"}', '{"sessionId": "s", "reason": {"code": 3}}'):
+        live = begun(record, DRAFT)
+        for number in (3, 5, 7, 11, 13):
+            live.say(number)
+        assert live.say(f"session/cancel {said}") == ["<- 15"]
+        assert live.departures == []
+
+
+V2 = """
+    1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}, "capabilities": {}}
+    2 <- #0 result {"protocolVersion": 2, "info": {"name": "a", "version": "1"}, "capabilities": {"session": {}}}
+    3 -> #1 session/new {"cwd": "/p"}
+    4 <- #1 result {"sessionId": "s"}
+    5 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message", "messageId": "m", "content": [{"type": "resource_link", "uri": "file:///p/x"}]}}
+    6 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": {"type": "content", "content": {"type": "resource_link", "uri": "file:///p/x"}}}}
+    7 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": {"type": "diff", "changes": [{"path": "/p/x"}]}}}
+    8 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan_update", "plan": {"type": "file", "planId": "p", "uri": "file:///p/plan.md"}}}
+    9 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "terminal_update", "terminalId": "t", "cwd": "/p/src"}}
+"""
+
+
+def test_the_directories_of_v2_are_the_live_clients(record: Callable[..., Book]) -> None:
+    """In whole messages, in content that comes by chunks, and in plans that are files."""
+    live = begun(record, V2)
+    live.check("""
+        -> #1 session/new {"cwd": "/q"}
+        <- 4
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message", "messageId": "m", "content": [{"type": "resource_link", "uri": "file:///q/x"}]}}
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": {"type": "content", "content": {"type": "resource_link", "uri": "file:///q/x"}}}}
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call_content_chunk", "toolCallId": "c", "content": {"type": "diff", "changes": [{"path": "/q/x"}]}}}
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan_update", "plan": {"type": "file", "planId": "p", "uri": "file:///q/plan.md"}}}
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "terminal_update", "terminalId": "t", "cwd": "/q/src"}}
+    """)

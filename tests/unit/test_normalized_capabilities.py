@@ -1,0 +1,42 @@
+"""Capabilities that are not there are spelled in one way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_proxy.protocol.capabilities import normalized
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ({}, {}),
+        ({"terminal": False}, {}),
+        ({"terminal": None, "fs": {}}, {}),
+        ({"fs": {"readTextFile": True, "writeTextFile": False}}, {"fs": {"readTextFile": True}}),
+        ({"fs": {"readTextFile": False, "writeTextFile": False}}, {}),
+        ({"terminal": {"create": False, "maxConcurrent": 5}}, {"terminal": {"maxConcurrent": 5}}),
+        ({"sessionCapabilities": {"list": {}}}, {"sessionCapabilities": {"list": {}}}),
+        ({"elicitation": {"form": {}, "url": None}}, {"elicitation": {"form": {}}}),
+        ({"auth": {}}, {"auth": {}}),
+        ({"auth": {"terminal": False}}, {}),
+        ({"session": {"prompt": {"image": None}}}, {"session": {"prompt": {}}}),
+        ({"_custom": {"codeAnalysis": False, "x": {"y": 0}}}, {"_custom": {"x": {"y": 0}}}),
+    ],
+)
+def test_what_is_not_supported_is_left_out(said: dict[str, Any], meant: dict[str, Any]) -> None:
+    """Whether false, null, or a group of nothing; an empty object may mean support."""
+    for name in ("clientCapabilities", "agentCapabilities", "capabilities"):
+        rest = {"protocolVersion": 1, "clientInfo": {"name": "x", "title": None}}
+        assert normalized({**rest, name: said}) == {**rest, **({name: meant} if meant else {})}
+
+
+def test_only_capabilities_are_spelled_anew() -> None:
+    """What is no object is returned as it came, and what was given stays as it was."""
+    said = {"requiredClientCapabilities": {"fs": {"read": False}}, "capabilities": {"x": False}}
+    assert normalized(said) == {"requiredClientCapabilities": {"fs": {"read": False}}}
+    assert said["capabilities"] == {"x": False}
+    assert normalized(None) is None
+    assert normalized([False]) == [False]
