@@ -19,6 +19,7 @@ from attrs import evolve
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import CannotAnnotate, UnreadableRecording
 from acp_proxy.store import database
+from acp_proxy.store.plain_files import reason
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import header_of, is_transcript
 from acp_proxy.transcript.header import write_header
@@ -78,12 +79,12 @@ def rename(path: Path, name: str, *, moves: bool) -> Path:
     _edit(path, "name", name)
     if target == path:
         return path
-    if any(Path(f"{path}{suffix}").exists() for suffix in (LOG_SUFFIX, "-wal", "-journal")):
+    if any(os.path.lexists(f"{path}{suffix}") for suffix in (LOG_SUFFIX, "-wal", "-journal")):
         raise CannotAnnotate(path, "another program has it open, so only its name was changed")
     try:
         os.link(path, target)  # unlike a rename it never replaces anything
     except OSError as e:
-        raise CannotAnnotate(path, f"only its name was changed: {_reason(e)}") from None
+        raise CannotAnnotate(path, f"only its name was changed: {reason(e)}") from None
     path.unlink()
     return target
 
@@ -108,9 +109,7 @@ def _edit_row(path: Path, column: str, value: str | None) -> None:
         known = reader.recording.id
     if not path.exists() or not path.stat().st_size:
         raise CannotAnnotate(path, "its recorder has only just begun; try again")
-    uri = f"{path.absolute().as_uri()}?mode=rw"
-    with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=_PATIENCE_S)) as connection:
-        connection.execute("PRAGMA trusted_schema=OFF")
+    with contextlib.closing(database.open_for_writing(path, timeout=_PATIENCE_S)) as connection:
         if column == "note":
             database.migrate(connection)
         with connection:
@@ -158,14 +157,10 @@ def _told(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as e:
-        raise CannotAnnotate(path, _reason(e)) from None
+        raise CannotAnnotate(path, reason(e)) from None
     except sqlite3.OperationalError as e:
         if "locked" in str(e) or "busy" in str(e):
             raise CannotAnnotate(path, "another program has locked it; try again") from None
         raise CannotAnnotate(path, str(e)) from None
     except (sqlite3.Error, UnicodeError) as e:
         raise database.unreadable(path, e) from None
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

@@ -11,8 +11,18 @@ from acp_proxy.errors import (
     NotARecording,
     UnreadableRecording,
 )
-from acp_proxy.store.plain_files import open_plain
+from acp_proxy.store.plain_files import open_plain, reason
 from acp_proxy.store.schema import APPLICATION_ID, VERSION
+from acp_proxy.store.side_files import (
+    JOURNAL,
+    WAL,
+    check_plain,
+    check_side_files,
+    has_journal,
+    may_be_rolled_back,
+    needs_no_side_file,
+    real_path,
+)
 
 _LARGEST_VALUE = 2_000_000_000
 _MAGIC = b"SQLite format 3\0"
@@ -26,10 +36,13 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
 
     Raises:
         sqlite3.Error: it cannot be made, is locked, or the disk is full.
+        OSError: it is no plain file, or what lies beside it must not be found by SQLite.
     """
+    check_plain(path)
     if not path.exists():
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    connection = sqlite3.connect(path, timeout=0.1, check_same_thread=False)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(path, flags, 0o600))
+    connection = open_for_writing(path, timeout=0.1)
     try:
         connection.execute("PRAGMA secure_delete=OFF")
         connection.execute(f"PRAGMA synchronous={'FULL' if fsync else 'OFF'}")
@@ -38,6 +51,30 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
         # The write-ahead log counts towards --max-size; a small one costs no time.
         connection.execute("PRAGMA wal_autocheckpoint=64")
         migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
+    """Opens a database that is there, for writing; SQLite recovers what a killed writer left.
+
+    Args:
+        path: the database, a plain file.
+        timeout: seconds to wait for a lock.
+
+    Raises:
+        sqlite3.Error: it cannot be opened.
+        OSError: it is no plain file, or what lies beside it must not be found by SQLite.
+    """
+    real = real_path(path)
+    check_plain(real)
+    check_side_files(real, to_write=True)
+    uri = f"{real.as_uri()}?mode=rw"
+    connection = sqlite3.connect(uri, uri=True, timeout=timeout, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA trusted_schema=OFF")
     except BaseException:
         connection.close()
         raise
@@ -69,33 +106,50 @@ def close(connection: sqlite3.Connection) -> None:
     """Closes a database that is whole: one plain file, without write-ahead log.
 
     A reader that has it open at this moment keeps the write-ahead log; the next one folds it in.
+    So does a journal of somebody else's beside it, which SQLite would take for the database's own.
     """
-    with contextlib.suppress(sqlite3.OperationalError):
+    with contextlib.suppress(sqlite3.OperationalError, OSError):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        check_side_files(_file_of(connection), to_write=True)
         connection.execute("PRAGMA journal_mode=DELETE")
     connection.close()
 
 
 def fold(path: Path) -> None:
     """Makes one plain file of a whole recording whose write-ahead log stayed, if that can be."""
-    with contextlib.suppress(sqlite3.Error):
-        close(sqlite3.connect(path, timeout=0.1))
+    with contextlib.suppress(sqlite3.Error, OSError):
+        close(open_for_writing(path, timeout=0.1))
 
 
-def open_readonly(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
+def open_readonly(
+    path: Path, *, immutable: bool = False, in_use: bool = False
+) -> sqlite3.Connection:
     """Opens a recording's database to read it, whoever made it.
 
     Nothing in the file can write, load or call anything: the file is opened read-only, its schema
-    is not trusted, and what is decoded has a limit. ``immutable`` is for a place where nothing can
-    be made beside the file; it is tried by itself.
+    is not trusted, and what is decoded has a limit. Nothing beside it that is not the recording's
+    is opened.
+
+    Args:
+        path: the database.
+        immutable: whether to open no file beside it; for a place where none can be made, which is
+            tried by itself.
+        in_use: whether its recorder may be writing to it.
 
     Raises:
         NotARecording: it is no SQLite file, or not one of ours.
         NewerRecording: a newer acp-proxy made it.
-        UnreadableRecording: it is one of ours and damaged, or locked.
+        UnreadableRecording: it is one of ours and damaged, or locked; or a file beside it is in
+            the way.
     """
     _check_header(path)
-    uri = f"{path.resolve().as_uri()}?mode=ro&immutable={int(immutable)}"
+    real = real_path(path)
+    try:
+        check_side_files(real, to_write=False)
+        immutable = immutable or (not in_use and needs_no_side_file(real))
+    except OSError as e:
+        raise unreadable(path, e) from None
+    uri = f"{real.as_uri()}?mode=ro&immutable={int(immutable)}"
     connection = sqlite3.connect(uri, uri=True, timeout=2.0, check_same_thread=False)
     try:
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
@@ -106,7 +160,10 @@ def open_readonly(path: Path, *, immutable: bool = False) -> sqlite3.Connection:
         empty = version == 0 and ours in (0, APPLICATION_ID) and is_empty(connection)
     except (sqlite3.Error, UnicodeDecodeError) as e:
         connection.close()
-        if not immutable and _is_refused(path, e):
+        if _is_interrupted_write(e) and (in_use or has_journal(real)):
+            if _roll_back(real):
+                return open_readonly(path, immutable=immutable, in_use=in_use)
+        elif not immutable and _is_refused(real, e):
             return open_readonly(path, immutable=True)
         raise unreadable(path, e) from None
     if empty:
@@ -133,8 +190,30 @@ def _is_refused(path: Path, error: Exception) -> bool:
     """Whether a whole file could not be opened, because nothing can be made beside it."""
     if not isinstance(error, sqlite3.OperationalError) or "locked" in str(error):
         return False
-    wal = Path(f"{path}-wal")
+    wal = Path(f"{path}{WAL}")
     return not wal.exists() or not wal.stat().st_size
+
+
+def _is_interrupted_write(error: Exception) -> bool:
+    """Whether a transaction has to be rolled back before anything can be read."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_READONLY_ROLLBACK
+
+
+def _roll_back(path: Path) -> bool:
+    """Lets SQLite undo what a writer of ours that was killed has begun; False if it may not."""
+    try:
+        if not may_be_rolled_back(path, APPLICATION_ID):
+            return False
+        with contextlib.closing(open_for_writing(path, timeout=2.0)) as connection:
+            connection.execute("PRAGMA application_id").fetchone()
+    except (sqlite3.Error, OSError):
+        return False
+    return not Path(f"{path}{JOURNAL}").exists()
+
+
+def _file_of(connection: sqlite3.Connection) -> Path:
+    """The path of an open database."""
+    return Path(connection.execute("PRAGMA database_list").fetchone()[2])
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -148,8 +227,11 @@ def unreadable(path: Path, error: Exception) -> UnreadableRecording:
     """What an error that SQLite raised in reading means for the recording."""
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return UnreadableRecording(path, "another program has locked it; try again")
+    if _is_interrupted_write(error):
+        return UnreadableRecording(path, "a program that was killed has left a change of it half "
+                                   f"done, in {path.name}{JOURNAL}")  # fmt: skip
     if isinstance(error, OSError):
-        return UnreadableRecording(path, (error.strerror or str(error)).lower())
+        return UnreadableRecording(path, reason(error))
     return DamagedRecording(path, str(error))
 
 

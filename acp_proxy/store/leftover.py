@@ -19,7 +19,8 @@ from acp_proxy.errors import NotARecording, UnreadableRecording
 from acp_proxy.store import database
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
-from acp_proxy.store.plain_files import kind_of
+from acp_proxy.store.plain_files import kind_at
+from acp_proxy.store.side_files import check_side_files, real_path
 
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
 """What reading files raises that somebody, or a bad disk, has written."""
@@ -30,11 +31,11 @@ def open_log(path: Path) -> int:
     """Opens a log, for writing where we may, since only then its lock can be had everywhere.
 
     Raises:
-        OSError: there is none, it is no file, or we may not read it.
+        OSError: there is none, it is no plain file, or we may not read it.
     """
-    if path.exists() and (kind := kind_of(path)) is not None:
+    if (kind := kind_at(path)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}")
-    flags = os.O_CLOEXEC | os.O_NONBLOCK
+    flags = os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
     try:
         return os.open(path, os.O_RDWR | flags)
     except FileNotFoundError:
@@ -107,18 +108,23 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
     """
     mode = stat.S_IMODE(os.fstat(fd).st_mode)
     try:
+        check_side_files(real_path(path), to_write=True)
+    except OSError:
+        return False
+    try:
         os.fchmod(fd, mode & ~_WRITABLE)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         _give_back(fd, mode)
         return False
     try:
-        if not log_path.exists():  # somebody else finished it since we opened it
+        if not _is_at(log_path, fd):  # somebody else finished it since we opened it
             return True
         if path.exists() and path.stat().st_size:
             database.open_readonly(path).close()
         finish(path, LogReader(fd))
-        log_path.unlink()
+        if _is_at(log_path, fd):
+            log_path.unlink()
     except BROKEN:
         _give_back(fd, mode)
         return False
@@ -138,6 +144,14 @@ def _give_back(fd: int, mode: int) -> None:
         with contextlib.suppress(OSError):
             os.fchmod(fd, mode)
     fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+def _is_at(path: Path, fd: int) -> bool:
+    """Whether an open file is the one at a path."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(fd))
+    except FileNotFoundError:
+        return False
 
 
 def finish(path: Path, log: LogReader) -> None:

@@ -138,6 +138,8 @@ class LogReader:
     def _read_base(self) -> int:
         first = os.pread(self.fd, BASE_SIZE, 0)
         if len(first) < BASE_SIZE:
+            if not MAGIC.startswith(first[: len(MAGIC)]):
+                raise ValueError("it does not begin as a capture log does")
             return 0
         magic, kind, _stream, length, _t_ns = HEADER.unpack_from(first)
         if magic != MAGIC or kind != BASE or length != 8:

@@ -28,6 +28,30 @@ def kind_of(path: Path) -> str | None:
     return _KINDS.get(stat.S_IFMT(mode)) if isinstance(mode, int) else None
 
 
+def kind_at(path: Path) -> str | None:
+    """What there is at a path itself, in words; None for a plain file of one name, or nothing.
+
+    Unlike `kind_of` it follows no symbolic link. A file with a second name may be anybody's.
+    """
+    try:
+        found = os.lstat(path)
+    except OSError as e:
+        if e.errno in _MISSING:
+            return None
+        raise
+    if stat.S_ISLNK(found.st_mode):
+        return "a symbolic link"
+    if stat.S_ISREG(found.st_mode):
+        return "a file with a second name" if found.st_nlink > 1 else None
+    return _KINDS.get(stat.S_IFMT(found.st_mode), "no file")
+
+
+def reason(error: OSError) -> str:
+    """Says what an error of the system means, to be put into a sentence."""
+    text = error.strerror or str(error)
+    return f"{text[:1].lower()}{text[1:]}"
+
+
 def trouble_with(path: Path) -> str | None:
     """Why it cannot even be told whether there is something; None if it can."""
     mode = _mode(path)

@@ -19,8 +19,9 @@ from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecordin
 from acp_proxy.store import database
 from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.log_reader import LogMoved
-from acp_proxy.store.plain_files import is_plain, open_plain
+from acp_proxy.store.plain_files import is_plain, open_plain, reason
 from acp_proxy.store.rows import Rows
+from acp_proxy.store.side_files import WAL, check_plain, check_side_files
 from acp_proxy.store.views import MissingTable, attach_tail, make_views
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class RecordingReader(Rows):
             UnreadableRecording: see `errors`.
         """
         self.path = path
+        self._place = path.resolve() if path.is_symlink() else path
         self._source = source
         self.live = False
         self.warning: str | None = None
@@ -122,12 +124,12 @@ class RecordingReader(Rows):
             raise
 
     def _open_once(self) -> None:
-        log_path = Path(f"{self.path}{LOG_SUFFIX}")
+        log_path = Path(f"{self._place}{LOG_SUFFIX}")
         self._log, self._tail, self.live = None, None, False
         if self._source is not None or is_text(self.path) or self._should_be_text():
             self._open_text()
             return
-        if log_path.exists():
+        if os.path.lexists(log_path):
             self._open_with_log(log_path)
         else:
             self._open_plain()
@@ -145,10 +147,12 @@ class RecordingReader(Rows):
             self._open_plain()
             return
         except OSError as e:
-            raise NotARecording(log_path, (e.strerror or str(e)).lower()) from None
+            raise NotARecording(log_path, reason(e)) from None
         self._files.callback(os.close, fd)
-        self._log = read_log(self.path, fd, log_path)
-        if is_free(fd) and finish_dead(self.path, fd, log_path):
+        check_plain(self._place)
+        check_side_files(self._place, to_write=False)
+        self._log = read_log(self._place, fd, log_path)
+        if is_free(fd) and finish_dead(self._place, fd, log_path):
             self.close()
             self._log = None
             self._open_plain()
@@ -165,9 +169,9 @@ class RecordingReader(Rows):
         if not self.path.exists():
             raise NotARecording(self.path, "no such file")
         connection = database.open_readonly(self.path)
-        if Path(f"{self.path}-wal").exists():
+        if Path(f"{self._place}{WAL}").exists() and not database.is_empty(connection):
             connection.close()
-            database.fold(self.path)
+            database.fold(self._place)
             connection = database.open_readonly(self.path)
         self._own(connection)
         if database.is_empty(connection):
@@ -198,8 +202,8 @@ class RecordingReader(Rows):
         from acp_proxy.store.leftover import check_order
 
         assert self._log is not None
-        if self.path.exists() and self.path.stat().st_size:
-            self._own(database.open_readonly(self.path))
+        if self._place.exists() and self._place.stat().st_size:
+            self._own(database.open_readonly(self._place, in_use=self.live))
         else:
             self._own(sqlite3.connect(":memory:", check_same_thread=False))
         if database.is_empty(self.connection):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.capture.log import (
+    BASE,
     BASE_SIZE,
     DATA,
     HEADER,
@@ -159,12 +160,17 @@ def test_a_header_in_a_payload_is_payload(log: CaptureLog) -> None:
 def test_a_file_of_something_else_is_an_error(tmp_path: Path) -> None:
     """What does not begin as a log does is none; one whose first record is torn is empty."""
     path = tmp_path / "x.log"
-    for junk in (b"SQLite format 3\0" + b"\0" * 100, HEADER.pack(MAGIC, DATA, 0, 8, 0) + b"\0" * 8):
+    for junk in (
+        b"SQLite format 3\0" + b"\0" * 100,
+        HEADER.pack(MAGIC, DATA, 0, 8, 0) + b"\0" * 8,
+        b"x",
+        b"short and no log",
+    ):
         path.write_bytes(junk)
         with pytest.raises(ValueError, match="does not begin as a capture log"), reader(path):
             pass
     for size in (0, 5, BASE_SIZE - 1):
-        path.write_bytes(b"x" * size)
+        path.write_bytes(HEADER.pack(MAGIC, BASE, 0, 8, 0).ljust(BASE_SIZE, b"\0")[:size])
         with reader(path) as log:
             assert (records(log), log.base, log.end) == ([], 0, 0)
 

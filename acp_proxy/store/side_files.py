@@ -1,0 +1,131 @@
+"""The files that SQLite finds beside a database by their names, and which of them it may find.
+
+Whoever can put a file beside a recording, in an archive of a bug report for instance, decides what
+SQLite does there. A pipe makes it wait for ever. A rollback journal may name a second file, the
+super-journal of a transaction over several databases: SQLite deletes that file, wherever it is,
+once the journal is rolled back. No recorder writes such a journal, since a recording is one
+database. So these files are looked at before SQLite is given the path.
+"""
+
+import errno
+import os
+import struct
+from pathlib import Path
+
+from acp_proxy.store.plain_files import kind_at
+
+WAL, SHARED_MEMORY, JOURNAL = "-wal", "-shm", "-journal"
+_MAGIC = bytes.fromhex("d9d505f920a163d7")
+"""Begins a rollback journal, and ends one that names a super-journal."""
+_WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))
+_SHARED_STARTS = (struct.pack("=I", 3007000), b"\0")
+"""The version that stands in it, in the machine's byte order; or nothing yet."""
+_APPLICATION_ID = 68
+"""Where it stands in a database's header."""
+_WAL_MODE = b"\2\2"
+
+
+class UnsafeSideFile(OSError):
+    """A file beside a database that SQLite must not find; the message names it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(errno.EINVAL, reason)
+
+
+def real_path(path: Path) -> Path:
+    """The path beside which SQLite looks for a database's side files: it follows links."""
+    return path.resolve()
+
+
+def check_side_files(path: Path, *, to_write: bool) -> None:
+    """Makes sure that SQLite may open a database, whether or not it exists.
+
+    Args:
+        path: the database, as `real_path` gives it.
+        to_write: whether SQLite may change what lies there. It removes a write-ahead log and a
+            journal even if they are something else that only has the name.
+
+    Raises:
+        UnsafeSideFile: SQLite would wait for ever, or touch another file than the recording's.
+        OSError: a side file cannot be looked at.
+    """
+    for suffix in (WAL, SHARED_MEMORY, JOURNAL):
+        side = _beside(path, suffix)
+        if (kind := kind_at(side)) is not None:
+            raise UnsafeSideFile(f"{side.name} is {kind}: expected a plain file, or none")
+    if _read(_beside(path, JOURNAL), -len(_MAGIC)) == _MAGIC:
+        raise UnsafeSideFile(
+            f"{path.name}{JOURNAL} names another file, which SQLite would delete; no recorder has"
+            " written it, so remove it"
+        )
+    if to_write or _has_wal(path):
+        _check_begins(_beside(path, SHARED_MEMORY), _SHARED_STARTS, "index of a write-ahead log")
+    if to_write:
+        _check_begins(_beside(path, WAL), _WAL_MAGICS, "write-ahead log")
+        _check_begins(_beside(path, JOURNAL), (_MAGIC, b"\0"), "journal")
+
+
+def check_plain(path: Path) -> None:
+    """Makes sure that a database that is to be written is a plain file, or not there yet.
+
+    Raises:
+        UnsafeSideFile: it is something else; a symbolic link may lead to anybody's file.
+    """
+    if (kind := kind_at(path)) is not None:
+        raise UnsafeSideFile(f"{path.name} is {kind}: expected a plain file, or none")
+
+
+def may_be_rolled_back(path: Path, application_id: int) -> bool:
+    """Whether a writer of ours that was killed may have left a database's rollback journal.
+
+    Args:
+        path: the database, as `real_path` gives it; its side files have been checked.
+        application_id: of our databases.
+    """
+    header = _read(path, 100)
+    is_begun = path.stat().st_size > int.from_bytes(header[16:18], "big")
+    found = int.from_bytes(header[_APPLICATION_ID : _APPLICATION_ID + 4], "big")
+    return (found == application_id or (found == 0 and not is_begun)) and has_journal(path)
+
+
+def has_journal(path: Path) -> bool:
+    """Whether there is a rollback journal beside a database, and not something of that name."""
+    return _read(_beside(path, JOURNAL), len(_MAGIC)) == _MAGIC
+
+
+def needs_no_side_file(path: Path) -> bool:
+    """Whether SQLite would make or change files beside a database in which there is nothing.
+
+    So it is if the database's header asks for a write-ahead log and there is none, or if there is
+    something else that only has the name.
+    """
+    if _has_wal(path):
+        return False
+    return _beside(path, WAL).exists() or _read(path, 20)[18:] == _WAL_MODE
+
+
+def _has_wal(path: Path) -> bool:
+    return _read(_beside(path, WAL), len(_WAL_MAGICS[0])) in _WAL_MAGICS
+
+
+def _check_begins(path: Path, starts: tuple[bytes, ...], what: str) -> None:
+    start = _read(path, max(map(len, starts)))
+    if start and not start.startswith(starts):
+        raise UnsafeSideFile(f"{path.name} is no {what}, and SQLite would change or remove it")
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return Path(f"{path}{suffix}")
+
+
+def _read(path: Path, size: int) -> bytes:
+    """Reads the start of a file, or with a negative size its end; nothing if it is not there."""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
+    try:
+        fd = os.open(path, flags)
+    except FileNotFoundError:
+        return b""
+    try:
+        return os.pread(fd, abs(size), max(0, os.fstat(fd).st_size + size) if size < 0 else 0)
+    finally:
+        os.close(fd)
