@@ -1,10 +1,26 @@
 """What a recording holds, as values: the recording itself, exchanges, turns and events."""
 
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from attrs import define, field, frozen
 
 STATES = ("recording", "complete", "unindexed", "incomplete")
+_YEARS = range(1000, 9000)
+"""Those that leave room in the calendar for time zones and for all nanoseconds of a frame."""
+
+
+def read_time(text: str) -> datetime:
+    """Reads when a recording began or ended.
+
+    Raises:
+        ValueError: it is no time, has no time zone, or is too near an end of the calendar for it to
+            be converted and added to.
+    """
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None or time.year not in _YEARS:
+        raise ValueError(f"{text!r} is no time at which anything was recorded")
+    return time
 
 
 @frozen

@@ -21,6 +21,8 @@ from acp_proxy.store.something_else import something_else
 TEXT_SUFFIX = ".jsonl"
 """Of the text form; a file that is named so and does not begin so is something else."""
 
+_LAST_DAY = 253402214400.0
+"""Seconds from 1970 to the last day of the calendar; a file may say that it is younger."""
 _SIDE_FILES = ("", LOG_SUFFIX, "-wal", "-shm", "-journal")
 
 
@@ -323,7 +325,7 @@ def _last_written(path: Path) -> float:
     for file in _files(path):
         with contextlib.suppress(OSError):
             times.append(file.stat().st_mtime)
-    return max(times, default=0.0)
+    return min(max([0.0, *times]), _LAST_DAY)
 
 
 def _size(path: Path) -> int:

@@ -6,7 +6,6 @@ import json
 import operator
 import sqlite3
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from attrs import fields
 
 from acp_proxy.errors import DamagedRecording
 from acp_proxy.filters import EVERYTHING, Filter
-from acp_proxy.recording import FrameHead, Payload, Recording
+from acp_proxy.recording import FrameHead, Payload, Recording, read_time
 from acp_proxy.store import database
 from acp_proxy.store.frame_table import FrameTable
 from acp_proxy.store.members import members_of
@@ -53,8 +52,8 @@ class Rows:
             try:
                 check_types(row)
                 recording = Recording(**{name: row[name] for name in _COLUMNS if name in row})
-                datetime.fromisoformat(recording.started_at)
-                datetime.fromisoformat(recording.ended_at or recording.started_at)
+                read_time(recording.started_at)
+                read_time(recording.ended_at or recording.started_at)
                 " ".join(json.loads(recording.command))
             except Exception:  # whatever a foreign or damaged value makes them raise
                 break

@@ -1,14 +1,13 @@
 """The first line of the text form: its format, and what the recording's one row holds."""
 
 import json
-from datetime import datetime
 from typing import Any, get_args
 
 import msgspec
 from attrs import NOTHING, asdict, fields
 from msgspec import Struct
 
-from acp_proxy.recording import STATES, Recording
+from acp_proxy.recording import STATES, Recording, read_time
 from acp_proxy.transcript.spelling import make_visible
 from acp_proxy.transcript.values import LIMIT, SAFE, BadLine, reason, short
 
@@ -127,9 +126,8 @@ def _check_times(recording: Recording) -> None:
     for name in ("started_at", "ended_at"):
         text = getattr(recording, name)
         try:
-            known = text is None or datetime.fromisoformat(text).tzinfo is not None
+            if text is not None:
+                read_time(text)
         except ValueError:
-            known = False
-        if not known:
             raise BadLine(f"expected {name} to be a time such as 2025-06-15T15:06:40+00:00, "
-                          f"got {text[:60]!r}")  # fmt: skip
+                          f"got {text[:60]!r}") from None  # fmt: skip

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import sqlite3
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +16,7 @@ from acp_proxy.cli.output import columns_of
 from acp_proxy.store.annotations import set_note
 from tests.commands import complaint, run
 from tests.scribe import STARTED_AT, Scribe, handshake, record_story, tell_story
+from tests.texts import text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -277,3 +281,48 @@ def test_the_directory_is_the_environments(home: Path, tmp_path: Path) -> None:
     shutil.copytree(home, data / "acp-proxy")
     result = run("inspect", "list", XDG_DATA_HOME=str(data), ACP_PROXY_RECORDINGS="")
     assert result.stdout.endswith(f"in {data}/acp-proxy\n")
+
+
+ENDS_OF_THE_CALENDAR = (
+    "9999-12-31T23:59:59-23:59",
+    "9999-12-31T23:59:59+00:00",
+    "0001-01-01T00:00:00+23:59",
+    "0001-01-01T00:00:00+00:00",
+    "2025-06-15T15:06:40",
+)
+
+
+@pytest.mark.parametrize("column", ["started_at", "ended_at"])
+@pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
+def test_a_date_that_cannot_be_converted_breaks_no_list(home: Path, column: str, text: str) -> None:
+    """A file that says it was made at an end of the calendar is damaged; the others are listed."""
+    record_story(home / "good.db", id="aaaa")
+    bad = record_story(home / "bad.db", id="bbbb")
+    with contextlib.closing(sqlite3.connect(bad)) as connection, connection:
+        connection.execute(f"UPDATE recording SET {column} = ?", (text,))
+    assert "good" in run("inspect", "list", home=home).stdout
+    listed = run("inspect", "list", "--json", home=home).stdout
+    assert "it does not say what was recorded" in listed
+    assert "good" in run(home=home).stdout
+    assert "good" in run("inspect", "list", "--since", "2000-01-01", home=home).stdout
+    for words in (["show"], ["log", "--seq", "5"], ["log"], ["diff", "good"]):
+        answer = complaint("inspect", words[0], "bad", *words[1:], home=home)
+        assert "it does not say what was recorded" in answer
+
+
+@pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
+def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
+    """As one whose time is none; the line is named."""
+    bad = home / "bad.jsonl"
+    made = text_of(record_story(home / "good.db"))
+    bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))
+    assert "line 1: expected started_at to be a time such as" in complaint("inspect", "show", bad)
+    assert "expected started_at" in run("inspect", "list", "--json", home=home).stdout
+
+
+def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
+    """The time at which a file was last written may be beyond the calendar."""
+    path = record_story(home / "x.db")
+    os.utime(path, (2**38, 2**38))
+    result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)
+    assert result.stdout.startswith("would delete x.db")
