@@ -41,6 +41,11 @@ class Filter:
     matches: Callable[[Row], bool]
     """Whether a row of `frames` (with ``latency_ns``) or of `events` is meant: the exact answer."""
 
+    def finds(self, row: Row) -> bool:
+        """Whether a row is meant, or, of a batch that has its ``members``, one of them."""
+        members = row.get("members")
+        return any(map(self.matches, members)) if members else self.matches(row)
+
 
 def all_of(parts: list[Filter]) -> Filter:
     """Every part holds; no part at all holds always."""
@@ -109,13 +114,34 @@ def _kind(value: str) -> Filter:
     chosen = _one_of(value, KINDS, "kind")
 
     def test(row: Row) -> bool:
-        return ("event" if "raw" not in row else row["kind"]) in chosen
+        if "raw" not in row:
+            return "event" in chosen
+        return row["kind"] in chosen or ("member" in row and Kind.BATCH in chosen)
 
     return Filter(Among("kind", tuple(chosen)), test)
 
 
+NAMED_BY_ANSWER = {"session": "answer_session", "terminal": "answer_terminal"}
+"""What a request is found by although only its answer names it, and where a row has that name."""
+
+
+def of_session(session: str) -> Filter:
+    """The frames of one session, and the request that made it."""
+    return _in("session", [session])
+
+
 def _in(column: str, chosen: list[str]) -> Filter:
-    return Filter(Among(column, tuple(chosen)), lambda r: r.get(column) in chosen)
+    return Filter(Among(column, tuple(chosen)), _test(column, lambda text: text in chosen))
+
+
+def _test(column: str, fits: Callable[[str], bool]) -> Callable[[Row], bool]:
+    """Tests a column, and the name that the answer gave, if there is one."""
+    columns = [column, NAMED_BY_ANSWER[column]] if column in NAMED_BY_ANSWER else [column]
+
+    def test(row: Row) -> bool:
+        return any((text := row.get(name)) is not None and fits(text) for name in columns)
+
+    return test
 
 
 def _glob(column: str) -> Callable[[str], Filter]:
@@ -125,10 +151,7 @@ def _glob(column: str) -> Callable[[str], Filter]:
         wanted = unquoted(value)
         if not any(c in wanted for c in "*?["):
             return _in(column, [wanted])
-        return Filter(
-            Like(column, wanted),
-            lambda r: r.get(column) is not None and fnmatchcase(r[column], wanted),
-        )
+        return Filter(Like(column, wanted), _test(column, lambda text: fnmatchcase(text, wanted)))
 
     return term
 

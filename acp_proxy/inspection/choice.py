@@ -9,8 +9,8 @@ from attrs import frozen
 
 from acp_proxy.errors import BadFilter
 from acp_proxy.filters import Filter, all_of, parse
-from acp_proxy.filters.conditions import Among
 from acp_proxy.filters.terms import none_of
+from acp_proxy.filters.terms import of_session as session_filter
 from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.store.reader import RecordingReader
@@ -102,7 +102,7 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
         problem = f"{len(matching)} sessions begin with" if matching else "no session begins with"
         raise BadFilter(f"{problem} {start!r} in {reader.path}; {_named(matching or known)}")
     (session,) = matching
-    return Filter(Among("session", (session,)), lambda row: row.get("session") == session)
+    return session_filter(session)
 
 
 def _sessions(reader: RecordingReader, table: str) -> list[str]:

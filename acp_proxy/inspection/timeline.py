@@ -1,10 +1,11 @@
 """One line per frame, run of chunks or event: who said what to whom, when, how long it took."""
 
 import json
+from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from acp_proxy.inspection.chunks import mended
 from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
@@ -89,6 +90,14 @@ def frame_line(frame: Row, *, live: bool = False) -> Line:
         size(frame["size"]),
     )
     return Line(cells, text, stream, _tone(kind, method), _pace(frame, live))
+
+
+def member_lines(frame: Row, *, live: bool = False) -> Iterator[Line]:
+    """Renders the messages of a batch that knows its ``members``, without what is the batch's."""
+    for member in frame.get("members", ()):
+        own = {**member, "newline": None, "fault": None, "delivered": "full"}
+        line = frame_line(own, live=live)
+        yield evolve(line, cells=line.cells._replace(number="", time=""))
 
 
 def run_line(run: "Run") -> Line:

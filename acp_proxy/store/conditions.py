@@ -6,7 +6,7 @@ and texts only once, against ``labels``, is what makes a filter over a million f
 
 from typing import Any, assert_never
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from acp_proxy.filters.conditions import (
     Among,
@@ -19,6 +19,7 @@ from acp_proxy.filters.conditions import (
     Present,
     Some,
 )
+from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.store.schema import KIND_CODES, STREAM_CODES
 
 _CODED = {
@@ -27,6 +28,7 @@ _CODED = {
 }
 _LABELLED = ("method", "session", "tool_call", "terminal")
 _COLUMNS = {"size": "length(f.raw)", "latency_ns": "e.latency_ns"}
+_REQUEST = KIND_CODES[Kind.REQUEST]
 _OPERATORS = ("=", "<", ">", "<=", ">=")
 
 
@@ -54,13 +56,15 @@ _OPEN = "1"
 _UNKNOWN = Where(_OPEN, exact=False)
 
 
-def translate(condition: Condition, labels: str) -> Where:
+def translate(condition: Condition, labels: str, every: str | None = None) -> Where:
     """Translates a condition.
 
     Args:
         condition: what a filter asks for.
         labels: the table of labels, or what stands for one in a FROM.
+        every: the labels of the whole recording, if the table of rows is only a part of it.
     """
+    every = labels if every is None else every
     match condition:
         case Among(column, values) if column in _CODED:
             expression, codes = _CODED[column]
@@ -68,19 +72,19 @@ def translate(condition: Condition, labels: str) -> Where:
             return Where(f"{expression} IN ({', '.join(known)})")
         case Among(column, values):
             found = f"IN ({', '.join('?' * len(values))})"
-            return Where(_text(column, found, labels), values)
+            return _text(column, found, values, labels, every)
         case Like(column, pattern) if "[" not in pattern:  # SQLite's sets are not fnmatch's
-            return Where(_text(column, "GLOB ?", labels), (pattern,))
+            return _text(column, "GLOB ?", (pattern,), labels, every)
         case Compare(column, operator, bound) if operator in _OPERATORS:
             return Where(f"{_COLUMNS.get(column, f'f.{column}')} {operator} ?", (bound,))
         case Present(column):
             return Where(f"f.{column} IS NOT NULL")
         case Every(parts):
-            return _joined(" AND ", parts, labels) if parts else Where(_OPEN)
+            return _joined(" AND ", parts, labels, every) if parts else Where(_OPEN)
         case Some(parts):
-            return _joined(" OR ", parts, labels) if parts else Where("0")
+            return _joined(" OR ", parts, labels, every) if parts else Where("0")
         case No(part):
-            inner = translate(part, labels)
+            inner = translate(part, labels, every)
             if not inner.exact:
                 return _UNKNOWN
             return Where(f"NOT coalesce(({inner.sql}), 0)", inner.parameters)
@@ -90,14 +94,33 @@ def translate(condition: Condition, labels: str) -> Where:
             assert_never(condition)
 
 
-def _text(column: str, test: str, labels: str) -> str:
-    if column in _LABELLED:
-        return f"f.{column} IN (SELECT id FROM {labels} WHERE text {test})"
-    return f"f.{column} {test}"
+def with_batches(where: Where) -> Where:
+    """Lets all batches through as well, of which only their messages tell more."""
+    if where.is_open:
+        return where
+    return evolve(where, sql=f"({where.sql}) OR f.kind = {KIND_CODES[Kind.BATCH]}")
 
 
-def _joined(word: str, parts: tuple[Condition, ...], labels: str) -> Where:
-    translated = [translate(part, labels) for part in parts]
+def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: str) -> Where:
+    """A test of a text; also of that which only the answer to a request has."""
+    if column not in _LABELLED:
+        return Where(f"f.{column} {test}", values)
+    sql = f"f.{column} IN (SELECT id FROM {labels} WHERE text {test})"
+    if column == "session":
+        asked = f"SELECT request_seq FROM exchanges WHERE session {test}"
+    elif column == "terminal":
+        asked = (
+            "SELECT request_seq FROM exchanges WHERE method = 'terminal/create' AND response_seq IN"
+            " (SELECT seq FROM frame_rows WHERE terminal IN"
+            f" (SELECT id FROM {every} WHERE text {test}))"
+        )
+    else:
+        return Where(sql, values)
+    return Where(f"({sql} OR (f.kind = {_REQUEST} AND f.seq IN ({asked})))", values * 2)
+
+
+def _joined(word: str, parts: tuple[Condition, ...], labels: str, every: str) -> Where:
+    translated = [translate(part, labels, every) for part in parts]
     needed = [part for part in translated if not (part.is_open and word == " AND ")]
     return Where(
         word.join(f"({part.sql})" for part in needed) or _OPEN,

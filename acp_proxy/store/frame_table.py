@@ -14,14 +14,19 @@ from attrs import frozen
 
 from acp_proxy.filters.conditions import Condition
 from acp_proxy.recording import FrameHead, Payload
-from acp_proxy.store.conditions import Where, translate
+from acp_proxy.store.conditions import Where, translate, with_batches
 from acp_proxy.store.row_types import Mistyped, check_types
 from acp_proxy.store.schema import FRAME_COLUMNS, KIND_CODES, STREAM_CODES, frames_from
 
 _FIRST, _LATER = 64, 1024
 """How many numbers are fetched at a time: few at first, since somebody waits for them."""
 _EXCHANGE = "LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN (2, 3, 4)"
-_OF_EXCHANGE = "e.request_seq, e.response_seq, e.latency_ns"
+_OF_EXCHANGE = (
+    "e.request_seq, e.response_seq, e.latency_ns,"
+    " CASE f.kind WHEN 2 THEN e.session END AS answer_session,"
+    " CASE WHEN f.kind = 2 AND m.text = 'terminal/create'"
+    " THEN (SELECT terminal FROM frames WHERE seq = e.response_seq) END AS answer_terminal"
+)
 _HEAD = (
     "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.exchange, f.session, f.turn, f.tool_call,"
     " f.terminal, length(f.raw)"
@@ -40,23 +45,27 @@ class FrameTable:
         connection: the database in which it is.
         rows: the table's name.
         labels: the table of texts, or a SELECT in parentheses.
+        every: the texts of the whole recording, likewise.
     """
 
     connection: sqlite3.Connection
     rows: str
     labels: str
+    every: str
 
     def frames(self, after: int, condition: Condition) -> Iterator[dict[str, Any]]:
         """Streams frames beyond number ``after``, in order; perhaps more than the condition asks.
 
         Each has the contract's columns, and a request or its response also the numbers and the
-        latency of their exchange (``request_seq``, ``response_seq``, ``latency_ns``).
+        latency of their exchange (``request_seq``, ``response_seq``, ``latency_ns``). A request has
+        the session and the terminal that its answer named (``answer_session``,
+        ``answer_terminal``).
 
         Raises:
             sqlite3.Error, Mistyped: the file is damaged.
         """
         select = f"SELECT {FRAME_COLUMNS}, {_OF_EXCHANGE} FROM {self._joined} {_EXCHANGE}"
-        where = translate(condition, self.labels)
+        where = self._where(condition)
         if where.is_open:
             yield from self._read(f"{select} WHERE f.seq > ? ORDER BY f.seq", after)
             return
@@ -69,23 +78,24 @@ class FrameTable:
     def heads(self, condition: Condition) -> Iterator[FrameHead] | None:
         """Streams what is known of frames without their payloads; a million in a few seconds.
 
-        None if the condition asks for payloads.
+        All batches are among them, since only their messages tell whether they are meant. None if
+        the condition asks for payloads.
 
         Raises:
             sqlite3.Error, Mistyped: the file is damaged.
         """
-        where = translate(condition, self.labels)
+        where = self._where(condition)
         return self._heads(where) if where.exact else None
 
     def payloads(self, condition: Condition, largest: int) -> Iterator[Payload] | None:
         """Streams lines with little else, those of more than ``largest`` bytes without.
 
-        None if the condition asks for payloads itself.
+        All batches are among them. None if the condition asks for payloads itself.
 
         Raises:
             sqlite3.Error, Mistyped: the file is damaged.
         """
-        where = translate(condition, self.labels)
+        where = self._where(condition)
         return self._payloads(where, largest) if where.exact else None
 
     def pieces(self, seq: int) -> Iterator[bytes]:
@@ -106,6 +116,9 @@ class FrameTable:
             sqlite3.Error: the file is damaged.
         """
         return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
+
+    def _where(self, condition: Condition) -> Where:
+        return with_batches(translate(condition, self.labels, self.every))
 
     @property
     def _joined(self) -> str:

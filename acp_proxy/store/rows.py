@@ -12,7 +12,7 @@ from typing import Any
 from attrs import fields
 
 from acp_proxy.errors import DamagedRecording
-from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.recording import FrameHead, Payload, Recording, read_time
 from acp_proxy.store import database
 from acp_proxy.store.frame_table import FrameTable
@@ -78,9 +78,10 @@ class Rows:
         """Streams the frames that a filter means, beyond number ``after``, without holding them.
 
         A request and its response also have the numbers and the latency of their exchange
-        (``request_seq``, ``response_seq``, ``latency_ns``). One that a fault has touched has what
-        fired (``fired``, rows of `faults_fired`). Rows come first and then the tail, which is
-        later.
+        (``request_seq``, ``response_seq``, ``latency_ns``), a request what its answer named
+        (``answer_session``, ``answer_terminal``), and a batch its ``members``, of which one at
+        least is meant. One that a fault has touched has what fired (``fired``, rows of
+        `faults_fired`). Rows come first and then the tail, which is later.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -88,7 +89,7 @@ class Rows:
         fired = _Fired(self, after)
         with self._damage_told():
             for table in self.tables:
-                for row in filter(chosen.matches, table.frames(after, chosen.condition)):
+                for row in self._found(table, chosen, after):
                     if row["fault"] is not None:
                         row["fired"] = fired.at(row["seq"])
                     yield row
@@ -113,8 +114,9 @@ class Rows:
             for table in self.tables:
                 heads = table.heads(chosen.condition)
                 if heads is None:
-                    frames = filter(chosen.matches, table.frames(0, chosen.condition))
-                    heads = map(_head, frames)
+                    heads = map(_head, self._found(table, chosen))
+                elif chosen is not EVERYTHING:
+                    heads = (h for h in heads if h.kind != "batch" or self._is_meant(h.seq, chosen))
                 yield from heads
 
     def payloads(self, chosen: Filter = EVERYTHING) -> Iterator[Payload]:
@@ -127,8 +129,11 @@ class Rows:
             for table in self.tables:
                 payloads = table.payloads(chosen.condition, LARGEST)
                 if payloads is None:
-                    frames = filter(chosen.matches, table.frames(0, chosen.condition))
-                    payloads = map(_payload, frames)
+                    payloads = map(_payload, self._found(table, chosen))
+                elif chosen is not EVERYTHING:
+                    payloads = (
+                        p for p in payloads if p.kind != "batch" or self._is_meant(p.seq, chosen)
+                    )
                 yield from payloads
 
     def pieces(self, seq: int) -> Iterator[bytes]:
@@ -167,6 +172,17 @@ class Rows:
         """
         with self._damage_told():
             return sum(table.count() for table in self.tables)
+
+    def _found(self, table: FrameTable, chosen: Filter, after: int = 0) -> Iterator[dict[str, Any]]:
+        """The frames of a table that a filter means; a batch is asked for its messages, too."""
+        for row in table.frames(after, chosen.condition):
+            if row["kind"] == "batch":
+                row["members"] = self.members(row)
+            if chosen.finds(row):
+                yield row
+
+    def _is_meant(self, batch: int, chosen: Filter) -> bool:
+        return next(self.frames(all_of([chosen, parse(f"seq:{batch}")])), None) is not None
 
     @contextlib.contextmanager
     def _damage_told(self) -> Iterator[None]:

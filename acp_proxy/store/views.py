@@ -57,8 +57,9 @@ def make_views(connection: sqlite3.Connection, *, tail: bool) -> list[FrameTable
     for name, select in views.items():
         connection.execute(f"CREATE TEMP VIEW {name} AS {select}")
     connection.commit()
-    tables = [FrameTable(connection, "main.frame_rows", "main.labels")]
-    return [*tables, FrameTable(connection, "tail.frame_rows", _LABELS)] if tail else tables
+    every = _LABELS if tail else "main.labels"
+    tables = [FrameTable(connection, "main.frame_rows", "main.labels", every)]
+    return [*tables, FrameTable(connection, "tail.frame_rows", every, every)] if tail else tables
 
 
 def _tailed(connection: sqlite3.Connection) -> dict[str, str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from acp_proxy.store.reader import RecordingReader
+from tests.batches import CHAT, lines_of
 from tests.commands import complaint, run
 from tests.scribe import (
     Scribe,
@@ -176,6 +178,19 @@ def test_a_line_that_is_no_text_in_full(tmp_path: Path) -> None:
         "caf\\xe9 \\x1b[2J",
         "not UTF-8:",
         "00000000  63 61 66 e9 20 1b 5b 32 4a                       caf. .[2J",
+    ]
+
+
+def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
+    """Each message of a batch has a line with its method, its id, its pair and what it says."""
+    path = tmp_path / "batches.jsonl"
+    path.write_bytes(b"".join(lines_of(*CHAT)))
+    batch, *members = run("inspect", "log", path, "kind:error").stdout.splitlines()
+    assert batch.startswith("     4     0.000 ← batch")
+    assert [re.sub(r" +([0-9]+ B)? *", " ", line) for line in members] == [
+        " ← session/update tool_call_update: c [completed]",
+        " ← session/set_mode ✗ #3 ↩1 0 us -32603 no such mode",
+        " ← session/prompt ✓ #2 ↩1 0 us end_turn",
     ]
 
 

@@ -17,6 +17,7 @@ from acp_proxy.filters.conditions import Beyond, Like
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.conditions import translate
 from acp_proxy.store.reader import RecordingReader
+from tests.batches import CHAT, lines_of, recording
 from tests.scribe import Scribe, record_story, tell_story
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ terms = st.sampled_from(
         "method:nothing",
         "session:*",
         "session:none",
+        "session:s",
+        "kind:batch",
+        "method:session/prompt",
+        "call:c",
+        "id:9",
         "call:*",
         "terminal:*",
         "id:2",
@@ -73,7 +79,9 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
         tell_story(scribe)
         scribe.index()
         tell_story(scribe)
-        paths = [story, scribe.path, *RECORDINGS]
+        batches = directory / "batches.jsonl"
+        batches.write_bytes(b"".join(lines_of(*CHAT)))
+        paths = [story, scribe.path, batches, *RECORDINGS]
         yield [stack.enter_context(RecordingReader(path)) for path in paths]
 
 
@@ -84,7 +92,7 @@ def test_a_filter_finds_what_it_means(readers: list[RecordingReader], text: str)
     chosen = parse(text)
     for reader in readers:
         every = list(reader.rows())
-        meant = [row for row in every if chosen.matches(row)]
+        meant = [row for row in every if chosen.finds(row)]
         assert list(reader.rows(chosen)) == meant
         frames = [row for row in meant if "raw" in row]
         assert list(reader.frames(chosen)) == frames
@@ -102,6 +110,66 @@ def test_a_filter_goes_on_from_a_number(path: Path) -> None:
             middle = frames[len(frames) // 2]["seq"]
             later = [frame["seq"] for frame in reader.frames(chosen, after=middle)]
             assert later == [frame["seq"] for frame in frames if frame["seq"] > middle]
+
+
+@pytest.mark.parametrize("indexed", [0, 1, 2, 3, 4])
+def test_a_request_is_found_by_what_its_answer_named(tmp_path: Path, indexed: int) -> None:
+    """A session finds session/new and a terminal terminal/create, wherever the answers are kept."""
+    said = [
+        ("to_agent", {"id": 1, "method": "session/new", "params": {"cwd": "/"}}),
+        ("to_client", {"id": 1, "result": {"sessionId": "s-new"}}),
+        ("to_client", {"id": 1, "method": "terminal/create", "params": {"sessionId": "s-new"}}),
+        ("to_agent", {"id": 1, "result": {"terminalId": "t-new"}}),
+    ]
+    with Scribe(tmp_path / "named.db") as scribe:
+        for number, (peer, message) in enumerate(said):
+            if number == indexed:
+                scribe.index()
+            getattr(scribe, peer)({"jsonrpc": "2.0", **message})
+        with RecordingReader(scribe.path) as reader:
+
+            def methods(text: str) -> list[str]:
+                chosen = parse(text)
+                frames = list(reader.frames(chosen))
+                assert [h.seq for h in reader.heads(chosen)] == [f["seq"] for f in frames]
+                return [f"{frame['kind']} {frame['method']}" for frame in frames]
+
+            created = ["request terminal/create", "response terminal/create"]
+            assert methods("session:s-n*") == [
+                "request session/new",
+                "response session/new",
+                *created,
+            ]
+            assert methods("terminal:t-new") == created
+            assert methods("not terminal:t-new kind:request") == ["request session/new"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("method:session/prompt", [1, 4]),
+        ("method:session/prompt kind:response", [4]),
+        ("method:session/prompt kind:error", []),
+        ("kind:error", [4]),
+        ("call:c", [2, 3, 4]),
+        ("call:c kind:response", [3]),
+        ("id:9", [2, 3]),
+        ("turn:1 kind:request", [1, 2]),
+        ("kind:batch", [1, 2, 3, 4]),
+        ("not kind:batch", []),
+        ("not method:session/*", []),
+        ("text:mode dir:to-agent", [1]),
+        ("error.code=-32603", [4]),
+        ("session:s latency:>=0 kind:response", [3, 4]),
+    ],
+)
+def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> None:
+    """A filter finds a batch if one of its messages is meant, all of whose terms hold for it."""
+    with recording(*CHAT) as reader:
+        chosen = parse(text)
+        assert [row["seq"] for row in reader.frames(chosen)] == expected
+        assert [head.seq for head in reader.heads(chosen)] == expected
+        assert [payload.seq for payload in reader.payloads(chosen)] == expected
 
 
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:

@@ -47,7 +47,9 @@ TABLES = ("recording", "frames", "events", "exchanges", "turns")
 def everything(reader: RecordingReader) -> dict[str, list[dict[str, Any]]]:
     """Returns all rows of all tables."""
     assert reader.recording
-    of_exchange = ("request_seq", "response_seq", "latency_ns")
+    of_exchange = (
+        "request_seq", "response_seq", "latency_ns", "answer_session", "answer_terminal",
+    )  # fmt: skip
     frames = [{k: v for k, v in f.items() if k not in of_exchange} for f in reader.frames()]
     assert frames == list(reader.query("SELECT * FROM frames ORDER BY seq"))
     return {name: list(reader.query(f"SELECT * FROM {name} ORDER BY 1")) for name in TABLES}

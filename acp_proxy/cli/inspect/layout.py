@@ -15,6 +15,7 @@ from acp_proxy.inspection.timeline import (
     duration,
     event_line,
     frame_line,
+    member_lines,
     run_line,
 )
 
@@ -69,7 +70,10 @@ class Layout:
         return self._marks
 
     def lines(self, item: Row | Run) -> Iterator[str]:
-        """Yields the line of a row or run, after what stands between it and the one before."""
+        """Yields the line of a row or run, after what stands between it and the one before.
+
+        A batch has a line for each of its messages below its own.
+        """
         row = item.first if isinstance(item, Run) else item
         line = self._line(item)
         if self._columns is not None and self._before is not None:
@@ -77,6 +81,8 @@ class Layout:
         self._before = (item.last, item.last_ns) if isinstance(item, Run) else (
             row["seq"], row["t_ns"])  # fmt: skip
         yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
+        for member in member_lines(row, live=self.live):
+            yield self.text(member, "  " if self._marks else "")
 
     def text(self, line: Line, mark: str = "") -> str:
         """One line of the timeline, without what stands above it."""

@@ -87,7 +87,8 @@ def log(
     ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
     id, the number of the frame it is paired with and the latency, the size, and what it says. The
     chunks of a message that come one after the other are one line, `agent_message_chunk ×57`, with
-    the first and the last number, how long they streamed, and the text in one piece.
+    the first and the last number, how long they streamed, and the text in one piece. Below the line
+    of a batch, each of its messages has one.
 
     FILTER chooses among them: dir:to-client, kind:error, method:session/*, latency:>2s, text:"foo",
     params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
