@@ -11,8 +11,11 @@ be stored with every batch, so that any reader can go on from there.
   does the history that ``session/load`` streams, since no prompt is open then.
 - Of several open turns of a session it is the newest that updates and requests belong to: an older
   one is a prompt whose answer is overdue, and the agent has gone on to the next.
-- In the draft, ``fs/*`` and ``terminal/*`` name no session; while just one turn is open, they are
-  its.
+- In the draft, ``fs/*`` and ``terminal/*`` name no session. A terminal is of the session that
+  created it, a path of the session in whose directory it is; else, while turns of just one session
+  are open, it is that one. Where neither tells, the frame has no session.
+- An answer that names a new session, to ``session/new`` or ``session/fork``, makes it that of the
+  exchange; the request keeps what it said itself.
 """
 
 from typing import Any
@@ -29,6 +32,7 @@ from acp_proxy.protocol.dialects import (
 )
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.unnamed_sessions import OPENING, UnnamedSessions
 from acp_proxy.recording import Exchange, Turn
 
 FORCED = "forced by --dialect"
@@ -82,6 +86,8 @@ class State:
     forced: bool = False
     settled: bool = False
     """Whether an initialize exchange has told the dialect."""
+    unnamed: UnnamedSessions = field(factory=UnnamedSessions)
+    """What tells the session of a message that names none, while the dialect may be the draft."""
 
 
 class Correlator:
@@ -128,7 +134,7 @@ class Correlator:
     def _notification(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Labels:
         labels = Labels(message.method, None, message.session, None, message.tool_call)
         labels.terminal = message.terminal
-        self._place(labels)
+        self._place(labels, message)
         if message.method == "session/update":
             self._count(seq, t_ns, labels, message)
         elif message.method == "$/cancel_request" and message.target is not None:
@@ -147,7 +153,10 @@ class Correlator:
         if message.method == "session/prompt" and direction is Direction.TO_AGENT:
             labels.turn = self._open_turn(seq, t_ns, message.session)
         else:
-            self._place(labels)
+            self._place(labels, message)
+        if message.method in OPENING and self.dialect in (None, DRAFT):
+            opened = message.session if message.method != "session/fork" else None
+            state.unnamed.asked(labels.exchange or 0, body(message, "params"), opened)
         if message.method in INITIALIZE and direction is Direction.TO_AGENT:
             state.params = _shallow(body(message, "params"))
             self._meet(state.params, None)
@@ -171,13 +180,16 @@ class Correlator:
         exchange = self._close(direction.other, message.rpc_id)
         if exchange is None:
             labels = Labels(None, None, message.session, None, None, message.terminal)
-            self._place(labels)
+            self._place(labels, message)
             return labels
         exchange.response_seq = seq
         exchange.latency_ns = t_ns - exchange.request_ns
         exchange.outcome = self._outcome(exchange, message)
         if exchange.session is None and exchange.turn is None:
             exchange.session = message.session  # the answer to session/new names it
+        elif exchange.method == "session/fork" and message.session is not None:
+            exchange.session, exchange.turn = message.session, None
+        self._learn(exchange, message)
         self._exchanges[exchange.id] = exchange
         labels = Labels(
             exchange.method,
@@ -206,16 +218,42 @@ class Correlator:
             setattr(labels, name, values.pop() if len(values) == 1 else None)
         return labels
 
-    def _place(self, labels: Labels) -> None:
+    def _place(self, labels: Labels, message: Message) -> None:
         """Finds the turn; in the draft also the session, where the message names none."""
         turns = self.state.turns
-        if labels.session is not None:
-            if open_turns := turns.get(labels.session):
-                labels.turn = open_turns[-1].id
-        elif self.dialect == DRAFT and (labels.method or "").startswith(("fs/", "terminal/")):
-            every = [turn for open_turns in turns.values() for turn in open_turns]
-            if len(every) == 1:
-                labels.session, labels.turn = every[0].session, every[0].id
+        if labels.session is None:
+            if self.dialect != DRAFT or not (labels.method or "").startswith(("fs/", "terminal/")):
+                return
+            found = self._find_session(labels, message)
+            if found is None:
+                return
+            labels.session = found or None  # a prompt without a session is a turn, too
+        if open_turns := turns.get(labels.session or ""):
+            labels.turn = open_turns[-1].id
+
+    def _find_session(self, labels: Labels, message: Message) -> str | None:
+        """The session of a message that names none: of its terminal, its path, or the only one."""
+        unnamed, turns = self.state.unnamed, self.state.turns
+        if (session := unnamed.terminals.get(labels.terminal or "")) is not None:
+            return session
+        if len(unnamed.directories) > 1:
+            owners = unnamed.candidates(body(message, "params"))
+            if certain := [session for session in owners if session in turns] or owners:
+                return certain[0] if len(certain) == 1 else None
+        return next(iter(turns)) if len(turns) == 1 else None
+
+    def _learn(self, exchange: Exchange, message: Message) -> None:
+        """Remembers what the answer to a request tells of new sessions and terminals."""
+        unnamed = self.state.unnamed
+        if exchange.method in OPENING:
+            unnamed.opened(exchange.id, message.session)
+        elif self.dialect != DRAFT or message.kind is not Kind.RESPONSE:
+            return
+        elif exchange.method == "terminal/create":
+            if message.terminal is not None and exchange.session is not None:
+                unnamed.created(message.terminal, exchange.session)
+        elif exchange.method == "terminal/release" and exchange.terminal is not None:
+            unnamed.released(exchange.terminal)
 
     def _open_turn(self, seq: int, t_ns: int, session: str | None) -> int:
         turn = Turn(self.state.next_turn, session, seq, t_ns)

@@ -18,6 +18,8 @@ import msgspec
 from attrs import define
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from acp_proxy.protocol.embedded import embedded_terminal
+
 
 class Kind(StrEnum):
     """What a frame is."""
@@ -176,6 +178,8 @@ def _label(message: Message, params: _Params) -> None:
         message.tool_call = call.toolCallId if call is not None else subject.toolCallId
     if params.requestId is not UNSET:
         message.target = bytes(params.requestId).strip().decode()
+    if message.tool_call is not None and message.terminal is None:
+        message.terminal = embedded_terminal(message.raw or b"")
 
 
 def _read_tolerantly(raw: bytes) -> Message:

@@ -562,6 +562,99 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
     assert correlator.open_requests(Direction.TO_CLIENT)[1].session == "a"
 
 
+def test_the_draft_tells_sessions_by_their_directories() -> None:
+    """Of two open turns, a path belongs to that of the session in whose directory it is."""
+    check(
+        """
+        -> #1 session/new {"workingDirectory": "/a"}
+           session/new, exchange 1
+        <- #1 result {"sessionId": "A"}
+           session/new, exchange 1, session A
+        -> #2 session/load {"sessionId": "B", "workingDirectory": "/a/b/"}
+           session/load, exchange 2, session B
+        -> #3 session/prompt {"sessionId": "A", "content": []}
+           session/prompt, exchange 3, session A, turn 1
+        -> #4 session/prompt {"sessionId": "B", "content": []}
+           session/prompt, exchange 4, session B, turn 2
+        <- #1 fs/read_text_file {"path": "/a/x"}
+           fs/read_text_file, exchange 5, session A, turn 1
+        <- #2 fs/read_text_file {"path": "/a/b/x"}
+           fs/read_text_file, exchange 6, session B, turn 2
+        <- #3 fs/read_text_file {"path": "/ab"}
+           fs/read_text_file, exchange 7
+        <- #4 terminal/create {"command": "ls", "cwd": "/a/b"}
+           terminal/create, exchange 8, session B, turn 2
+        -> #4 result {"terminalId": "t"}
+           terminal/create, exchange 8, session B, turn 2, terminal t
+        -> #5 terminal/output {"terminalId": "t", "data": "x"}
+           terminal/output, exchange 9, session B, turn 2, terminal t
+        <- #5 result {"received": true}
+           terminal/output, exchange 9, session B, turn 2, terminal t
+        <- #4 result {"stopReason": "end_turn"}
+           session/prompt, exchange 4, session B, turn 2
+        -> #6 terminal/output {"terminalId": "t", "data": "y"}
+           terminal/output, exchange 10, session B, terminal t
+        <- #9 fs/read_text_file {"path": "/a/b/x"}
+           fs/read_text_file, exchange 11, session B
+        <- #10 fs/read_text_file {"path": "/elsewhere"}
+           fs/read_text_file, exchange 12, session A, turn 1
+        """,
+        "draft-1.0",
+    )
+
+
+def test_two_sessions_of_one_directory_are_told_by_their_open_turns() -> None:
+    """A path in the directory of two sessions tells nothing while both have an open turn."""
+    check(
+        """
+        -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}
+           session/load, exchange 1, session A
+        -> #2 session/load {"sessionId": "B", "workingDirectory": "/w"}
+           session/load, exchange 2, session B
+        -> #3 session/prompt {"sessionId": "B", "content": []}
+           session/prompt, exchange 3, session B, turn 1
+        <- #1 fs/read_text_file {"path": "/w/x"}
+           fs/read_text_file, exchange 4, session B, turn 1
+        -> #4 session/prompt {"sessionId": "A", "content": []}
+           session/prompt, exchange 5, session A, turn 2
+        <- #2 fs/read_text_file {"path": "/w/x"}
+           fs/read_text_file, exchange 6
+        """,
+        "draft-1.0",
+    )
+
+
+def test_v1_requests_of_two_open_turns_are_their_sessions() -> None:
+    """Where requests name their session, two open turns do not mix."""
+    check("""
+        -> #1 session/prompt {"sessionId": "a", "prompt": []}
+           session/prompt, exchange 1, session a, turn 1
+        -> #2 session/prompt {"sessionId": "b", "prompt": []}
+           session/prompt, exchange 2, session b, turn 2
+        <- #1 fs/read_text_file {"sessionId": "b", "path": "/x"}
+           fs/read_text_file, exchange 3, session b, turn 2
+        <- #2 terminal/create {"sessionId": "a", "command": "ls"}
+           terminal/create, exchange 4, session a, turn 1
+        -> #2 result {"terminalId": "t"}
+           terminal/create, exchange 4, session a, turn 1, terminal t
+    """)
+
+
+def test_a_fork_is_of_the_session_that_it_makes() -> None:
+    """The answer to session/fork names the new session; the request names the one it is made of."""
+    correlator = check("""
+        -> #1 session/fork {"sessionId": "old", "cwd": "/"}
+           session/fork, exchange 1, session old
+        <- #1 result {"sessionId": "new"}
+           session/fork, exchange 1, session new
+        -> #2 session/fork {"sessionId": "old", "cwd": "/"}
+           session/fork, exchange 2, session old
+        <- #2 error {"code": -32603, "message": "no"}
+           session/fork, exchange 2, session old
+    """)
+    assert [exchange.session for exchange in correlator.drain()[0]] == ["new", "old"]
+
+
 def test_v1_files_without_a_session_have_none() -> None:
     """Only the draft leaves the session out; elsewhere it is not guessed."""
     check(

@@ -20,6 +20,27 @@ def labels(raw: bytes) -> dict[str, object]:
     return {name: value for name, value in found.items() if value is not None}
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        '"update":{"sessionUpdate":"tool_call_update","toolCallId":"c","content":[{},CONTENT]}',
+        '"update":{"sessionUpdate":"tool_call_content_chunk","toolCallId":"c","content":CONTENT}',
+        '"type":"tool_call_update","data":{"id":"c","output":CONTENT}',
+        '"type":"tool_call","data":{"id":"c","content":[CONTENT]}',
+        '"toolCall":{"toolCallId":"c","content":[CONTENT]}',
+        '"subject":{"toolCall":{"toolCallId":"c","content":[CONTENT]}}',
+    ],
+)
+def test_a_tool_call_names_the_terminal_that_it_shows(call: str) -> None:
+    """The terminal in the content or the output of a tool call is a label of its messages."""
+    shown = call.replace("CONTENT", '{"type":"terminal","terminalId":"t"}')
+    message = read(f'{{"method":"session/update","params":{{{shown}}}}}'.encode())
+    assert (message.tool_call, message.terminal) == ("c", "t")
+    odd = call.replace("CONTENT", '{"terminalId":7}')
+    message = read(f'{{"method":"session/update","params":{{{odd}}}}}'.encode())
+    assert (message.tool_call, message.terminal) == ("c", None)
+
+
 def params(method: str, **values: object) -> bytes:
     """A notification."""
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": values}).encode()

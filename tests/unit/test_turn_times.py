@@ -198,6 +198,26 @@ def test_another_sessions_request_is_not_its(tmp_path: Path) -> None:
     assert parts(turn) == {"silent": 3}
 
 
+@pytest.mark.parametrize(("path", "waited"), [("/a/x", (1000, 0)), ("/b/x", (0, 1000))])
+def test_the_draft_waits_for_files_in_two_open_turns(
+    tmp_path: Path, path: str, waited: tuple[int, int]
+) -> None:
+    """A path tells which of two turns waits for the client, and not for the agent."""
+    scribe = Scribe(tmp_path / "x.db", dialect="draft-1.0")
+    for number, name in enumerate("ab"):
+        scribe.to_agent(
+            request(number, "session/load", sessionId=name, workingDirectory=f"/{name}"),
+            request(10 + number, "session/prompt", sessionId=name, content=[]),
+        )
+        scribe.to_client(result(number))
+    scribe.to_client(request(1, "fs/read_text_file", path=path))
+    scribe.t_ns += SECOND - MS
+    scribe.to_agent(result(1, content=""))
+    scribe.to_client(result(10, stopReason="end_turn"), result(11, stopReason="end_turn"))
+    turns, _ = times(scribe)
+    assert tuple(parts(turn).get("files", 0) for turn in turns) == waited
+
+
 def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
     """Each member of a batch is waited for until its own answer."""
     scribe = Scribe(tmp_path / "x.db", dialect="v2")
