@@ -51,7 +51,7 @@ class Pump:
         in_read: whether the thread waits for its source (and not for a slow reader).
         last_ns: when the last byte was read, or the pump began (monotonic nanoseconds).
         source_ended: whether the source ended by itself, and was not closed for a broken sink.
-        ended: set once both ends are closed and logged, or nobody waits for them any longer.
+        ended: set once it is logged and both ends are closed, or nobody waits for them any longer.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Pump:
         return self._sink
 
     def run(self) -> None:
-        """Relays until the source ends or the sink breaks, closes both, and logs why.
+        """Relays until the source ends or the sink breaks, logs why, and closes both.
 
         A sink that breaks closes the source as well, so the other peer meets the broken pipe that
         it would have met without us. Back-pressure needs no code: a full sink blocks the write,
@@ -94,13 +94,13 @@ class Pump:
             reason = f"internal error: {type(e).__name__}: {e}"
             tell(f"{self.name} ends here, {reason}")
         self.in_read = False
-        if not self._keep_sink:
-            os.close(self._sink)
-        os.close(self._source)
-        try:
+        try:  # before anybody can act on it, so that the log says who ended first
             self._log.event(END, {"reason": reason}, self.stream)
         except Exception as e:
             self._stop_recording(e)
+        if not self._keep_sink:
+            os.close(self._sink)
+        os.close(self._source)
         self.ended.set()
 
     def abandon(self, reason: str) -> None:
