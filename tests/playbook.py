@@ -13,7 +13,7 @@ r"""Replays written as transcripts: what was recorded, and what happens when it 
 In a recording each line is a frame and has its number; a frame takes a millisecond. Messages are
 written as in `tests.transcripts`. ``| text`` is a whole line, with the escapes of a Python string,
 and ``\c`` at its end leaves out the newline. ``.. 3s`` lets time pass, ``<- end`` ends the agent's
-output and ``-> end`` the client's.
+output and ``-> end`` the client's; ``-> SIGTERM`` passes a signal on to the agent.
 
 Played, ``-> 3`` sends frame 3 as it was recorded, and below a message stands all that goes out
 then, in order: ``<- 4`` is frame 4 byte for byte, ``refusal #2`` the error that tells the client of
@@ -26,6 +26,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import signal
 from typing import TYPE_CHECKING
 
 from acp_proxy.capture import log as capture_log
@@ -124,6 +125,9 @@ def _say(scribe: Scribe, arrow: str, what: str) -> int:
         return 0
     if what == "end":
         scribe.event(capture_log.END, _STREAMS[arrow], reason="end of file")
+        return 0
+    if what in signal.Signals.__members__:
+        scribe.event(capture_log.SIGNAL, signal=signal.Signals[what].value, action="passed on")
         return 0
     scribe.chunk(_STREAMS[arrow], wire(what))
     return 1

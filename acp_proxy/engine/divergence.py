@@ -32,10 +32,17 @@ class Departure(StrEnum):
     EARLY = "early"
     LATE = "late"
     DRIFT = "drift"
+    UNANSWERED = "unanswered"
     PERMISSION_DIFFERS = "permission-differs"
 
 
-INFORMATION = {Departure.EARLY, Departure.LATE, Departure.DRIFT, Departure.SERVED}
+INFORMATION = {
+    Departure.EARLY,
+    Departure.LATE,
+    Departure.DRIFT,
+    Departure.UNANSWERED,
+    Departure.SERVED,
+}
 """What is told and is no divergence."""
 
 

@@ -66,7 +66,7 @@ class Player:
         if lane.name is None and self._story.order is not Order.RECORDED:
             waiting = self._story.connection.waiting
             optional = {step.key for step in lane.expected if step.can_be_left_out}
-            return [w.step.seq for w in waiting if not w.asked or not w.asked <= optional]
+            return [w.step.seq for w in waiting if not w.asked <= optional or self._is_due(w)]
         track = self._story.track_of(lane.name)
         left = track.queue if track is not None else ()
         return [
@@ -74,6 +74,10 @@ class Player:
             for one in left
             if isinstance(one, int) or (one.from_agent and one.lane == lane.name)
         ]
+
+    def _is_due(self, waiting: Waiting) -> bool:
+        """Whether anybody waits for a frame: it answers a request that came, or none at all."""
+        return not waiting.asked or any(a.exchange in self.live_ids for a in waiting.step.answers)
 
     def next(self, now: int) -> Ready | None:
         """Returns the frame that goes out now: of those that are due, the one recorded first."""

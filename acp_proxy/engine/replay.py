@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Finish, WakeAt
 from acp_proxy.engine.divergence import Departure
+from acp_proxy.engine.ending import SETTLE_NS, Ending
 from acp_proxy.engine.lanes import Lane
 from acp_proxy.engine.pacing import NS_PER_S
 from acp_proxy.engine.receiver import Receiver
@@ -16,8 +17,6 @@ from acp_proxy.engine.script import HANDSHAKE, Script
 from acp_proxy.engine.stage import Options, Stage
 from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf
 
-SETTLE_NS = NS_PER_S
-"""How long mere reordering has to resolve itself before a message counts as missing."""
 _AT_ONCE = 1 << 62
 
 
@@ -33,6 +32,7 @@ class Replay:
         self.stage = Stage.set(script, options)
         self.is_over = False
         self._receiver = Receiver(self.stage)
+        self._ending = Ending(self.stage)
         self._story = self.stage.story
         self._player = self.stage.player
         self._moved_at: int | None = None
@@ -60,7 +60,7 @@ class Replay:
             return
         self.stage.judge.begin(event.at)
         if self._moved_at is None:
-            self._moved_at = event.at
+            self._input_at = self._moved_at = event.at
         if isinstance(event, LineReceived):
             self._input_at = self._moved_at = event.at
             yield from self._receiver.take(event.raw, event.at)
@@ -71,9 +71,8 @@ class Replay:
             yield from self._give_up(event.at)
         else:
             yield from self._look_for_trouble(event.at)
-        if not self.is_over and self._has_agent_left():
-            self.is_over = True
-            yield Finish()
+        if not self.is_over and self._ending.has_come(is_settled=self._is_settled(event.at)):
+            yield from self._end_by_itself(event.at)
         if not self.is_over:
             yield WakeAt(self._next_moment(event.at))
 
@@ -86,6 +85,10 @@ class Replay:
             if self._story.is_whole or not self._needs_more():
                 return
             self._story.read_on()
+
+    def _is_settled(self, at: int) -> bool:
+        """Whether nothing has come for so long that it was not mere reordering."""
+        return at - self._input_at >= SETTLE_NS
 
     def _needs_more(self) -> bool:
         """Whether anything beyond what was read could go out without another word."""
@@ -109,20 +112,9 @@ class Replay:
         story = self._story
         return len(story.lanes) == 1 and not story.connection.waiting and not story.lanes[None].open
 
-    def _has_agent_left(self) -> bool:
-        """Whether all is played and the recorded agent ended then, without being told to."""
-        left_at = self._story.script.agent_left_at
-        if left_at is None or not self._story.is_whole:
-            return False
-        lanes = [lane for lane in self._story.lanes.values() if not lane.poisoned]
-        owed = (lane.awaited for lane in lanes)
-        if any(step is not None and step.seq < left_at for step in owed):
-            return False
-        return not any(self._player.left_in(lane) for lane in lanes)
-
     def _look_for_trouble(self, at: int) -> Iterator[Command]:
         """Looks for messages that will not come any more, and for a conversation that stands."""
-        if at - self._input_at >= SETTLE_NS:
+        if self._is_settled(at):
             for lane in list(self._story.lanes.values()):
                 if lane.is_overtaken and not lane.poisoned:
                     yield from self._miss(lane, at)
@@ -205,36 +197,19 @@ class Replay:
         yield from self._play(at, at_once=True)
         while self._story.read_on():
             yield from self._play(at, at_once=True)
-        for lane in self._story.lanes.values():
-            if not lane.poisoned:
-                self._note_missing(lane, at)
-        for lane in self._story.lanes.values():
-            if not lane.poisoned and (left := self._player.left_in(lane)):
-                summary = f"{len(left)} frame{'s' * (len(left) > 1)} of the agent's never went out"
-                self.stage.judge.note(Departure.UNPLAYED, lane, summary, at, seq=left[0])
+        while self._relax():
+            yield from self._play(at, at_once=True)
+        self._ending.note_missing(at)
+        self._ending.note_unplayed(at)
+        self._ending.note_harmless(at)
         self.is_over = True
         yield Finish()
 
-    def _note_missing(self, lane: Lane, at: int) -> None:
-        owed = [step for step in lane.expected if step.is_required]
-        for step in owed:
-            if step.can_be_left_out:
-                summary = f"the client never sent {step.method} #{step.seq}, and need not have"
-                self.stage.judge.note(
-                    Departure.MISSING_EXPECTED, lane, summary, at, seq=step.seq, is_harmless=True
-                )
-        missing = [step for step in owed if not step.can_be_left_out]
-        if missing and missing[0].key not in lane.missed:
-            first, more = missing[0], len(missing) - 1
-            summary = f"the client left without sending {first.title} #{first.seq}"
-            self.stage.judge.note(
-                Departure.MISSING_EXPECTED,
-                lane,
-                summary + (f" and {more} more" if more else ""),
-                at,
-                seq=first.seq,
-                of_handshake=any(step.method in HANDSHAKE for step in missing),
-            )
+    def _end_by_itself(self, at: int) -> Iterator[Command]:
+        """The recorded agent ended here; the client may leave out what it has not sent."""
+        self._ending.note_harmless(at)
+        self.is_over = True
+        yield Finish()
 
     def _give_up(self, at: int) -> Iterator[Command]:
         """The client reads nothing any more, so that nothing can reach it."""
@@ -250,7 +225,7 @@ class Replay:
         if any(lane.is_overtaken and not lane.poisoned for lane in self._story.lanes.values()):
             moments.append(self._input_at + SETTLE_NS)
         waits = self._story.connection.waiting or self._waits_for_optional()
-        if waits and at - self._input_at < SETTLE_NS:
+        if (waits or self._ending.is_near) and not self._is_settled(at):
             moments.append(self._input_at + SETTLE_NS)
         if not is_paced and self.stage.options.stall_ns is not None and self._is_waiting():
             moments.append((self._moved_at or 0) + self.stage.options.stall_ns)

@@ -122,8 +122,8 @@ class Script(Protocol):
     """A recording, to be played.
 
     Attributes:
-        agent_left_at: the number at which the agent ended its output, if the client had not
-            left before.
+        agent_left_at: the number at which the agent ended its output by itself; None if it was
+            told to stop, by its client's end of input or by a signal, or if that is not known.
         dialect: the conversation's dialect, if it is known.
     """
 

@@ -1,7 +1,6 @@
 """A recording as a script for the replay engine: steps in order, payloads by number."""
 
 import contextlib
-import json
 import sqlite3
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +10,7 @@ from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.store import database
+from acp_proxy.store.agent_ending import ended_by_itself_at
 from acp_proxy.store.faulted import FaultedFrames
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import KIND_CODES, NEWLINE_CODES, STREAM_CODES
@@ -57,7 +57,7 @@ class StoredScript:
         self._wires: dict[int, Wire] = {}
         self._held = 0
         self._faulted = FaultedFrames(self._connection)
-        self.agent_left_at = self._when_agent_left_first()
+        self.agent_left_at = self._agent_left_at()
         self.dialect = reader.recording.dialect
 
     def read(self) -> list[Step]:
@@ -106,14 +106,10 @@ class StoredScript:
         except (sqlite3.Error, ValueError, LookupError, TypeError) as e:
             raise database.unreadable(self._path, e) from None
 
-    def _when_agent_left_first(self) -> int | None:
-        for seq, data in self._query(
-            "SELECT seq, data FROM events WHERE kind = 'eof' ORDER BY seq", ()
-        ):
-            stream = json.loads(data).get("stream")
-            if stream in (Stream.TO_AGENT, Stream.TO_CLIENT):
-                return int(seq) if stream == Stream.TO_CLIENT else None
-        return None
+    def _agent_left_at(self) -> int | None:
+        kinds = "('eof', 'signal', 'exit')"
+        sql = f"SELECT seq, kind, data FROM events WHERE kind IN {kinds} ORDER BY seq"
+        return ended_by_itself_at(self._query(sql, ()))
 
     def _read_ahead(self, seq: int) -> None:
         """Holds a frame, and some that will probably be asked for next."""

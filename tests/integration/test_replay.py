@@ -17,8 +17,9 @@ import pytest
 
 from tests.agents.make_recordings import RECORDINGS
 from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
-from tests.integration.processes import DEADLINE_S, Recording, Talk, plain_signals
-from tests.playbook import Book, record
+from tests.integration.processes import DEADLINE_S, Recorder, Recording, Talk, plain_signals
+from tests.playbook import Book
+from tests.playbook import record as record_book
 from tests.reactive import Conversation
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Replaying(Talk):
 @pytest.fixture
 def book(tmp_path: Path) -> Iterator[Book]:
     """A short conversation."""
-    made = record(tmp_path, TALK)
+    made = record_book(tmp_path, TALK)
     yield made
     made.close()
 
@@ -192,7 +193,7 @@ def test_a_client_that_does_not_read_stalls(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
     """A pipe that is full for as long as the timeout ends the replay, with exit code 3."""
-    large = record(tmp_path, f"""
+    large = record_book(tmp_path, f"""
         1 -> #0 initialize {{"protocolVersion": 1}}
         2 <- #0 result {{"filler": "{"x" * 3_000_000}"}}
     """)  # fmt: skip
@@ -240,6 +241,31 @@ def test_a_signal_is_a_goodbye(
         talk.process.send_signal(signum)
         assert talk.wait() == code
         assert b"Traceback" not in talk.stderr
+
+
+def test_an_agent_that_was_told_by_a_signal_is_replayed_until_one_comes(
+    record: Recorder, replay: Callable[..., Replaying]
+) -> None:
+    """Its client never closed its end, and the request that it could leave out is answered."""
+    requests = [
+        b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n',
+        b'{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}\n',
+    ]
+    answers = [
+        b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}\n',
+        b'{"jsonrpc":"2.0","id":1,"result":{"sessions":[]}}\n',
+    ]
+    agent = 'for answer; do read -r _; echo "$answer"; done; read -r _'
+    words = [answer.decode().strip() for answer in answers]
+    recorded = record(["sh", "-c", agent, "sh", *words])
+    for code in (128 + signal.SIGTERM, 0):
+        talk = recorded if code else replay(recorded.recording.path)
+        for request, answer in zip(requests, answers, strict=True):
+            talk.say(request)
+            talk.expect(answer)
+        talk.process.send_signal(signal.SIGTERM)
+        assert talk.wait() == code
+        assert talk.stderr == b""
 
 
 @pytest.mark.parametrize(
@@ -452,7 +478,7 @@ def test_processes_agree_whatever_their_hashes(
     """G1 and G2: with other hash seeds and chunks, one hash, and it is the recording's."""
     from tests.unit.test_replayer import TALK as TWO_LANES
 
-    book = record(tmp_path, TWO_LANES)
+    book = record_book(tmp_path, TWO_LANES)
     conversation = Conversation.load(book.path)
     hashes = set()
     for seed in hash_seeds(count):
