@@ -14,6 +14,8 @@ from acp_proxy.cli.main import Refusal
 def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     """Opens a file to write, for its owner alone; it appears when the block ends well.
 
+    No symbolic link is followed but those of the directories that lead to it.
+
     Args:
         path: where it will be.
         force: whether to replace a file that is there.
@@ -21,7 +23,7 @@ def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     Raises:
         Refusal: something is there and may not be replaced, or nothing can be written there.
     """
-    path = path.resolve()
+    path = path.parent.resolve() / path.name
     _check(path, force=force)
     made = None
     try:
@@ -44,6 +46,8 @@ def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
 
 
 def _check(path: Path, *, force: bool) -> None:
+    if path.is_symlink():
+        raise Refusal(f"cannot write {path}: it is a symbolic link; give the path it leads to")
     if os.path.lexists(path) and not path.is_file():
         raise Refusal(f"cannot write {path}: it is no plain file")
     if path.exists() and not force:

@@ -24,6 +24,11 @@ def check_report_files(*files: Path | None) -> None:
     places = [os.path.realpath(file) for file in given if _keeps(file)]
     if len({*places}) < len(places):
         raise Refusal(f"cannot write two reports into one file: {places[0]}")
+    for file in given:
+        if file.is_symlink():
+            raise Refusal(f"cannot write {file}: it is a symbolic link; give the path it leads to")
+        if not _keeps(file) and not stat.S_ISCHR(_mode(file)):
+            raise Refusal(f"cannot write {file}: it is no plain file")
 
 
 def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -> None:
@@ -45,13 +50,28 @@ def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a report.
+    """Writes a report, for its owner alone; it takes the place of a plain file that is there.
+
+    What is written into a device, such as ``/dev/null``, goes there.
 
     Raises:
         Refusal: it cannot be written.
     """
+    data = text.encode("utf-8", "backslashreplace")
+    if stat.S_ISCHR(_mode(path)):
+        _write_into_device(path, data)
+        return
+    from acp_proxy.cli.new_file import new_file  # late: most replays write none
+
+    with new_file(path, force=True) as file:
+        file.write(data)
+
+
+def _write_into_device(path: Path, data: bytes) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK)
+        with open(fd, "wb") as device:  # noqa: PTH123  a descriptor
+            device.write(data)
     except OSError as e:
         raise _unwritable(path, e) from None
 

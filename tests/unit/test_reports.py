@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +35,6 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("verify", "golden.db", "--junit", "golden.db", "--", "true"),
         ("verify", "golden", "--report", "golden.db", "--", "true"),
         ("verify", "latest", "--report", "golden.db", "--", "true"),
-        ("verify", "golden.db", "--report", "link", "--", "true"),
         ("verify", "link", "--report", "golden.db", "--", "true"),
         ("verify", "golden.db", "--report", "golden.db.log", "--", "true"),
         ("replay", "golden.db", "--report", "golden.db"),
@@ -43,7 +44,7 @@ def golden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("inspect", "diff", "golden.db", "other.db", "--junit", "golden.db"),
         ("inspect", "diff", "other.db", "golden", "--junit", "here/golden.db"),
         ("faults", "sweep", "golden", "--junit", "golden.db", *SWEEP),
-        ("faults", "sweep", "latest", "--junit", "link", *SWEEP),
+        ("faults", "sweep", "latest", "--junit", "golden.db", *SWEEP),
     ],
 )
 def test_no_report_takes_the_place_of_a_recording(golden: Path, words: tuple[str, ...]) -> None:
@@ -130,14 +131,66 @@ def test_two_reports_are_not_written_into_one_file(golden: Path, command: str, o
     assert told == f"cannot write two reports into one file: {golden.with_name('both')}"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("verify", "golden.db", "--report", "place", "--", "true"),
+        ("replay", "golden.db", "--junit", "place"),
+        ("inspect", "diff", "golden.db", "golden.db", "--junit", "place"),
+        ("faults", "sweep", "golden.db", "--junit", "place", *SWEEP),
+    ],
+    ids=lambda words: words[0],
+)
+@pytest.mark.parametrize("kind", ["link", "dangling", "pipe"])
+def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], kind: str) -> None:
+    """A symbolic link is not followed, and nobody waits for a reader of a FIFO."""
+    place, target = Path("place"), Path("target")
+    if kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(target)
+    if kind == "link":
+        target.write_text("mine")
+    reason = "it is no plain file" if kind == "pipe" else "it is a symbolic link"
+    assert f"cannot write place: {reason}" in complaint(*words, home=golden.parent)
+    assert target.exists() == (kind == "link")
+    assert kind != "link" or target.read_text() == "mine"
+
+
+def test_a_report_is_its_owners_alone(tmp_path: Path) -> None:
+    """It quotes prompts; also where it takes the place of one that everybody could read."""
+    umask = os.umask(0)
+    try:
+        for name in ("new", "old"):
+            if name == "old":
+                (tmp_path / name).write_text("last week's")
+            write_text(tmp_path / name, "today's")
+            assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+            assert (tmp_path / name).read_text() == "today's"
+    finally:
+        os.umask(umask)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["new", "old"]
+
+
+def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> None:
+    """Between the check and the writing: the target keeps what it has."""
+    target = tmp_path / "target"
+    target.write_text("mine")
+    (tmp_path / "report").symlink_to(target)
+    with pytest.raises(Refusal, match="it is a symbolic link"):
+        write_text(tmp_path / "report", "x")
+    assert target.read_text() == "mine"
+
+
 def test_what_is_no_file_loses_nothing() -> None:
     """Two reports may go nowhere."""
     check_report_files(Path("/dev/null"), Path("/dev/null"), None)
+    write_text(Path("/dev/null"), "x")
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     """In one line; who has more to do says it, and goes on."""
-    with pytest.raises(Refusal, match=r"^cannot write .*: is a directory$"):
+    with pytest.raises(Refusal, match=r"^cannot write .*: it is no plain file$"):
         write_text(tmp_path, "x")
 
 
@@ -148,7 +201,7 @@ def test_who_has_more_to_do_says_it_and_goes_on(
     assert try_write(tmp_path / "x", "hé")
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
     assert not try_write(tmp_path, "x")
-    assert capsys.readouterr() == ("", f"acp-proxy: cannot write {tmp_path}: is a directory\n")
+    assert capsys.readouterr() == ("", f"acp-proxy: cannot write {tmp_path}: it is no plain file\n")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
