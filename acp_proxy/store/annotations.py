@@ -20,6 +20,7 @@ from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import CannotAnnotate, UnreadableRecording
 from acp_proxy.store import database
 from acp_proxy.store.plain_files import reason
+from acp_proxy.store.plain_tables import check_tables
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import header_of, is_transcript
 from acp_proxy.transcript.header import write_header
@@ -42,7 +43,8 @@ def quick_look(path: Path) -> tuple[str, str | None] | None:
             cursor = connection.execute("SELECT * FROM recording LIMIT 1")
             names = [column[0] for column in cursor.description]
             row = dict(zip(names, cursor.fetchone() or (), strict=False))
-    except (sqlite3.Error, UnreadableRecording, UnicodeDecodeError):
+    except (sqlite3.Error, UnreadableRecording, UnicodeDecodeError) as e:
+        database.raise_if_interrupted(e)
         return None
     known, note = row.get("id"), row.get("note")
     return (known, note if isinstance(note, str) else None) if isinstance(known, str) else None
@@ -110,6 +112,8 @@ def _edit_row(path: Path, column: str, value: str | None) -> None:
     if not path.exists() or not path.stat().st_size:
         raise CannotAnnotate(path, "its recorder has only just begun; try again")
     with contextlib.closing(database.open_for_writing(path, timeout=_PATIENCE_S)) as connection:
+        database.heed_interrupts(connection)
+        check_tables(connection)
         if column == "note":
             database.migrate(connection)
         with connection:
@@ -159,6 +163,7 @@ def _told(path: Path) -> Iterator[None]:
     except OSError as e:
         raise CannotAnnotate(path, reason(e)) from None
     except sqlite3.OperationalError as e:
+        database.raise_if_interrupted(e)
         if "locked" in str(e) or "busy" in str(e):
             raise CannotAnnotate(path, "another program has locked it; try again") from None
         raise CannotAnnotate(path, str(e)) from None

@@ -12,6 +12,7 @@ from acp_proxy.errors import (
     UnreadableRecording,
 )
 from acp_proxy.store.plain_files import open_plain, reason
+from acp_proxy.store.plain_tables import check_tables
 from acp_proxy.store.schema import APPLICATION_ID, VERSION
 from acp_proxy.store.side_files import (
     JOURNAL,
@@ -26,6 +27,9 @@ from acp_proxy.store.side_files import (
 
 _LARGEST_VALUE = 2_000_000_000
 _MAGIC = b"SQLite format 3\0"
+_STEPS = 100_000
+"""Of SQLite's virtual machine, between two looks at whether somebody has pressed Ctrl-C; about two
+milliseconds."""
 
 
 def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
@@ -50,6 +54,7 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA cache_size=-1024")
         # The write-ahead log counts towards --max-size; a small one costs no time.
         connection.execute("PRAGMA wal_autocheckpoint=64")
+        check_tables(connection)
         migrate(connection)
     except BaseException:
         connection.close()
@@ -79,6 +84,24 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def heed_interrupts(connection: sqlite3.Connection) -> None:
+    """Lets Ctrl-C end a statement that runs, which then fails; see `unreadable`.
+
+    Python handles a signal only when it runs code of its own, which is what this lets it do.
+    """
+    connection.set_progress_handler(lambda: 0, _STEPS)
+
+
+def raise_if_interrupted(error: Exception) -> None:
+    """Says of a statement that Ctrl-C has ended that it was that.
+
+    Raises:
+        KeyboardInterrupt: it was.
+    """
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+        raise KeyboardInterrupt
 
 
 def migrate(connection: sqlite3.Connection) -> None:
@@ -155,6 +178,7 @@ def open_readonly(
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
             connection.execute(f"PRAGMA {pragma}")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
+        heed_interrupts(connection)
         ours = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         empty = version == 0 and ours in (0, APPLICATION_ID) and is_empty(connection)
@@ -174,6 +198,11 @@ def open_readonly(
     if version > VERSION:
         connection.close()
         raise NewerRecording(path, version, VERSION)
+    try:
+        check_tables(connection)
+    except (sqlite3.Error, UnicodeDecodeError) as e:
+        connection.close()
+        raise unreadable(path, e) from None
     return connection
 
 
@@ -224,7 +253,12 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def unreadable(path: Path, error: Exception) -> UnreadableRecording:
-    """What an error that SQLite raised in reading means for the recording."""
+    """What an error that SQLite raised in reading means for the recording.
+
+    Raises:
+        KeyboardInterrupt: it means nothing; somebody has pressed Ctrl-C.
+    """
+    raise_if_interrupted(error)
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return UnreadableRecording(path, "another program has locked it; try again")
     if _is_interrupted_write(error):

@@ -105,10 +105,15 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         path: the database's path.
         fd: the open log, which nobody has locked.
         log_path: the log's path.
+
+    Raises:
+        UnreadableRecording: the database is none of ours, or damaged. Nothing is changed.
     """
     mode = stat.S_IMODE(os.fstat(fd).st_mode)
     try:
         check_side_files(real_path(path), to_write=True)
+        if path.exists() and path.stat().st_size:
+            database.open_readonly(path).close()
     except OSError:
         return False
     try:
@@ -120,8 +125,6 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
     try:
         if not _is_at(log_path, fd):  # somebody else finished it since we opened it
             return True
-        if path.exists() and path.stat().st_size:
-            database.open_readonly(path).close()
         finish(path, LogReader(fd))
         if _is_at(log_path, fd):
             log_path.unlink()

@@ -7,10 +7,9 @@ then each name is rows and tail together.
 import sqlite3
 
 from acp_proxy.store.frame_table import FrameTable
+from acp_proxy.store.plain_tables import TABLES
 from acp_proxy.store.schema import VIEWS, frames_select
 
-_TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "faults_fired",
-           "indexing")  # fmt: skip
 _LATER = 1 << 40
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
 _ROWS = "(SELECT * FROM main.frame_rows UNION ALL SELECT * FROM tail.frame_rows)"
@@ -28,7 +27,7 @@ def attach_tail(connection: sqlite3.Connection) -> None:
         sqlite3.Error: it cannot be read.
     """
     connection.execute("ATTACH '' AS tail")  # a temporary file, in memory while small
-    for table in _TABLES:
+    for table in TABLES:
         sql = connection.execute(
             "SELECT sql FROM main.sqlite_master WHERE type = 'table' AND name = ?", (table,)
         ).fetchone()

@@ -1,0 +1,132 @@
+"""A recording's tables are tables: nothing of the file's own runs when they are read or changed."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.errors import DamagedRecording
+from acp_proxy.store import database
+from acp_proxy.store.annotations import quick_look, rename, set_note
+from acp_proxy.store.plain_tables import TABLES, check_tables
+from acp_proxy.store.reader import RecordingReader
+from tests.commands import complaint
+from tests.scribe import Scribe, handshake, record_story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+TRIGGERS = {
+    "one that deletes": "BEFORE UPDATE ON recording BEGIN DELETE FROM frame_rows; END",
+    "one without an end": f"AFTER UPDATE ON recording WHEN ({ENDLESS}) > 0 BEGIN SELECT 1; END",
+    "one of another table": "BEFORE INSERT ON indexing BEGIN DELETE FROM frame_rows; END",
+}
+
+
+def alter(path: Path, *statements: str) -> None:
+    """Does to a recording what only somebody else would."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+        connection.commit()
+
+
+@pytest.fixture
+def impatient() -> Iterator[None]:
+    """Presses Ctrl-C as soon as somebody waits."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> None:
+    """A view can be without an end, so none is asked for anything."""
+    path = record_story(tmp_path / "x.db")
+    alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
+    assert f"{table.upper()} is a view" in complaint("inspect", "show", path)
+    assert quick_look(path) is None
+
+
+def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
+    """Nor is a table that is a program's."""
+    path = record_story(tmp_path / "x.db")
+    alter(
+        path, "DROP TABLE events", "CREATE VIRTUAL TABLE events USING fts5(seq, t_ns, kind, data)"
+    )
+    with pytest.raises(DamagedRecording, match="events is a virtual table"):
+        RecordingReader(path)
+
+
+def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
+    """A column could be a gigabyte that stands nowhere."""
+    path = record_story(tmp_path / "x.db")
+    alter(path, "ALTER TABLE recording ADD COLUMN much AS (zeroblob(1000000000))")
+    with pytest.raises(DamagedRecording, match="recording is a table with computed columns"):
+        RecordingReader(path)
+
+
+@pytest.mark.parametrize("trigger", TRIGGERS)
+def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
+    """A note and a name are refused where writing them would do something else as well."""
+    path = record_story(tmp_path / "x.db")
+    alter(path, f"CREATE TRIGGER t {TRIGGERS[trigger]}")
+    before = path.read_bytes()
+    with pytest.raises(DamagedRecording, match="t is a trigger"):
+        set_note(path, "mine")
+    with pytest.raises(DamagedRecording, match="t is a trigger"):
+        rename(path, "other", moves=False)
+    assert path.read_bytes() == before
+
+
+def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> None:
+    """A log is left as it was where its database would do something else as well."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.index()
+        scribe.end()
+    alter(scribe.path, "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM labels; END")
+    before = scribe.path.read_bytes(), scribe.log_path.read_bytes(), scribe.log_path.stat().st_mode
+    with pytest.raises(DamagedRecording, match="t is a trigger"):
+        RecordingReader(scribe.path)
+    after = scribe.path.read_bytes(), scribe.log_path.read_bytes(), scribe.log_path.stat().st_mode
+    assert after == before
+
+
+def test_what_a_recorder_makes_is_plain(tmp_path: Path) -> None:
+    """The tables of a recording pass, and so does what a person adds for himself."""
+    path = record_story(tmp_path / "x.db")
+    alter(path, "CREATE TABLE mine (x)", "CREATE INDEX faster ON frame_rows (rpc_id)",
+          "CREATE VIEW shorter AS SELECT seq FROM frames")  # fmt: skip
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        check_tables(connection)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_ctrl_c_ends_a_query(tmp_path: Path) -> None:
+    """A query that does not end is ended by Ctrl-C, and that is no damage of the file's."""
+    with (
+        RecordingReader(record_story(tmp_path / "x.db")) as reader,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        list(reader.query(ENDLESS))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_ctrl_c_ends_a_change(tmp_path: Path) -> None:
+    """So is a change of a note."""
+    path = record_story(tmp_path / "x.db")
+    with contextlib.closing(database.open_for_writing(path, timeout=0)) as connection:
+        database.heed_interrupts(connection)
+        with pytest.raises(sqlite3.OperationalError) as caught:
+            connection.execute(f"UPDATE recording SET note = ({ENDLESS})")
+    with pytest.raises(KeyboardInterrupt):
+        database.raise_if_interrupted(caught.value)
