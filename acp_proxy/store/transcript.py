@@ -12,12 +12,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
+from attrs import asdict, evolve
 
 from acp_proxy.errors import DamagedRecording, NewerRecording, NotARecording, UnreadableRecording
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.protocol import outline
-from acp_proxy.protocol.correlation import FORCED
+from acp_proxy.protocol.correlation import FORCED, Handshake
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import indexer
@@ -156,16 +157,27 @@ def read_transcript(
         if name is not None:
             recording = evolve(recording, name=name)
         rows = RowWriter(connection, Memory(recording=recording), resumable=False)
-        if recording.dialect_reason == FORCED:
-            rows.speak(recording.dialect or "auto")
+        is_ours = recording.dialect_reason is not None and recording.dialect_reason != FORCED
+        if recording.dialect in (V1, V2, DRAFT) and not is_ours:
+            rows.speak(recording.dialect)
         committed = 0
         for count, line in enumerate(lines.others(), 1):
             _add(rows, line)
             if not count % _BATCH or lines.bytes_read - committed > _BATCH_BYTES:
                 rows.commit()
                 committed = lines.bytes_read
+        recording = _completed(recording, rows.correlator.state.handshake)
+        rows.memory.recording = recording
         rows.commit()
     return recording
+
+
+def _completed(recording: "Recording", handshake: Handshake) -> "Recording":
+    """Adds what a header leaves out of the dialect and the peers' names, as the frames tell it."""
+    said = asdict(handshake)
+    if recording.dialect is not None:
+        del said["dialect"], said["dialect_reason"]
+    return evolve(recording, **{k: v for k, v in said.items() if getattr(recording, k) is None})
 
 
 class _Lines:

@@ -335,6 +335,50 @@ def test_a_text_can_be_written_by_hand() -> None:
     assert rows["turns"][0]["end_seq"] == 2
 
 
+DRAFT_TALK = [
+    (b"agent", b'"id":0,"method":"initialize","params":{"protocolVersion":1,'
+     b'"clientInfo":{"name":"c","version":"2"},"capabilities":{}}'),
+    (b"client", b'"id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"a"},'
+     b'"capabilities":{}}'),
+    (b"agent", b'"id":1,"method":"session/prompt","params":{"sessionId":"s","content":[]}'),
+    (b"client", b'"id":9,"method":"fs/read_text_file","params":{"path":"/p"}'),
+]  # fmt: skip
+
+
+def _said(talk: list[tuple[bytes, bytes]]) -> bytes:
+    return b"".join(b'{"stream":"to-%b","message":{%b}}\n' % line for line in talk)
+
+
+def test_what_a_header_leaves_out_is_found_in_the_frames() -> None:
+    """Dialect, version and names; what it does say stays."""
+    (row,) = rows_of_text(HEADER + _said(DRAFT_TALK))["recording"]
+    assert row["dialect"] == "draft-1.0"
+    assert row["dialect_reason"] == "capabilities in the initialize result"
+    names = ("client_name", "client_version", "agent_name", "protocol_version")
+    assert [row[name] for name in names] == ["c", "2", "a", "1"]
+    header = HEADER.replace(b'"id"', b'"agent_name":"mine","dialect":"v2","id"')
+    (row,) = rows_of_text(header + _said(DRAFT_TALK))["recording"]
+    assert (row["agent_name"], row["client_name"]) == ("mine", "c")
+    assert (row["dialect"], row.get("dialect_reason")) == ("v2", None)
+
+
+def test_a_later_frame_tells_the_dialect_where_no_handshake_does() -> None:
+    """As it does while a connection is recorded."""
+    (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[2:]))["recording"]
+    assert row["dialect"] == "draft-1.0"
+    (row,) = rows_of_text(HEADER + _said(DRAFT_TALK[3:]))["recording"]
+    assert "dialect" not in row
+
+
+def test_a_header_may_say_the_dialect() -> None:
+    """Where the frames do not: in the draft, files belong to the one turn that is open."""
+    frames = _said([(b"agent", b'"id":1,"method":"session/prompt","params":{"sessionId":"s"}')])
+    frames += _said(DRAFT_TALK[3:])
+    assert "turn" not in rows_of_text(HEADER + frames)["frames"][1]
+    header = HEADER.replace(b'"id"', b'"dialect":"draft-1.0","id"')
+    assert rows_of_text(header + frames)["frames"][1]["turn"] == 1
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
