@@ -78,6 +78,15 @@ class Bindings:
                 return self._moved(recorded)
         return recorded
 
+    def moved(self, text: str) -> str:
+        """Returns what a string means now that may be a path anywhere in a message.
+
+        It is moved if the whole of it is a directory of the client's, or a path or a ``file://``
+        URI below one, and returned as it is otherwise. A relative directory is an ordinary word.
+        """
+        named = evolve(self, roots={o: n for o, n in self.roots.items() if _is_named(o)})
+        return named.live(Place.URI if text.startswith(_SCHEME) else Place.PATH, text)
+
     def rewritten(self, text: str) -> str:
         """Replaces directories wherever they are named in a piece of JSON, the longest first.
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from acp_proxy.engine.bindings import Bindings
 from acp_proxy.engine.secrets import without_free
@@ -126,6 +126,12 @@ class Comparer:
         comparison = Comparison()
         try:
             self._walk(comparison, path, old, new, places)
+            roots = {was: now for place, was, now in comparison.proposals if place is Place.ROOT}
+            if comparison.differences and roots:  # paths below a directory that it only now names
+                bindings = evolve(self._bindings, roots={**self._bindings.roots, **roots})
+                again = Comparison()
+                Comparer(bindings, map(pointer, self.ignored))._walk(again, path, old, new, places)
+                comparison.differences = again.differences
         except RecursionError:
             deep = Difference(pointer(path), "(nested too deeply)", "(nested too deeply)")
             return Comparison([deep])
@@ -149,9 +155,13 @@ class Comparer:
             for place in range(max(len(old), len(new))):
                 inner = (_item(old, place), _item(new, place), _inner(places, "*"))
                 self._walk(found, (*path, str(place)), *inner)
-        elif not _is_same(old, new):
+        elif not (_is_same(old, new) or self._is_moved(old, new)):
             texts = (shown(without_free(value, places)) for value in (old, new))
             found.differences.append(Difference(pointer(path), *texts))
+
+    def _is_moved(self, old: Any, new: Any) -> bool:
+        """Whether two strings are one path in the recorded directory and in the live one."""
+        return isinstance(old, str) and isinstance(new, str) and self._bindings.moved(old) == new
 
     def _settle(
         self, found: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any

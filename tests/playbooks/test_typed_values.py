@@ -180,3 +180,40 @@ def test_the_directories_of_v2_are_the_live_clients(record: Callable[..., Book])
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan_update", "plan": {"type": "file", "planId": "p", "uri": "file:///q/plan.md"}}}
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "terminal_update", "terminalId": "t", "cwd": "/q/src"}}
     """)
+
+
+ANYBODYS = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/w", "_open": "/w/a", "mcpServers": []}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> _zed.dev/file_opened {"path": "/w/a", "uri": "file:///w/a", "near": "/w2", "say": "in /w/a"}
+    6 -> #2 _custom/analyze {"path": "/w/src", "deep": [{"files": ["/w", "/w/b"]}]}
+    7 <- #2 result {}
+    8 <- #0 _zed.dev/workspace/buffers {"sessionId": "s"}
+    9 -> #0 result {"buffers": [{"id": 0, "path": "/w/a"}]}
+"""
+
+
+def test_a_path_anywhere_may_be_in_the_live_directory(record: Callable[..., Book]) -> None:
+    """In methods that are anybody's own, and in the answers to them, as a whole string."""
+    live = begun(record, ANYBODYS)
+    live.check("""
+        -> #1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}
+        <- 4
+        <- 8
+        -> _zed.dev/file_opened {"path": "/z/a", "uri": "file:///z/a", "near": "/w2", "say": "in /w/a"}
+        -> #2 _custom/analyze {"path": "/z/src", "deep": [{"files": ["/z", "/z/b"]}]}
+        <- 7
+        -> #0 result {"buffers": [{"id": 0, "path": "/z/a"}]}
+    """)
+    assert live.departures == []
+
+
+@pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
+def test_another_path_is_another_message(record: Callable[..., Book], path: str) -> None:
+    """The rest of it below the directory has to be the same."""
+    live = begun(record, ANYBODYS)
+    live.say('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
+    live.say(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
+    assert live.found[0].startswith("params-differ primary")
