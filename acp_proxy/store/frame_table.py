@@ -7,12 +7,13 @@ and the frames themselves, which may be large, are fetched for a few numbers at 
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from attrs import frozen
 
 from acp_proxy.filters.conditions import Condition
+from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.recording import FrameHead, Payload
 from acp_proxy.store.conditions import Where, translate, with_batches
 from acp_proxy.store.row_types import Mistyped, check_types
@@ -116,6 +117,25 @@ class FrameTable:
             sqlite3.Error: the file is damaged.
         """
         return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
+
+    def first_of_kind(self, kind: str, without: Collection[int]) -> dict[str, tuple[int, int]]:
+        """Finds the frames of a rare kind by the index of those, by stream: the first, how many.
+
+        Args:
+            kind: any but ``notification``.
+            without: numbers of frames that do not count.
+
+        Raises:
+            sqlite3.Error: the file is damaged.
+        """
+        # The index has "kind > 1" as its condition, which has to be said to be seen.
+        sql = (
+            f"SELECT flags & 3, min(seq), count(*) FROM {self.rows} WHERE kind > 1 AND kind = ?"
+            " AND seq NOT IN (SELECT value FROM json_each(?)) GROUP BY 1"
+        )
+        code = KIND_CODES[Kind(kind)]
+        rows = self.connection.execute(sql, (code, json.dumps([*without])))
+        return {_STREAMS[stream]: (seq, count) for stream, seq, count in rows if stream in _STREAMS}
 
     def _where(self, condition: Condition) -> Where:
         return with_batches(translate(condition, self.labels, self.every))

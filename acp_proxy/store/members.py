@@ -21,7 +21,7 @@ _EXCHANGES = (
 _BEGUN = "SELECT id FROM turns WHERE prompt_seq = ? AND session IS ? ORDER BY id"
 _OPEN = (
     "SELECT id FROM turns WHERE session = ? AND prompt_seq <= ?"
-    " AND (end_seq IS NULL OR end_seq >= ?) ORDER BY id LIMIT 1"
+    " AND (end_seq IS NULL OR end_seq >= ?) ORDER BY id DESC LIMIT 1"
 )
 _REQUEST = "SELECT seq, stream, kind, tool_call, terminal, raw FROM frames WHERE seq = ?"
 

@@ -5,7 +5,7 @@ import heapq
 import json
 import operator
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +163,24 @@ class Rows:
         """
         sql = "SELECT DISTINCT seq FROM faults_fired WHERE received IS NULL"
         return {row["seq"] for row in self.query(sql)}
+
+    def first_of_kind(self, kind: str, without: Collection[int] = ()) -> dict[str, tuple[int, int]]:
+        """Finds the frames of a rare kind, by stream: the number of the first, and how many.
+
+        Args:
+            kind: any but ``notification``; quick where there are few of it.
+            without: numbers of frames that do not count.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        found: dict[str, tuple[int, int]] = {}
+        with self._damage_told():
+            for table in self.tables:
+                for stream, (seq, count) in table.first_of_kind(kind, without).items():
+                    first, known = found.get(stream, (seq, 0))
+                    found[stream] = first, known + count
+        return found
 
     def count(self) -> int:
         """How many frames there are, the tail included.

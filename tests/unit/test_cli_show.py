@@ -80,7 +80,7 @@ problems
   ✗ client waits for agent: session/set_mode "code" (#16), 7 ms, never answered
   ✗ {not_acp}
   ! the agent exited with 3 (#23)
-  ! the client answered fs/read_text_file with error -32001: no such file (#12)
+  ! fs/read_text_file was answered with error -32001: no such file (#12)
 
 stderr  (the last lines of 1)
   agent: careful

@@ -165,15 +165,17 @@ ENDS: list[tuple[list[Callable[[Scribe], None]], list[str]]] = [
     (
         [prompt, client_leaves, exits(0)],
         [
-            "✗ the agent exited with 0, after its client had closed its end,"
-            ' in the middle of turn 1 (prompt "go" #4) (#6)'
+            '✗ session/prompt "go" (#4) was never answered; silent for 1 ms until the client'
+            " gave up (closed its end, #5)"
         ],
     ),
     (
         [prompt, lambda scribe: prompt(scribe, 2, "other"), is_told(15), dies(15)],
         [
-            "✗ the agent was ended by SIGTERM, which was passed on to it,"
-            ' in the middle of turn 1 (prompt "go" #4) and 1 other (#7)'
+            '✗ session/prompt "go" (#4) was never answered; silent for 2 ms until the client'
+            " gave up (SIGTERM, #6)",
+            '✗ session/prompt "go" (#5) was never answered; silent for 1 ms until the client'
+            " gave up (SIGTERM, #6)",
         ],
     ),
     ([prompt], ['✗ the recording ends in the middle of turn 1 (prompt "go" #4)']),
@@ -185,7 +187,7 @@ ENDS: list[tuple[list[Callable[[Scribe], None]], list[str]]] = [
 def test_how_the_agent_ended(
     scribe: Scribe, steps: list[Callable[[Scribe], None]], expected: list[str]
 ) -> None:
-    """An end that was asked for is none; one in the middle of a turn is, whoever caused it."""
+    """An end that was asked for is none; what it left open is, and an end in the middle of it."""
     for step in steps:
         step(scribe)
     assert sentences(scribe) == expected
@@ -292,9 +294,9 @@ def test_errors_have_the_dialects_names(tmp_path: Path) -> None:
             scribe.to_client(error(1, -32000, "no"), error(2, -32000, "no"))
         told += sentences(scribe)
     assert told == [
-        "! the agent answered session/list with error -32000 (authentication required): no,"
+        "! session/list was answered with error -32000 (authentication required): no,"
         " 2 times, first (#4)",
-        "! the agent answered session/list with error -32000 (session not found): no,"
+        "! session/list was answered with error -32000 (session not found): no,"
         " 2 times, first (#4)",
     ]
 

@@ -140,7 +140,7 @@ WAITS = [
     (ask_beside_the_session, "person", 'agent waits for client: elicitation/create "Who?" (#7)'),
     (wait_for_exit, "program", 'agent waits for client: terminal/wait_for_exit "t" (#9)'),
     (run_a_terminal, "agent", "in turn 1 (prompt #6)"),
-    (log_in, "person", "client waits for agent: authenticate (#8)"),
+    (log_in, "person", 'client waits for agent: authenticate "browser" (#8)'),
 ]
 
 

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from acp_proxy.cli.inspect.paragraphs import Page, Piece, piece, wrap
 from acp_proxy.cli.output import Ink, columns_of
 from acp_proxy.inspection.diagnosis.debts import silence_text
+from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.facts import (
     PROBLEM,
     Problem,
@@ -17,7 +18,6 @@ from acp_proxy.inspection.diagnosis.facts import (
     Tally,
     TurnSummary,
 )
-from acp_proxy.inspection.diagnosis.problems import error_text
 from acp_proxy.inspection.fired import counted
 from acp_proxy.inspection.timeline import duration
 
@@ -88,7 +88,8 @@ def _about(page: Page, summary: Summary) -> None:
     _row(page, "signals", "; ".join(summary.signals[:_MOST]) + more)
     if recording.dialect:
         version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
-        _row(page, "dialect", f"{recording.dialect}{version} ({recording.dialect_reason})")
+        why = f" ({recording.dialect_reason})" if recording.dialect_reason else ""
+        _row(page, "dialect", f"{recording.dialect}{version}{why}")
     if summary.faults:
         seed = "" if recording.seed is None else f" (seed {recording.seed})"
         _row(page, "faults", counted(summary.faults) + seed)
@@ -166,11 +167,12 @@ def _sessions(page: Page, sessions: list[SessionSummary]) -> None:
     _row(page, "sessions", f"{len(sessions):,}")
     rows = []
     for session in sessions[:_MOST]:
-        opened = ", ".join(_OPENED.get(way, way) for way in session.opened)
+        how = [_OPENED.get(way, way) for way in session.opened]
+        how += [f"not {_OPENED.get(way, way)}" for way in session.failed]
         rows.append(
             [
                 [piece(session.id)],
-                [piece(opened)],
+                [piece(", ".join(how), Ink.TROUBLE if not session.opened and how else None)],
                 [piece(_counted(session.turns, "turn"))],
                 [piece(session.cwd or "")],
             ]

@@ -1,7 +1,7 @@
 """The course of a conversation, from one pass over its frames without their payloads.
 
-Counts, waits, and what deserves a closer look: updates beyond a turn's end, lines that are no ACP,
-tool calls, files and what happened to the pipes. What it notes are numbers of frames; whoever wants
+Counts, waits, and what deserves a closer look: lines that are no ACP, tool calls, files and what
+happened to the pipes. What it notes are numbers of frames; whoever wants
 to say more about one reads its line. A million frames take a few seconds and little memory.
 """
 
@@ -12,27 +12,15 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_proxy.inspection.diagnosis.late import REPLAYING
 from acp_proxy.inspection.diagnosis.lines import LARGEST
-from acp_proxy.inspection.diagnosis.waits import Awaited, Waits
+from acp_proxy.inspection.diagnosis.waits import Awaited, Wait, Waits
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
 
-_REPLAYING = ("session/load", "session/resume", "session/fork")
-_MOST_LATE = 10_000
 _MOST_CALLS = 100_000
 
 Row = dict[str, Any]
-
-
-@frozen
-class Late:
-    """An update in a session that had no open turn any more."""
-
-    seq: int
-    turn: int
-    """The last turn of the session."""
-    end_seq: int
-    after_ns: int
 
 
 @define
@@ -63,14 +51,14 @@ class Course:
     """Frames by stream and kind."""
     updates: int = 0
     """Session updates, those of a replayed history included."""
-    late: list[Late] = field(factory=list)
-    """Candidates: what they are, their payloads tell. At most 10,000."""
     calls: dict[tuple[str | None, str], Call] = field(factory=dict)
     """By session and id; those of a replayed history are none. At most 100,000."""
     invalid: dict[str, int] = field(factory=dict)
     """The first line that is no ACP, by stream."""
     last_seq: int = 0
     """Of the last frame that is no line of stderr."""
+    open_at_end: list[Wait] | None = None
+    """What was open when the first of the two peers left; None if neither did."""
     end_ns: int = 0
 
 
@@ -95,7 +83,7 @@ class CourseReader:
         self._turns = _turn_ends(reader)
         ends = {seq: [turn for turn, _ in turns] for seq, turns in self._turns.items()}
         self.course = Course(Waits(ends, _program_ends(reader)))
-        self._ended: dict[str | None, tuple[int, int, int]] = {}
+        self._ended: set[str | None] = set()
         self._replaying: dict[int, str | None] = {}
 
     def read(self) -> Course:
@@ -131,7 +119,7 @@ class CourseReader:
             if head.method == "session/update":
                 self.course.updates += 1
                 if head.turn is None:
-                    self._look_for_late(head)
+                    self._note_late_call(head)
                 elif head.tool_call is not None:
                     self._note_call(head)
         else:
@@ -142,25 +130,21 @@ class CourseReader:
     def _note(self, head: FrameHead) -> None:
         if head.kind == "invalid":
             self.course.invalid.setdefault(head.stream, head.seq)
-        elif head.method in _REPLAYING and head.exchange is not None:
+        elif head.method in REPLAYING and head.exchange is not None:
             if head.kind == "request":
                 self._replaying[head.exchange] = head.session
             else:
                 self._replaying.pop(head.exchange, None)
 
     def _end_turns(self, head: FrameHead) -> None:
-        for turn, session in self._turns[head.seq]:
-            self._ended[session] = (turn, head.seq, head.t_ns)
+        self._ended.update(session for _, session in self._turns[head.seq])
 
-    def _look_for_late(self, head: FrameHead) -> None:
-        ended = self._ended.get(head.session)
-        if ended is None or head.session in self._replaying.values():
+    def _note_late_call(self, head: FrameHead) -> None:
+        """Notes what is told of a known tool call after its turn."""
+        if head.session not in self._ended or head.session in self._replaying.values():
             return
         if head.tool_call is not None and (head.session, head.tool_call) in self.course.calls:
             self._note_call(head)
-        if head.stream == "to-client" and len(self.course.late) < _MOST_LATE:
-            turn, end_seq, end_ns = ended
-            self.course.late.append(Late(head.seq, turn, end_seq, head.t_ns - end_ns))
 
     def _note_call(self, head: FrameHead) -> None:
         assert head.tool_call is not None
@@ -174,6 +158,8 @@ class CourseReader:
 
     def _happen(self, event: Happened) -> None:
         waits, stream = self.course.waits, event.data.get("stream")
+        if self.course.open_at_end is None and is_end(event):
+            self.course.open_at_end = waits.open(event.t_ns)
         match event.kind:
             case "exit":
                 waits.leave(Awaited.AGENT, event.seq, event.t_ns)
@@ -186,6 +172,24 @@ class CourseReader:
                     waits.stop_reading(stream, event.seq, event.t_ns)
                 elif event.data.get("action") == "resumed":
                     waits.read_again(stream, event.seq, event.t_ns)
+
+
+def is_end(event: Happened) -> bool:
+    """Whether a peer leaves with an event, or the agent is told to."""
+    match event.kind:
+        case "exit":
+            return True
+        case "eof":
+            return event.data.get("stream") == "to-client" or is_client_leaving(event)
+    return is_client_leaving(event)
+
+
+def is_client_leaving(event: Happened) -> bool:
+    """Whether the client closes its end with an event, or tells the agent to stop."""
+    if event.kind == "eof":
+        by_itself = event.data.get("reason") == "end of file"
+        return by_itself and event.data.get("stream") == "to-agent"
+    return event.kind == "signal" and event.data.get("action") == "passed on"
 
 
 def read_events(reader: RecordingReader) -> list[Happened]:

@@ -38,17 +38,22 @@ def find_waiting(evidence: Evidence) -> list[Waiting]:
 
 
 def unanswered(evidence: Evidence) -> Iterator[Problem]:
-    """Of a running recording what hangs; of an ended one all but the prompts that it ends in."""
+    """Of a running recording what hangs; of an ended one all requests but the prompts."""
     if evidence.live:
         yield from _hanging(evidence)
         return
     told = {turn.prompt_seq for turn in evidence.turns if turn.end_seq is None}
     asked = [request for request in evidence.unanswered if request.seq not in told]
-    lines = requests(evidence, (request.seq for request in asked))
+    seqs = [request.seq for request in asked]
+    lines, withheld = requests(evidence, seqs), evidence.injected.withheld(seqs)
+    end = evidence.first_end
+    held = evidence.injected.that_held(None if end is None else end.seq)
     for request in asked:
         what = request_text(request.method, request.seq, lines.get(request.seq))
         text = f"{request.who_waits}: {what}, {duration(request.waited_ns)}, never answered"
-        yield Problem("unanswered", PROBLEM, text, [request.seq])
+        rule = withheld.get(request.seq) or held or evidence.injected.made.get(request.seq)
+        text = text if rule is None else f"{text}, because of fault {rule}"
+        yield Problem("unanswered", PROBLEM if rule is None else REMARK, text, [request.seq])
 
 
 def _hanging(evidence: Evidence) -> Iterator[Problem]:
@@ -71,18 +76,21 @@ def _silent(wait: Wait) -> str:
 
 
 def silences(evidence: Evidence) -> Iterator[Problem]:
-    """Hangs, unless a tool call was running, or it is one of a request that is told already."""
+    """Hangs, unless a tool call was running, or it is told already of what was not answered."""
+    if evidence.course is None:
+        return
+    cut = {turn.prompt_seq for turn in evidence.cut_turns}
     for silence in evidence.course.waits.long:
         owed = silence.owed
+        if silence.to_seq is None and owed.seq not in cut:
+            continue
         running: dict[int, str] = {}
         if silence.debtor is Awaited.AGENT:
             running = under_way(evidence, owed.turn, owed.seq, silence.from_seq)
-        if running or (silence.to_seq is None and evidence.live):
-            continue
-        lasted = silence.to_seq is None
-        text = f"{silence_text(silence)}{' until the end' if lasted else ''}"
-        seqs = [silence.from_seq] if silence.to_seq is None else [silence.from_seq, silence.to_seq]
-        yield Problem("silence", PROBLEM if lasted else REMARK, text, seqs)
+        if not running:
+            lasted = " until the end" if silence.to_seq is None else ""
+            seqs = [seq for seq in (silence.from_seq, silence.to_seq) if seq is not None]
+            yield Problem("silence", REMARK, f"{silence_text(silence)}{lasted}", seqs)
 
 
 def silence_text(silence: Silence) -> str:

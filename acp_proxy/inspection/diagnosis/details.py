@@ -1,21 +1,27 @@
 """Reads what a summary says of the conversation itself: peers, sessions, turns, errors."""
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
-from acp_proxy.inspection.describe.methods import METHODS, describe_error
 from acp_proxy.inspection.describe.values import part, word
 from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
-from acp_proxy.inspection.diagnosis.codes import code_name
 from acp_proxy.inspection.diagnosis.facts import (
     Capabilities,
-    ErrorTally,
+    NotAcp,
     OpenRequest,
     SessionSummary,
     Tally,
     TurnSummary,
 )
-from acp_proxy.inspection.diagnosis.lines import LARGEST, Line, halves, message_of, read_lines
+from acp_proxy.inspection.diagnosis.lines import (
+    HEAD,
+    LARGEST,
+    Line,
+    halves,
+    message_of,
+    read_lines,
+)
 from acp_proxy.inspection.diagnosis.questions import prompt_of
 from acp_proxy.inspection.diagnosis.waits import awaited
 from acp_proxy.inspection.preview import preview
@@ -29,15 +35,18 @@ _OPENING = {
     "session/new": "new", "session/load": "load", "session/resume": "resume",
     "session/fork": "fork",
 }  # fmt: skip
-_MOST_ERRORS = 10_000
 _PROMPT = 100_000
-_ROUTINE = {("fs/read_text_file", "resource not found")}
 
 Row = dict[str, Any]
 
 
-def read_capabilities(reader: RecordingReader) -> Capabilities:
-    """What the peers said in the last initialization, answered ones first."""
+def read_halves(reader: RecordingReader) -> dict[str, Row]:
+    """What the peers said in the last initialization, answered ones first.
+
+    Returns:
+        The agent's half under ``to-agent`` and the client's under ``to-client``, as those who
+        receive what goes there.
+    """
     marks = ", ".join("?" * len(INITIALIZE))
     row: dict[str, int | None] = next(
         reader.query(
@@ -50,8 +59,15 @@ def read_capabilities(reader: RecordingReader) -> Capabilities:
     keys = [(row[name] or 0, row["id"] or 0) for name in ("request_seq", "response_seq")]
     found = halves(reader, keys, LARGEST)
     asked, answered = (found.get(key) for key in keys)
-    params = asked.part("params") if asked is not None else {}
-    result = answered.part("result") if answered is not None else {}
+    return {
+        "to-client": asked.part("params") if asked is not None else {},
+        "to-agent": answered.part("result") if answered is not None else {},
+    }
+
+
+def read_capabilities(peers: dict[str, Row]) -> Capabilities:
+    """What the peers can do, from their halves of the initialization."""
+    params, result = peers["to-client"], peers["to-agent"]
     return Capabilities(
         [*map(plain, capabilities(params))],
         [*map(plain, capabilities(result))],
@@ -63,18 +79,18 @@ def read_capabilities(reader: RecordingReader) -> Capabilities:
 def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[SessionSummary]:
     """The sessions in the order of the first request about them."""
     marks = ", ".join("?" * len(_OPENING))
-    opened: dict[str, list[tuple[int, int, str]]] = {}
+    opened: dict[str, list[Row]] = {}
     for row in reader.query(
-        f"SELECT id, session, method, request_seq FROM exchanges WHERE method IN ({marks})"
-        " AND session IS NOT NULL AND direction = 'to-agent' ORDER BY id",
+        "SELECT id, session, method, request_seq, outcome FROM exchanges"
+        f" WHERE method IN ({marks}) AND direction = 'to-agent' AND session IS NOT NULL"
+        " ORDER BY id",
         tuple(_OPENING),
     ):
-        way = (row["request_seq"], row["id"], row["method"])
-        opened.setdefault(row["session"], []).append(way)
-    lines = halves(reader, (way[:2] for ways in opened.values() for way in ways))
+        opened.setdefault(row["session"], []).append(row)
+    keys = ((way["request_seq"], way["id"]) for ways in opened.values() for way in ways)
     folders = {
         exchange: plain(word(line.part("params"), "cwd", "workingDirectory"))
-        for (_, exchange), line in lines.items()
+        for (_, exchange), line in halves(reader, keys).items()
     }
     counts = Counter(turn.session for turn in turns)
     found = []
@@ -83,12 +99,13 @@ def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[Ses
         " GROUP BY session ORDER BY min(request_seq)"
     ):
         ways = opened.get(row["session"], [])
-        named = [folders[exchange] for _, exchange, _ in ways if folders.get(exchange)]
-        how = [_OPENING[method] for _, _, method in ways]
+        named = [folders[way["id"]] for way in ways if folders.get(way["id"])]
+        how = [_OPENING[way["method"]] for way in ways if way["outcome"] == "result"]
+        failed = [_OPENING[way["method"]] for way in ways if way["outcome"] != "result"]
         found.append(
             SessionSummary(
                 row["session"], named[-1] if named else None, how, row["seq"],
-                counts[row["session"]],
+                counts[row["session"]], failed,
             )
         )  # fmt: skip
     return found
@@ -157,38 +174,26 @@ def read_tally(reader: RecordingReader, method: str) -> Tally:
     return Tally(counts["done"], counts["failed"], counts["open"])
 
 
-def read_errors(reader: RecordingReader, dialect: str | None) -> list[ErrorTally]:
-    """The errors by method and code, the most frequent first; looks at ten thousand of them."""
-    rows = {
-        (row["response_seq"], row["id"]): row
-        for row in reader.query(
-            "SELECT id, direction, method, response_seq FROM exchanges WHERE outcome = 'error'"
-            f" ORDER BY response_seq LIMIT {_MOST_ERRORS}"
-        )
+def read_not_acp(reader: RecordingReader, made: Collection[int]) -> list[NotAcp]:
+    """The lines that are no messages, by direction.
+
+    Args:
+        reader: the recording.
+        made: frames that are not looked at, since a fault made them up.
+    """
+    known = reader.first_of_kind("invalid", made)
+    reasons = {
+        row["seq"]: row["parse_error"]
+        for seq, _ in known.values()
+        for row in reader.query("SELECT seq, parse_error FROM frames WHERE seq = ?", (seq,))
     }
-    found: dict[tuple[str, str | None, int | None], list[Line]] = {}
-    for key, line in halves(reader, rows).items():
-        row, code = rows[key], _code(line)
-        found.setdefault((row["direction"], row["method"], code), []).append(line)
-    tallies = [_error(*key, lines, dialect) for key, lines in found.items()]
-    return sorted(tallies, key=lambda tally: (-tally.count, tally.seq))
-
-
-def _code(line: Line) -> int | None:
-    code = line.part("error").get("code")
-    return code if isinstance(code, int) and not isinstance(code, bool) else None
-
-
-def _error(
-    direction: str, method: str | None, code: int | None, lines: list[Line], dialect: str | None
-) -> ErrorTally:
-    name = code_name(code, dialect)
-    try:
-        text = plain(describe_error(lines[0].message.get("error")))
-    except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
-        text = ""
-    unknown = name == "method not found" and method not in METHODS
-    return ErrorTally(
-        direction, method, code, name, text.removeprefix(f"{code} ")[:200], lines[0].seq,
-        len(lines), unknown or (method or "", name) in _ROUTINE,
-    )  # fmt: skip
+    return [
+        NotAcp(
+            line.stream,
+            known[line.stream][1],
+            line.seq,
+            plain(line.raw[:400].decode(errors="replace")),
+            plain(reasons.get(line.seq) or ""),
+        )
+        for line in read_lines(reader, (seq for seq, _ in known.values()), HEAD)
+    ]

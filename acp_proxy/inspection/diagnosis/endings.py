@@ -1,6 +1,7 @@
 """How the agent ended, and in the middle of what."""
 
 from collections.abc import Iterator
+from signal import SIGTERM
 
 from acp_proxy.inspection.describe.values import counted
 from acp_proxy.inspection.diagnosis.course import Happened
@@ -10,41 +11,52 @@ from acp_proxy.inspection.safe_text import plain
 
 
 def ended_agent(evidence: Evidence) -> Iterator[Problem]:
-    """An end in the middle of a turn, or one that nobody asked for; a remark if it is only odd."""
-    cut = [turn for turn in evidence.turns if turn.end_seq is None]
+    """An end in the middle of a turn, or one that nobody asked for; a remark if it is only odd.
+
+    An agent that is told to stop, or whose client closes its end, while nothing is open has ended
+    well. What its client left open is told of the prompts, and what a fault has done is no problem.
+    """
+    cut = evidence.cut_turns
     ended = next(iter(evidence.of_kind("exit")), None)
     if ended is None:
-        if cut and not evidence.live:
+        if cut:
             yield Problem(
                 "incomplete", PROBLEM, f"the recording ends {_amid(evidence, cut)}", _prompts(cut)
             )
         return
     signal = _last_signal(evidence.events)
-    left = _client_left(evidence, ended)
-    seqs = [ended.seq, *_prompts(cut)]
     text, expected = _exit_text(ended, signal)
     if cut:
-        after = ", after its client had closed its end" if left is not None else ""
-        when = f"{text}{after}, {_amid(evidence, cut)}"
-        yield Problem("agent-ended", PROBLEM, f"{when} (#{ended.seq})", seqs)
-    elif "reason" in ended.data:
-        yield Problem("agent-ended", PROBLEM, f"{text} (#{ended.seq})", seqs)
-    elif not expected:
-        alone = "" if left is not None or signal is not None else ", its client was still there"
-        bad = PROBLEM if not (left or signal) or "signal" in ended.data else REMARK
-        yield Problem("agent-ended", bad, f"{text}{alone} (#{ended.seq})", seqs)
-    elif left is None and signal is None and evidence.course.counts:
-        text = f"{text} by itself, its client was still there (#{ended.seq})"
-        yield Problem("agent-ended", REMARK, text, seqs)
+        found = PROBLEM, f"{text}, {_amid(evidence, cut)}"
+    else:
+        found = _unexpected(evidence, ended, signal, text, expected=expected)
+    severity, text = found
+    if not text:
+        return
+    if (rule := evidence.injected.that_ended(ended.seq)) is not None:
+        amid = f" {_amid(evidence, cut)}" if cut else ""
+        severity, text = REMARK, f"fault {rule} ended the agent{amid}"
+    yield Problem("agent-ended", severity, f"{text} (#{ended.seq})", [ended.seq, *_prompts(cut)])
 
 
-def _client_left(evidence: Evidence, ended: Happened) -> Happened | None:
-    """The end of the client's output, if that came before the agent's end."""
-    for event in evidence.of_kind("eof"):
-        by_itself = event.data.get("reason") == "end of file"
-        if event.seq < ended.seq and event.data.get("stream") == "to-agent" and by_itself:
-            return event
-    return None
+def _unexpected(
+    evidence: Evidence, ended: Happened, signal: Happened | None, text: str, *, expected: bool
+) -> tuple[str, str]:
+    """How much an end matters that was in the middle of no turn, and a sentence; or nothing."""
+    left = evidence.client_left
+    if "reason" in ended.data:
+        return PROBLEM, text
+    if expected:
+        is_odd = left is None and signal is None and evidence.reader.count() > 0
+        return REMARK, f"{text} by itself, its client was still there" if is_odd else ""
+    alone = "" if left is not None or signal is not None else ", its client was still there"
+    told_to_end = signal is not None and signal.data.get("signal") == SIGTERM
+    is_bad = alone or ("signal" in ended.data and not (told_to_end and _is_by(ended, signal)))
+    return (PROBLEM if is_bad else REMARK), f"{text}{alone}"
+
+
+def _is_by(ended: Happened, signal: Happened | None) -> bool:
+    return signal is not None and ended.data.get("signal") == signal.data.get("signal")
 
 
 def _exit_text(ended: Happened, signal: Happened | None) -> tuple[str, bool]:
@@ -73,7 +85,7 @@ def _amid(evidence: Evidence, cut: list[TurnSummary]) -> str:
     where = f"in the middle of turn {first.id} (prompt{prompt} #{first.prompt_seq})"
     if len(cut) > 1:
         where = f"{where} and {counted(len(cut) - 1, 'other')}"
-    running = under_way(evidence, first.id, first.prompt_seq, evidence.course.last_seq)
+    running = under_way(evidence, first.id, first.prompt_seq)
     return f"{where}, with {named_calls(running)} in progress" if running else where
 
 

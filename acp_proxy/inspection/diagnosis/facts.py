@@ -28,10 +28,12 @@ class SessionSummary:
     id: str
     cwd: str | None
     opened: list[str]
-    """How it was opened here: new, load, resume, fork; nothing if that was not seen."""
+    """How it was opened here: new, load, resume, fork; nothing if that was not seen to succeed."""
     seq: int
     """The first request about it."""
     turns: int
+    failed: list[str] = field(factory=list)
+    """How it could not be opened: what was tried and answered with an error, or not at all."""
 
 
 @frozen
@@ -105,6 +107,10 @@ class ErrorTally:
     count: int
     is_routine: bool
     """Whether it is how a peer finds out what the other one can do, or which files there are."""
+    charged: str | None = None
+    """Who is to blame: client, agent or fault; None if nobody is."""
+    why: str = ""
+    """What was wrong with the request, or which fault answered it."""
 
 
 @frozen

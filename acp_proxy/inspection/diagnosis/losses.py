@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from acp_proxy.inspection.diagnosis.course import Happened
-from acp_proxy.inspection.diagnosis.evidence import READERS, Evidence
+from acp_proxy.inspection.diagnosis.evidence import READERS, Evidence, request_text, requests
 from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, Problem
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import duration, seconds
@@ -52,6 +52,17 @@ def _first_unread(evidence: Evidence, stream: str, before: int, since: int) -> i
             break
         first = row["seq"]
     return first
+
+
+def lost_answers(evidence: Evidence) -> Iterator[Problem]:
+    """Answers that a fault has kept from who asked, which are no fault of either peer."""
+    lost = evidence.injected.lost_answers()
+    lines = requests(evidence, (answer.request_seq for answer in lost))
+    for answer in lost:
+        seq = answer.request_seq
+        what = request_text(answer.method, seq, lines.get(seq))
+        text = f"fault {answer.rule} kept the answer to {what} back (#{answer.response_seq})"
+        yield Problem("undelivered", REMARK, text, [answer.response_seq, seq])
 
 
 def gaps(evidence: Evidence) -> Iterator[Problem]:

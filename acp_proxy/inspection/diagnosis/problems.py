@@ -12,11 +12,17 @@ from acp_proxy.inspection.describe.values import counted, word
 from acp_proxy.inspection.diagnosis.debts import silences, unanswered
 from acp_proxy.inspection.diagnosis.endings import ended_agent
 from acp_proxy.inspection.diagnosis.evidence import Evidence
-from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, ErrorTally, Problem
+from acp_proxy.inspection.diagnosis.facts import PROBLEM, Problem
+from acp_proxy.inspection.diagnosis.failures import (
+    failed_requests,
+    failed_turns,
+    refused_logins,
+)
+from acp_proxy.inspection.diagnosis.late import late_updates
 from acp_proxy.inspection.diagnosis.lines import HEAD, Line, read_lines
-from acp_proxy.inspection.diagnosis.losses import gaps, stalls, undelivered
+from acp_proxy.inspection.diagnosis.losses import gaps, lost_answers, stalls, undelivered
+from acp_proxy.inspection.diagnosis.prompts import unanswered_prompts
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import duration
 
 _LATE = {
@@ -30,17 +36,24 @@ custom may come at any time, and so may an echo of what the user said."""
 
 def find_problems(evidence: Evidence) -> list[Problem]:
     """Looks for everything, the worst first."""
-    finders: tuple[Callable[[Evidence], Iterable[Problem]], ...] = (
-        ended_agent, stalls, unanswered, silences, _late_updates, _not_acp, gaps,
-        undelivered, _errors,
-    )  # fmt: skip
-    found = list(itertools.chain.from_iterable(finder(evidence) for finder in finders))
+    found = list(itertools.chain.from_iterable(finder(evidence) for finder in _FINDERS))
     return sorted(found, key=lambda problem: problem.severity != PROBLEM)
+
+
+def has_problem(evidence: Evidence) -> bool:
+    """Whether `find_problems` finds a problem; stops at the first and reads no more than it must.
+
+    It asks the same finders. What no pass over the frames was made for are silences, of which only
+    those of a running conversation can be a problem.
+    """
+    every = itertools.chain.from_iterable(finder(evidence) for finder in _FINDERS)
+    return any(problem.severity == PROBLEM for problem in every)
 
 
 def _late_updates(evidence: Evidence) -> Iterator[Problem]:
     """Updates after the end of a turn that are a turn's work, told by turn."""
-    late = {found.seq: found for found in evidence.course.late}
+    made = evidence.injected.made
+    late = {found.seq: found for found in late_updates(evidence.reader) if found.seq not in made}
     by_turn: dict[int, list[tuple[Line, str]]] = {}
     running: set[str | None] = set()  # v2: a session may work without a prompt
     for line in read_lines(evidence.reader, late, HEAD):
@@ -81,20 +94,7 @@ def _not_acp(evidence: Evidence) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def _errors(evidence: Evidence) -> Iterator[Problem]:
-    for error in evidence.errors:
-        if error.is_routine:
-            continue
-        who = "the agent" if error.direction == "to-agent" else "the client"
-        times = f", {error.count:,} times, first" if error.count > 1 else ""
-        what = f"answered {plain(error.method or '?')[:80]} with {error_text(error)}"
-        severity = PROBLEM if error.method == "session/prompt" else REMARK
-        yield Problem("error", severity, f"{who} {what}{times} (#{error.seq})", [error.seq])
-
-
-def error_text(error: ErrorTally) -> str:
-    """An error's code, what the dialect calls it, and what it said."""
-    code = "an error without a code" if error.code is None else f"error {error.code}"
-    name = f" ({error.name})" if error.name and error.name not in error.message.lower() else ""
-    said = f": {error.message[:100]}" if error.message else ""
-    return f"{code}{name}{said}"
+_FINDERS: tuple[Callable[[Evidence], Iterable[Problem]], ...] = (
+    unanswered_prompts, ended_agent, stalls, unanswered, silences, _late_updates, _not_acp, gaps,
+    undelivered, lost_answers, failed_requests, refused_logins, failed_turns,
+)  # fmt: skip

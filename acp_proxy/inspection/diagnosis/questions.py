@@ -23,7 +23,7 @@ def gist(line: Line) -> str:
         return prompt_of(params)[:80]
     if line.method in _QUESTIONS:
         return _title(params)
-    for name in ("path", "command", "terminalId", "modeId", "mode"):
+    for name in ("path", "command", "terminalId", "modeId", "mode", "methodId", "method"):
         if found := word(params, name):
             return plain(found)[:80]
     return ""

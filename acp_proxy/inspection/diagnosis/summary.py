@@ -8,22 +8,17 @@ from acp_proxy.inspection.diagnosis.details import (
     MOST,
     first_prompt,
     read_capabilities,
-    read_errors,
     read_sessions,
     read_tally,
-    read_turns,
-    read_unanswered,
 )
 from acp_proxy.inspection.diagnosis.evidence import Evidence
 from acp_proxy.inspection.diagnosis.facts import (
-    NotAcp,
     OpenRequest,
     Problem,
     SessionSummary,
     Summary,
     TurnSummary,
 )
-from acp_proxy.inspection.diagnosis.lines import HEAD, read_lines
 from acp_proxy.inspection.diagnosis.problems import find_problems
 from acp_proxy.inspection.diagnosis.questions import read_questions
 from acp_proxy.inspection.diagnosis.tool_calls import read_tool_calls
@@ -56,13 +51,11 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
     course = CourseReader(reader, events, watch).read()
     end = _end(course, events, now_ns if reader.live else None)
     open_ = course.waits.open(end) if reader.live else []
+    if course.open_at_end is None:
+        course.open_at_end = course.waits.open(end)
     course.waits.finish(end)
-    turns, errors = read_turns(reader), read_errors(reader, recording.dialect)
-    unanswered, not_acp = read_unanswered(reader, end), _not_acp(reader, course)
-    evidence = Evidence(
-        reader, recording, reader.live, course, events, turns, unanswered, errors, not_acp, open_,
-        end,
-    )  # fmt: skip
+    evidence = Evidence(reader, events, course, open_, end)
+    turns, errors, unanswered = evidence.turns, evidence.errors, evidence.unanswered
     problems, questions = find_problems(evidence), list(read_questions(reader, end))
     sessions = read_sessions(reader, turns)
     counts = Counter(problem.kind for problem in problems)
@@ -73,7 +66,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         path=str(reader.path),
         live=reader.live,
         duration_ns=course.end_ns,
-        capabilities=read_capabilities(reader),
+        capabilities=read_capabilities(evidence.halves),
         ending=_ending(recording, events, course, live=reader.live),
         frames=_by_stream(course),
         kinds=_by_kind(course),
@@ -94,7 +87,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         longest_silence=course.waits.longest,
         errors=_count_errors(reader),
         error_codes=errors[:MOST],
-        not_acp=not_acp,
+        not_acp=evidence.not_acp,
         faults=read_faults(reader),
         signals=[describe_event(e.kind, e.data) for e in events if e.kind == "signal"][:MOST],
         events=[describe_event(e.kind, e.data) for e in events if e.kind in _TOLD][:_MOST_EVENTS],
@@ -123,25 +116,6 @@ def _by_kind(course: Course) -> dict[str, int]:
         if kind != "stderr":
             kinds[kind] = kinds.get(kind, 0) + count
     return kinds
-
-
-def _not_acp(reader: RecordingReader, course: Course) -> list[NotAcp]:
-    firsts = course.invalid
-    reasons = {
-        row["seq"]: row["parse_error"]
-        for seq in firsts.values()
-        for row in reader.query("SELECT seq, parse_error FROM frames WHERE seq = ?", (seq,))
-    }
-    return [
-        NotAcp(
-            line.stream,
-            course.counts[line.stream, "invalid"],
-            line.seq,
-            plain(line.raw[:400].decode(errors="replace")),
-            plain(reasons.get(line.seq) or ""),
-        )
-        for line in read_lines(reader, firsts.values(), HEAD)
-    ]
 
 
 def _ending(recording: Recording, events: list[Happened], course: Course, *, live: bool) -> str:

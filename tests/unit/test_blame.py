@@ -1,0 +1,259 @@
+"""Who is to blame when a request fails: the one who broke a rule, a fault, or nobody."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.capture import log as capture_log
+from acp_proxy.capture.log import TO_AGENT, TO_CLIENT
+from acp_proxy.inspection.diagnosis.legality import Rules
+from acp_proxy.inspection.diagnosis.summary import Summary, summarize
+from acp_proxy.store.reader import RecordingReader
+from tests.documents import Example, draft, official
+from tests.scribe import Scribe, error, handshake, line, request, result, text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+AGENT = {"protocolVersion": 1, "agentCapabilities": {"loadSession": False}}
+
+
+def summary_of(scribe: Scribe) -> Summary:
+    """The summary of what a scribe has written so far."""
+    scribe.end()
+    scribe.close()
+    scribe.leave()
+    with RecordingReader(scribe.path) as reader:
+        return summarize(reader)
+
+
+def sentences(scribe: Scribe) -> list[str]:
+    """Its problems and remarks but for how the agent ended."""
+    marks = {"problem": "✗", "remark": "!"}
+    found = summary_of(scribe).problems
+    return [f"{marks[p.severity]} {p.text}" for p in found if p.kind != "agent-ended"]
+
+
+@pytest.fixture
+def scribe(tmp_path: Path) -> Scribe:
+    """A log in which client and agent have met, in v1."""
+    scribe = Scribe(tmp_path / "x.db")
+    handshake(scribe)  # 2, 3
+    return scribe
+
+
+def refused(scribe: Scribe, sent: dict[str, Any], code: int = -32602) -> str:
+    """What is said of a request of the client that is refused, 4 and 5."""
+    scribe.to_agent(sent)
+    scribe.to_client(error(sent["id"], code, "no"))
+    (said,) = sentences(scribe)
+    return said
+
+
+def test_a_request_that_lacks_what_its_dialect_requires_is_its_senders(scribe: Scribe) -> None:
+    """A client that sends the draft's ``content`` in v1 is to blame for each refusal, once."""
+    for rpc_id in range(1, 16):
+        scribe.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
+        scribe.to_client(error(rpc_id, -32602, "Invalid params"))
+    summary = summary_of(scribe)
+    (problem,) = (p for p in summary.problems if p.kind == "error")
+    assert problem.severity == "problem"
+    assert problem.text == (
+        'the client sent session/prompt without "prompt", which v1 requires: error -32602:'
+        " Invalid params, 15 times, first (#5)"
+    )
+    (tally,) = summary.error_codes
+    assert (tally.charged, tally.why) == ("client", 'without "prompt", which v1 requires')
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (
+            request(1, "session/prompt", sessionId="s", prompt="go"),
+            '✗ the client sent session/prompt with a "prompt" that is no list: error -32602'
+            " (invalid params): no (#5)",
+        ),
+        (
+            request(1, "session/prompt"),
+            '✗ the client sent session/prompt without "sessionId", which v1 requires:'
+            " error -32602 (invalid params): no (#5)",
+        ),
+        (
+            request(1, "auth/login", methodId="m"),
+            "✗ the client sent auth/login, which v1 does not have: error -32602 (invalid params):"
+            " no (#5)",
+        ),
+        (
+            request(1, "session/request_permission", sessionId="s"),
+            "! the client sent session/request_permission, which only the agent may send in v1:"
+            " error -32602 (invalid params): no (#5)",
+        ),
+        (
+            request(1, "session/prompt", sessionId="s", prompt=[]),
+            "✗ session/prompt was answered with error -32602 (invalid params): no (#5)",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_request_is_told(
+    scribe: Scribe, sent: dict[str, Any], said: str
+) -> None:
+    """What it lacks, or that nobody knows it; what is as it should be is told without blame."""
+    assert refused(scribe, sent) == said
+
+
+def test_an_agents_bad_request_is_the_agents(scribe: Scribe) -> None:
+    """An agent that asks for a file without its path is to blame for the client's refusal."""
+    scribe.to_client(request(7, "fs/read_text_file", sessionId="s"))
+    scribe.to_agent(error(7, -32602, "no"))
+    assert sentences(scribe) == [
+        '✗ the agent sent fs/read_text_file without "path", which v1 requires: error -32602'
+        " (invalid params): no (#5)"
+    ]
+
+
+def test_a_method_that_the_receiver_does_not_offer_is_the_senders(tmp_path: Path) -> None:
+    """Who loads a session of an agent that cannot load any has not read its capabilities."""
+    scribe = Scribe(tmp_path / "x.db")
+    scribe.to_agent(request(0, "initialize", protocolVersion=1))
+    scribe.to_client(result(0, **AGENT))
+    sent = request(1, "session/load", sessionId="s", cwd="/", mcpServers=[])
+    assert refused(scribe, sent, -32601) == (
+        "✗ the client sent session/load, which the agent does not offer (loadSession):"
+        " error -32601 (method not found): no (#5)"
+    )
+
+
+def test_an_internal_error_is_the_answerers(scribe: Scribe) -> None:
+    """Whatever was asked, who says that he failed himself has."""
+    sent = request(1, "session/prompt", sessionId="s")
+    assert refused(scribe, sent, -32603) == (
+        "✗ the agent answered session/prompt with error -32603 (internal error): no (#5)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("initialize", {"protocolVersion": 1}),
+        ("authenticate", {"methodId": "m"}),
+        ("session/new", {"cwd": "/", "mcpServers": []}),
+        ("session/load", {"sessionId": "s", "cwd": "/", "mcpServers": []}),
+        ("session/resume", {"sessionId": "s", "cwd": "/"}),
+        ("session/fork", {"sessionId": "s", "cwd": "/"}),
+    ],
+)
+def test_an_opening_that_fails_is_a_problem(
+    tmp_path: Path, method: str, params: dict[str, Any]
+) -> None:
+    """Without an initialization, a login or a session nothing goes on."""
+    scribe = Scribe(tmp_path / "x.db")
+    scribe.to_agent(request(1, method, **params))
+    scribe.to_client(error(1, -32001, "broken"))
+    assert sentences(scribe) == [f"✗ {method} was answered with error -32001: broken (#3)"]
+
+
+def test_a_login_that_was_needed_and_came_is_no_problem(scribe: Scribe) -> None:
+    """An agent may ask for a login; the session opens after it."""
+    scribe.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
+    scribe.to_client(error(1, -32000, "log in"))
+    scribe.to_agent(request(2, "authenticate", methodId="m"))
+    scribe.to_client(result(2))
+    scribe.to_agent(request(3, "session/new", cwd="/", mcpServers=[]))
+    scribe.to_client(result(3, sessionId="s"))
+    (said,) = sentences(scribe)
+    assert said.startswith("! session/new was answered with error -32000 (authentication required)")
+
+
+def test_a_session_that_could_not_be_loaded_is_not_loaded(scribe: Scribe) -> None:
+    """It stands among the sessions, and what failed with it."""
+    scribe.to_agent(request(1, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
+    scribe.to_client(error(1, -32002, "gone"))
+    (session,) = summary_of(scribe).opened
+    assert (session.opened, session.failed, session.cwd) == ([], ["load"], "/w")
+
+
+def test_a_refused_login_and_a_turn_that_ended_in_error_are_problems(tmp_path: Path) -> None:
+    """The draft tells both in answers that are no errors."""
+    scribe = Scribe(tmp_path / "x.db", dialect="draft-1.0")
+    login = {"method": "api_key", "credentials": {"apiKey": "x"}}
+    scribe.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})
+    scribe.to_client(result(1, success=False, error="bad key"))
+    scribe.to_agent(request(2, "session/prompt", sessionId="s", content=[text("go")]))
+    scribe.to_client(result(2, stopReason="error"))
+    assert sentences(scribe) == [
+        '✗ the agent refused authenticate "api_key" (#2): success is false, bad key (#3)',
+        '✗ turn 1 (prompt "go" #4) ended with stop reason error (#5)',
+    ]
+
+
+def test_what_a_fault_did_is_the_faults(scribe: Scribe) -> None:
+    """An answer that a rule made up, and a request that it kept back, are no problems."""
+    scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
+    fault(scribe, "error-on-prompt", "error-reply")
+    made(scribe, error(1, -32603, "Internal error"))  # 5
+    scribe.to_agent(request(2, "session/set_mode", sessionId="s", modeId="m"))  # 6
+    fault(scribe, "lost", "drop")
+    made(scribe, b"log line\n")
+    assert sentences(scribe) == [
+        '! client waits for agent: session/set_mode "m" (#6), 7 ms, never answered,'
+        " because of fault lost",
+        "! fault error-on-prompt answered session/prompt with error -32603: Internal error (#5)",
+    ]
+
+
+def test_an_agent_that_a_fault_has_ended_is_not_to_blame(scribe: Scribe) -> None:
+    """An end in the middle of a turn is told as the fault's."""
+    scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
+    scribe.event(capture_log.EFFECT, TO_CLIENT, rule="crash", action="kill", signal=9)  # 5
+    scribe.event(capture_log.EXIT, signal=9)  # 6
+    scribe.leave()
+    with RecordingReader(scribe.path) as reader:
+        (problem,) = summarize(reader).problems
+    assert (problem.kind, problem.severity) == ("agent-ended", "remark")
+    amid = 'in the middle of turn 1 (prompt "go" #4)'
+    assert problem.text == f"fault crash ended the agent {amid} (#6)"
+
+
+def test_an_answer_that_a_fault_kept_back_is_told(scribe: Scribe) -> None:
+    """The agent did answer, and its client never saw it."""
+    scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
+    scribe.to_client(result(1, stopReason="end_turn"))  # 5
+    scribe.event(capture_log.FAULT, TO_CLIENT, rule="lost", action="drop", delivered="none")
+    assert sentences(scribe) == [
+        '! fault lost kept the answer to session/prompt "go" (#4) back (#5)'
+    ]
+
+
+def fault(scribe: Scribe, rule: str, action: str) -> None:
+    """A rule keeps the last line to the agent from it."""
+    scribe.event(capture_log.FAULT, TO_AGENT, rule=rule, action=action, delivered="none")
+
+
+def made(scribe: Scribe, message: Any) -> None:
+    """A rule makes up a line to the client."""
+    scribe._record(capture_log.PART, TO_CLIENT, line(message))
+    fields = {"rule": "error-on-prompt", "action": "error-reply", "at": scribe.t_ns}
+    scribe.event(capture_log.MADE, TO_CLIENT, **fields)
+
+
+@pytest.mark.parametrize("example", official(), ids=lambda e: f"{e.kind}-{e.method}")
+def test_what_the_official_documents_show_is_allowed(example: Example) -> None:
+    """No request of the official documents breaks a rule of v1."""
+    assert complaint(example, "v1") == ""
+
+
+@pytest.mark.parametrize("example", draft(), ids=lambda e: f"{e.kind}-{e.method}")
+def test_what_the_draft_shows_is_allowed(example: Example) -> None:
+    """No request of the draft breaks a rule of it."""
+    assert complaint(example, "draft-1.0") == ""
+
+
+def complaint(example: Example, dialect: str) -> str:
+    """What is wrong with a document's request; other messages are not looked at."""
+    if example.kind != "request":
+        return ""
+    direction = example.direction.value
+    return Rules(dialect, {}).fault_of(direction, example.method, example.message)
