@@ -38,6 +38,9 @@ END = '#2 result {"stopReason": "end_turn"}'
 """How that turn ends."""
 UPDATE = 'session/update {"sessionId": "s", "update": {"n": %d}}'
 ALLOW, REJECT = "y:allow_once", "n:reject_once"
+LS = {"title": "ls", "kind": "read", "rawInput": {"command": "ls"}}
+RM = {"title": "rm -rf ~", "kind": "execute", "rawInput": {"command": "rm -rf ~"}}
+"""What leave is asked for: tool calls."""
 
 
 def asking(record: Callable[..., Book], recorded: str, **options: Any) -> LiveAgent:

@@ -12,11 +12,13 @@ from tests.playbooks.test_replayed_faults import mark
 from tests.verify_asking import (
     ALLOW,
     END,
+    LS,
     REJECT,
     START,
     STARTED,
     asking,
     leave,
+    outcome,
     read,
     selected,
     write,
@@ -82,12 +84,12 @@ def test_what_was_not_recorded_is_refused(record: Callable[..., Book], live_: st
 
 def test_what_is_asked_too_often_is_refused(record: Callable[..., Book]) -> None:
     """And that is told from what was never asked."""
-    live = asking(record, f"<- {leave({}, ALLOW)}\n-> {selected('y')}")
+    live = asking(record, f"<- {leave(LS, ALLOW)}\n-> {selected('y')}")
     live.check(f"""
-        <- {leave({}, ALLOW)}
+        <- {leave(LS, ALLOW)}
         -> 7
-        <- {leave({}, ALLOW, token=1)}
-        -> refusal #1
+        <- {leave(LS, ALLOW, token=1)}
+        -> {outcome(None, 1)}
         <- {END}
         -> end
     """)

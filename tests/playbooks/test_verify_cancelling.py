@@ -9,6 +9,7 @@ from tests.verify_asking import (
     ALLOW,
     END,
     HAS_SESSION,
+    LS,
     REJECT,
     SESSION,
     UPDATE,
@@ -134,7 +135,7 @@ def test_what_comes_after_a_cancellation_is_cancelled(record: Callable[..., Book
     live = asking(
         record,
         f"""
-        <- {leave({}, ALLOW)}
+        <- {leave(LS, ALLOW)}
         -> {selected("y")}
         -> session/cancel {{"sessionId": "s"}}
         """,
@@ -143,7 +144,7 @@ def test_what_comes_after_a_cancellation_is_cancelled(record: Callable[..., Book
     live.check(f"""
         .. 27s
         -> 8
-        <- {leave({}, ALLOW)}
+        <- {leave(LS, ALLOW)}
         -> {gone % 0}
         <- {leave({}, REJECT, token=1)}
         -> {gone % 1}

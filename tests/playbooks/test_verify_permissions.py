@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.engine.bindings import Bindings
-from acp_proxy.engine.client.deeds import deed, departs
 from acp_proxy.engine.client.keys import key_of
+from acp_proxy.engine.client.permission_scope import differences, moved, scope
 from acp_proxy.engine.comparison import Comparer
 from tests.verify_asking import (
     ALLOW,
     END,
+    LS,
     REJECT,
+    RM,
     START,
     STARTED,
     asking,
@@ -33,8 +35,6 @@ if TYPE_CHECKING:
     from tests.playbook import Book
 
 PAIRS = Path(__file__).parents[1] / "data" / "pairs"
-LS = {"title": "ls", "kind": "read", "rawInput": {"command": "ls"}}
-RM = {"title": "rm -rf ~", "kind": "execute", "rawInput": {"command": "rm -rf ~"}}
 EDIT = {"kind": "edit", "locations": [{"path": "/p/a"}], "content": [{"type": "diff", "path": "/p/a", "newText": "x"}]}  # fmt: skip
 
 
@@ -48,9 +48,12 @@ def elsewhere(record: Callable[..., Book], recorded: str) -> LiveAgent:
     ("was", "came"),
     [
         (LS, RM),
-        ({"title": "ls"}, {"title": "rm -rf ~"}),
-        ({"title": "ls", "kind": "execute"}, {"title": "rm -rf ~", "kind": "execute"}),
-        ({"title": "x", "kind": "read"}, {"title": "x", "kind": "execute"}),
+        (LS, {**LS, "locations": [{"path": "/etc/passwd"}]}),
+        (LS, {**LS, "rawInput": {"command": "ls", "cwd": "/"}}),
+        (LS, {**LS, "rawInput": {"command": "ls", "env": {"PATH": "/evil"}}}),
+        (LS, {"title": "ls", "kind": "read"}),
+        (LS, {"kind": "read", "rawInput": {"command": ["ls"]}}),
+        (LS, {**LS, "kind": "execute"}),
         ({"rawInput": {"command": ["sh", "-c", "ls"]}}, {"rawInput": {"command": ["sh", "-c", "rm"]}}),
         ({"rawInput": {"cmd": "ls"}, "title": "x"}, {"rawInput": {"command": "ls"}, "title": "x"}),
         ({"rawInput": {"command": "ls /p"}}, {"rawInput": {"command": "ls /q"}}),
@@ -59,8 +62,9 @@ def elsewhere(record: Callable[..., Book], recorded: str) -> LiveAgent:
         ({"rawInput": {"amount": 5}, "title": "pay"}, {"rawInput": {"amount": 6}, "title": "pay"}),
         (EDIT, {**EDIT, "locations": [{"path": "/etc/passwd"}]}),
         (EDIT, {**EDIT, "content": [{"type": "diff", "path": "/etc/passwd"}]}),
+        (EDIT, {**EDIT, "content": [{"type": "diff", "path": "/p/a", "newText": "y"}]}),
+        (EDIT, {**EDIT, "locations": [{"path": "/p/a"}, {"path": "/p/b"}]}),
         (LS, {"title": "rm -rf ~"}),
-        ({}, RM),
     ],
 )  # fmt: skip
 def test_leave_for_something_else_is_not_given(
@@ -85,14 +89,12 @@ def test_leave_for_something_else_is_not_given(
     ("was", "came"),
     [
         (LS, {**LS, "title": "List files"}),
-        (LS, {"title": "ls", "kind": "read"}),
-        (LS, {"title": "ls", "rawInput": {"command": "ls", "cwd": "/", "call_id": "7", "started_at_ms": 3}}),
+        (LS, {**LS, "rawInput": {"command": "ls", "description": "Lists", "call_id": "7", "started_at_ms": 3}}),
+        ({"rawInput": {"command": "ls", "cwd": "/p/a"}}, {"rawInput": {"command": "ls", "cwd": "/live/a"}}),
         ({"rawInput": {"command": "cat /p/a > '/p'"}}, {"rawInput": {"command": "cat /live/a > '/live'"}}),
         ({"rawInput": {"command": "cat /p/a"}}, {"rawInput": {"command": "cat /p/a"}}),
-        ({"title": "Write /p/a"}, {"title": "Write /live/a"}),
         ({"rawInput": {"id": 5, "turn_id": "1"}}, {"rawInput": {"id": 5, "turn_id": "2"}}),
-        (EDIT, {"kind": "edit", "title": "new", "locations": [{"path": "/live/a", "line": 3}], "content": [{"type": "diff", "path": "/live/a", "newText": "y"}]}),
-        ({}, {}),
+        (EDIT, {"kind": "edit", "title": "new", "locations": [{"path": "/live/a", "line": 3}], "content": [{"type": "diff", "path": "/live/a", "newText": "x"}]}),
     ],
 )  # fmt: skip
 def test_leave_for_the_same_is_given(
@@ -201,19 +203,19 @@ def test_among_equals_the_options_decide(record: Callable[..., Book]) -> None:
 
 
 def test_leave_is_asked_too_often_only_for_the_same(record: Callable[..., Book]) -> None:
-    """However the agent calls it, and whatever it offers."""
+    """However the agent calls it, and whatever it offers; it is rejected as a client rejects."""
     live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
     live.check(f"""
         <- {leave(LS)}
         -> 7
         <- {leave(RM, token=1)}
-        -> refusal #1
+        -> {outcome("n", 1)}
         <- {leave({**LS, "title": "again"}, "z:allow_once", token=2)}
-        -> refusal #2
+        -> {outcome(None, 2)}
         <- {END}
         -> end
     """)
-    assert [one.kind for one in live.departures] == ["unmatched", "exhausted"]
+    assert [one.kind for one in live.departures] == ["permission-differs", "exhausted"]
 
 
 def test_what_was_rejected_is_rejected_for_anything(record: Callable[..., Book]) -> None:
@@ -239,12 +241,43 @@ def test_each_gets_its_own_answer_in_any_order(record: Callable[..., Book]) -> N
     assert live.found == []
 
 
-def test_a_lenient_client_allows_and_tells(record: Callable[..., Book]) -> None:
-    """For information; also with other options."""
-    for offered in ((ALLOW, REJECT), (ALLOW,)):
+NAMELESS = [
+    {},
+    {"title": "ls"},
+    {"title": "ls", "kind": "execute"},
+    {"title": "ls", "kind": "execute", "content": [{"type": "content", "content": {"type": "text", "text": "[in /p]"}}]},
+    {"title": "ls", "rawInput": {"call_id": "7"}, "locations": []},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", NAMELESS)
+def test_what_names_nothing_is_refused_even_unchanged(
+    record: Callable[..., Book], call: dict[str, Any]
+) -> None:
+    """A title is for a person: two requests of one title may be for different things."""
+    live = asking(record, f"<- {leave(call)}\n-> {selected('y')}")
+    live.check(f"<- {leave(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    assert live.found == ["permission-differs primary in s 6"]
+
+
+@pytest.mark.parametrize("call", NAMELESS)
+def test_a_lenient_client_believes_a_title(
+    record: Callable[..., Book], call: dict[str, Any]
+) -> None:
+    """But no other title, and none of what says more."""
+    for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
+        live = asking(record, f"<- {leave(call)}\n-> {selected('y')}", lenient=True)
+        answer = "7" if is_allowed else outcome("n")
+        live.check(f"<- {leave(came)}\n-> {answer}\n<- {END}\n-> end")
+        assert (live.found == []) is is_allowed
+
+
+def test_a_lenient_client_allows_nothing_else(record: Callable[..., Book]) -> None:
+    """It answers with what is like a request; leave for one thing is not like leave for another."""
+    for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", lenient=True)
-        live.check(f"<- {leave(RM, *offered)}\n-> 7\n<- {END}\n-> end")
-        assert (live.found, live.informed) == ([], ["permission-differs in s 6"])
+        live.check(f"<- {leave(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
+        assert live.found == ["permission-differs primary in s 6"]
 
 
 def test_what_is_ignored_may_differ(record: Callable[..., Book]) -> None:
@@ -293,6 +326,7 @@ def test_two_runs_of_a_real_agent_ask_leave_for_the_same(path: Path, *, turned: 
     bindings = Bindings(roots={old_cwd: new_cwd})
     assert len(old) == len(new) > 0
     for was, came in zip(old, new, strict=True):
-        assert departs(was, came, Comparer(bindings), bindings.rewritten) == ()
-        assert key_of(deed(was, bindings.rewritten)) == key_of(deed(came))
-        assert departs(was, came, Comparer(Bindings()), Bindings().rewritten)
+        then, now = scope(was, {}), scope(came, {})
+        assert differences(then, now, Comparer(bindings), bindings.rewritten) == ()
+        assert key_of(moved(then, bindings.rewritten)) == key_of(now)
+        assert differences(then, now, Comparer(Bindings()), Bindings().rewritten)

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from acp_proxy.commands import Send
+from acp_proxy.engine.client.permissions import is_draft, rejecting
 from acp_proxy.engine.divergence import ERROR_CODE, Divergence
 
 
@@ -18,15 +19,31 @@ def refusal(token: str | None, divergence: Divergence) -> Send:
     return _line(token, "error", error)
 
 
-def cancelled(token: str | None) -> Send:
-    """The answer to a permission request in a turn that was cancelled."""
+def cancelled(token: str | None, request: Any) -> Send:
+    """The answer to a permission request in a turn that was cancelled, in the request's own form.
+
+    Args:
+        token: its id.
+        request: decoded.
+    """
+    if is_draft(request):
+        return _line(token, "result", {"granted": False})
     return _line(token, "result", {"outcome": {"outcome": "cancelled"}})
 
 
-def rejected(token: str | None, option: str | None) -> Send:
-    """The answer to a permission request: the option that rejects; cancelled if there is none."""
-    if option is None:
-        return cancelled(token)
+def denied(token: str | None, request: Any) -> Send:
+    """The answer that gives no leave, in the request's own form.
+
+    That is the option that rejects, or cancelled if there is none; in the 1.0 draft it is
+    ``granted``, false.
+
+    Args:
+        token: its id.
+        request: decoded.
+    """
+    option = rejecting(request)
+    if option is None or is_draft(request):
+        return cancelled(token, request)
     return _line(token, "result", {"outcome": {"outcome": "selected", "optionId": option}})
 
 

@@ -9,12 +9,11 @@ from typing import Any
 from attrs import define
 
 from acp_proxy.commands import Command
-from acp_proxy.engine.client.answers import cancelled, content, refusal, rejected
-from acp_proxy.engine.client.deeds import named
+from acp_proxy.engine.client.answers import cancelled, content, denied, refusal
 from acp_proxy.engine.client.files import READ, Files, is_whole, part
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.matching import Found, Matching
-from acp_proxy.engine.client.permissions import allows, rejecting
+from acp_proxy.engine.client.permissions import allows
 from acp_proxy.engine.client.reading import member, params_of, recorded, recorded_request
 from acp_proxy.engine.client.stage import Asked, Stage
 from acp_proxy.engine.comparison import decoded
@@ -92,11 +91,10 @@ class Asking:
     ) -> Iterator[Command]:
         value = decoded(raw)
         found = self._matching.find(message, value, lane)
-        departs = found is not None and bool(found.differences) and self._is_allowed(found)
-        if found is not None and (not departs or self._stage.options.lenient):
-            if departs:
-                self._note_departure(found, value, raw, at, line)
-            self._stage.ask(Asked(found.question, message.rpc_id or "null", raw, at), at)
+        if found is not None and not self._grants_too_much(found, value):
+            scope = self._stage.leave.live(value) if message.method == PERMISSION else None
+            asked = Asked(found.question, message.rpc_id or "null", raw, at, scope)
+            self._stage.ask(asked, at)
             self._matching.note_made(found.question)
             return
         lane = lane or self._stage.last
@@ -108,38 +106,58 @@ class Asking:
         elif message.method == PERMISSION and lane.is_cancelled:
             summary = "the agent asked for permission in a turn that was cancelled"
             self._stage.judge.note(Departure.LATE, lane, summary, at, line=line, came=raw)
-            yield cancelled(message.rpc_id)
+            yield cancelled(message.rpc_id, value)
         elif found is not None:
             self._stage.refused += 1
             self._note_departure(found, value, raw, at, line)
-            yield rejected(message.rpc_id, rejecting(value))
+            if found.verdict.is_vague:  # it was made, and nobody need wait for it
+                found.question.is_made = True
+                self._matching.note_made(found.question)
+            yield denied(message.rpc_id, value)
         else:
             yield from self._refuse(message, raw, at, lane, line)
 
-    def _is_allowed(self, found: Found) -> bool:
-        """Whether the recorded answer gives leave."""
+    def _grants_too_much(self, found: Found, value: Any) -> bool:
+        """Whether the recorded answer gives leave, and was not given for what is asked now."""
+        if found.question.ask.method != PERMISSION or found.verdict.is_same:
+            return False
         reply = self._stage.plot.replies.get(found.question.ask.exchange)
         if reply is None:
             return False
         answer = recorded(self._stage.plot.script, reply.step)
-        return allows(self._matching.request(found.question), answer)
+        if not allows(self._matching.request(found.question), answer):
+            return False
+        is_taken_at_its_title = (
+            self._stage.options.lenient
+            and found.verdict.is_vague
+            and self._stage.leave.are_called_alike(found.question, value)
+        )
+        return not is_taken_at_its_title
 
     def _note_departure(self, found: Found, value: Any, raw: bytes, at: int, line: int) -> None:
-        """Tells that leave is asked for something else than was allowed."""
-        question = found.question
-        old, new = named(self._matching.request(question)), named(value)
-        is_lenient = self._stage.options.lenient
+        """Tells that leave is asked for something else, or for nobody knows what."""
+        question, leave = found.question, self._stage.leave
+        seq = question.step.seq
+        old, new = leave.recorded_title(question), leave.title(value)
+        if found.verdict.is_vague:
+            summary = (
+                f"the agent asked leave for {new} and did not say what it does to what, so that"
+                f" nobody can tell whether #{seq} allowed it; it was rejected"
+            )
+        else:
+            summary = (
+                f"the agent asked leave for {new}, and what was allowed is {old} #{seq}; it was"
+                " rejected"
+            )
         self._stage.judge.note(
             Departure.PERMISSION_DIFFERS,
             self._stage.plot.lanes[question.step.lane],
-            f"the agent asked leave for {new}, and what was allowed is {old}"
-            f" #{question.step.seq}; it was {'allowed' if is_lenient else 'rejected'}",
+            summary,
             at,
-            seq=question.step.seq,
+            seq=seq,
             line=line,
             came=raw,
-            differences=found.differences,
-            is_harmless=is_lenient,
+            differences=found.verdict.differences,
         )
 
     def _refuse(
@@ -147,6 +165,7 @@ class Asking:
     ) -> Iterator[Command]:
         value = decoded(raw)
         self._stage.refused += 1
+        is_permission = message.method == PERMISSION
         what = f"{message.method}{_subject(value)}"
         of = lane if message.session else None
         used = self._matching.used_up(message, value, of)
@@ -155,7 +174,8 @@ class Asking:
             kind, summary = Departure.EXHAUSTED, f"the agent asked {what} more often than recorded"
             misses = (used,)
         else:
-            kind, summary = Departure.UNMATCHED, f"the agent asked {what}, which was not recorded"
+            kind = Departure.PERMISSION_DIFFERS if is_permission else Departure.UNMATCHED
+            summary = f"the agent asked {what}, which was not recorded"
             misses = self._matching.near_misses(message, value, of)
         divergence = self._stage.judge.note(
             kind,
@@ -167,7 +187,10 @@ class Asking:
             came=raw,
             near_misses=misses,
         )
-        yield refusal(message.rpc_id, divergence)
+        if is_permission:
+            yield denied(message.rpc_id, value)
+        else:
+            yield refusal(message.rpc_id, divergence)
 
     def _known(self, value: Any) -> str | None:
         """What a file holds as far as anybody has said so."""

@@ -68,6 +68,8 @@ class Hearer:
             self._stage.last, self._unplaced = self._nowhere, message.session
         else:
             self._stage.last = lane or self._stage.plot.lanes[None]
+        if message.kind is Kind.NOTIFICATION:
+            self._stage.leave.take(message, raw)
         if message.kind is Kind.REQUEST:
             yield from self._asking.take(message, raw, at)
         elif lane is not None and self._ends_turn(message):

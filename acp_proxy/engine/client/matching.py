@@ -5,9 +5,9 @@ recorded among equals; then what identifies a request: a file's path, a terminal
 leave is asked for. What else differs is told by the comparison of the two recordings. Only a
 lenient client takes the next one of the method for it.
 
-A request for leave is always taken for one, as long as there is any, so that it gets an answer that
-a client would give; but in what it asks leave for something else is told. Which options it offers
-only decides among equals.
+A request for leave is compared by what it asks leave for, and by nothing else. If no recorded one
+asks for the same, it is taken for another one, so that reports can say in what they differ. Which
+options it offers only decides among equals.
 """
 
 from collections.abc import Iterator
@@ -16,16 +16,16 @@ from typing import Any
 
 from attrs import field, frozen
 
-from acp_proxy.engine.client.deeds import Rewritten, deed, departs
 from acp_proxy.engine.client.files import READ, WRITE
 from acp_proxy.engine.client.keys import Live, as_it_is, key_of
 from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.leave import Verdict
 from acp_proxy.engine.client.near import differing, nearest
 from acp_proxy.engine.client.permissions import kinds_of
 from acp_proxy.engine.client.questions import Keys, Question, Questions
 from acp_proxy.engine.client.reading import Requests, params_of
 from acp_proxy.engine.client.stage import Stage
-from acp_proxy.engine.comparison import Comparison, Difference
+from acp_proxy.engine.comparison import Comparison
 from acp_proxy.engine.divergence import NearMiss
 from acp_proxy.engine.places import places_of
 from acp_proxy.engine.script import PERMISSION
@@ -44,8 +44,8 @@ class Found:
     """A recorded request that a live one is taken for."""
 
     question: Question
-    differences: tuple[Difference, ...] = field(default=())
-    """In what a permission request asks leave for something else."""
+    verdict: Verdict = field(factory=Verdict)
+    """For a permission request: whether it asks leave for the same."""
 
 
 class Matching:
@@ -67,14 +67,14 @@ class Matching:
         first = next(self._candidates(method, lane), None)
         if first is None:
             return None
+        keys = self._keys(method, value)
+        if method == PERMISSION:
+            return self._asking_leave(value, lane, keys)
         if self.compare(first, value).is_equal:
             return Found(first)
-        keys = self._keys(method, value)
         for question in self._alike(method, lane, _EXACT, keys):
             if self.compare(question, value).is_equal:
                 return Found(question)
-        if method == PERMISSION:
-            return self._asking_leave(value, lane, keys)
         for question in self._alike(method, lane, _SAME, keys):
             if self._is_same(method, question, value):
                 return Found(question)
@@ -144,9 +144,12 @@ class Matching:
     def _asking_leave(self, value: Any, lane: ClientLane | None, keys: Keys) -> Found | None:
         """The first that asks leave for the same; rather one that offers the same, too.
 
-        If there is none, another one that offers the same kinds of options, or else any.
+        If there is none, one that cannot be told from it, since neither names anything; or else
+        another one that offers the same kinds of options, or any.
         """
-        other = None
+        other = vague = None
+        called_alike = False
+        live = self._stage.leave.live(value)
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
         alike = (self._alike(PERMISSION, lane, level, keys) for level in levels)
         others = islice(self._candidates(PERMISSION, lane), _LOOKED_AT)
@@ -155,20 +158,22 @@ class Matching:
             if question in seen:
                 continue
             seen.add(question)
-            if not (differences := self._departs(question, value)):
+            verdict = self._stage.leave.compare(question, live)
+            if verdict.is_same:
                 return Found(question)
-            other = other or Found(question, differences)
-        return other
-
-    def _departs(self, question: Question, value: Any) -> tuple[Difference, ...]:
-        rewritten = self._stage.bindings.rewritten
-        return departs(self._requests.of(question), value, self._stage.comparer, rewritten)
+            if verdict.is_vague and (vague is None or not called_alike):
+                vague = Found(question, verdict)
+                called_alike = self._stage.leave.are_called_alike(question, value)
+            other = other or Found(question, verdict)
+        return vague or other
 
     def _is_same(self, method: str | None, question: Question, value: Any) -> bool:
         """Whether two requests are about the same, whatever else they say."""
         recorded = self._requests.of(question)
         if method == PERMISSION:
-            return not self._departs(question, value)
+            return not self._stage.leave.compare(
+                question, self._stage.leave.live(value)
+            ).differences
         old, new = params_of(recorded), params_of(value)
         names = _identity(method)
         return all(self._value(old, name) == new.get(name) for name in names)
@@ -184,20 +189,22 @@ class Matching:
     def _recorded_keys(self, question: Question) -> Keys:
         bindings = self._stage.bindings
         request = self._requests.of(question)
-        return self._keys(question.ask.method, request, bindings.live, bindings.rewritten)
+        return self._keys(question.ask.method, request, bindings.live, question)
 
     def _keys(
         self,
         method: str | None,
         request: Any,
         live: Live = as_it_is,
-        rewritten: Rewritten | None = None,
+        recorded: Question | None = None,
     ) -> Keys:
         params = params_of(request)
         ignored = self._stage.comparer.ignored
         exact = key_of({"params": params}, places_of("request", method), live, ignored)
         if method == PERMISSION:
-            asked, offered = key_of(deed(request, rewritten)), key_of(kinds_of(request))
+            leave = self._stage.leave
+            asks_for = leave.live(request) if recorded is None else leave.recorded(recorded)
+            asked, offered = key_of(asks_for), key_of(kinds_of(request))
             return exact, asked, hash((asked, offered)), offered
         named = [
             live(_PLACED[name], value)

@@ -4,15 +4,30 @@ For a person, who wants to see first what is done or what it is done to. What di
 the directories that stand for one another is no difference, and ids and times come last.
 """
 
+import re
 from collections.abc import Iterable
 
-from acp_proxy.engine.client.deeds import Rewritten, moved, weight
+from acp_proxy.engine.client.permission_scope import Rewritten, moved
 from acp_proxy.engine.comparison import Comparer, Difference
 from acp_proxy.engine.divergence import NearMiss
 from acp_proxy.engine.places import places_of
 from acp_proxy.pointers import parts_of
 
 _MOST = 3
+# fmt: off
+_DOING = frozenset({
+    "kind",
+    "command", "commands", "cmd", "argv", "args", "program", "executable", "script", "code",
+    "sql", "query", "action", "operation", "path", "paths", "file", "files", "filename",
+    "filepath", "filepaths", "abspath", "absolutepath", "notebookpath", "targetfile", "directory",
+    "source", "destination", "src", "dst", "oldpath", "newpath", "movepath", "uri", "uris", "url",
+    "urls", "tool", "toolname", "server", "servername",
+})
+# fmt: on
+"""Names, in lower case and without underscores, of what does something or what it is done to."""
+_NOISE = re.compile(
+    r"_meta|cwd|description|timestamp|.*(call|turn|use|request|session)_?id|.*_at(_ms)?", re.I
+)
 
 
 def nearest(misses: Iterable[NearMiss]) -> tuple[NearMiss, ...]:
@@ -62,5 +77,12 @@ def _distance(miss: NearMiss) -> tuple[int, int, int]:
 
 def _weight(difference: Difference) -> int:
     """How telling it is: by its place, and by what that is within."""
-    weights = [*map(weight, parts_of(difference.pointer))]
+    weights = [*map(_weight_of_name, parts_of(difference.pointer))]
     return 2 if weights[-1] == 2 else min(weights)
+
+
+def _weight_of_name(name: str) -> int:
+    """How much a member counts that differs: 0 for what is done, 2 for noise, 1 for the rest."""
+    if name.lower().replace("_", "") in _DOING:
+        return 0
+    return 2 if _NOISE.fullmatch(name) else 1

@@ -1,10 +1,20 @@
-"""Which of the live options of a permission request the recorded answer means."""
+"""What permission requests and the answers to them look like, and which option an answer means.
+
+In v1 and v2 a request offers options, and the answer chooses one. In the 1.0 draft it names an
+operation, and the answer is ``granted`` or not.
+"""
 
 from typing import Any
 
 from attrs import frozen
 
 from acp_proxy.engine.client.reading import member
+
+_FOR_ONE = ("allow_once", "reject_once", "reject_always")
+"""Kinds of options of which any two allow the same."""
+
+_OFFICIAL = ("options", "toolCall", "subject")
+"""Members of a request in v1 and v2 that the 1.0 draft does not know."""
 
 
 @frozen
@@ -20,7 +30,8 @@ def choice(asked: Any, live: Any, answer: Any) -> Choice:
     """Finds the live option for a recorded answer: the same one, or else one of its kind.
 
     It is always of the recorded kind: what was allowed once is not allowed for ever, and an id that
-    means another kind now is not the same.
+    means another kind now is not the same. What is allowed for more than once has to be called the
+    same as well, by its id or its name, since such options tell by these how far they reach.
 
     Args:
         asked: the recorded request, decoded.
@@ -37,7 +48,7 @@ def choice(asked: Any, live: Any, answer: Any) -> Choice:
         return Choice(None, is_possible=all(o.get("optionId") != wanted for o in offered))
     kind = recorded.get("kind")
     same_kind = [o for o in offered if o.get("kind") == kind and isinstance(o.get("optionId"), str)]
-    for key in ("optionId", "name", "kind"):
+    for key in ("optionId", "name", "kind") if kind in _FOR_ONE else ("optionId", "name"):
         value = recorded.get(key)
         for option in same_kind:
             if value is not None and option.get(key) == value:
@@ -46,17 +57,30 @@ def choice(asked: Any, live: Any, answer: Any) -> Choice:
 
 
 def allows(asked: Any, answer: Any) -> bool:
-    """Whether an answer may give leave: it chooses an option that is not known to reject.
+    """Whether an answer may give leave: whatever is not known to refuse it.
 
     Args:
         asked: the request, decoded.
         answer: its answer.
     """
-    chosen = member(member(answer, "result"), "outcome")
-    if not isinstance(chosen, dict) or chosen.get("outcome") != "selected":
+    if member(answer, "error") is not None:
+        return False
+    result = member(answer, "result")
+    if member(result, "granted") is False:
+        return False
+    chosen = member(result, "outcome")
+    if not isinstance(chosen, dict):
+        return result not in (None, {})
+    if chosen.get("outcome") == "cancelled":
         return False
     same = [o for o in options_of(asked) if o.get("optionId") == chosen.get("optionId")]
     return not same or not all(str(o.get("kind")).startswith("reject_") for o in same)
+
+
+def is_draft(request: Any) -> bool:
+    """Whether a request has the form of the 1.0 draft: no options, and no tool call of v1 or v2."""
+    params = member(request, "params")
+    return isinstance(params, dict) and params.keys().isdisjoint(_OFFICIAL)
 
 
 def rejecting(request: Any) -> str | None:

@@ -6,6 +6,7 @@ updates are a few numbers.
 """
 
 import json
+from array import array
 from collections import Counter, deque
 from collections.abc import Iterator
 
@@ -16,7 +17,7 @@ from acp_proxy.engine.client.lane import ClientLane, Line
 from acp_proxy.engine.client.questions import Question, Questions
 from acp_proxy.engine.lanes import LaneFinder
 from acp_proxy.engine.places import places_of
-from acp_proxy.engine.script import PROMPT, UPDATE, Script, Step
+from acp_proxy.engine.script import PERMISSION, PROMPT, UPDATE, Script, Step
 from acp_proxy.engine.splice import Place, spans
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import read
@@ -68,6 +69,8 @@ class Plot:
         answers: by exchange, of all requests that were answered.
         replies: how the client answered, by the exchange of the agent's request.
         unnamed: what the agent asked without naming a session, in all lanes.
+        permissions: the requests among these, and among those of the lanes, that ask for leave.
+        announcing: the numbers of the frames that may announce tool calls, in order.
         strays: how often the agent answered something that nobody had asked, by the id's token.
         garbage: how many lines of the agent's were no messages.
         frames: how many the agent said.
@@ -82,6 +85,8 @@ class Plot:
         self.answers: dict[int, Recorded] = {}
         self.replies: dict[int, Reply] = {}
         self.unnamed = Questions()
+        self.permissions: list[Question] = []
+        self.announcing = array("q")
         self.strays: Counter[str] = Counter()
         self.garbage = 0
         self.frames = 0
@@ -162,8 +167,12 @@ class Plot:
         for ask in step.asks:
             question = Question(step, ask)
             lane.questions.append(question)
+            if ask.method == PERMISSION:
+                self.permissions.append(question)
             if not step.names_session:
                 self.unnamed.append(question)
+        if step.kind == "batch" or (step.kind == "notification" and step.method == UPDATE):
+            self._note_announcing(step.seq)
         answered = [answer.exchange for answer in step.answers if answer.exchange > 0]
         for exchange in answered:
             self.answers[exchange] = Recorded(step.seq, step.kind)
@@ -183,6 +192,10 @@ class Plot:
             lane.ends.append(step.seq)
             counted.prompts.clear()
             counted.begin()
+
+    def _note_announcing(self, seq: int) -> None:
+        if b"tool_call" in self.script.wire(seq).raw:
+            self.announcing.append(seq)
 
     def _add_said(self, step: Step, lane: ClientLane, counted: _Lane) -> None:
         if self._line is not None and self._line.seq == step.seq:

@@ -1,16 +1,18 @@
 """Says what the client says, when its causes have happened."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from attrs import evolve
 
 from acp_proxy.commands import Command, Send
-from acp_proxy.engine.client.answers import cancelled
+from acp_proxy.engine.client.answers import cancelled, denied
 from acp_proxy.engine.client.causes import Causes
 from acp_proxy.engine.client.composer import Composer
 from acp_proxy.engine.client.files import READ, WRITE, Files, is_whole
 from acp_proxy.engine.client.lane import ClientLane, Line
-from acp_proxy.engine.client.permissions import choice
+from acp_proxy.engine.client.leave import Verdict
+from acp_proxy.engine.client.permissions import allows, choice
 from acp_proxy.engine.client.reading import member, params_of, recorded, recorded_request
 from acp_proxy.engine.client.stage import Asked, Open, Stage
 from acp_proxy.engine.comparison import decoded
@@ -57,20 +59,21 @@ class Speaker:
     def _say(self, lane: ClientLane, line: Line, at: int) -> Iterator[Command]:
         line = self._without_unasked(lane, line)
         ids, options = {}, {}
-        for step in line.steps:
+        for step in list(line.steps):
             if (asked := self._stage.asked.get(step.exchange or 0)) is None:
                 continue
             ids[asked.question.ask.rpc_id] = asked.token
             if step.is_reply and asked.question.ask.method == PERMISSION:
-                if lane.is_cancelled and line.seq < lane.cancelled_at and step.member is None:
-                    yield from self._answer_late(lane, step, asked, at)
-                    return
-                option, is_possible = self._option(step, asked)
-                if not is_possible and step.member is None:
-                    yield from self._cannot_choose(lane, step, asked, at)
-                    return
-                if option is not None:
+                option, refusal = self._decide(lane, line, step, asked, at)
+                if refusal is not None:
+                    line = evolve(line, steps=[other for other in line.steps if other is not step])
+                    del self._stage.asked[asked.question.ask.exchange]
+                    self._stage.spoken_at = at
+                    yield refusal
+                elif option is not None:
                     options[asked.question.ask.rpc_id] = option
+        if not line.steps:
+            return
         if lane.name not in (None, *self._stage.bindings.sessions) and not _makes_session(line):
             self._stage.bind(lane, lane.name or "")
         wire = self._stage.plot.script.wire(line.seq)
@@ -82,6 +85,29 @@ class Speaker:
         if (cancel := line.cancels) is not None and cancel.method == CANCEL:
             lane.is_cancelled, lane.cancelled_at = True, line.seq
             yield from self._close_permissions(lane)
+
+    def _decide(
+        self, lane: ClientLane, line: Line, step: Step, asked: Asked, at: int
+    ) -> tuple[str | None, Send | None]:
+        """Looks at the recorded answer to a permission request before it goes out.
+
+        Returns:
+            the live option that it chooses, if it chooses one; and what to answer instead of it, if
+            it cannot be given.
+        """
+        request = decoded(asked.raw)
+        if lane.is_cancelled and line.seq < lane.cancelled_at:
+            return None, self._answer_late(lane, step, asked, request, at)
+        recorded_one = recorded_request(self._stage.plot.script, asked.question)
+        answer = recorded(self._stage.plot.script, step)
+        live = self._stage.leave.live(request)
+        verdict = self._stage.leave.compare_answered(asked.question, asked.scope, live)
+        if not verdict.is_same and allows(recorded_one, answer):
+            return None, self._answer_changed(lane, asked, request, verdict, at)
+        chosen = choice(recorded_one, request, answer)
+        if not chosen.is_possible:
+            return None, self._cannot_choose(lane, step, asked, request, at)
+        return chosen.option, None
 
     def _without_unasked(self, lane: ClientLane, line: Line) -> Line:
         """What of a batch goes out now; answers to what was not asked yet are left for later.
@@ -100,15 +126,9 @@ class Speaker:
             self._stage.plot.replies[step.exchange or 0].line = rest
         return evolve(line, steps=[step for step in line.steps if step not in late])
 
-    def _option(self, step: Step, asked: Asked) -> tuple[str | None, bool]:
-        answer = recorded(self._stage.plot.script, step)
-        request = recorded_request(self._stage.plot.script, asked.question)
-        chosen = choice(request, decoded(asked.raw), answer)
-        return chosen.option, chosen.is_possible
-
     def _cannot_choose(
-        self, lane: ClientLane, step: Step, asked: Asked, at: int
-    ) -> Iterator[Command]:
+        self, lane: ClientLane, step: Step, asked: Asked, request: Any, at: int
+    ) -> Send:
         summary = (
             f"{PERMISSION} #{asked.question.step.seq}: the agent offers no option like the one that"
             f" #{step.seq} chose; it was answered with cancelled"
@@ -116,19 +136,35 @@ class Speaker:
         self._stage.judge.note(
             Departure.OUTCOME_DIFFERS, lane, summary, at, seq=step.seq, came=asked.raw
         )
-        del self._stage.asked[asked.question.ask.exchange]
-        self._stage.spoken_at = at
-        yield cancelled(asked.token)
+        return cancelled(asked.token, request)
 
     def _answer_late(
-        self, lane: ClientLane, step: Step, asked: Asked, at: int
-    ) -> Iterator[Command]:
+        self, lane: ClientLane, step: Step, asked: Asked, request: Any, at: int
+    ) -> Send:
         """What is asked once the turn is cancelled gets the answer that a client must give then."""
         summary = f"{PERMISSION} #{asked.question.step.seq} came when the turn was cancelled"
         self._stage.judge.note(Departure.LATE, lane, summary, at, seq=step.seq)
-        del self._stage.asked[asked.question.ask.exchange]
-        self._stage.spoken_at = at
-        yield cancelled(asked.token)
+        return cancelled(asked.token, request)
+
+    def _answer_changed(
+        self, lane: ClientLane, asked: Asked, request: Any, verdict: Verdict, at: int
+    ) -> Send:
+        """The agent has made something else of the tool call since it asked leave for it."""
+        seq = asked.question.step.seq
+        summary = (
+            f"the agent changed the tool call {self._stage.leave.title(request)} after it had asked"
+            f" leave for it, and what was allowed is #{seq}; it was rejected"
+        )
+        self._stage.judge.note(
+            Departure.PERMISSION_DIFFERS,
+            lane,
+            summary,
+            at,
+            seq=seq,
+            came=asked.raw,
+            differences=verdict.differences,
+        )
+        return denied(asked.token, request)
 
     def _note(self, lane: ClientLane, step: Step, at: int) -> None:
         """Remembers what a message means for what follows."""
@@ -171,7 +207,7 @@ class Speaker:
             question = asked.question
             if question.step.lane == lane.name and question.ask.method == PERMISSION:
                 del self._stage.unanswered[exchange]
-                yield cancelled(asked.token)
+                yield cancelled(asked.token, decoded(asked.raw))
 
 
 def _makes_session(line: Line) -> bool:

@@ -1,6 +1,7 @@
 """What all parts of a verification share: the recording, what is open, and the departures."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import define, field, frozen
 
@@ -8,6 +9,7 @@ from acp_proxy.engine.bindings import Bindings
 from acp_proxy.engine.client.answering import Answering, free
 from acp_proxy.engine.client.extent import Meter, Total
 from acp_proxy.engine.client.lane import ClientLane, Line
+from acp_proxy.engine.client.leave import Leave
 from acp_proxy.engine.client.plot import Plot
 from acp_proxy.engine.client.questions import Question
 from acp_proxy.engine.comparison import Comparer
@@ -36,7 +38,8 @@ class Options:
     Attributes:
         order: what is kept of the recorded order.
         pacing: how long the client thinks.
-        lenient: whether a request is answered with the nearest recorded one of its method.
+        lenient: whether a request is answered with the nearest recorded one of its method; and one
+            for leave that says what for by its title alone, with the one of that title.
         ignored: JSON pointers into the agent's requests that do not count.
         rewrite_text: whether to put live directories into texts, too.
         roots: what to call the directories that the recorded client chose.
@@ -72,6 +75,8 @@ class Asked:
     token: str
     raw: bytes
     at: int
+    scope: Any = None
+    """What a permission request asks leave for, as of `Leave.live`."""
 
 
 @define
@@ -112,6 +117,8 @@ class Stage:
     last: ClientLane = field(init=False)
     comparer: Comparer = field(init=False)
     """Compares recorded messages with live ones."""
+    leave: Leave = field(init=False)
+    """Compares what permission requests ask leave for."""
     lines: int = 0
     total: Total = field(factory=Total)
     """How much the agent has said in all."""
@@ -129,6 +136,7 @@ class Stage:
     def __attrs_post_init__(self) -> None:
         self.last = self.plot.lanes[None]
         self.comparer = Comparer(self.bindings, self.options.ignored)
+        self.leave = Leave(self.plot, self.bindings, self.comparer)
 
     def patience(self, silence_ns: int) -> int:
         """How long to wait for what need not come, when the agent was once silent for so long."""

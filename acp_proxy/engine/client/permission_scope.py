@@ -1,0 +1,208 @@
+"""What a permission request asks leave for, and whether two ask leave for the same.
+
+The scope of a request is all that it says, together with what its tool call announced before, but
+for what is known to say nothing of what is done: titles and reasons, the options, ids, times, the
+line of a location. Whatever is unknown counts. Two scopes are the same if all of that is equal, as
+recorded or with the live directories in place of the recorded ones.
+
+A request that says only what kind of thing is done, and perhaps tells of it in a text, names
+nothing that could be compared: two that are equal may be about different things.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from acp_proxy.engine.client.reading import member, params_of
+from acp_proxy.engine.comparison import Comparer, Difference, shown
+from acp_proxy.engine.places import places_of
+from acp_proxy.engine.script import PERMISSION
+
+Rewritten = Callable[[str], str]
+"""Puts live directories into a piece of JSON."""
+_ENVELOPE = frozenset(
+    {"sessionId", "toolCallId", "options", "title", "description", "reason", "_meta"}
+)
+"""Members of the params, and of a subject in v2, that do not count."""
+_OF_CALL = frozenset({
+    "toolCallId", "id", "title", "status", "rawOutput", "output", "error", "duration",
+    "requiresPermission", "_meta",
+})  # fmt: skip
+"""Members of a tool call that do not count."""
+_KINDS = frozenset({"kind", "tool", "name", "operation", "type"})
+"""Members that say what kind of thing is done, and not what it is done to."""
+_IDS = frozenset({"callid", "turnid", "toolcallid", "tooluseid", "requestid", "sessionid"})
+"""Names, in lower case and without underscores, of ids of the conversation."""
+_TIMES = re.compile(r"timestamp|.*_at(_ms)?|.*[a-z]At(Ms)?")
+_COMMANDS = frozenset({"command", "cmd"})
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+
+
+def scope(request: Any, announced: Mapping[str, Any]) -> Any:
+    """Returns what a request asks leave for, nested as the request is.
+
+    Args:
+        request: decoded.
+        announced: what was announced of its tool call, as of `ToolCalls.announced`. What the
+            request says itself takes its place.
+
+    Returns:
+        an object with ``params``; None if it is nested too deeply to be read.
+    """
+    try:
+        return {"params": _scope(params_of(request), announced)}
+    except RecursionError:
+        return None
+
+
+def differences(
+    recorded: Any, live: Any, comparer: Comparer, rewritten: Rewritten
+) -> tuple[Difference, ...]:
+    """Says in what two scopes differ; nothing if leave is asked for the same.
+
+    Args:
+        recorded: as of `scope`.
+        live: as of `scope`.
+        comparer: compares them.
+        rewritten: puts live directories into a text, as `Bindings.rewritten`.
+    """
+    deep = (Difference("/params", "(nested too deeply)", "(nested too deeply)"),)
+    if recorded is None or live is None:
+        return deep
+    if not _differences(comparer, recorded, live, {}):
+        return ()
+    places = places_of("request", PERMISSION)
+    try:
+        written = moved(recorded, rewritten)
+    except RecursionError:
+        return deep
+    return _differences(comparer.after_rewriting, written, live, places)
+
+
+def names_something(found: Any) -> bool:
+    """Whether a scope says what is done to what, so that it can be told from any other.
+
+    Args:
+        found: as of `scope`.
+    """
+    params = member(found, "params")
+    subject = member(params, "subject")
+    calls = (member(params, "toolCall"), member(subject, "toolCall"))
+    return any(
+        _names_something(holder) for holder in (params, subject, *calls) if isinstance(holder, dict)
+    )
+
+
+def title_of(request: Any, announced: Mapping[str, Any]) -> str:
+    """What reports call a request."""
+    params = params_of(request)
+    subject = params.get("subject")
+    for holder in (params.get("toolCall"), member(subject, "toolCall"), params, announced):
+        found = member(holder, "title")
+        if isinstance(found, str) and found:
+            return shown(found, 100)
+    if isinstance(operation := params.get("operation"), str):
+        resource = params.get("resource")
+        return shown(f"{operation} {resource}" if resource else operation, 100)
+    raw = announced.get("rawInput")
+    command = member(raw, "command") or member(subject, "command") or params.get("command")
+    return shown(command, 100) if command else "something"
+
+
+def moved(value: Any, rewritten: Rewritten) -> Any:
+    """A recorded value with the live directories in its texts."""
+    return json.loads(rewritten(json.dumps(value, ensure_ascii=False)))
+
+
+def _differences(
+    comparer: Comparer, recorded: Any, live: Any, places: dict[str, Any]
+) -> tuple[Difference, ...]:
+    """All differences; a value that the client may choose elsewhere has to be the same here."""
+    compared = comparer.params(PERMISSION, recorded, live, places)
+    chosen = (
+        Difference(f"/params ({place.value})", shown(old), shown(new))
+        for place, old, new in compared.proposals
+        if old != new
+    )
+    return (*compared.differences, *compared.conflicts, *chosen)
+
+
+def _scope(params: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
+    found = {name: value for name, value in params.items() if name not in _ENVELOPE}
+    subject, call = found.get("subject"), found.get("toolCall")
+    if isinstance(subject, dict):
+        inner = {name: value for name, value in subject.items() if name not in _ENVELOPE}
+        if isinstance(nested := inner.get("toolCall"), dict):
+            inner["toolCall"] = _call(nested, announced)
+            announced = {}
+        found["subject"] = _told(inner)
+    if announced or isinstance(call, dict):
+        found["toolCall"] = _call(call if isinstance(call, dict) else {}, announced)
+    return _told(found)
+
+
+def _told(value: dict[str, Any]) -> dict[str, Any]:
+    """The members that count; one that holds nothing is like one that is missing."""
+    return {name: told for name, told in _stripped(value) if told not in _NOTHING}
+
+
+def _call(call: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call as it is known when leave is asked for it."""
+    said = {name: value for name, value in call.items() if value is not None}
+    both = {**announced, **said}
+    if isinstance(locations := both.get("locations"), list):
+        both["locations"] = [_without_line(one) for one in locations]
+    if "location" in both:
+        both["location"] = _without_line(both["location"])
+    return _told({name: value for name, value in both.items() if name not in _OF_CALL})
+
+
+def _without_line(location: Any) -> Any:
+    if not isinstance(location, dict):
+        return location
+    return {name: value for name, value in location.items() if name != "line"}
+
+
+def _stripped(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """The members of an object that count, in it and below."""
+    has_command = any(value.get(name) for name in _COMMANDS)
+    for name, inner in value.items():
+        if _is_noise(name, inner) or (has_command and name == "description"):
+            continue
+        yield name, _plain(inner)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return dict(_stripped(value))
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _is_noise(name: str, value: Any) -> bool:
+    """Whether a member differs between any two runs: an id of the conversation, or a time."""
+    if name == "_meta":
+        return True
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return False
+    if name.lower().replace("_", "") in _IDS:
+        return True
+    return not isinstance(value, str) and _TIMES.fullmatch(name) is not None
+
+
+def _names_something(holder: dict[str, Any]) -> bool:
+    for name, value in holder.items():
+        if name in _KINDS or name in ("toolCall", "subject"):
+            continue
+        if name == "content":
+            if _changes_a_file(value):
+                return True
+        elif value not in _NOTHING:
+            return True
+    return False
+
+
+def _changes_a_file(content: Any) -> bool:
+    """Whether there is more in the content of a tool call than texts for a person."""
+    items = content if isinstance(content, list) else [content]
+    return any(member(item, "path") or member(item, "changes") for item in items)

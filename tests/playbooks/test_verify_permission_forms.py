@@ -1,0 +1,308 @@
+"""Each dialect has its own form of a permission request, and its own form of no."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.verify_asking import (
+    END,
+    LS,
+    REJECT,
+    RM,
+    START,
+    STARTED,
+    asking,
+    leave,
+    options,
+    outcome,
+    selected,
+)
+from tests.verify_book import LiveAgent, verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+GRANTED = '#7 result {"granted": true, "scope": "always"}'
+DENIED = '{"jsonrpc":"2.0","id":7,"result":{"granted":false}}'
+OFFERED = options("y:allow_once", "n:reject_once")
+
+
+def draft_ask(**params: Any) -> str:
+    """A permission request of the 1.0 draft."""
+    return f"#7 session/request_permission {json.dumps({'sessionId': 's', **params})}"
+
+
+def announce(call: Any = "c", update: Any = "tool_call", **members: Any) -> str:
+    """An update of v1 that announces a tool call, or changes it."""
+    value = {"sessionUpdate": update, "toolCallId": call, **members}
+    return f"session/update {json.dumps({'sessionId': 's', 'update': value})}"
+
+
+def draft_announce(call: str = "c", **members: Any) -> str:
+    """The same in the 1.0 draft."""
+    params = {"sessionId": "s", "type": "tool_call", "data": {"id": call, **members}}
+    return f"session/update {json.dumps(params)}"
+
+
+def bare(call: str = "c", token: int = 0) -> str:
+    """A permission request that names a tool call by its id alone."""
+    params = f'{{"sessionId": "s", "toolCall": {{"toolCallId": "{call}"}}, "options": {OFFERED}}}'
+    return f"#{token} session/request_permission {params}"
+
+
+def drafted(record: Callable[..., Book], recorded: str) -> LiveAgent:
+    """A verification of a recording of the 1.0 draft, as `asking`."""
+    start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
+    book = record(f"{start}\n{recorded}\n<- {END}")
+    assert book.script().dialect == "draft-1.0"
+    return verify(book).check(STARTED)
+
+
+READ = {"operation": "file_read", "resource": "/p/a"}
+
+
+@pytest.mark.parametrize(
+    "came",
+    [
+        {"operation": "terminal_execute", "resource": "rm -rf /"},
+        {**READ, "operation": "file_delete"},
+        {**READ, "resource": "/p/b"},
+        {**READ, "resource": "/p/../a"},
+        {"operation": "file_read"},
+        {"resource": "/p/a"},
+        {**READ, "host": "evil.example"},
+        {**READ, "toolCallId": "c"},
+        {},
+    ],
+)
+def test_a_draft_request_for_something_else_is_not_granted(
+    record: Callable[..., Book], came: dict[str, Any]
+) -> None:
+    """The operation and the resource have to be the recorded ones; no is ``granted``, false."""
+    live = drafted(record, f"<- {draft_ask(**READ)}\n-> {GRANTED}")
+    live.check(f"""
+        <- {draft_announce(tool="terminal/create", input={"command": "rm -rf /"})}
+        <- {draft_ask(**came)}
+        -> {DENIED}
+        <- {draft_ask(**READ)}
+        -> 7
+        <- {END}
+        -> end
+    """)
+    assert live.found == ["permission-differs primary in s 6"]
+
+
+@pytest.mark.parametrize("more", [{}, {"reason": "because"}, {"toolCallId": "unknown"}])
+def test_a_draft_request_for_the_same_is_granted(
+    record: Callable[..., Book], more: dict[str, Any]
+) -> None:
+    """Whatever the reason, and whatever the tool call is called."""
+    live = drafted(record, f"<- {draft_ask(**READ, reason='to see')}\n-> {GRANTED}")
+    live.check(f"<- {draft_ask(**READ, **more)}\n-> 7\n<- {END}\n-> end")
+    assert live.found == []
+
+
+def test_a_draft_request_covers_what_its_tool_call_announced(record: Callable[..., Book]) -> None:
+    """The same operation for another input is another request."""
+    mcp = {"operation": "mcp_tool", "toolCallId": "c"}
+    story = f"""
+        <- {draft_announce(tool="search", input={"q": "parser"})}
+        <- {draft_ask(**mcp)}
+        -> {GRANTED}
+    """
+    live = drafted(record, story)
+    live.check(f"<- 6\n<- {draft_ask(**mcp)}\n-> 8\n<- {END}\n-> end")
+    assert live.found == []
+    live = drafted(record, story)
+    evil = draft_announce(tool="search", input={"q": "passwords"})
+    live.check(f"<- {evil}\n<- {draft_ask(**mcp)}\n-> {DENIED}\n<- {END}\n-> end")
+    assert live.found == ["permission-differs primary in s 7"]
+
+
+def test_a_draft_operation_without_a_resource_names_nothing(record: Callable[..., Book]) -> None:
+    """It may be for anything, and is refused even unchanged."""
+    live = drafted(record, f"<- {draft_ask(operation='network_access')}\n-> {GRANTED}")
+    live.check(f"<- {draft_ask(operation='network_access')}\n-> {DENIED}\n<- {END}\n-> end")
+    assert live.found == ["permission-differs primary in s 6"]
+
+
+def test_a_draft_denial_is_repeated(record: Callable[..., Book]) -> None:
+    """What was denied is denied for anything, as in v1."""
+    live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
+    live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
+    assert live.found == []
+
+
+def test_a_draft_request_in_a_cancelled_turn_is_denied(record: Callable[..., Book]) -> None:
+    """The draft knows no outcome that is called cancelled."""
+    story = f'-> session/cancel {{"sessionId": "s"}}\n<- {draft_ask(**READ)}\n-> {GRANTED}'
+    start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
+    live = verify(record(f"{start}\n{story}\n<- {END}")).check(f"{STARTED}\n-> 6")
+    other = draft_ask(operation="file_delete", resource="/")
+    live.check(f"<- {other}\n-> {DENIED}\n<- {END}\n-> end")
+    assert (live.found, live.informed) == ([], ["late in s"])
+
+
+BARE = f"""
+    <- {announce(**LS)}
+    <- {bare()}
+    -> {selected("y")}
+"""
+"""Leave for what was announced before, as the documents' own example has it."""
+
+
+def test_an_id_stands_for_what_was_announced(record: Callable[..., Book]) -> None:
+    """Under any id, in any title, and in any number of updates."""
+    for first in (
+        [announce(call="other", **LS)],
+        [announce("other", title="?"), announce("other", "tool_call_update", **LS)],
+        [announce("other", **{**RM, "title": "x"}), announce("other", "tool_call_update", **LS)],
+        [announce("other", **LS), announce("other", "tool_call_update", status="in_progress")],
+        [announce("other", **LS), announce("third", **RM)],
+    ):
+        live = asking(record, BARE)
+        said = "\n".join(f"<- {update}" for update in first)
+        live.check(f"{said}\n<- {bare('other')}\n-> 8\n<- {END}\n-> end")
+        assert live.found == []
+
+
+def test_an_id_for_something_else_is_refused(record: Callable[..., Book]) -> None:
+    """Announced as another tool call, changed since, finished, or in another session."""
+    elsewhere = announce("c", **LS).replace('"sessionId": "s"', '"sessionId": "t"')
+    for first in (
+        [announce(**RM)],
+        [announce(**LS), announce(update="tool_call_update", rawInput={"command": "rm"})],
+        [announce(**LS), announce(update="tool_call_update", locations=[{"path": "/etc"}])],
+        [announce(**LS), announce(update="tool_call_update", status="completed")],
+        [announce("other", **LS), announce(**RM)],
+        [elsewhere],
+        [],
+    ):
+        live = asking(record, BARE)
+        said = "\n".join(f"<- {update}" for update in first)
+        live.check(f"{said}\n<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
+        assert live.found == ["permission-differs primary in s 7"]
+
+
+def test_an_id_that_was_never_announced_is_refused_even_unchanged(
+    record: Callable[..., Book],
+) -> None:
+    """It may stand for anything."""
+    live = asking(record, f"<- {bare()}\n-> {selected('y')}")
+    live.check(f"<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
+    assert live.found == ["permission-differs primary in s 6"]
+    assert "did not say" in live.departures[0].summary
+
+
+def test_where_something_is_said_does_not_matter(record: Callable[..., Book]) -> None:
+    """In the request itself, or in what announced its tool call."""
+    live = asking(record, BARE)
+    live.check(f"<- {leave({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
+    assert live.found == []
+
+
+def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Callable[..., Book]) -> None:
+    """What leave was asked for is not what it would be given for."""
+    slow = (
+        f"<- {announce(**LS)}\n<- {bare()}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
+    )
+    live = asking(record, slow)
+    live.check(f"""
+        <- {announce(**LS)}
+        <- {bare()}
+        <- {announce(update="tool_call_update", rawInput={"command": "rm"})}
+        .. 2s
+        -> {outcome("n")}
+        <- #9 _x/wait {{}}
+        -> 9
+        <- {END}
+        -> end
+    """)
+    assert live.found == ["permission-differs primary in s 7"]
+
+
+def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:
+    """A permission request of v2 for a command."""
+    subject = {"type": "command", "command": command, "cwd": cwd, **more}
+    params = {"sessionId": "s", "title": "Run it?", "subject": subject}
+    return f'#0 session/request_permission {json.dumps(params)[:-1]}, "options": {OFFERED}}}'
+
+
+@pytest.mark.parametrize(
+    ("came", "is_same"),
+    [
+        (v2_command(), True),
+        (v2_command().replace("Run it?", "Sure?"), True),
+        (v2_command(toolCallId="c"), True),
+        (v2_command("ls -R"), False),
+        (v2_command(cwd="/"), False),
+        (v2_command(env={"A": "1"}), False),
+        (v2_command().replace("command", "tool_call", 1), False),
+    ],
+)
+def test_a_command_of_v2_and_its_directory_have_to_be_the_same(
+    record: Callable[..., Book], came: str, *, is_same: bool
+) -> None:
+    """The title does not."""
+    live = asking(record, f"<- {v2_command()}\n-> {selected('y')}")
+    answer = "7" if is_same else outcome("n")
+    live.check(f"<- {came}\n-> {answer}\n<- {END}\n-> end")
+    assert live.found == ([] if is_same else ["permission-differs primary in s 6"])
+
+
+def member(what: str) -> str:
+    """A request as a member of a batch."""
+    token, method, params = what.removeprefix("#").split(" ", 2)
+    return f'{{"jsonrpc":"2.0","id":{token},"method":"{method}","params":{params}}}'
+
+
+def test_nothing_else_is_granted_in_a_batch(record: Callable[..., Book]) -> None:
+    """Each request of one is looked at for itself, and so is each answer."""
+    one, two = leave(LS, token=1), leave({**LS, "rawInput": {"command": "pwd"}}, token=2)
+    yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
+    story = f"<- [{member(one)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
+    live = asking(record, story).check(f"<- 6\n-> 7\n<- {END}\n-> end")
+    assert live.found == []
+    live = asking(record, story)
+    live.check(f"""
+        <- [{member(one)},{member(leave(RM, token=2))}]
+        -> {outcome("n", 2)}
+        .. 2s
+        -> [{yes % 1}]
+        <- {END}
+        -> end
+    """)
+    assert live.found == ["permission-differs primary in s 6"]
+
+
+def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Callable[..., Book]) -> None:
+    """The recorded answer does not go out with an id that means something else now."""
+    one, two = leave(LS, token=1), leave({**LS, "rawInput": {"command": "pwd"}}, token=2)
+    yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
+    live = asking(record, f"<- [{member(one)},{member(two)}]\n-> [{yes % 1},{yes % 2}]")
+    wider = leave({**LS, "rawInput": {"command": "pwd"}}, "y:allow_always", REJECT, token=2)
+    live.check(f"""
+        <- [{member(one)},{member(wider)}]
+        -> {outcome(None, 2)}
+        -> [{yes % 1}]
+        <- {END}
+        -> end
+    """)
+    assert live.found == ["outcome-differs primary in s 7"]
+
+
+def test_what_is_allowed_for_ever_has_to_be_called_the_same(record: Callable[..., Book]) -> None:
+    """Such an option says by its name how far it reaches; its kind alone does not."""
+    always = ("a:allow_always:Always allow ls", "n:reject_once")
+    for offered, answer in (
+        ("a:allow_always:Always allow ls", "7"),
+        ("b:allow_always:Always allow ls", selected("b")),
+        ("b:allow_always:Always allow anything", outcome(None)),
+    ):
+        live = asking(record, f"<- {leave(LS, *always)}\n-> {selected('a')}")
+        live.check(f"<- {leave(LS, offered, REJECT)}\n-> {answer}\n<- {END}\n-> end")
