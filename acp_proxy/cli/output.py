@@ -1,6 +1,7 @@
 """Printing for people and for programs: widths, colours, JSON lines and broken pipes."""
 
 import itertools
+import json
 import os
 import shutil
 import sys
@@ -15,6 +16,7 @@ import msgspec
 
 from acp_proxy.forms import converter
 from acp_proxy.inspection.safe_text import visible
+from acp_proxy.transcript.spelling import make_visible
 
 
 class Ink(IntEnum):
@@ -73,14 +75,27 @@ def warn(text: str) -> None:
 
 
 def say_json(value: Any) -> None:
-    """Prints one of our own values as a line of JSON."""
-    write_line(msgspec.json.encode(converter.unstructure(value)))
-
-
-def write_line(line: bytes) -> None:
-    """Writes a line for a program: the same bytes in every locale."""
+    """Prints one of our own values as a line of JSON: the same bytes in every locale."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(line + b"\n")
+    sys.stdout.buffer.write(json_line(encode_json(converter.unstructure(value))))
+
+
+def encode_json(value: Any) -> bytes:
+    """JSON, also of what JSON has no room for: half a surrogate pair, or what is no number."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        text = json.dumps(value)
+        return json.dumps(json.loads(text, parse_constant=lambda _: None)).encode()
+
+
+def json_line(data: bytes) -> bytes:
+    """JSON as every ``--json`` prints it: a line that commands no terminal and hides nothing.
+
+    Control, bidirectional and invisible characters, which can only be within strings, become
+    escapes that mean the same.
+    """
+    return make_visible(data) + b"\n"
 
 
 class Writer:
@@ -103,6 +118,10 @@ class Writer:
     def line(self, text: str) -> None:
         """Writes a line for a person, which holds no control characters but colours."""
         self.raw(f"{text}\n".encode(self._encoding, "backslashreplace"))
+
+    def json(self, data: bytes) -> None:
+        """Writes JSON as a line for a program; see `json_line`."""
+        self.raw(json_line(data))
 
     def raw(self, data: bytes) -> None:
         """Writes bytes for a program."""

@@ -1,13 +1,11 @@
 """A comparison for a program: one JSON object on each line."""
 
-import json
 from typing import Any
 
-import msgspec
 from attrs import asdict
 
 from acp_proxy.cli.inspect.diff_telling import Teller
-from acp_proxy.cli.output import Writer
+from acp_proxy.cli.output import Writer, encode_json
 from acp_proxy.difference.learning import Learned
 from acp_proxy.difference.result import Counts, Diff, Entry
 
@@ -51,7 +49,7 @@ class JsonLines(Teller):
         self._out.flush()
 
     def _line(self, kind: str, members: dict[str, Any]) -> None:
-        self._out.raw(_encoded({"type": kind, **members}) + b"\n")
+        self._out.json(encode_json({"type": kind, **members}))
 
 
 def _members(value: Any) -> dict[str, Any]:
@@ -60,12 +58,3 @@ def _members(value: Any) -> dict[str, Any]:
 
 def _counts(counts: Counts) -> dict[str, int]:
     return {**_members(counts), "total": counts.total}
-
-
-def _encoded(value: dict[str, Any]) -> bytes:
-    """JSON, also of what JSON has no room for: half a surrogate pair, or what is no number."""
-    try:
-        return msgspec.json.encode(value)
-    except UnicodeEncodeError:
-        text = json.dumps(value)
-        return json.dumps(json.loads(text, parse_constant=lambda _: None)).encode()

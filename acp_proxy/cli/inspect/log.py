@@ -205,7 +205,7 @@ class _Form:
         for row in items:
             assert isinstance(row, dict)
             line = frame_json(row) if "raw" in row else EventView.of(row).json().encode()
-            self.out.raw(line + b"\n")
+            self.out.json(line)
 
 
 class _Raw(_Form):

@@ -1,6 +1,5 @@
 """Prints what a search has found: for a person, a script or a program."""
 
-import json
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -8,7 +7,17 @@ from typing import Any
 
 from acp_proxy.cli.columns import fit_end
 from acp_proxy.cli.main import recordings
-from acp_proxy.cli.output import Ink, Writer, columns_of, fit, pad, paint, use_color, width
+from acp_proxy.cli.output import (
+    Ink,
+    Writer,
+    columns_of,
+    encode_json,
+    fit,
+    pad,
+    paint,
+    use_color,
+    width,
+)
 from acp_proxy.inspection.moments import when
 from acp_proxy.inspection.safe_text import plain, visible
 from acp_proxy.inspection.searching.search import Hit
@@ -81,9 +90,7 @@ class Printer:
 
 class _JsonPrinter(Printer):
     def hit(self, recording: Recording, hit: Hit) -> None:
-        form = hit_json(self.path, recording, hit)
-        line = json.dumps(form, ensure_ascii=False, separators=(",", ":"))
-        self.writer.raw(line.encode() + b"\n")
+        self.writer.json(encode_json(hit_json(self.path, recording, hit)))
 
 
 class _NamePrinter(Printer):

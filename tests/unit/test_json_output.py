@@ -1,0 +1,94 @@
+"""``--json`` commands no terminal and hides nothing, whatever was recorded, in every command."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.store.annotations import set_note
+from tests.commands import run
+from tests.scribe import Scribe, notification, record_story, request, result, text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+UNSEEN = "\x7f\x85\x9b31m\u202e\u2028\u2066\u200b\ufeff\U000e0041"
+"""DEL, C1, a command of eight bits, bidi, a line separator, and what cannot be seen."""
+RAW = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\u2060-\u206f\ufeff\U000e0041]")
+
+COMMANDS = (
+    ("inspect", "list"),
+    ("inspect", "show", "bad"),
+    ("inspect", "log", "bad"),
+    ("inspect", "log", "bad", "--seq", "2"),
+    ("inspect", "stats", "bad"),
+    ("inspect", "search", "needle", "bad"),
+    ("inspect", "diff", "bad", "good"),
+    ("inspect", "prune", "--larger-than", "0kB", "--noted", "--dry-run"),
+    ("faults", "explain", "plan.toml", "bad"),
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Recordings, one of which has such characters wherever it can have some."""
+    bad = f"needle{UNSEEN}"
+    tmp_path /= bad
+    tmp_path.mkdir()
+    monkeypatch.chdir(tmp_path)
+    record_story(tmp_path / "good.db", id="aaaa")
+    with Scribe(tmp_path / "bad.db", id="bbbb", name=bad, cwd=f"/{bad}", arg=[bad]) as scribe:
+        names = {"clientInfo": {"name": bad, "version": bad, "title": bad}}
+        scribe.to_agent(raw(request(bad, "initialize", protocolVersion=1, **names)))
+        scribe.to_client(raw(result(bad, protocolVersion=1, agentInfo=names["clientInfo"])))
+        scribe.to_agent(raw(request(1, "session/new", cwd=f"/{bad}", mcpServers=[])))
+        scribe.to_client(raw(result(1, sessionId=bad)))
+        scribe.to_agent(raw(request(2, "session/prompt", sessionId=bad, prompt=[text(bad)])))
+        update = {"sessionUpdate": "tool_call", "toolCallId": bad, "title": bad, "kind": bad}
+        scribe.to_client(raw(notification("session/update", sessionId=bad, update=update)))
+        scribe.to_client(raw(request(bad, f"_{bad}", x=bad)), f"no json {bad}\n".encode())
+        scribe.stderr(bad)
+        scribe.to_client(raw({"id": 2, "error": {"code": -32000, "message": bad, "data": bad}}))
+        scribe.end(code=1)
+        scribe.close()
+        scribe.finish()
+    set_note(tmp_path / "bad.db", bad)
+    plan = '[[fault]]\nkind = "drop"\nwhere = "method:_needle*"\n'
+    (tmp_path / "plan.toml").write_text(plan)
+    return tmp_path
+
+
+def raw(message: dict[str, Any]) -> bytes:
+    """A message as a peer sends it that escapes nothing which it need not."""
+    return json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False).encode() + b"\n"
+
+
+def strings(value: Any) -> Iterator[str]:
+    """All strings within a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for inner in value if isinstance(value, list) else value.values():
+            yield from strings(inner)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda words: " ".join(words[:2]))
+def test_json_is_safe_to_print(home: Path, command: tuple[str, ...]) -> None:
+    """Such characters are escapes, and mean the same."""
+    output = run(*command, "--json", home=home).stdout
+    assert "needle" in output
+    assert not RAW.search(output)
+    values = [json.loads(line) for line in output.splitlines()]
+    assert any(UNSEEN in string for string in strings(values))
+
+
+def test_a_name_that_is_no_text_breaks_no_json(home: Path) -> None:
+    """The file's name is bytes that are not UTF-8."""
+    (home / "bad.db").rename(home / "needle\udcff.db")
+    for command in (("list",), ("prune", "--larger-than", "0kB", "--noted", "--dry-run")):
+        lines = run("inspect", *command, "--json", home=home).stdout.splitlines()
+        assert any(json.loads(line)["path"].endswith("needle\udcff.db") for line in lines)
