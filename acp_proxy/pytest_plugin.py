@@ -75,7 +75,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("acp_agent_command", "What --acp-agent is by default.")
     parser.addini("acp_recordings", "The directory of recordings, from the root directory.")
     parser.addini(
-        "acp_agent_patience", "Seconds that an agent has to end after its test.", default="5"
+        "acp_agent_patience", "Seconds that an agent has to end after its test.", default="30"
     )
 
 
