@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 COMPILED := $(VENV)/compiled
+JOBS ?= auto
 
 .DEFAULT_GOAL := help
 .PHONY: help demo recordings test fast check style types docs bench soak clean
@@ -31,8 +32,8 @@ demo: $(COMPILED) ## record a real client with a real agent, then show the recor
 recordings: $(COMPILED) ## make the recordings in recordings/ anew
 	@$(BIN)/python -m tests.agents.make_recordings $(BIN)/acp-proxy recordings
 
-test: $(COMPILED) ## every test
-	@$(BIN)/python -m pytest
+test: $(COMPILED) ## every test, JOBS=N at a time (by default one for each core)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10
 
 fast: $(COMPILED) ## the tests that take no time
 	@$(BIN)/python -m pytest -m 'not slow and not soak' -x -q

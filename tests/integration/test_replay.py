@@ -67,21 +67,29 @@ def book(tmp_path: Path) -> Iterator[Book]:
 
 @pytest.fixture
 def replay(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Replaying]]:
-    """Starts replays of recordings; none of them outlives the test."""
+    """Starts replays of recordings; none of them outlives the test.
+
+    `already_said` is in the pipe before the replay starts: no timeout can pass before it.
+    """
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(path: Path, *options: str, **environment: str) -> Replaying:
+    def start(
+        path: Path, *options: str, already_said: bytes = b"", **environment: str
+    ) -> Replaying:
         complaints = tmp_path / f"stderr-{len(started)}"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
-        with complaints.open("wb") as file, plain_signals():
+        stdin, client_end = os.pipe()
+        os.write(client_end, already_said)
+        with complaints.open("wb") as file, plain_signals(), os.fdopen(stdin, "rb"):
             process = subprocess.Popen(
                 [acp_proxy, "replay", path, *options],
-                stdin=subprocess.PIPE,
+                stdin=stdin,
                 stdout=subprocess.PIPE,
                 stderr=file,
                 bufsize=0,
                 env={**kept, **environment},
             )
+        process.stdin = os.fdopen(client_end, "wb", buffering=0)
         started.append(process)
         return Replaying(process, Recording(path), complaints, "")
 
@@ -182,8 +190,7 @@ def test_the_report_of_a_clean_replay(
 
 def test_a_client_that_hangs_stalls(book: Book, replay: Callable[..., Replaying]) -> None:
     """After the timeout the replay ends with exit code 3, and tells what waits for what."""
-    talk = replay(book.path, "--stall-timeout", "0.3")
-    talk.says(book, 1, 3)
+    talk = replay(book.path, "--stall-timeout", "2", already_said=book.raw[1] + book.raw[3])
     assert talk.hear_all() == book.raw[2] + book.raw[4]
     assert talk.wait() == 3
     assert f"s: for the client, session/prompt #{book.seq(5)}" in talk.stderr.decode()
@@ -197,10 +204,9 @@ def test_a_client_that_does_not_read_stalls(
         1 -> #0 initialize {{"protocolVersion": 1}}
         2 <- #0 result {{"filler": "{"x" * 3_000_000}"}}
     """)  # fmt: skip
-    talk = replay(large.path, "--stall-timeout", "0.3")
-    talk.says(large, 1)
+    talk = replay(large.path, "--stall-timeout", "2", already_said=large.raw[1])
     assert talk.wait() == 3
-    assert b"the client has not read what it was sent for 0.3 s" in talk.stderr
+    assert b"the client has not read what it was sent for 2 s" in talk.stderr
     large.close()
 
 
