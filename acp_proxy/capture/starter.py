@@ -172,6 +172,8 @@ def _open_log(options: RecordOptions, identity: _Identity) -> Unrecorded:
         path, log = _first_free(wanted, options)
         if not log.event(START, identity.fields(path)):
             log.remove()
+            if os.path.exists(path):
+                os.unlink(path)
             raise OSError(ENOSPC, os.strerror(ENOSPC))
     except OSError as e:
         where = wanted + LOG_SUFFIX
@@ -194,11 +196,26 @@ def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]"
             )
         except FileExistsError:
             continue
-        if not os.path.lexists(path):
-            return path, log
-        log.remove()
-        os.close(log.fd)
+        try:
+            _claim(path)
+        except FileExistsError:
+            log.remove()
+            os.close(log.fd)
+            continue
+        except OSError:  # the indexer will say so; what matters is the log
+            pass
+        return path, log
     raise FileExistsError(17, "no free name is left")
+
+
+def _claim(path: str) -> None:
+    """Makes the empty file that is to be the database, so that nobody else can put one there.
+
+    Raises:
+        OSError: something is there, be it a link to nothing; or nothing can be made.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    os.close(os.open(path, flags, 0o600))
 
 
 def take_stdio() -> "tuple[int, int]":

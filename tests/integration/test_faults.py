@@ -255,7 +255,7 @@ def test_a_stopped_agent_does_not_outlive_us(record: Recorder) -> None:
     talk.expect(b"ready\n")
     group = talk.agent_group()
     talk.say(A)
-    wait_until(lambda: talk.recording.path.exists(), "the recording")
+    wait_until(lambda: talk.recording.path.stat().st_size, "the recording")
     talk.process.kill()
     wait_until(lambda: not living(group), "the group to be gone")
 

@@ -122,9 +122,8 @@ def test_a_database_that_is_something_else(acp_proxy: Path, tmp_path: Path) -> N
     """Where another program's file comes to stand in its place, it stays, and so does the log."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        wait_until(lambda: has_begun(tmp_path / "x.db.log"), "the log")
-        with path.open("x") as file:
-            file.write("somebody's words, and not a database\n" * 100)
+        wait_until(path.exists, "the file that is to be the database")
+        path.write_text("somebody's words, and not a database\n" * 100)
         talk.ask("one")
         assert "cannot index" in talk.complaint()
         talk.ask("two")

@@ -137,11 +137,11 @@ def test_a_name_is_a_name_in_the_recordings_directory(acp_proxy: Path, tmp_path:
 def test_without_a_name_it_is_the_time_and_the_agent(acp_proxy: Path, tmp_path: Path) -> None:
     """A fresh name is the time in UTC, the agent's program and four characters of the id."""
     assert say(acp_proxy, home=tmp_path) == []
-    (path,) = (tmp_path / "recordings").iterdir()
-    name = path.name.removesuffix(".log").removesuffix(".db")
+    (path,) = (tmp_path / "recordings").glob("*.db")
+    name = path.stem
     found = re.fullmatch(r"(\d{8}-\d{6})-python[\d-]*-([0-9a-f]{4})", name)
     assert found
-    with RecordingReader(path.with_name(f"{name}.db")) as reader:
+    with RecordingReader(path) as reader:
         assert reader.recording.name == name
         assert reader.recording.id.startswith(found[2])
         assert reader.recording.cwd == str(tmp_path)
@@ -308,7 +308,7 @@ def test_a_finished_recording_is_one_plain_file(acp_proxy: Path, tmp_path: Path)
     """When the recorder has had its time there is no log and no write-ahead log."""
     with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path) as talk:
         talk.ask("one")
-        wait_until((tmp_path / "x.db").exists, "the database")
+        wait_until(lambda: (tmp_path / "x.db").stat().st_size, "the database")
         outcome = talk.end()
     assert outcome.stderr == ""
     assert names(tmp_path) == ["x.db"]

@@ -38,9 +38,13 @@ def short_talk(record: Recorder, tmp_path: Path) -> Talk:
 
 
 def test_it_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
-    """A session shorter than our start-up ends with the agent, and leaves its log alone."""
+    """A session shorter than our start-up leaves its log, and a file for what it will become.
+
+    That file is made at the start, for its owner alone, so that nobody else can put one there.
+    """
     talk = short_talk(record, tmp_path)
-    assert not talk.recording.path.exists()
+    assert talk.recording.path.stat().st_size == 0
+    assert talk.recording.path.stat().st_mode & 0o777 == 0o600
     assert talk.recording.path.with_name("talk-1.db.log").exists()
 
 

@@ -515,6 +515,24 @@ def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None
     assert not scribe.log_path.exists()
 
 
+def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
+    """A recorder makes an empty file at its start: until it is filled, the log is the recording."""
+    path = tmp_path / "x.db"
+    with Scribe(path) as scribe:
+        path.touch(0o600)
+        tell_story(scribe)
+        with RecordingReader(path) as reader:
+            assert reader.live
+            found = texts(reader)
+        assert path.stat().st_size == 0
+    with RecordingReader(path) as reader:
+        assert not reader.live
+        assert texts(reader) == found
+        assert reader.recording.state == "incomplete"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 # What cannot be read
 
 
