@@ -1,7 +1,8 @@
 """Did it work? The running and the newest recordings, and what to type next."""
 
 import shlex
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path, PurePath
 
@@ -9,7 +10,7 @@ import click
 
 from acp_proxy.cli.columns import Heading, cells, layout
 from acp_proxy.cli.output import Ink, paint, say, use_color, warn, width
-from acp_proxy.inspection.diagnosis.summary import first_prompt
+from acp_proxy.inspection.diagnosis.summary import first_prompt, is_troubled
 from acp_proxy.inspection.moments import when
 from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import duration, size
@@ -20,6 +21,7 @@ _NEWEST = 5
 _PROMPT = 200
 
 _COLUMNS = (
+    Heading(""),
     Heading("ID"),
     Heading("NAME", least=14, most=38),
     Heading("WHEN"),
@@ -35,12 +37,12 @@ _COLUMNS = (
     Heading("NOTE", rank=3, least=10, most=30),
     Heading("FIRST PROMPT", rank=2, least=14, most=60),
 )
-_STATE, _EXIT = 7, 8
+_MARK, _ID, _STATE, _EXIT = 0, 1, 8, 9
 
 
 def overview(directory: Path) -> None:
     """Shows the newest recordings and the next command."""
-    found = entries(directory)
+    found = judged_entries(directory)
     if not found:
         say(f"No recordings yet in {directory}.")
         say()
@@ -61,6 +63,12 @@ def overview(directory: Path) -> None:
         say(f"Next: acp-proxy inspect show {name}    or    acp-proxy inspect log {name}{follow}")
 
 
+def judged_entries(directory: Path) -> list[Entry]:
+    """Reads a directory's recordings, newest first, and whether `inspect show` finds problems."""
+    now = time.monotonic_ns()
+    return entries(directory, lambda reader: is_troubled(reader, now))
+
+
 def table(found: Sequence[Entry], now: datetime | None = None) -> None:
     """Prints recordings as a table, newest first, and below it those that cannot be read.
 
@@ -76,7 +84,7 @@ def table(found: Sequence[Entry], now: datetime | None = None) -> None:
         chosen = layout(_COLUMNS, rows, columns)
         _print_row([c.title for c in _COLUMNS], chosen, bold=True)
         for row in rows:
-            _print_row(row, chosen, ink=_ink(row[_STATE], row[_EXIT]), bold=False)
+            _print_row(row, chosen, ink=_ink(row[_MARK], row[_STATE], row[_EXIT]), bold=False)
     for entry in found:
         if entry.problem is not None:
             warn(entry.problem)
@@ -94,7 +102,7 @@ def _print_row(
     chosen: Sequence[tuple[int, int]],
     *,
     bold: bool,
-    ink: dict[int, int] | None = None,
+    ink: Mapping[int, int] | None = None,
 ) -> None:
     texts = cells(_COLUMNS, row, chosen)
     if use_color():
@@ -105,13 +113,19 @@ def _print_row(
     click.echo("".join(texts).rstrip(), color=use_color())
 
 
-def _ink(state: str, code: str) -> dict[int, int]:
-    """What to colour: a recording that runs, one that was cut short, an agent that failed."""
+def _mark(entry: Entry) -> str:
+    """✗ if anything went wrong, else ! if a fault has done something."""
+    return "✗" if entry.has_problem else "!" if entry.has_faults else ""
+
+
+def _ink(mark: str, state: str, code: str) -> Mapping[int, int]:
+    """What to colour: a recording that runs, one that was cut short, one with a problem."""
+    inks = {_MARK: Ink.TROUBLE if mark == "✗" else Ink.STDERR}
     if "running" in (state, code):
-        return {0: Ink.TO_CLIENT, _STATE: Ink.TO_CLIENT, _EXIT: Ink.TO_CLIENT}
-    if code in ("", "0"):
-        return {}
-    return {_EXIT: Ink.STDERR if code in ("incomplete", "unindexed", "recording") else Ink.TROUBLE}
+        return inks | {_ID: Ink.TO_CLIENT, _STATE: Ink.TO_CLIENT, _EXIT: Ink.TO_CLIENT}
+    if code in ("incomplete", "unindexed", "recording"):
+        return inks | {_EXIT: Ink.STDERR}
+    return inks | {_EXIT: Ink.TROUBLE} if mark == "✗" and code != "0" else inks
 
 
 def _cells(entry: Entry, now: datetime | None) -> tuple[str, ...]:
@@ -128,6 +142,7 @@ def _cells(entry: Entry, now: datetime | None) -> tuple[str, ...]:
     if now is not None:  # one column for both says what is worth knowing
         state, code = "", code if state == "complete" else state
     return (
+        _mark(entry),
         recording.id[:6],
         recording.name,
         f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now),

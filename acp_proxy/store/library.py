@@ -6,7 +6,7 @@ A recording is a database, or a log that will be one, or its text form.
 import contextlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from attrs import frozen
@@ -21,6 +21,13 @@ from acp_proxy.store.something_else import something_else
 TEXT_SUFFIX = ".jsonl"
 """Of the text form; a file that is named so and does not begin so is something else."""
 
+Judge = Callable[[RecordingReader], bool]
+"""Tells whether anything went wrong in a conversation."""
+
+_ANY_FAULT = (
+    "SELECT 1 AS n WHERE EXISTS (SELECT 1 FROM faults_fired)"
+    " OR EXISTS (SELECT 1 FROM events WHERE kind = 'fault')"
+)
 _LAST_DAY = 253402214400.0
 """Seconds from 1970 to the last day of the calendar; a file may say that it is younger."""
 _SIDE_FILES = ("", LOG_SUFFIX, "-wal", "-shm", "-journal")
@@ -36,6 +43,10 @@ class Entry:
     live: bool = False
     problem: str | None = None
     """Why it cannot be read, or what is wrong with it."""
+    has_problem: bool | None = None
+    """What was judged of the conversation; None if nobody was asked, or it could not be read."""
+    has_faults: bool = False
+    """Whether a fault has done anything in it."""
     frames: int = 0
     turns: int = 0
     first_prompt: bytes | None = None
@@ -64,8 +75,13 @@ def paths(directory: Path) -> list[Path]:
     return sorted(found)
 
 
-def read_entry(path: Path) -> Entry:
-    """Reads what a list shows of one recording; a broken one is an entry with a problem."""
+def read_entry(path: Path, judge: Judge | None = None) -> Entry:
+    """Reads what a list shows of one recording; a broken one is an entry with a problem.
+
+    Args:
+        path: of the recording.
+        judge: asked whether anything went wrong in the conversation.
+    """
     try:
         with RecordingReader(path) as reader:
             recording = reader.recording
@@ -77,14 +93,30 @@ def read_entry(path: Path) -> Entry:
             )
             prompt = next((bytes(row["raw"]) for row in prompts), None)
             live, warning = reader.live, reader.warning
+            has_faults = any(True for _ in reader.query(_ANY_FAULT))
+            has_problem, unjudged = _judged(reader, judge)
     except UnreadableRecording as e:
         return Entry(path, None, problem=str(e), size=disk_size(path))
-    return Entry(path, recording, live, warning, frames, turns["n"], prompt, disk_size(path))
+    return Entry(
+        path, recording, live, warning or unjudged, has_problem, has_faults, frames, turns["n"],
+        prompt, disk_size(path),
+    )  # fmt: skip
 
 
-def entries(directory: Path) -> list[Entry]:
-    """Reads a directory's recordings, newest first."""
-    return sorted(map(read_entry, paths(directory)), key=lambda e: e.started_at, reverse=True)
+def _judged(reader: RecordingReader, judge: Judge | None) -> tuple[bool | None, str | None]:
+    """What is judged of a conversation, or why nothing could be."""
+    if judge is None:
+        return None, None
+    try:
+        return judge(reader), None
+    except UnreadableRecording as e:
+        return None, str(e)
+
+
+def entries(directory: Path, judge: Judge | None = None) -> list[Entry]:
+    """Reads a directory's recordings, newest first; see `read_entry`."""
+    found = (read_entry(path, judge) for path in paths(directory))
+    return sorted(found, key=lambda e: e.started_at, reverse=True)
 
 
 def started_at(path: Path) -> str:

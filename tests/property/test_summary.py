@@ -15,6 +15,9 @@ from acp_proxy.capture.log import STREAM_NAMES
 from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.updates import UPDATES
 from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
+from acp_proxy.inspection.diagnosis.facts import PROBLEM
+from acp_proxy.inspection.diagnosis.summary import is_troubled, summarize
+from acp_proxy.store.reader import RecordingReader
 from tests.commands import run
 from tests.scribe import Scribe
 
@@ -86,11 +89,14 @@ def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pau
 
 
 def look_at(path: Path) -> None:
-    """Shows it in both forms."""
+    """Shows it in both forms, and tells in short what `inspect show` tells at length."""
     shown = run("inspect", "show", path)
     assert shown.exit_code == 0
     assert shown.stdout.replace("\n", "").isprintable()
     assert json.loads(run("inspect", "show", "--json", path).stdout)["recording"]
+    with RecordingReader(path) as reader:
+        problems = summarize(reader).problems
+        assert is_troubled(reader) == any(p.severity == PROBLEM for p in problems)
 
 
 @given(half=VALUES)

@@ -8,18 +8,26 @@ import os
 import shutil
 import sqlite3
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from acp_proxy.capture import log as capture_log
 from acp_proxy.cli.output import columns_of
 from acp_proxy.store.annotations import set_note
 from tests.commands import complaint, run
-from tests.scribe import STARTED_AT, Scribe, handshake, record_story, tell_story
+from tests.scribe import (
+    STARTED_AT,
+    Scribe,
+    handshake,
+    record_story,
+    request,
+    tell_story,
+    text,
+)
 from tests.texts import text_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
+RECORDED = sorted((Path(__file__).parents[2] / "recordings").glob("*.db"))
 
 
 @pytest.fixture
@@ -44,10 +52,10 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
         "ID NAME WHEN TOOK DIRECTORY AGENT CLIENT STATE EXIT FRAMES TURNS SIZE NOTE FIRST PROMPT"
     )
     assert " ".join(new.split()) == (
-        "bbbbbb new 2025-06-15 15:06:40 23 ms /srv/project ag 3.4 ed 1.2 complete 3 18 1"
+        "✗ bbbbbb new 2025-06-15 15:06:40 23 ms /srv/project ag 3.4 ed 1.2 complete 3 18 1"
         f" {size / 1000:.1f} kB hello 你好"
     )
-    assert old.split()[:3] == ["aaaaaa", "old", "2001-09-09"]
+    assert old.split()[:4] == ["✗", "aaaaaa", "old", "2001-09-09"]
     assert total == f"2 recordings, {2 * size / 1000:.0f} kB in {home}"
     assert result.stderr == ""
     assert result.exit_code == 0
@@ -143,6 +151,8 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
         "path": str(path),
         "live": False,
         "problem": None,
+        "has_problem": True,
+        "has_faults": False,
         "frames": 18,
         "turns": 1,
         "size": path.stat().st_size,
@@ -165,7 +175,7 @@ def test_a_list_of_some(home: Path, tmp_path: Path) -> None:
     def listed(*arguments: str | Path) -> str:
         lines = run("inspect", "list", *arguments, home=home).stdout.splitlines()
         assert lines[-1].startswith(f"{len(lines[1:-1])} of 4 recordings, ")
-        return "".join(line.split()[1] for line in lines[1:-1])
+        return "".join(line[3:].split()[1] for line in lines[1:-1])
 
     assert listed("--cwd", project) == "ab"
     assert listed("--cwd", project / "sub") == "b"
@@ -181,7 +191,7 @@ def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
     record_story(home / "a.db", cwd=str(tmp_path / "here"))
     record_story(home / "b.db")
     lines = run("inspect", "list", "--cwd", home=home).stdout.splitlines()
-    assert [line.split()[1] for line in lines[1:-1]] == ["a"]
+    assert [line[3:].split()[1] for line in lines[1:-1]] == ["a"]
 
 
 @pytest.mark.parametrize("text", ["yesterday", "2025-13-01", "5x", ""])
@@ -224,13 +234,76 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
     assert "\x1b[38;5;28mrunning" in told["live"]
 
 
+def test_a_list_marks_the_runs_in_which_show_finds_a_problem(home: Path) -> None:
+    """✗ is a problem, and nothing is a chat that its editor ended with a signal in good health."""
+    with Scribe(home / "hung.db") as hung:
+        handshake(hung)
+        hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        ends_by_signal(hung)
+    with Scribe(home / "well.db") as well:
+        handshake(well)
+        ends_by_signal(well)
+    marks = {line[3:].split()[1]: line[:3] for line in listed(home)}
+    assert marks == {"hung": "✗  ", "well": "   "}
+    known = map(json.loads, run("inspect", "list", "--json", home=home).stdout.splitlines())
+    assert {k["recording"]["name"]: k["has_problem"] for k in known} == {
+        "hung": True,
+        "well": False,
+    }
+
+
+def test_a_signal_is_red_only_where_there_is_a_problem(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A healthy chat that its editor has ended with SIGTERM is no alarm."""
+    monkeypatch.setattr("acp_proxy.cli.overview.width", lambda: 100)
+    with Scribe(home / "well.db") as well:
+        handshake(well)
+        ends_by_signal(well)
+    (line,) = listed(home, FORCE_COLOR="1")
+    assert "sig 15" in line
+    assert "\x1b[38;5;196m" not in line
+
+
+def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
+    """! is a fault that fired where nothing else went wrong."""
+    with Scribe(home / "x.db") as scribe:
+        handshake(scribe)
+        scribe.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
+        scribe.event(capture_log.EXIT, signal=9)
+        scribe.close()
+    (line,) = listed(home)
+    assert line.startswith("!  ")
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_list_and_show_never_contradict(home: Path, path: Path) -> None:
+    """Whatever was recorded, the mark is that of the headline."""
+    shutil.copy(path, home / path.name)
+    (line,) = listed(home)
+    shown = run("inspect", "show", home / path.name, home=home).stdout.splitlines()[0]
+    assert (line[0] == "✗") == ("✗" in shown)
+
+
+def ends_by_signal(scribe: Scribe) -> None:
+    """The client stops the agent by a signal."""
+    scribe.event(capture_log.SIGNAL, signal=15, action="passed on")
+    scribe.event(capture_log.EXIT, signal=15)
+    scribe.close()
+
+
+def listed(home: Path, **environment: str) -> list[str]:
+    """The rows of the list."""
+    return run("inspect", "list", home=home, **environment).stdout.splitlines()[1:-1]
+
+
 @pytest.mark.parametrize("arguments", [[], ["inspect"]])
 def test_alone_it_shows_the_newest_and_what_to_type_next(home: Path, arguments: list[str]) -> None:
     """`acp-proxy` and `inspect` alone answer "did it work?"."""
     for number in range(7):
         record_story(home / f"r{number}.db", wall=(number + 1) * 10**18)
     lines = run(*arguments, home=home).stdout.splitlines()
-    assert [line.split()[1] for line in lines[1:6]] == ["r6", "r5", "r4", "r3", "r2"]
+    assert [line[3:].split()[1] for line in lines[1:6]] == ["r6", "r5", "r4", "r3", "r2"]
     assert lines[6:] == [
         "... and 2 more: acp-proxy inspect list",
         "",

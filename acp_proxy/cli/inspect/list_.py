@@ -11,9 +11,9 @@ from acp_proxy.capture.options import keep
 from acp_proxy.cli.arguments import DirectoryType, directory_argument
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.output import say, say_json, warn
-from acp_proxy.cli.overview import described, table
+from acp_proxy.cli.overview import described, judged_entries, table
 from acp_proxy.inspection.timeline import size
-from acp_proxy.store.library import Entry, entries
+from acp_proxy.store.library import Entry
 
 
 def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> datetime | None:
@@ -44,8 +44,8 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
       acp-proxy inspect list --agent claude -n 10
           the ten newest of one agent
     \b
-      acp-proxy inspect list --json | jq 'select(.recording.exit_code != 0) | .path'
-          those whose agent failed, for a program
+      acp-proxy inspect list --json | jq 'select(.has_problem) | .path'
+          those in which something went wrong, for a program
     """,
 )
 @directory_argument
@@ -78,13 +78,14 @@ def list_(
 ) -> None:
     """List recordings, newest first.
 
-    DIR is the directory to look in; without it, the recordings directory. On a narrow terminal the
-    columns that matter least are left out; a pipe gets them all.
+    DIR is the directory to look in; without it, the recordings directory. A row begins with ✗ where
+    `inspect show` finds a problem, and with ! where it finds none but a fault has fired. On a
+    narrow terminal the columns that matter least are left out; a pipe gets them all.
     """
     where = directory or recordings()
     if directory is not None and not directory.is_dir():
         raise Refusal(f"{directory} is no directory; expected one that holds recordings")
-    every = entries(where)
+    every = judged_entries(where)
     asked = cwd is not None or agent is not None or since is not None
     found = [e for e in every if not asked or _is_meant(e, cwd, agent, since)][:newest]
     if json:
@@ -125,6 +126,8 @@ def _form(entry: Entry) -> dict[str, object]:
         "recording": entry.recording,
         "live": entry.live,
         "problem": entry.problem,
+        "has_problem": entry.has_problem,
+        "has_faults": entry.has_faults,
         "frames": entry.frames,
         "turns": entry.turns,
         "size": entry.size,

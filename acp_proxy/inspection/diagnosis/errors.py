@@ -5,6 +5,7 @@ An internal error (-32603) is the answerer's. What a fault has answered is the f
 error is told without blame: that a login is needed, or that a file is missing, is nobody's mistake.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from attrs import frozen
@@ -36,14 +37,17 @@ class _Kind:
 
 
 def read_errors(
-    reader: RecordingReader, dialect: str | None, rules: Rules, made: dict[int, str]
+    reader: RecordingReader,
+    dialect: str | None,
+    read_rules: Callable[[], Rules],
+    made: dict[int, str],
 ) -> list[ErrorTally]:
     """The errors by method, code and blame, the most frequent first; looks at ten thousand.
 
     Args:
         reader: the recording.
         dialect: by which codes have names.
-        rules: what its peers may ask.
+        read_rules: reads what its peers may ask; called only if something was refused.
         made: the frames that a fault made up, with its name.
     """
     rows = {
@@ -57,6 +61,7 @@ def read_errors(
     codes = {key: _code(line) for key, line in lines.items()}
     refused = ((rows[key]["request_seq"], key[1]) for key in lines if codes[key] in _REFUSED)
     sent = halves(reader, refused)
+    rules = read_rules() if sent else Rules(dialect, {})
     found: dict[_Kind, list[Line]] = {}
     for key, line in lines.items():
         row, code = rows[key], codes[key]

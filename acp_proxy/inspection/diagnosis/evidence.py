@@ -71,8 +71,8 @@ class Evidence:
     def errors(self) -> list[ErrorTally]:
         """The errors by method, code and blame."""
         dialect = self.recording.dialect
-        rules = Rules(dialect, self.halves)
-        return read_errors(self.reader, dialect, rules, self.injected.made)
+        made = self.injected.made
+        return read_errors(self.reader, dialect, lambda: Rules(dialect, self.halves), made)
 
     @cached_property
     def halves(self) -> dict[str, dict[str, Any]]:

@@ -19,7 +19,7 @@ from acp_proxy.inspection.diagnosis.facts import (
     Summary,
     TurnSummary,
 )
-from acp_proxy.inspection.diagnosis.problems import find_problems
+from acp_proxy.inspection.diagnosis.problems import find_problems, has_problem
 from acp_proxy.inspection.diagnosis.questions import read_questions
 from acp_proxy.inspection.diagnosis.tool_calls import read_tool_calls
 from acp_proxy.inspection.fired import read_faults
@@ -93,6 +93,29 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         events=[describe_event(e.kind, e.data) for e in events if e.kind in _TOLD][:_MOST_EVENTS],
         stderr_tail=_stderr_tail(reader),
     )
+
+
+def is_troubled(reader: RecordingReader, now_ns: int | None = None) -> bool:
+    """Whether `summarize` would find a problem, told without a pass over the frames.
+
+    Only of a running conversation in which something is open all frames are read, since nothing
+    but time tells whether it hangs.
+
+    Args:
+        reader: the recording.
+        now_ns: as for `summarize`.
+    """
+    events = read_events(reader)
+    if reader.live and _count_unanswered(reader) + _count_open_turns(reader):
+        course = CourseReader(reader, events).read()
+        end = _end(course, events, now_ns)
+        return has_problem(Evidence(reader, events, course, course.waits.open(end), end))
+    return has_problem(Evidence(reader, events, None, [], 0))
+
+
+def _count_open_turns(reader: RecordingReader) -> int:
+    sql = "SELECT count(*) AS n FROM turns WHERE end_seq IS NULL"
+    return int(next(reader.query(sql))["n"])
 
 
 def _end(course: Course, events: list[Happened], now_ns: int | None) -> int:
