@@ -29,6 +29,11 @@ def cancelled_answer(token: str, *, is_v2: bool) -> Send:
     return _line(token, {} if is_v2 else {"stopReason": "cancelled"})
 
 
+def received(token: str) -> Send:
+    """The answer to a piece of a terminal's output, in the 1.0 draft."""
+    return _line(token, {"received": True})
+
+
 def cancelled_update(session: str) -> Send:
     """The update that ends a turn in v2."""
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}

@@ -83,12 +83,22 @@ class Ending:
         """
         for lane in self._lanes:
             for step in lane.expected:
-                if step.can_be_left_out:
+                if step.can_be_left_out and not step.is_push:
                     self._note_left_out(lane, step, at)
+            self._note_output(lane, [step for step in lane.expected if step.is_push], at)
             for _, step in lane.open.values():
                 if step.response_seq is None:
                     summary = f"{step.title} #{step.seq} was never answered, as in the recording"
                     self._judge.note(Departure.UNANSWERED, lane, summary, at, seq=step.seq)
+
+    def _note_output(self, lane: Lane, pieces: list[Step], at: int) -> None:
+        """Notes once what of a terminal's output did not come; how it is cut is chance."""
+        if pieces:
+            what = "piece of terminal output" if len(pieces) == 1 else "pieces of terminal output"
+            summary = f"{len(pieces)} {what} fewer came than recorded; no answer to them was played"
+            self._judge.note(
+                Departure.MISSING_EXPECTED, lane, summary, at, seq=pieces[0].seq, is_harmless=True
+            )
 
     def _note_left_out(self, lane: Lane, step: Step, at: int) -> None:
         what = step.method or "the line that is no message,"

@@ -66,6 +66,7 @@ class Player:
         if lane.name is None and self._story.order is not Order.RECORDED:
             waiting = self._story.connection.waiting
             optional = {step.key for step in lane.expected if step.can_be_left_out}
+            optional.update(self._story.let_pass.values())
             return [w.step.seq for w in waiting if not w.asked <= optional or self._is_due(w)]
         track = self._story.track_of(lane.name)
         left = track.queue if track is not None else ()
@@ -135,6 +136,16 @@ class Player:
         ids = {a.rpc_id: self.live_ids.pop(a.exchange, a.rpc_id) for a in answers}
         return self._writer.written(shown, ids) + wire.newline.encode()
 
+    def repeated(self, step: Step, token: str) -> bytes:
+        """Writes the recorded answer to a request once more.
+
+        Args:
+            step: the recorded request, which was answered.
+            token: the live id of the one that it answers now.
+        """
+        wire = self._story.script.wire(step.response_seq or 0)
+        return self._writer.written(wire, {step.rpc_id or "null": token}) + b"\n"
+
     def is_withheld(self, method: str | None) -> bool:
         """Whether the client is not to see a request."""
         return self._inert and (method or "").startswith(_WITHHELD)
@@ -181,6 +192,8 @@ class Player:
                 track.passed(at, head.t_ns)
                 queue.popleft()
             elif self._is_optional(head):
+                if head.is_push:
+                    self._story.let_go(head)
                 queue.popleft()
             else:
                 track.waits_for = head
@@ -189,6 +202,8 @@ class Player:
 
     def _is_optional(self, step: Step) -> bool:
         """Whether nobody waits for a message of the client's."""
+        if step.is_push and self.is_withheld(step.method):
+            return True  # its terminal was withheld, too
         if self._story.order is Order.CAUSAL or step.exchange in self._story.let_pass:
             return True
         return not step.is_required and (step.kind != "invalid" or step.exchange is None)

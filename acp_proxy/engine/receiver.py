@@ -14,6 +14,7 @@ from acp_proxy.engine.comparison import decoded
 from acp_proxy.engine.divergence import Departure
 from acp_proxy.engine.examiner import Examiner
 from acp_proxy.engine.listener import Found, Heard
+from acp_proxy.engine.pushes import Pushes
 from acp_proxy.engine.replies import Replies
 from acp_proxy.engine.script import CANCEL, CANCEL_REQUEST, PROMPT
 from acp_proxy.engine.stage import Stage
@@ -34,7 +35,8 @@ class Receiver:
         self.lines = 0
         self._stage = stage
         self._examiner = Examiner(stage)
-        self._replies = Replies(stage, self._examiner)
+        self._pushes = Pushes(stage)
+        self._replies = Replies(stage, self._examiner, self._pushes)
         self._cancels = Cancels(stage, self._examiner)
         self._story = stage.story
         self._listener = stage.listener
@@ -72,6 +74,9 @@ class Receiver:
             yield refusal(message.rpc_id, divergence)
             return
         found = self._listener.find(heard) or self._find_in_sibling(heard)
+        if self._pushes.is_extra(found, heard):
+            yield self._pushes.answer(heard)
+            return
         if found is None or not self._stage.bind(found.comparison):
             yield from self._examiner.refuse(heard, conflict=found)
             return

@@ -14,6 +14,7 @@ from acp_proxy.engine.lanes import Lane
 from acp_proxy.engine.listener import Found, Heard
 from acp_proxy.engine.outcomes import CANCELLED, described
 from acp_proxy.engine.player import OpenAsk
+from acp_proxy.engine.pushes import Pushes
 from acp_proxy.engine.script import Step
 from acp_proxy.engine.stage import Stage
 
@@ -21,9 +22,10 @@ from acp_proxy.engine.stage import Stage
 class Replies:
     """Takes replies, one after the other."""
 
-    def __init__(self, stage: Stage, examiner: Examiner) -> None:
+    def __init__(self, stage: Stage, examiner: Examiner, pushes: Pushes) -> None:
         self._stage = stage
         self._examiner = examiner
+        self._pushes = pushes
         self._story = stage.story
         self._listener = stage.listener
         self._player = stage.player
@@ -73,8 +75,10 @@ class Replies:
             self._examiner.departed(
                 Departure.DRIFT, lane, summary, heard, seq=reply.seq, compared=comparison
             )
+        terminal = self._listener.terminal_of(opened)
+        self._pushes.end(opened.ask.method, terminal, heard)
         if opened.ask.method == "terminal/release":
-            self._stage.bindings.released.add(self._listener.terminal_of(opened))
+            self._stage.bindings.released.add(terminal)
         self._stage.match(lane, reply, heard.at)
 
     def _take_unknown_reply(self, heard: Heard, token: str) -> Iterator[Command]:

@@ -16,6 +16,9 @@ PROMPT, UPDATE = "session/prompt", "session/update"
 PERMISSION = "session/request_permission"
 FORK = "session/fork"
 """Names the session that it makes in its reply, and the one that it is made from in its request."""
+PUSH = "terminal/output"
+"""In the 1.0 draft the client's: it pushes what a terminal puts out. In v1 the agent's, which asks
+for it."""
 HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
 REPLIES = ("response", "error")
 """Kinds of what answers a request."""
@@ -106,14 +109,22 @@ class Step:
         return self.kind == "request"
 
     @property
+    def is_push(self) -> bool:
+        """Whether it is a piece of what a terminal puts out, cut as it happened to be."""
+        return self.kind == "request" and self.method == PUSH and not self.from_agent
+
+    @property
     def _has_target(self) -> bool:
         """Whether the request was open that it cancels."""
         return self.exchange is not None
 
     @property
     def can_be_left_out(self) -> bool:
-        """Whether no lane depends on it: a request of the connection that opens nothing."""
-        if self.kind == "invalid":
+        """Whether no lane depends on it: a request of the connection that opens nothing.
+
+        Nor does any on a piece of a terminal's output, of which there may be any number.
+        """
+        if self.kind == "invalid" or self.is_push:
             return True
         return self.kind == "request" and self.lane is None and self.method not in HANDSHAKE
 

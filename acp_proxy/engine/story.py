@@ -65,6 +65,11 @@ class Story:
         while self.horizon < seq and self.read_on():
             pass
 
+    def let_go(self, step: Step) -> None:
+        """Has nobody wait for a request any longer; its answer goes out if it comes after all."""
+        if step.exchange is not None:
+            self.let_pass[step.exchange] = step.key
+
     def track_of(self, lane: str | None) -> Track | None:
         """The track that a lane's frames are on; None for the connection's, if it has none."""
         return self.tracks.get(None if self.order is Order.RECORDED else lane)

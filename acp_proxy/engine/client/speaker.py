@@ -48,6 +48,11 @@ class Speaker:
                 summary = f"{line.title} #{line.seq} was not sent: what it cancels was over already"
                 self._stage.judge.note(Departure.LATE, lane, summary, at, seq=line.seq)
                 continue
+            if self._has_no_terminal(line):
+                summary = f"{line.title} #{line.seq} was not sent: there is no such terminal"
+                self._stage.judge.note(Departure.LATE, lane, summary, at, seq=line.seq)
+                self._stage.plot.settle(line.steps[0].exchange or 0)
+                continue
             if hurry is not None:
                 summary = (
                     f"{line.title} #{line.seq} was sent before the agent had said as much as in the"
@@ -55,6 +60,14 @@ class Speaker:
                 )
                 self._stage.judge.note(Departure.EARLY, lane, summary, at, seq=line.seq)
             yield from self._say(lane, line, at)
+
+    def _has_no_terminal(self, line: Line) -> bool:
+        """Whether a line is output of a terminal that the live agent never asked for."""
+        step = line.steps[0]
+        if len(line.steps) > 1 or not step.is_push:
+            return False
+        terminal = params_of(recorded(self._stage.plot.script, step)).get("terminalId")
+        return terminal not in self._stage.bindings.terminals
 
     def _say(self, lane: ClientLane, line: Line, at: int) -> Iterator[Command]:
         line = self._without_unasked(lane, line)

@@ -1,0 +1,218 @@
+# ruff: noqa: E501  (a line of a transcript is as long as its message)
+"""What a terminal puts out is pushed in the 1.0 draft, in pieces of which there may be any number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.verify_book import verify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book, Live
+
+BEGIN = """
+    1 -> #0 initialize {"protocolVersion": 1, "clientInfo": {"name": "c"}, "capabilities": {"terminal": {}}}
+    2 <- #0 result {"protocolVersion": 1, "agentInfo": {"name": "a"}, "capabilities": {}}
+    3 -> #1 session/new {"workingDirectory": "/p"}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> #2 session/prompt {"sessionId": "s", "content": []}
+    6 <- #7 terminal/create {"command": "ls"}
+    7 -> #7 result {"terminalId": "t"}
+"""
+WATCHED = (
+    BEGIN
+    + """
+    8 -> #3 terminal/output {"terminalId": "t", "data": "a"}
+    9 <- #3 result {"received": true, "_n": 1}
+    10 -> #4 terminal/output {"terminalId": "t", "data": "b"}
+    11 <- #4 result {"received": true, "_n": 2}
+    12 <- #2 result {"stopReason": "end_turn"}
+"""
+)
+AWAITED = (
+    BEGIN
+    + """
+    8 <- #8 terminal/wait_for_exit {"terminalId": "t"}
+    9 -> #3 terminal/output {"terminalId": "t", "data": "a"}
+    10 <- #3 result {"received": true}
+    11 -> #4 terminal/output {"terminalId": "t", "data": "b"}
+    12 <- #4 result {"received": true}
+    13 -> #8 result {"exitCode": 0}
+    14 <- #9 terminal/release {"terminalId": "t"}
+    15 -> #9 result {"released": true}
+    16 <- #2 result {"stopReason": "end_turn"}
+"""
+)
+
+
+def until(record: Callable[..., Book], text: str, **options: bool) -> Live:
+    """A replay in which the client has a terminal, and calls it something else."""
+    live = record(text).replay(**options)
+    live.say(1, 3, 5)
+    live.say('#7 result {"terminalId": "T"}')
+    return live
+
+
+def test_the_recorded_pieces_keep_their_place(record: Callable[..., Book]) -> None:
+    """Whatever is in them; the agent goes on when it has had all of them."""
+    live = until(record, WATCHED)
+    live.check("""
+        -> #"x" terminal/output {"terminalId": "T", "data": "something else"}
+        <- #"x" result {"received": true, "_n": 1}
+        .. 500ms
+        -> #4 terminal/output {"terminalId": "T", "data": ""}
+        <- 11
+        <- 12
+        -> end
+        <- end
+    """)
+    assert live.departures == []
+
+
+@pytest.mark.parametrize("pieces", [0, 1])
+def test_fewer_pieces_are_enough(record: Callable[..., Book], pieces: int) -> None:
+    """The agent goes on after a moment, and that is told and no divergence."""
+    live = until(record, WATCHED)
+    for number in range(pieces):
+        live.say(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')
+    assert live.wait("2s") == ["<- 12"]
+    live.leave()
+    assert live.found == []
+    assert live.informed == [f"missing-expected in s {8 + 2 * pieces}"]
+    assert live.report.verdict == "clean"
+
+
+def test_a_piece_that_comes_late_is_answered(record: Callable[..., Book]) -> None:
+    """As it was when it came in time."""
+    live = until(record, WATCHED)
+    assert live.wait("2s") == ["<- 12"]
+    assert live.say('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 9"]
+    live.leave()
+    assert live.found == []
+    assert live.report.verdict == "clean"
+
+
+def test_more_pieces_are_answered_as_the_others_were(record: Callable[..., Book]) -> None:
+    """Until the terminal is released; then there is none that could put anything out."""
+    live = until(record, AWAITED)
+    for number in range(3, 9):
+        said = live.say(f'#{number} terminal/output {{"terminalId": "T", "data": "a"}}')
+        recorded = {3: ["<- 10"], 4: ["<- 12"]}.get(number)
+        extra = f'<- {{"jsonrpc": "2.0", "id": {number}, "result": {{"received": true}}}}'
+        assert said == (recorded or [extra])
+    live.say(13, 15)
+    assert live.departures == []
+    assert live.say('#9 terminal/output {"terminalId": "T", "data": "a"}') == ["<- refusal #9"]
+
+
+def test_nobody_waits_for_output_once_the_program_has_ended(record: Callable[..., Book]) -> None:
+    """Its exit is told after all that it has put out."""
+    live = until(record, AWAITED)
+    live.check("""
+        -> #8 result {"exitCode": 0}
+        <- #9 terminal/release {"terminalId": "T"}
+        -> 15
+        <- 16
+    """)
+    assert live.found == []
+
+
+def test_a_wait_that_was_over_too_early_ends_nothing(record: Callable[..., Book]) -> None:
+    """The program still runs."""
+    text = AWAITED.replace('{"exitCode": 0}', '{"exitCode": null, "timedOut": true}')
+    live = until(record, text)
+    assert live.say('#8 result {"exitCode": null, "timedOut": true}') == []
+    assert live.say('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 10"]
+
+
+def test_output_of_a_terminal_that_is_not_there_is_refused(record: Callable[..., Book]) -> None:
+    """It is no further piece of another one's."""
+    live = until(record, WATCHED)
+    said = live.say('#3 terminal/output {"terminalId": "other", "data": "a"}')
+    assert said[0] == "<- refusal #3"
+    assert live.found[0] == "binding-conflict primary in s 8"
+
+
+def test_two_terminals_are_told_apart(record: Callable[..., Book]) -> None:
+    """More output of the one is not taken for the other's, which has no name yet."""
+    live = until(
+        record,
+        BEGIN
+        + """
+    8 -> #3 terminal/output {"terminalId": "t", "data": "a"}
+    9 <- #3 result {"received": true}
+    10 <- #8 terminal/create {"command": "pwd"}
+    11 -> #8 result {"terminalId": "u"}
+    12 -> #4 terminal/output {"terminalId": "u", "data": "b"}
+    13 <- #4 result {"received": true}
+    14 <- #2 result {"stopReason": "end_turn"}
+""",
+    )
+    live.check("""
+        -> #3 terminal/output {"terminalId": "T", "data": "a"}
+        <- 9
+        <- 10
+        -> #4 terminal/output {"terminalId": "T", "data": "more"}
+        <- #4 result {"received": true}
+        -> #8 result {"terminalId": "U"}
+        -> #5 terminal/output {"terminalId": "T", "data": "more"}
+        <- #5 result {"received": true}
+        -> #6 terminal/output {"terminalId": "U", "data": "b"}
+        <- #6 result {"received": true}
+        <- 14
+    """)
+    assert live.found == []
+
+
+def test_output_is_not_waited_for_where_nothing_runs(record: Callable[..., Book]) -> None:
+    """A terminal that the client is not to see puts nothing out."""
+    live = record(AWAITED).replay(inert=True)
+    live.say(1, 3)
+    assert live.say(5) == ["<- 16"]
+    live.leave()
+    assert live.found == []
+
+
+def test_verify_pushes_what_a_terminal_put_out(record: Callable[..., Book]) -> None:
+    """As often as it was recorded, whatever the agent answers to each piece."""
+    live = verify(record(AWAITED)).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> 5
+        <- #70 terminal/create {"command": "ls"}
+        -> #70 result {"terminalId": "t"}
+        <- #71 terminal/wait_for_exit {"terminalId": "t"}
+        -> 9
+        <- #3 result {"received": true, "_more": "b"}
+        -> 11
+        <- 12
+        -> #71 result {"exitCode": 0}
+        <- #72 terminal/release {"terminalId": "t"}
+        -> #72 result {"released": true}
+        <- 16
+        -> end
+    """)
+    assert live.found == []
+
+
+def test_verify_pushes_no_output_of_a_terminal_that_was_never_made(
+    record: Callable[..., Book],
+) -> None:
+    """The agent would not know what it is of; nobody waits for an answer to it."""
+    live = verify(record(WATCHED)).check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> 5
+        <- #2 result {"stopReason": "end_turn"}
+        -> end
+    """)
+    assert live.found == []
+    assert live.informed == ["late in s 8", "late in s 10"]
