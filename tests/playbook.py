@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from acp_proxy.commands import Command
+    from acp_proxy.engine.choice import Choice
     from acp_proxy.engine.client.verification import Verification
 
 NS = {"ms": 10**6, "s": 10**9}
@@ -146,7 +147,7 @@ class Played:
     arrow = "<-"
     """Of what goes out."""
 
-    def __init__(self, engine: Replay | Verification, book: Book) -> None:
+    def __init__(self, engine: Replay | Choice | Verification, book: Book) -> None:
         self.engine = engine
         self.now = START_NS
         self.sent: list[tuple[str, float]] = []
@@ -256,10 +257,8 @@ class Played:
         return f"{one.kind}{rank} in {one.lane}{number}"
 
 
-class Live(Played):
-    """A replay that is under way; the test is the client."""
-
-    engine: Replay
+class Playing(Played):
+    """An agent that is played; the test is the client."""
 
     def say(self, *messages: str | int) -> list[str]:
         """Says messages, as they are written in a transcript; returns what goes out."""
@@ -277,6 +276,15 @@ class Live(Played):
         self._do("->", "end")
         return [*self._news()]
 
+    def _line(self, data: bytes) -> bytes:
+        return super()._line(data).removesuffix(b"\r")
+
+
+class Live(Playing):
+    """A replay that is under way."""
+
+    engine: Replay
+
     @property
     def report(self) -> ReplayReport:
         """The report of it."""
@@ -285,9 +293,6 @@ class Live(Played):
     def near(self, divergence: Divergence) -> list[int]:
         """The numbers of the near misses of a departure."""
         return [self._book.numbers[miss.seq] for miss in divergence.near_misses]
-
-    def _line(self, data: bytes) -> bytes:
-        return super()._line(data).removesuffix(b"\r")
 
 
 def lines(transcript: str) -> list[str]:

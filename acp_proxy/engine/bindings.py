@@ -26,7 +26,8 @@ class Bindings:
     Attributes:
         roots: directories.
         terminals: terminal ids.
-        sessions: session ids; different only after two interchangeable ones were swapped.
+        sessions: session ids; different only after two interchangeable ones were swapped, or where
+            the client was sent those of another recording before it was known which one is played.
     """
 
     roots: dict[str, str] = field(factory=dict)

@@ -42,6 +42,12 @@ def secret_places(kind: str, method: str | None) -> Places:
     return _nested(kind, method, {Role.CREDENTIAL: Place.FREE})
 
 
+@cache
+def session_places(kind: str, method: str | None) -> Places:
+    """Returns the places of a message that hold session ids, arguments as of `places_of`."""
+    return _nested(kind, method, {Role.SESSION: Place.SESSION})
+
+
 def _nested(kind: str, method: str | None, wanted: dict[Role, Place]) -> Places:
     places: Places = {}
     if kind in ("request", "notification", "response", "error"):

@@ -14,7 +14,7 @@ from acp_proxy.engine.script import REPLIES, Wire
 from acp_proxy.engine.splice import Place, Span, spans, splice
 from acp_proxy.protocol.jsonrpc import Kind, read
 
-_ANY = "surrogateescape"
+ANY_BYTES = "surrogateescape"
 """How bytes that are no text get through text."""
 
 
@@ -40,7 +40,7 @@ class Writer:
         ids = {old: new for old, new in ids.items() if old != new}
         if not ids and not self._bindings.change_anything:
             return wire.raw
-        text = wire.raw.decode("utf-8", _ANY)
+        text = wire.raw.decode("utf-8", ANY_BYTES)
         if wire.kind == "batch":
             members = [
                 (span, self._member(text[span.start : span.end], ids)) for span in members_of(text)
@@ -48,10 +48,10 @@ class Writer:
             text = splice(text, members)
         else:
             text = self._message(text, wire.kind, wire.method, ids)
-        return text.encode("utf-8", _ANY)
+        return text.encode("utf-8", ANY_BYTES)
 
     def _member(self, text: str, ids: dict[str, str]) -> str:
-        message = read(text.encode("utf-8", _ANY))
+        message = read(text.encode("utf-8", ANY_BYTES))
         return self._message(text, message.kind, message.method, ids)
 
     def _message(self, text: str, kind: str, method: str | None, ids: dict[str, str]) -> str:

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +61,8 @@ class Client:
     name: str
     directory: Path
     npm: Path | None
+    prompt: str = "tour"
+    """What acpx asks."""
 
     def talk(self, *proxy: str) -> Seen:
         """Lets the client talk to the agent, through `proxy` if one is given."""
@@ -67,13 +70,23 @@ class Client:
         printed = self._talk([*proxy, sys.executable, str(AGENT), "--wire", str(wire)])
         return Seen(printed, Wire.load(wire))
 
-    def replay(self, acp_proxy: Path, recording: Path) -> str:
+    def record(self, acp_proxy: Path, recording: Path, *words: str) -> str:
+        """Lets the client talk to the agent, which is given words; returns what it printed."""
+        record = [str(acp_proxy), "record", "-o", str(recording), "--"]
+        return self._talk([*record, sys.executable, str(AGENT), *words])
+
+    def replay(self, acp_proxy: Path, *recordings: Path) -> str:
         """Lets the client talk to the recorded agent; returns what it printed."""
-        report = self.directory / "report.json"
-        printed = self._talk([str(acp_proxy), "replay", str(recording), "--report", str(report)])
-        found = json.loads(report.read_text())
+        words = ["--report", str(self.report), *map(str, recordings)]
+        printed = self._talk([str(acp_proxy), "replay", *words])
+        found = json.loads(self.report.read_text())
         assert (found["verdict"], found["unplayed"]) == ("clean", 0), found["divergences"]
         return printed
+
+    @property
+    def report(self) -> Path:
+        """Where a replay writes its report."""
+        return self.directory / "report.json"
 
     def _talk(self, agent: list[str]) -> str:
         project = self.directory / "project"
@@ -99,7 +112,7 @@ class Client:
                 return ["node", str(TS_CLIENT), "--cwd", cwd, *SCENARIOS, "--", *agent]
             case _:
                 acpx = [f"{self.npm}/.bin/acpx", "--approve-all", "--format", "json", "--cwd", cwd]
-                return [*acpx, "--agent", shlex.join(agent), "exec", "tour"]
+                return [*acpx, "--agent", shlex.join(agent), "exec", self.prompt]
 
     def _environment(self) -> dict[str, str]:
         ours = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
@@ -250,3 +263,26 @@ def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
     wire = acpx.recording.wire()
     printed = [json.loads(line) for line in acpx.proxied.printed.splitlines()]
     assert Counter(map(repr, printed)) == Counter(map(repr, [*wire.received, *wire.sent]))
+
+
+@pytest.mark.slow
+def test_each_start_by_acpx_plays_its_own_recording(
+    tmp_path: Path, acp_proxy: Path, npm_packages: Path
+) -> None:
+    """Acpx starts its agent for each prompt; the session's id is another one in each recording."""
+    clients = []
+    for word in ("one", "two", "three"):
+        (tmp_path / word).mkdir()
+        clients.append(Client("acpx", tmp_path / word, npm_packages, f"hello, {word}"))
+    recordings = [client.directory / "talk.db" for client in clients]
+
+    def record(client: Client) -> str:
+        words = ["--session", client.directory.name]
+        return client.record(acp_proxy, client.directory / "talk.db", *words)
+
+    with ThreadPoolExecutor(len(clients)) as at_once:
+        recorded = [*at_once.map(record, clients)]
+        played = [*at_once.map(lambda client: client.replay(acp_proxy, *recordings), clients)]
+    for client, recording, was, now in zip(clients, recordings, recorded, played, strict=True):
+        assert json.loads(client.report.read_text())["recording"] == str(recording)
+        assert now == was.replace(f"{client.directory.name}-1", "one-1")

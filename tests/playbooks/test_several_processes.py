@@ -1,0 +1,278 @@
+"""Playbooks: several recordings at once, of which the client's first messages choose one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.engine.choice import Choice
+from acp_proxy.engine.pacing import Pacing
+from acp_proxy.engine.replay import Replay
+from acp_proxy.engine.stage import Options
+from tests.playbook import Playing, wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+
+def chat(session: str, prompt: str) -> str:
+    """One process of a client that starts its agent for each prompt."""
+    return f"""
+        1 -> #0 initialize {{"protocolVersion": 1}}
+        2 <- #0 result {{"protocolVersion": 1}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "{session}"}}
+        5 -> #2 session/prompt {{"sessionId": "{session}", "prompt": ["{prompt}"]}}
+        6 <- session/update {{"sessionId": "{session}", "update": {{"text": "{session} {prompt}"}}}}
+        7 <- #0 fs/read_text_file {{"sessionId": "{session}", "path": "/p/{session}"}}
+        8 -> #0 result {{"content": ""}}
+        9 <- #2 result {{"stopReason": "end_turn", "sessionId": "{session}"}}
+        -> SIGTERM
+    """
+
+
+class Starting(Playing):
+    """An agent of which it is not known yet which recording it is."""
+
+    engine: Choice
+
+
+def start(*books: Book, **options: object) -> Starting:
+    """Starts an agent that may be any of several recordings."""
+    replays = [Replay(book.script(), Options(**options)) for book in books]  # type: ignore[arg-type]
+    return Starting(Choice(replays), books[0])
+
+
+def chosen(live: Starting, *replays: Book) -> Book:
+    """The recording that is played."""
+    path = live.engine.chosen.stage.story.script._path  # type: ignore[attr-defined]
+    return next(book for book in replays if book.path == path)
+
+
+def test_a_session_id_tells_no_recordings_apart(record: Callable[..., Book]) -> None:
+    """The first one's id is said, and the recording that the prompt chooses goes on with it."""
+    books = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
+    live = start(*books)
+    live.check(r"""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> #2 session/prompt {"sessionId": "a", "prompt": ["y"]}
+        <- session/update {"sessionId": "a", "update": {"text": "b y"}}
+        <- #0 fs/read_text_file {"sessionId": "a", "path": "/p/b"}
+        -> 8
+        <- 9
+        -> end
+        <- end
+    """)
+    assert chosen(live, *books) is books[1]
+    assert live.departures == []
+    assert live.engine.stage.bindings.changed == {"b": "a"}
+
+
+NAMES = ("one", "two", "three")
+
+
+def test_the_third_of_three_is_found(record: Callable[..., Book]) -> None:
+    """Those that do not have the prompt drop out one by one, or all at once."""
+    books = [record(chat(name, f"say {name}")) for name in NAMES]
+    for name, book in zip(NAMES, books, strict=True):
+        live = start(*books)
+        live.say(1, 3, f'#2 session/prompt {{"sessionId": "one", "prompt": ["say {name}"]}}')
+        assert chosen(live, *books) is book
+        said = f'{{"sessionId": "one", "update": {{"text": "{name} say {name}"}}}}'
+        asked = f'{{"sessionId": "one", "path": "/p/{name}"}}'
+        assert live.bytes.endswith(
+            wire(f"session/update {said}") + wire(f"#0 fs/read_text_file {asked}")
+        )
+
+
+def test_the_first_is_the_one_where_the_client_says_the_same(record: Callable[..., Book]) -> None:
+    """Nothing is kept between starts, so that of equal prompts the first is always answered."""
+    books = [record(chat("a", "x")), record(chat("b", "x"))]
+    for _ in range(2):
+        live = start(*books)
+        live.check("""
+            -> 1
+            <- 2
+            -> 3
+            <- 4
+            -> 5
+            <- 6
+            <- 7
+        """)
+        assert chosen(live, *books) is books[0]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '#1 result {"sessionId": "b", "modes": {"currentModeId": "other"}}',
+        '#1 result {"sessionId": "b", "_meta": {"session": "b"}}',
+        '| {"jsonrpc": "2.0", "id": 1, "result": {"sessionId":  "b"}}',
+        '#1 result {"sessionId": 7}',
+        '#1 error {"code": 1, "message": "no"}',
+    ],
+)
+def test_answers_that_differ_in_anything_else_are_not_the_same(
+    record: Callable[..., Book], answer: str
+) -> None:
+    """Only what stands where the protocol puts a session id may differ; the first one is played."""
+    second = chat("b", "y").replace('#1 result {"sessionId": "b"}', answer)
+    live = start(record(chat("a", "x")), record(second))
+    live.check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> #2 session/prompt {"sessionId": "a", "prompt": ["y"]}
+        <- refusal #2
+    """)
+    assert live.found == ["params-differ primary in a 5"]
+
+
+def test_all_but_the_id_stays_byte_for_byte(record: Callable[..., Book]) -> None:
+    """Spaces, escapes and numbers stand as they were recorded, also beside a replaced id."""
+    line = r'| {{"params" : {{"sessionId":{}, "n":1e3,"t":"\\u0062"}},"method":"session/update"}}'
+    said = '6 <- session/update {"sessionId": "b", "update": {"text": "b y"}}'
+    second = chat("b", "y").replace(said, "6 <- " + line.format(r'"\\u0062"'))
+    live = start(record(chat("a", "x")), record(second))
+    live.check(f"""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        -> #2 session/prompt {{"sessionId": "a", "prompt": ["y"]}}
+        <- {line.format('"a"')}
+        <- #0 fs/read_text_file {{"sessionId": "a", "path": "/p/b"}}
+    """)
+
+
+COMMANDS = 'session/update {{"sessionId": "{}", "update": {{"sessionUpdate": "{}"}}}}'
+
+
+def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "commands") -> str:
+    """An agent that sends an update when it has made a session, before the prompt or after it."""
+    said = f"<- {COMMANDS.format(session, update)}"
+    asked = f'-> #2 session/prompt {{"sessionId": "{session}", "prompt": ["{prompt}"]}}'
+    lines = [asked, said] if comes_late else [said, asked]
+    return f"""
+        -> #0 initialize {{"protocolVersion": 1}}
+        <- #0 result {{"protocolVersion": 1}}
+        -> #1 session/new {{"cwd": "/p"}}
+        <- #1 result {{"sessionId": "{session}"}}
+        {lines[0]}
+        {lines[1]}
+        <- #2 result {{"stopReason": "{prompt}"}}
+    """
+
+
+@pytest.mark.parametrize("late", [0, 1])
+@pytest.mark.parametrize("prompt", ["x", "y"])
+def test_an_update_that_raced_with_the_prompt_decides_nothing(
+    record: Callable[..., Book], late: int, prompt: str
+) -> None:
+    """It is held back until the prompt has come, and follows it then, whoever is chosen."""
+    books = [
+        record(hasty(session, word, comes_late=number == late))
+        for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
+    ]
+    live = start(*books)
+    live.check("""
+        -> 1
+        <- 2
+        -> 3
+        <- 4
+        .. 29s
+    """)
+    before = len(live.bytes)
+    live.say(f'#2 session/prompt {{"sessionId": "a", "prompt": ["{prompt}"]}}')
+    answer = wire(f'#2 result {{"stopReason": "{prompt}"}}')
+    assert live.bytes[before:] == wire(COMMANDS.format("a", "commands")) + answer
+    assert live.leave() == ["<- end"]
+    assert live.departures == []
+
+
+def test_an_update_that_differs_decides_for_the_first(record: Callable[..., Book]) -> None:
+    """Its content is the agent's own, and no id, so that nobody could take it for the same."""
+    books = [
+        record(hasty("a", "x", comes_late=False)),
+        record(hasty("b", "y", comes_late=False, update="other commands")),
+    ]
+    live = start(*books)
+    assert live.say(1, 3) == ["<- 2", "<- 4", "<- 5"]
+    assert chosen(live, *books) is books[0]
+
+
+def test_frames_that_wait_for_their_time_are_waited_for(record: Callable[..., Book]) -> None:
+    """Recorded gaps are never the same; what all say goes out when the slowest says it."""
+    slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
+    live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
+    live.check("""
+        -> 1
+        .. 1ms
+        <- 2
+        -> 3
+        .. 20ms
+        .. 1ms
+        <- 4
+        -> #2 session/prompt {"sessionId": "a", "prompt": ["y"]}
+        .. 1ms
+        <- session/update {"sessionId": "a", "update": {"text": "b y"}}
+    """)
+
+
+def test_a_session_that_the_client_names_keeps_its_name(record: Callable[..., Book]) -> None:
+    """It was made by an earlier process; what differs at its place is another session."""
+    loads = """
+        1 -> #0 initialize {{"protocolVersion": 1}}
+        2 <- #0 result {{"protocolVersion": 1}}
+        3 -> #1 session/load {{"sessionId": "old", "cwd": "/p"}}
+        4 <- session/update {{"sessionId": "{}", "update": {{}}}}
+        5 <- #1 result {{}}
+        6 -> #2 session/prompt {{"sessionId": "old", "prompt": ["{}"]}}
+        7 <- #2 result {{"stopReason": "end_turn"}}
+    """
+    books = [record(loads.format("odd", "x")), record(loads.format("old", "y"))]
+    live = start(*books)
+    live.say(1, 3)
+    assert chosen(live, *books) is books[0]
+    assert len(live.engine.replays) == 1
+
+
+def test_two_sessions_of_one_process_keep_apart(record: Callable[..., Book]) -> None:
+    """Each gets the name that was said for it; one name for two sessions is not the same."""
+    two = """
+        1 -> #0 initialize {{"protocolVersion": 1}}
+        2 <- #0 result {{"protocolVersion": 1}}
+        3 -> #1 session/new {{"cwd": "/p"}}
+        4 <- #1 result {{"sessionId": "{0}"}}
+        5 -> #2 session/new {{"cwd": "/q"}}
+        6 <- #2 result {{"sessionId": "{1}"}}
+        7 -> #3 session/prompt {{"sessionId": "{1}", "prompt": ["{2}"]}}
+        8 <- session/update {{"sessionId": "{1}", "update": {{}}}}
+        9 <- session/update {{"sessionId": "{0}", "update": {{}}}}
+    """
+    books = [record(two.format("a1", "a2", "x")), record(two.format("b1", "b2", "y"))]
+    live = start(*books)
+    assert live.say(1, 3, 5) == ["<- 2", "<- 4", "<- 9", "<- 6"]
+    live.check("""
+        -> #3 session/prompt {"sessionId": "a2", "prompt": ["y"]}
+        <- 8
+    """)
+    live = start(books[0], record(two.format("b", "b", "y")))
+    live.say(1, 3, 5)
+    assert len(live.engine.replays) == 1
+
+
+def test_an_earlier_departure_of_all_decides_nothing(record: Callable[..., Book]) -> None:
+    """A client that sends garbage to begin with still finds its own recording."""
+    books = [record(chat("a", "x")), record(chat("b", "y"))]
+    live = start(*books)
+    live.say("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')
+    assert chosen(live, *books) is books[1]
+    assert live.found == ["malformed-input primary in connection"]

@@ -1,0 +1,39 @@
+"""Lines that differ in nothing but session ids, and session ids that are replaced in a line."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.engine.renaming import renamed, session_pairs
+
+ANSWER = ("response", "session/new")
+UPDATE = ("notification", "session/update")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "pairs"),
+    [
+        ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId":"b"}}', [("a", "b")]),
+        ('{"result":{"sessionId":"a"}}', r'{"result":{"sessionId":"\u0061"}}', [("a", "a")]),
+        ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId":"a"}}', [("a", "a")]),
+        ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId": "a"}}', None),
+        ('{"result":{"sessionId":"a"}}', '{"result":{"sessionId":7}}', None),
+        ('{"result":{"sessionId":"a","x":"a"}}', '{"result":{"sessionId":"b","x":"b"}}', None),
+        ('{"result":{"_meta":{"sessionId":"a"}}}', '{"result":{"_meta":{"sessionId":"b"}}}', None),
+        ('{"result":{}}', '{"result":{}}', []),
+        ("no JSON a", "no JSON a", []),
+        ("no JSON a", "no JSON b", None),
+    ],
+)
+def test_lines_differ_in_session_ids_or_in_more(
+    one: str, other: str, pairs: list[tuple[str, str]] | None
+) -> None:
+    """What stands at the places for session ids is paired; the rest is compared as spelled."""
+    assert session_pairs(one.encode(), other.encode(), *ANSWER) == pairs
+
+
+def test_a_session_is_renamed_where_its_id_stands_and_nowhere_else() -> None:
+    """Bytes that are no text get through, and other ids stay."""
+    line = b'{"params":{"sessionId":"a","update":{"sessionId":"a","text":"\xff a"}}}\n'
+    assert renamed(line, *UPDATE, {"a": "b"}) == line.replace(b'"a"', b'"b"', 1)
+    assert renamed(line, *UPDATE, {"c": "b"}) is line
