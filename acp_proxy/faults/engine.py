@@ -93,7 +93,12 @@ class FaultEngine:
         if (by := way.ended_by) is not None:
             outputs = [Fired(by.name, by.kind, direction, raw, None, self._frames, is_again=True)]
         else:
-            flow = self._met(row_of(direction, raw, message, labels), newline, at, total)
+            flow = self._met(
+                row_of(direction, raw, message, labels, self._correlator.dialect),
+                newline,
+                at,
+                total,
+            )
             if flow is None:
                 outputs = [way.pass_on(direction, raw + newline, at, self._frames)]
             else:
@@ -118,7 +123,12 @@ class FaultEngine:
         """
         message, labels, total = self._arrived(direction, raw, newline, at)
         if self._foresight.awake[direction]:
-            self._met(row_of(direction, raw, message, labels), newline, at, total)
+            self._met(
+                row_of(direction, raw, message, labels, self._correlator.dialect),
+                newline,
+                at,
+                total,
+            )
 
     def end(self, direction: Direction, at: int) -> Iterator[Output]:
         """Ends a direction: what is held goes out, then it is closed."""

@@ -15,8 +15,13 @@ from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
 
 
-def row_of(direction: Direction, raw: bytes, message: Message, labels: Labels) -> dict[str, Any]:
-    """What is known of a frame when it passes, with the names of the columns of `frames`."""
+def row_of(
+    direction: Direction, raw: bytes, message: Message, labels: Labels, dialect: str | None = None
+) -> dict[str, Any]:
+    """What is known of a frame when it passes, with the names of the columns of `frames`.
+
+    ``dialect`` is that of its connection, as far as it is known.
+    """
     return {
         "stream": direction,
         "kind": message.kind,
@@ -28,6 +33,7 @@ def row_of(direction: Direction, raw: bytes, message: Message, labels: Labels) -
         "terminal": labels.terminal,
         "size": len(raw),
         "raw": raw,
+        "dialect": dialect,
     }
 
 

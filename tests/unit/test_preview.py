@@ -293,3 +293,18 @@ def test_any_depth_is_shown() -> None:
     for depth in range(900, 1010):
         raw = b'{"params":{"prompt":%s%s}}' % (b"[" * depth, b"]" * depth)
         preview(raw, "request", "session/prompt")
+
+
+def test_a_command_that_was_killed_for_its_time_says_both() -> None:
+    """The signal does not hide that it took too long."""
+    raw = b'{"id":1,"result":{"exitCode":null,"signal":"SIGKILL","timedOut":true}}'
+    assert preview(raw, "response", "terminal/wait_for_exit") == "timed out, signal SIGKILL"
+
+
+def test_an_option_may_be_an_object() -> None:
+    """What changed is told, whatever shape it has."""
+    data = b'{"key":"limits","currentValue":{"tokens":5},"previousValue":[1],"source":"user"}'
+    raw = b'{"params":{"sessionId":"s","type":"config_option_update","data":' + data + b"}}"
+    assert preview(raw, "notification", "session/update") == (
+        "config_option_update: limits={tokens=5} (was [1], by user)"
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -184,6 +184,42 @@ def test_an_error_is_answered_to_a_prompt() -> None:
     assert json.loads(hit.injected[0])["error"]["data"] == {"details": "429 too many requests"}
     (hit,) = dry("auth-required").hits
     assert json.loads(hit.injected[0])["error"]["code"] == -32000
+
+
+DRAFT_SAID: tuple[tuple[Direction, str | None, dict[str, Any]], ...] = (
+    (AGENT, "initialize", {"id": 0, "params": {"protocolVersion": 1, "clientInfo": {"name": "c"},
+                                               "capabilities": {}}}),
+    (CLIENT, None, {"id": 0, "result": {"protocolVersion": 1, "capabilities": {}}}),
+    (AGENT, "session/new", {"id": 1, "params": {"workingDirectory": "/w"}}),
+    *((CLIENT, "session/update", {"params": {"sessionId": "s", "type": "agent_message_chunk",
+                                             "data": {"content": "hi"}}}) for _ in range(3)),
+)  # fmt: skip
+"""A conversation in the 1.0 draft."""
+
+
+def dry_in_draft(name: str) -> DryRun:
+    """A ready plan at work on a conversation in the 1.0 draft."""
+    passed = []
+    for seq, (direction, method, rest) in enumerate(DRAFT_SAID, 1):
+        message = {"jsonrpc": "2.0", **({"method": method} if method else {}), **rest}
+        kind = "response" if method is None else "request" if "id" in rest else "notification"
+        raw = json.dumps(message).encode()
+        passed.append(Passed(seq, direction, seq * 10**6, method or "initialize", kind, raw, b"\n"))
+    return DryRun(load_plan(f"@{name}"), tuple(passed), seed=1)
+
+
+def test_a_needed_login_has_the_code_of_its_dialect() -> None:
+    """In the draft -32000 means that a session was not found."""
+    (hit,) = dry_in_draft("auth-required").hits
+    assert json.loads(hit.injected[0])["error"]["code"] == -32001
+
+
+def test_an_unknown_update_comes_in_the_draft_too() -> None:
+    """The kind stands elsewhere there, and nothing else of the update changes."""
+    (hit,) = dry_in_draft("unknown-update").hits
+    assert hit.delivered is not None
+    params = json.loads(hit.delivered)["params"]
+    assert params == {"sessionId": "s", "type": "hologram_chunk", "data": {"content": "hi"}}
 
 
 def test_a_crash_leaves_half_a_frame() -> None:

@@ -10,6 +10,7 @@ from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect, made_up
 from acp_proxy.faults.fault import Fault, Passing
 from acp_proxy.faults.settings import plain_json
+from acp_proxy.protocol.dialects import DRAFT
 
 
 @frozen
@@ -24,6 +25,8 @@ class ErrorReply(Fault):
     """Of the error."""
     data: Any = field(default=None, validator=plain_json)
     """Of the error; none unless given."""
+    draft_code: int | None = None
+    """Of the error where the 1.0 draft is spoken, whose codes are others; `code` unless given."""
 
     def fits(self, frame: Passing) -> bool:
         """Only a request can be answered."""
@@ -31,7 +34,9 @@ class ErrorReply(Fault):
 
     def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Answers the request; copies of it go unanswered."""
-        error: dict[str, Any] = {"code": self.code, "message": self.message}
+        is_draft = frame.row.get("dialect") == DRAFT and self.draft_code is not None
+        code = self.draft_code if is_draft else self.code
+        error: dict[str, Any] = {"code": code, "message": self.message}
         if self.data is not None:
             error["data"] = self.data
         body = json.dumps(error, ensure_ascii=False, separators=(",", ":"))
@@ -40,4 +45,5 @@ class ErrorReply(Fault):
 
     def words(self) -> str:
         """Says what becomes of a frame."""
-        return f"never arrives, and is answered with error {self.code}: {self.message}"
+        draft = "" if self.draft_code is None else f" (in the 1.0 draft {self.draft_code})"
+        return f"never arrives, and is answered with error {self.code}{draft}: {self.message}"

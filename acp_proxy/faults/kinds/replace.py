@@ -22,17 +22,21 @@ class Replace(Fault):
     """The line that arrives in its place."""
     set: dict[str, Any] = field(factory=dict, validator=plain_json)
     """New values by JSON pointer; a last part ``-`` appends to a list."""
+    change: dict[str, Any] = field(factory=dict, validator=plain_json)
+    """New values by JSON pointer of those of these members that the frame has."""
 
     def __attrs_post_init__(self) -> None:
         """Refuses settings that do not go together."""
-        if (self.frame is None) == (not self.set):
+        members = {"set": self.set, "change": self.change}
+        if (self.frame is None) == (not any(members.values())):
             came = "neither" if self.frame is None else "both"
             raise BadSetting("frame", f"expected either frame or set, got {came}")
-        for pointer in self.set:
-            if not pointer.startswith("/"):
-                raise BadSetting(
-                    "set", f"expected a JSON pointer such as /params/sessionId, got {pointer!r}"
-                )
+        for name, values in members.items():
+            for pointer in values:
+                if not pointer.startswith("/"):
+                    raise BadSetting(
+                        name, f"expected a JSON pointer such as /params/sessionId, got {pointer!r}"
+                    )
 
     def fits(self, frame: Passing) -> bool:
         """Any frame for a line; for members only JSON that has their places."""
@@ -50,7 +54,10 @@ class Replace(Fault):
         """A line with its members set; None if it cannot be."""
         try:
             value = json.loads(data)
-            for pointer, new in self.set.items():
+            there = {pointer: new for pointer, new in self.change.items() if _has(value, pointer)}
+            if not self.set and not there:
+                return None
+            for pointer, new in [*self.set.items(), *there.items()]:
                 _put(value, pointer.split("/")[1:], new)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
@@ -61,8 +68,22 @@ class Replace(Fault):
         """Says what becomes of a frame."""
         if self.frame is not None:
             return f"is replaced by {self.frame}"
-        values = (f"{p} is {json.dumps(v, ensure_ascii=False)}" for p, v in self.set.items())
+        members = [*self.set.items(), *self.change.items()]
+        values = (f"{p} is {json.dumps(v, ensure_ascii=False)}" for p, v in members)
         return f"is changed: {', '.join(values)}"
+
+
+def _has(value: Any, pointer: str) -> bool:
+    """Whether a message has a member."""
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        elif isinstance(value, dict) and key in value:
+            value = value[key]
+        else:
+            return False
+    return True
 
 
 def _put(value: Any, path: list[str], new: Any) -> None:

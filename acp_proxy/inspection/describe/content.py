@@ -38,12 +38,10 @@ def content(value: object) -> str:
 
 def exit_state(status: Value) -> str:
     """How a command ended; nothing while it runs."""
-    if signal := word(status, "signal"):
-        return f"signal {signal}"
-    if status.get("timedOut") is True:
-        return "timed out"
-    code = word(status, "exitCode")
-    return f"exit {code}" if code else ""
+    signal, code = word(status, "signal"), word(status, "exitCode")
+    how = f"signal {signal}" if signal else f"exit {code}" if code else ""
+    timed_out = "timed out" if status.get("timedOut") is True else ""
+    return joined(timed_out, how if signal or not timed_out else "", by=", ")
 
 
 def _text(block: Value) -> str:

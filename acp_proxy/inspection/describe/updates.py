@@ -11,6 +11,7 @@ from acp_proxy.inspection.describe.sessions import config_options, used_tokens
 from acp_proxy.inspection.describe.tools import tool_call
 from acp_proxy.inspection.describe.values import (
     Value,
+    compact,
     counted,
     joined,
     listed,
@@ -67,8 +68,10 @@ def _mode(update: Value) -> str:
 def _config(update: Value) -> str:
     if "configOptions" in update:
         return config_options(update) or "no options"
-    change = f"{word(update, 'key', 'configId')}={word(update, 'currentValue', 'value')}"
-    before, source = word(update, "previousValue"), word(update, "source")
+    value = update.get("currentValue", update.get("value"))
+    change = f"{word(update, 'key', 'configId')}={compact(value)}"
+    before = compact(update["previousValue"]) if "previousValue" in update else ""
+    source = word(update, "source")
     was = joined(f"was {before}" if before else "", f"by {source}" if source else "", by=", ")
     return joined(change, f"({was})" if was else "")
 
