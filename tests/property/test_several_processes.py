@@ -1,0 +1,107 @@
+"""Given all recordings of a real agent, each start finds the one that its client goes on with."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.commands import Send
+from acp_proxy.engine.choice import Choice
+from acp_proxy.engine.divergence import Rank
+from acp_proxy.engine.replay import Replay
+from acp_proxy.engine.stage import Options
+from acp_proxy.events import EndOfInput, LineReceived
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.script import StoredScript
+from tests import reactive
+from tests.reactive import Conversation
+
+if TYPE_CHECKING:
+    from acp_proxy.events import Event
+
+
+class Client:
+    """A recorded client, which calls each session as it is told to."""
+
+    def __init__(self, conversation: Conversation, engine: Choice) -> None:
+        self.heard: list[bytes] = []
+        self.names: dict[str, str] = {}
+        self._conversation = conversation
+        self._engine = engine
+        self._now = 10**9
+        self._answers: dict[str, str] = {}
+
+    def play(self) -> None:
+        """Says all that was recorded, in the recorded order, and leaves."""
+        lines = {say.step.seq: say.raw for say in self._conversation.says}
+        for seq, line in sorted({**lines, **self._conversation.lines}.items()):
+            if seq not in lines:
+                self._learn(line)
+                continue
+            for own, said in self.names.items():
+                line = line.replace(own.encode(), said.encode())
+            self._feed(LineReceived(line, self._now))
+        self._feed(EndOfInput(self._now))
+
+    @property
+    def recorded_lines(self) -> list[bytes]:
+        """What it has heard, with its own sessions' ids."""
+        lines = self.heard
+        for own, said in self.names.items():
+            lines = [line.replace(said.encode(), own.encode()) for line in lines]
+        return lines
+
+    def _feed(self, event: Event) -> None:
+        self._now += 1000
+        for command in self._engine.feed(event):
+            if isinstance(command, Send):
+                self.heard.append(command.data)
+                answer = json.loads(command.data)
+                if "sessionId" in (answer.get("result") or {}):
+                    self._answers[json.dumps(answer["id"])] = answer["result"]["sessionId"]
+
+    def _learn(self, line: bytes) -> None:
+        """Learns what the session is called that the recorded client was told of here."""
+        with contextlib.suppress(ValueError):
+            answer = json.loads(line)
+            if "sessionId" in (answer.get("result") or {}):
+                said = self._answers[json.dumps(answer["id"])]
+                self.names[answer["result"]["sessionId"]] = said
+
+
+@pytest.fixture(scope="module")
+def conversations(tmp_path_factory: pytest.TempPathFactory) -> list[Conversation]:
+    """The captured conversations of real agents."""
+    directory = tmp_path_factory.mktemp("captures")
+    found = [path for path in reactive.recordings(directory) if path.parent == directory]
+    return [Conversation.load(path) for path in found]
+
+
+ASKED_ALIKE = {"gemini-0.61.0-perm_cancel": "perm_allow", "gemini-0.61.0-perm_reject": "perm_allow"}
+"""Clients that ask the same as an earlier one, and whose agent says something else at once: it
+gives its tool calls other ids. Nothing that they say before tells them apart."""
+
+
+@pytest.mark.parametrize("agent", ["claude-code-acp", "gemini", "pysdk-echo"])
+def test_each_start_plays_its_own_recording(conversations: list[Conversation], agent: str) -> None:
+    """What it says is what was recorded, byte for byte, but for the session ids said before."""
+    of_agent = [one for one in conversations if one.path.name.startswith(agent)]
+    assert len(of_agent) >= 5
+    for conversation in of_agent:
+        with contextlib.ExitStack() as stack:
+            readers = [stack.enter_context(RecordingReader(one.path)) for one in of_agent]
+            replays = [Replay(StoredScript(reader), Options()) for reader in readers]
+            engine = Choice(replays)
+            client = Client(conversation, engine)
+            client.play()
+            chosen = of_agent[replays.index(engine.chosen)].path.stem
+            if (other := ASKED_ALIKE.get(conversation.path.stem)) is not None:
+                assert chosen.endswith(other)
+                continue
+            assert chosen == conversation.path.stem
+            departures = engine.stage.judge.found
+            assert [one for one in departures if one.rank is not Rank.INFO] == []
+            assert sorted(client.recorded_lines) == sorted(conversation.lines.values())
