@@ -17,6 +17,13 @@ _HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
 _FORK = "session/fork"
 _FOREVER = 1 << 63
 
+EXCHANGES = (
+    "SELECT id, method, CASE method WHEN 'session/fork' THEN"
+    " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
+    " request_seq, response_seq FROM exchanges"
+)
+"""Reads a `KnownExchange`. That which makes a fork goes with the session that it is made of."""
+
 
 @frozen
 class KnownExchange:

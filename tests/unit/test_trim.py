@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.engine.report import text
-from acp_proxy.inspection.trim import KnownExchange, KnownTurn, spans, trim
+from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, spans, trim
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.rehearsal import rehearse
 from tests.conversations import HEADER, reader_of
@@ -39,7 +39,7 @@ def check(conversation: str, *turns: int) -> None:
 
 def kept_of(reader: RecordingReader, *turns: int) -> set[int]:
     """Trims a recording to some turns."""
-    exchanges = reader.query("SELECT id, method, session, request_seq, response_seq FROM exchanges")
+    exchanges = reader.query(EXCHANGES)
     rows = reader.query("SELECT id, session, prompt_seq, end_seq FROM turns")
     chosen = [KnownTurn(**row) for row in rows if row["id"] in turns]
     return trim(reader.heads(), [KnownExchange(**row) for row in exchanges], chosen)

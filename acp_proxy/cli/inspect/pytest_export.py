@@ -17,7 +17,7 @@ from acp_proxy.cli.new_file import new_file
 from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.safe_text import plain
-from acp_proxy.inspection.trim import KnownExchange, KnownTurn, spans, trim
+from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, spans, trim
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import write_transcript
 from acp_proxy.testing.template import name_of_test, source_of_test
@@ -132,7 +132,7 @@ def _lines(reader: RecordingReader, turns: list[KnownTurn] | None) -> Iterator[b
 
 
 def _needed(reader: RecordingReader, turns: list[KnownTurn]) -> Filter:
-    exchanges = reader.query("SELECT id, method, session, request_seq, response_seq FROM exchanges")
+    exchanges = reader.query(EXCHANGES)
     kept = trim(reader.heads(), (KnownExchange(**row) for row in exchanges), turns)
     last, end = max(kept, default=0), 0
     for head in reader.heads():
