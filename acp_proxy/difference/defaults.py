@@ -103,7 +103,3 @@ LOOKING = ("read", "search", "fetch")
 
 READING = ("fs/read_text_file", "the answer to fs/read_text_file")
 """What else only looks at something."""
-
-STATE_UPDATES = ("available_commands_update", "session_info_update", "usage_update")
-"""Session updates that tell how things are, beside what is being said: when they come, and how
-often the same is told again, differs between any two runs."""

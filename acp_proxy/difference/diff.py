@@ -23,7 +23,9 @@ from acp_proxy.difference.options import Options
 from acp_proxy.difference.pairing import pair
 from acp_proxy.difference.payloads import Payloads
 from acp_proxy.difference.pieces import TEXTS
+from acp_proxy.difference.pushes import PLACE
 from acp_proxy.difference.reading import UNWATCHED, Watch, read
+from acp_proxy.difference.reduction import fill_in, handshake
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
 from acp_proxy.difference.rules import Rule
 from acp_proxy.difference.strays import LaneDiff, changed, forgive
@@ -35,7 +37,7 @@ from acp_proxy.store.reader import RecordingReader
 _ALIASES = 100
 """Names of each kind whose values are told."""
 _HANDSHAKE = ("request", "response")
-_TEXTS = tuple(map(pointer, TEXTS))
+_TEXTS = tuple(map(pointer, (*TEXTS, PLACE)))
 _TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
 _CAPABILITIES = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
 """What counts of the answer to ``initialize`` where only the outcome does."""
@@ -235,6 +237,9 @@ class _Comparison:
         if in_a != in_b:
             yield Field("", a, b, "a" if in_a else "b")
         elif in_a:
+            if not self.options.exact:
+                fill_in(a, b)
+                fill_in(b, a)
             yield from fields(a, b)
 
     def _initialize(self, side: Payloads, part: str) -> object:
@@ -242,7 +247,7 @@ class _Comparison:
         if seq is None:
             return None
         raw = b"".join(side.reader.pieces(seq))
-        message = decoded(raw)
+        message = decoded(raw) if self.options.exact else handshake(decoded(raw))
         result = message.get("result") if isinstance(message, dict) else None
         if self.options.expect is Expect.OUTCOME and isinstance(message, dict):
             message = {"error": True} if "error" in message else {"result": result}

@@ -1,16 +1,17 @@
 """Files what was said into lanes: frame by frame, and texts that come in pieces."""
 
+from array import array
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import define, field, frozen
 
-from acp_proxy.difference.defaults import STATE_UPDATES
 from acp_proxy.difference.forms import Form, Peers, canonical, decoded, digest_of
 from acp_proxy.difference.lanes import Lane, LaneKey, Run, Told, What
 from acp_proxy.difference.pieces import Piece, Place, joined
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope
+from acp_proxy.protocol.vocabulary import STATE_UPDATES
 
 _SKELETONS = 4096
 _LONGEST = 1 << 18
@@ -40,6 +41,15 @@ class Route:
     is_told_once: bool
 
 
+@define
+class _Pushed:
+    """The output of one terminal that goes on."""
+
+    route: Route
+    run: Run
+    frames: "array[int]" = field(factory=lambda: array("Q"))
+
+
 class Filer:
     """Adds items to the lanes of one side.
 
@@ -56,6 +66,7 @@ class Filer:
         self._slots: dict[tuple[int, ...], int] = {}
         self._whats: dict[What, int] = {}
         self._no_slots = self._slots_of(())
+        self._pushed: dict[tuple[LaneKey, Form], _Pushed] = {}
 
     def lane(self, key: LaneKey) -> Lane:
         """The lane that has a key, which may be new."""
@@ -122,6 +133,19 @@ class Filer:
         if run.size > _LONGEST:
             self._settle(route.key, run)
 
+    def add_push(self, route: Route, seq: int, piece: Piece) -> None:
+        """Adds output that was pushed to what else the same terminal has written."""
+        form = self._form_of(route, piece)
+        pushed = self._pushed.get((route.key, form))
+        if pushed is None:
+            run = Run(form, route.what, self._texts[piece.place], b"", list(form.slots))
+            pushed = self._pushed[route.key, form] = _Pushed(route, run)
+        pushed.frames.append(seq)
+        pushed.run.pieces.append(piece.text)
+        pushed.run.size += len(piece.text)
+        if pushed.run.size > _LONGEST:
+            self._settle(route.key, pushed.run)
+
     def cancel(self, session: Scope, direction: str) -> None:
         """Notes that a turn is cancelled: what still comes of a text is what was on its way."""
         for key, lane in self._told.lanes.items():
@@ -132,6 +156,13 @@ class Filer:
         """Ends the texts that go on."""
         for key, lane in self._told.lanes.items():
             self._end_run(key, lane)
+        # By their terminals in the order in which these were made: which wrote first is chance.
+        for pushed in sorted(self._pushed.values(), key=lambda one: one.run.form.slots):
+            lane = pushed.route.lane
+            lane.starts.append(len(lane.frames))
+            lane.frames.extend(pushed.frames)
+            lane.run = pushed.run
+            self._end_run(pushed.route.key, lane)
 
     def _form_of(self, route: Route, piece: Piece) -> Form:
         """The form of a chunk without its text."""

@@ -116,6 +116,8 @@ class Told:
         whats: what items are.
         looking: the tool calls that only look at something, by the index of their id.
         handshake: the numbers of the first ``initialize`` and of its answer.
+        decisions: what the answers to requests for permission say, by the numbers of their frames,
+            if nothing else of them counts.
         frames: how many lines there were.
     """
 
@@ -125,6 +127,7 @@ class Told:
     whats: list[What] = field(factory=list)
     looking: set[int] = field(factory=set)
     handshake: dict[str, int] = field(factory=dict)
+    decisions: dict[int, str] = field(factory=dict)
     frames: int = 0
 
     @property
@@ -178,11 +181,18 @@ def peers_of(frame: Payload) -> Peers:
     return other if is_answer else frame.stream, other if frame.kind == "request" else frame.stream
 
 
-def what_of(frame: Payload, update: str | None) -> What:
-    """What a frame is."""
+def what_of(frame: Payload, update: str | None, *, is_decided: bool = False) -> What:
+    """What a frame is.
+
+    Args:
+        frame: a frame.
+        update: the kind of session update that it tells.
+        is_decided: whether of an answer only the decision in it counts, and not which request it
+            is for.
+    """
     if frame.kind in ("response", "error"):
         name = f"the answer to {frame.method}" if frame.method else NO_ANSWER
-        return What(name, "answer")
+        return What(name, "decision" if is_decided else "answer")
     if frame.kind == "invalid":
         return What(NO_MESSAGE, frame.kind)
     name = frame.method or frame.kind

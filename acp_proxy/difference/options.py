@@ -35,7 +35,11 @@ class Options:
     ending: bool = True
     same: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def reads_texts(self) -> bool:
+        """Whether texts count, and not how they are cut."""
+        return not self.exact and self.expect is Expect.FRAMES
+
     def may_be_joined(self, frame: Payload) -> bool:
         """Whether a frame is joined with others, if it is a chunk of a text."""
-        is_whole = self.exact or self.expect is not Expect.FRAMES
-        return frame.method == "session/update" and frame.raw is not None and not is_whole
+        return frame.method == "session/update" and frame.raw is not None and self.reads_texts

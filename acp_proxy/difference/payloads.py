@@ -13,6 +13,7 @@ from acp_proxy.difference.items import Group
 from acp_proxy.difference.lanes import Lane, Told, peers_of
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Piece, joined, split
+from acp_proxy.difference.pushes import PLACE, is_push, split_push
 from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.values import Scope
 from acp_proxy.filters import parse
@@ -55,7 +56,8 @@ class Payloads:
             texts = [piece.text, *map(self._text, frames)]
             reduce(getitem, piece.place[:-1], message)[piece.place[-1]] = joined(texts)
         title = self.told.whats[lane.whats[items[0]]].title
-        message = reduced(message, frame, self.options.expect)
+        decision = self.told.decisions.get(frame.seq)
+        message = reduced(message, frame, self.options.expect, decision)
         if frame.kind == "request" and isinstance(message, dict):
             message.pop("id", None)
         return self.named(message, scope, title, peers_of(frame))
@@ -63,7 +65,7 @@ class Payloads:
     def text(self, lane: Lane, items: Group, scope: Scope) -> str | None:
         """What the chunks of items say, put together; None where that is left out."""
         message = self.message(lane, items, scope)
-        for place in TEXTS:
+        for place in (*TEXTS, PLACE):
             with suppress(KeyError, TypeError):
                 return str(reduce(getitem, place, message))
         return None
@@ -95,6 +97,8 @@ class Payloads:
                     yield Payload._make(row[name] for name in Payload._fields)
 
     def _piece(self, frame: Payload) -> Piece | None:
+        if is_push(frame) and self.options.reads_texts:
+            return split_push(frame.raw or b"")
         return split(frame.raw or b"") if self.options.may_be_joined(frame) else None
 
     def _text(self, frame: Payload) -> str:

@@ -6,9 +6,18 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
-from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST, STATE_UPDATES, TITLES
+from acp_proxy.difference.decisions import PERMISSION, Decisions, is_decision
+from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST, TITLES
 from acp_proxy.difference.filing import Filer, Route
-from acp_proxy.difference.forms import CLIENTS, Form, Former, Peers, decoded, digest_of
+from acp_proxy.difference.forms import (
+    CLIENTS,
+    Form,
+    Former,
+    Peers,
+    canonical,
+    decoded,
+    digest_of,
+)
 from acp_proxy.difference.lanes import (
     LaneKey,
     Told,
@@ -20,6 +29,7 @@ from acp_proxy.difference.lanes import (
 )
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Splitter
+from acp_proxy.difference.pushes import PLACE, PUSH, is_push, is_receipt, split_push
 from acp_proxy.difference.reduction import NOTHING, reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.rules import Rule, compiled
@@ -27,6 +37,7 @@ from acp_proxy.difference.values import Scope
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.vocabulary import STATE_UPDATES
 from acp_proxy.recording import Payload
 from acp_proxy.store.reader import RecordingReader
 
@@ -111,14 +122,18 @@ class _Taker:
         self._beside = () if options.exact else (*STATE_UPDATES, *options.apart)
         self._split = Splitter().split
         self._filer = Filer(
-            self.told, {place: reduce(getitem, place, compiled(rules)) for place in TEXTS}
+            self.told,
+            {place: reduce(getitem, place, compiled(rules)) for place in (*TEXTS, PLACE)},
         )
+        self._decisions = Decisions()
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: Payload) -> None:
         """Takes a frame."""
         self.told.frames += 1
         raw = frame.raw
+        if raw is not None and frame.method == PUSH and self._is_pushed(frame, raw):
+            return
         if raw is not None and self._options.may_be_joined(frame):
             piece = self._split(raw)
             if piece is not None:
@@ -141,6 +156,8 @@ class _Taker:
         if frame.raw is None or self._options.exact:
             return
         if not (self._options.may_be_joined(frame) and self._split(frame.raw)):
+            if frame.method == PERMISSION and self._options.expect is Expect.OUTCOME:
+                self._decisions.feed(frame, decoded(frame.raw))
             what = what_of(frame, None)
             self._introduce(frame.raw, frame.session, what.title, peers_of(frame))
 
@@ -148,9 +165,30 @@ class _Taker:
         """Ends the texts that go on."""
         self._filer.end()
 
+    def _is_pushed(self, frame: Payload, raw: bytes) -> bool:
+        """Takes output that the client pushes, and its receipts, which say nothing more."""
+        expect = self._options.expect
+        if self._options.exact or not (is_push(frame) or is_receipt(frame)):
+            return False
+        if is_receipt(frame):
+            return True
+        piece = split_push(raw)
+        if piece is None:
+            return False
+        if expect is Expect.STRUCTURE:
+            rest = canonical(reduced(decoded(piece.rest), frame, expect))
+            piece = piece._replace(rest=rest, text="")
+        if expect is not Expect.OUTCOME:
+            self._filer.add_push(self._route(frame, None), frame.seq, piece)
+        return True
+
     def _take_apart(self, frame: Payload, raw: bytes) -> None:
         """Takes the values out of a message."""
-        message = reduced(decoded(raw), frame, self._options.expect)
+        said, expect = decoded(raw), self._options.expect
+        decision = self._decisions.feed(frame, said) if expect is Expect.OUTCOME else None
+        if decision is not None:
+            self.told.decisions[frame.seq] = decision
+        message = reduced(said, frame, expect, decision)
         if message is NOTHING:
             return
         route = self._route(frame, update_of(message) if frame.method == "session/update" else None)
@@ -159,7 +197,7 @@ class _Taker:
         first = [message]
 
         def again() -> Any:
-            return first.pop() if first else reduced(decoded(raw), frame, self._options.expect)
+            return first.pop() if first else reduced(decoded(raw), frame, expect, decision)
 
         try:
             form = self.told.former.form(again, frame.session, route.name, route.rules, route.peers)
@@ -180,8 +218,11 @@ class _Taker:
         route = self._routes.get(alike)
         if route is None:
             beside = next((kind for kind in (update, frame.method) if kind in self._beside), None)
+            if not self._options.exact and is_push(frame):
+                beside = PUSH
             key = LaneKey(frame.session, frame.stream, beside)
-            what = what_of(frame, update)
+            is_decided = self._options.expect is Expect.OUTCOME and is_decision(frame)
+            what = what_of(frame, update, is_decided=is_decided)
             is_structure = self._options.expect is Expect.STRUCTURE
             route = self._routes[alike] = Route(
                 key=key,

@@ -1,14 +1,16 @@
 """What is left of a message where not everything is expected to be the same.
 
 `Expect.STRUCTURE` keeps what was done: kinds of updates, tool calls by title, kind and status,
-files and commands by name, stop reasons. `Expect.OUTCOME` keeps what came of it: what the agent can
-do, why turns ended, and whether it answered or refused.
+files and commands by name, stop reasons, permissions. `Expect.OUTCOME` keeps what came of it: what
+the agent can do, why turns ended, whether it answered or refused, and what it was permitted.
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from acp_proxy.difference.result import Expect
+from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import Payload
 
@@ -36,28 +38,62 @@ _DONE = (
 _KEPT = {
     "params": ("sessionId",),
     "update": ("sessionUpdate", "state", "stopReason", "currentModeId"),
-    "result": ("sessionId", "stopReason", "outcome", "terminalId", "action", "exitStatus"),
+    "result": (
+        "sessionId",
+        "stopReason",
+        "outcome",
+        "granted",
+        "terminalId",
+        "action",
+        "exitStatus",
+    ),
 }
 
 
-def reduced(message: Any, frame: Payload, expect: Expect) -> Any:
+def reduced(message: Any, frame: Payload, expect: Expect, decision: str | None = None) -> Any:
     """Returns what counts of a message, or `NOTHING`.
 
     Args:
         message: decoded.
         frame: what is known of it.
         expect: how much counts.
+        decision: what it says if it answers a request for permission.
     """
-    if expect is Expect.FRAMES or frame.method in INITIALIZE or not isinstance(message, dict):
+    if frame.method in INITIALIZE:
+        return handshake(message)
+    if expect is Expect.FRAMES or not isinstance(message, dict):
         return message if expect is not Expect.OUTCOME or frame.kind != "invalid" else NOTHING
     if expect is Expect.OUTCOME:
-        return _outcome(message, frame)
+        return _outcome(message, frame) if decision is None else {"result": {"decision": decision}}
     which = _picked(message, ("id",))
     if frame.kind == "error":
         return {**which, "error": _picked(message.get("error"), ("code",))}
     if frame.kind == "response":
         return {**which, "result": _picked(message.get("result"), _KEPT["result"])}
     return {**which, "method": message.get("method"), "params": _params(message.get("params"))}
+
+
+def handshake(message: Any) -> Any:
+    """Returns an ``initialize`` or its answer without the capabilities that say "not supported"."""
+    if not isinstance(message, dict):
+        return message
+    halves = ("params", "result")
+    with suppress(RecursionError):
+        return {k: normalized(v) if k in halves else v for k, v in message.items()}
+    return message
+
+
+def fill_in(one: Any, other: Any) -> None:
+    """Gives a handshake the objects for capabilities that only the other one has, as empty ones.
+
+    A peer that can do nothing may leave them out; so the capability is told, and not the object.
+    """
+    for half in ("params", "result"):
+        inner, others = (m.get(half) if isinstance(m, dict) else None for m in (one, other))
+        if isinstance(inner, dict) and isinstance(others, dict):
+            for name in CAPABILITIES:
+                if isinstance(others.get(name), dict):
+                    inner.setdefault(name, {})
 
 
 def _params(params: Any) -> Any:
@@ -90,7 +126,7 @@ def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _outcome(message: dict[str, Any], frame: Payload) -> Any:
-    """Replies of the agent's alone, and the end of a turn that is told by an update (v2)."""
+    """Replies of the agent's, and the end of a turn that is told by an update (v2)."""
     if frame.stream != "to-client":
         return NOTHING
     if frame.kind == "error":

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.difference.defaults import LOOKING, STATE_UPDATES
+from acp_proxy.difference.defaults import LOOKING
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.lanes import NO_ANSWER, kind_of_call
 from acp_proxy.difference.result import Change, Counts, Field
 from acp_proxy.pointers import pointer
+from acp_proxy.protocol.vocabulary import STATE_UPDATES
 from acp_proxy.store.reader import RecordingReader
 from tests.mutations import (
     RECORDINGS,

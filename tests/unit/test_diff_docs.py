@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from acp_proxy.difference.defaults import RULES, STATE_UPDATES
+from acp_proxy.difference.defaults import RULES
 from acp_proxy.difference.result import Expect
+from acp_proxy.protocol.vocabulary import STATE_UPDATES
 from tests.unit.test_docs import first_cells, page, section
 
 PAGE = page("diff.md")

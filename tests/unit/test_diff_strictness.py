@@ -50,6 +50,22 @@ def answered(value: dict[str, Any]) -> list[Said]:
     return [asks("_x/ask"), (OUT, result(9, **value))]
 
 
+def permitted(
+    value: dict[str, Any], options: tuple[tuple[str, str], ...] = (("y", "allow_once"),)
+) -> list[Said]:
+    """A question for leave that the client answers."""
+    offered = [{"optionId": name, "name": name, "kind": kind} for name, kind in options]
+    return [leave(options=offered), (OUT, result(9, **value))]
+
+
+def chosen(option: str) -> dict[str, Any]:
+    """The choice of an option."""
+    return {"outcome": {"outcome": "selected", "optionId": option}}
+
+
+BOTH = (("y", "allow_once"), ("z", "allow_always"), ("n", "reject_once"))
+
+
 def refused(code: int = -32000, message: str = "no") -> list[Said]:
     """A request of the agent's that the client refuses."""
     return [asks("_x/ask"), (OUT, error(9, code, message))]
@@ -113,6 +129,18 @@ ASKED = {
                                 SAID),
     "what was chosen": (answered({"outcome": {"outcome": "selected", "optionId": "yes"}}),
                         answered({"outcome": {"outcome": "selected", "optionId": "no"}}), DONE),
+    "a permission": (permitted(chosen("y"), BOTH), permitted(chosen("n"), BOTH), ALWAYS),
+    "a permission that is called otherwise": (permitted(chosen("y")),
+                                              permitted(chosen("j"), (("j", "allow_once"),)), DONE),
+    "how long a permission holds": (permitted(chosen("y"), BOTH), permitted(chosen("z"), BOTH),
+                                    DONE),
+    "a permission of nobody": (permitted(chosen("y")),
+                               permitted({"outcome": {"outcome": "cancelled"}}), ALWAYS),
+    "a permission (draft)": (permitted({"granted": True}), permitted({"granted": False}), ALWAYS),
+    "how long a permission holds (draft)": (permitted({"granted": True, "scope": "once"}),
+                                            permitted({"granted": True, "scope": "always"}), SAID),
+    "a permission that is not decided on": (permitted(chosen("y")), permitted(chosen("y"))[:1],
+                                            ALWAYS),
     "the content of a file": (answered({"content": "x"}), answered({"content": "y"}), SAID),
     "how a command ended": (answered({"exitStatus": {"exitCode": 0}}),
                             answered({"exitStatus": {"exitCode": 1}}), DONE),
@@ -135,6 +163,10 @@ ASKED = {
     "a cancellation": ([], [(OUT, notification("session/cancel", sessionId=SESSION))], DONE),
     "a line that is no message": ([], [(IN, "debug: on")], DONE),
 }  # fmt: skip
+
+
+NOTHING = ""
+"""For nobody."""
 
 
 def initialize(**fields: Any) -> Said:
@@ -163,6 +195,14 @@ HANDSHAKES: dict[str, tuple[Said, Said, str]] = {
     "a capability of the client's": (initialize(clientCapabilities={}),
                                      initialize(clientCapabilities={"terminal": True}), DONE),
     "what the client asks for": (initialize(), initialize(protocolVersion=2), DONE),
+    "what the client cannot do": (initialize(clientCapabilities={"fs": {}}),
+                                  initialize(clientCapabilities={"terminal": False,
+                                                                 "fs": {"readTextFile": False}}),
+                                  NOTHING),
+    "what the client cannot do (draft)": (initialize(capabilities={}),
+                                          initialize(capabilities={"terminal": False}), NOTHING),
+    "what the agent cannot do": (agent(agentCapabilities={}),
+                                 agent(agentCapabilities={"loadSession": False}), NOTHING),
 }  # fmt: skip
 
 
@@ -187,6 +227,25 @@ def test_a_handshake_counts_for_whom_it_should(a: Said, b: Said, where: str) -> 
     for run, said in zip(runs, (a, b), strict=True):
         run.said[said[0] == IN] = said
     assert (differs_in(*runs), differs_in(*reversed(runs))) == (where, where)
+
+
+@pytest.mark.parametrize("dialect", ["v1", "draft-1.0"])
+def test_which_of_two_permissions_is_granted_always_counts(dialect: str) -> None:
+    """To grant one thing and deny another is not the same as the other way round."""
+
+    def decided(*granted: bool) -> Run:
+        run = Run(0)
+        for number, is_granted in enumerate(granted):
+            asked = {"operation": "file_write", "resource": f"/{number}", "options": [
+                {"optionId": name, "name": name, "kind": kind} for name, kind in BOTH]}  # fmt: skip
+            run.add(IN, request(10 + number, "session/request_permission",
+                                sessionId=SESSION, **asked))  # fmt: skip
+            value = {"granted": is_granted} if dialect != "v1" else chosen("ny"[is_granted])
+            run.add(OUT, result(10 + number, **value))
+        return run.end()
+
+    assert differs_in(decided(True, False), decided(False, True)) == ALWAYS
+    assert differs_in(decided(True, False), decided(True, False)) == ""
 
 
 def test_a_handshake_without_an_answer_has_no_outcome() -> None:

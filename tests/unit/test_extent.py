@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.difference.defaults import STATE_UPDATES
-from acp_proxy.engine.client.extent import ITEM, STATES, Extent, Meter, Said, Total, said
+from acp_proxy.engine.client.extent import ITEM, Extent, Meter, Said, Total, said
+from acp_proxy.protocol.vocabulary import STATE_UPDATES
 
 UPDATE = "session/update"
 
@@ -30,9 +30,12 @@ def measured(*lines: bytes) -> Meter:
     return meter
 
 
-def test_a_comparison_knows_the_same_states() -> None:
-    """What tells how things are is the same in both."""
-    assert set(STATE_UPDATES) == STATES
+@pytest.mark.parametrize("update", STATE_UPDATES)
+@pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
+def test_what_tells_how_things_are_is_counted_apart(params: str, update: str) -> None:
+    """It is a state in any dialect, and no item."""
+    raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
+    assert said(raw, UPDATE) == Said(state=update)
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ from attrs import define, field
 from acp_proxy.engine.script import UPDATE
 from acp_proxy.inspection.chunks import chunk_of
 from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.vocabulary import STATE_UPDATES
 
-STATES = frozenset({"available_commands_update", "session_info_update", "usage_update"})
-"""Session updates that tell how things are, as a comparison knows them, too."""
+_STATES = tuple(update.encode() for update in STATE_UPDATES)
 
 _Text = tuple[str, str | None]
 """What the chunks of one text have in common: their kind, and the id of the message."""
@@ -103,9 +103,9 @@ def said(raw: bytes, method: str | None) -> Said:
         return ITEM
     if (chunk := chunk_of(raw)) is not None:
         return Said((chunk.update, chunk.message_id), _units(chunk.text))
-    # All of them end like that, and nothing else has to be read for its kind.
-    update = read(raw).update if b"_update" in raw else None
-    return Said(state=update) if update in STATES else ITEM
+    # Most messages name none of these, and do not have to be read for their kind.
+    update = read(raw).update if any(map(raw.__contains__, _STATES)) else None
+    return Said(state=update) if update in STATE_UPDATES else ITEM
 
 
 def _units(text: str) -> int:

@@ -1,0 +1,90 @@
+"""Two runs of one scenario are equal in every dialect, whatever ids and times each has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.runs import IN, OUT, Run, compare
+from tests.scribe import notification, request, result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def draft(run: Run, kind: str, data: dict[str, Any]) -> Run:
+    """Adds a session update of the 1.0 draft."""
+    params = {"sessionId": run.session, "type": kind, "data": data}
+    return run.add(IN, notification("session/update", **params))
+
+
+def official(run: Run, kind: str, **fields: Any) -> Run:
+    """Adds a session update of v1 or v2."""
+    return run.tell(kind, **fields)
+
+
+def elicited(run: Run, name: str) -> Run:
+    """Adds a form behind a link, and that the user has filled it in."""
+    params = {"sessionId": run.session, "mode": "url", "elicitationId": name, "url": "https://x"}
+    run.add(IN, request(7, "elicitation/create", message="m", **params))
+    run.add(OUT, result(7, action="accept"))
+    return run.add(IN, notification("elicitation/complete", elicitationId=name))
+
+
+def authenticated(run: Run, expires: str) -> Run:
+    """Adds a log-in whose result holds for some time."""
+    run.add(OUT, request(7, "authenticate"))
+    return run.add(IN, result(7, success=True, expiresAt=expires))
+
+
+def plan(run: Run, names: tuple[str, str]) -> Run:
+    """Adds a plan of the draft with the ids of the plan and of a step."""
+    return draft(run, "plan", {"planId": names[0], "steps": [{"id": names[1], "title": "x"}]})
+
+
+def output(run: Run, terminal: str) -> Run:
+    """Adds a tool call of the draft that shows a terminal."""
+    shown = {"type": "terminal", "terminalId": terminal}
+    return draft(run, "tool_call_update", {"id": "c", "output": shown})
+
+
+VALUES: dict[str, tuple[Callable[[Run, Any], Run], Any, Any]] = {
+    "ids of plans and steps": (plan, ("plan_a1", "s1"), ("plan_b2", "s2")),
+    "how long a tool call took": (
+        lambda run, took: draft(run, "tool_call_update", {"id": "c", "duration": took}), 41, 52),
+    "the terminal in the output of a tool call": (output, "term-1a", "term-2b"),
+    "when a login expires": (authenticated, "2025-01-01T00:00:00Z", "2025-02-02T00:00:00Z"),
+    "ids of elicitations": (elicited, "e-1", "e-2"),
+    "ids of plans in v2": (
+        lambda run, name: official(run, "plan_update", plan={"planId": name, "entries": []}),
+        "p-1", "p-2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("say", "one", "other"), VALUES.values(), ids=VALUES)
+def test_what_differs_between_any_two_runs_is_no_difference(
+    say: Callable[[Run, Any], Run], one: Any, other: Any
+) -> None:
+    """Each run has its own ids, and its own times."""
+    assert compare(say(Run(0), one).end(), say(Run(1), other).end())[0].is_equal
+
+
+def test_ids_of_plans_still_tell_plans_apart() -> None:
+    """A second plan is another difference than the first one told again."""
+    a = plan(plan(Run(0), ("p1", "s1")), ("p1", "s1")).end()
+    b = plan(plan(Run(1), ("q1", "s1")), ("q2", "s1")).end()
+    assert not compare(a, b)[0].is_equal
+
+
+def test_the_commands_of_the_draft_come_at_any_time() -> None:
+    """Where available_commands stands does not count, and what it says does."""
+
+    def run(number: int, *, first: bool, name: str = "plan") -> Run:
+        made, commands = Run(number), {"commands": [{"name": name, "description": "x"}]}
+        made = draft(made, "available_commands", commands) if first else made
+        made = draft(made, "tool_call", {"id": "c", "tool": "read_file"})
+        return (made if first else draft(made, "available_commands", commands)).end()
+
+    assert compare(run(0, first=True), run(1, first=False))[0].is_equal
+    assert not compare(run(0, first=True), run(1, first=False, name="other"))[0].is_equal
