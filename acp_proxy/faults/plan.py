@@ -10,7 +10,6 @@ stands; so a rule that is added moves no other.
 import hashlib
 import json
 import shlex
-import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -23,6 +22,7 @@ from acp_proxy.errors import BadFilter, BadPlan
 from acp_proxy.faults.fault import Fault
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import Trigger, hint, settings_of, structured
+from acp_proxy.faults.toml import BadToml, read_toml, read_toml_file
 from acp_proxy.filters import Filter, parse, terms_of
 
 _UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault"}
@@ -79,13 +79,12 @@ def load_plan(path: Path | str) -> Plan:
             raise BadPlan(f"there is no ready plan {source}{hint(source[1:], ready)}")
         path = ready[source[1:]]
     try:
-        value = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        value = read_toml_file(Path(path))
     except OSError as e:
         near = f"; did you mean @{source}?" if source in ready_plans() else ""
         raise BadPlan(f"cannot read {source}: {(e.strerror or str(e)).lower()}{near}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        reason = str(e)
-        raise BadPlan(f"{source}: not TOML: {reason[:1].lower()}{reason[1:]}") from None
+    except BadToml as e:
+        raise BadPlan(f"{source}: {e}") from None
     return structure_plan(value, source)
 
 
@@ -105,7 +104,9 @@ def structure_plan(value: dict[str, Any], source: str) -> Plan:
             raise BadPlan(f"{source}: {name} is no part of a plan{hint(name, _OF_PLAN)}")
     seed, about = value.get("seed"), value.get("about", "")
     if seed is not None and type(seed) is not int:
-        raise BadPlan(f"{source}: seed: expected a whole number, got {seed!r}")
+        raise BadPlan(f"{source}: seed: expected a whole number, got {seed!r:.60}")
+    if seed is not None and not -(1 << 63) <= seed < 1 << 63:
+        raise BadPlan(f"{source}: seed: expected a whole number of 64 bits, got {seed!r:.60}")
     if not isinstance(about, str):
         raise BadPlan(f"{source}: about: expected a text, got {about!r}")
     tables = value.get("fault", [])
@@ -202,8 +203,8 @@ def _value(kind: str, name: str, text: str) -> Any:
     if name == "window" and ".." in text:
         return text.split("..")
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return read_toml(f"value = {text}")["value"]
+    except BadToml:
         return text
 
 

@@ -16,6 +16,8 @@ from acp_proxy.filters.terms import (
     unquoted,
 )
 
+DEEPEST = 100
+"""Levels of parentheses and ``not`` that a filter may have."""
 _TOKEN = re.compile(r'\s*(?:([()])|((?:"(?:[^"\\]|\\.)*"|[^\s()"])+))')
 _TERM = re.compile(r"([A-Za-z_-]+):(.*)", re.DOTALL)
 _PATH = re.compile(r"((?:params|result|error)(?:\.[^=.\s]+)*)=(.*)", re.DOTALL)
@@ -56,6 +58,7 @@ class _Parser:
             self.tokens.append((match[group], match.start(group)))
             place = match.end()
         self._next = 0
+        self._depth = 0
 
     def parse(self) -> Filter:
         parsed = self._either() if self.tokens else EVERYTHING
@@ -86,17 +89,24 @@ class _Parser:
             raise self._wrong(len(self._text), "expected a term here")
         token, column = self.tokens[self._next]
         self._next += 1
-        if token == "not":
-            return none_of(self._one())
-        if token == "(":
-            inner = self._either()
-            if self._peek() != ")":
-                raise self._wrong(column, "a parenthesis that is never closed")
-            self._next += 1
+        if token in ("not", "("):
+            self._depth += 1
+            if self._depth > DEEPEST:
+                raise self._wrong(column, f"nested more deeply than {DEEPEST} levels")
+            inner = none_of(self._one()) if token == "not" else self._within(column)
+            self._depth -= 1
             return inner
         if token in (")", "or", "and"):
             raise self._wrong(column, f"expected a term, got {token!r}")
         return self._term(token, column)
+
+    def _within(self, column: int) -> Filter:
+        """Parses what stands between parentheses, the first of which is at ``column``."""
+        inner = self._either()
+        if self._peek() != ")":
+            raise self._wrong(column, "a parenthesis that is never closed")
+        self._next += 1
+        return inner
 
     def _term(self, token: str, column: int) -> Filter:
         if match := _PATH.fullmatch(token):

@@ -27,6 +27,7 @@ Row = dict[str, Any]
 _PARSED = ("request", "response", "error", "notification", "batch")
 KINDS = (*(kind.value for kind in Kind), "event")
 _BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)$")
+_INDEX = re.compile("[0-9]{1,9}")
 _SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
 _TIMES = {"ns": 1, "us": 10**3, "ms": 10**6, "": 10**9, "s": 10**9, "m": 60 * 10**9,
           "min": 60 * 10**9, "h": 3600 * 10**9}  # fmt: skip
@@ -96,7 +97,7 @@ def unquoted(value: str) -> str:
 
 
 def _one_of(value: str, words: tuple[str, ...], what: str) -> list[str]:
-    chosen = value.split("|")
+    chosen = list(dict.fromkeys(value.split("|")))
     for word in chosen:
         if word not in words:
             raise BadValue(
@@ -226,9 +227,9 @@ def path_term(path: str, wanted: str) -> Filter:
             return False
         try:
             value = json.loads(row["raw"])
+            return any(_reaches(one, keys, wanted) for one in _members(value))
         except (ValueError, RecursionError):
             return False
-        return any(_reaches(one, keys, wanted) for one in _members(value))
 
     return Filter(Every((Among("kind", _PARSED), Beyond())), test)
 
@@ -239,7 +240,7 @@ def _members(value: Any) -> list[Any]:
 
 def _reaches(value: Any, keys: list[str], wanted: str) -> bool:
     """Whether a path leads to a value; a list on the way offers all of its items."""
-    if isinstance(value, list) and not (keys and keys[0].isdigit()):
+    if isinstance(value, list) and not (keys and _INDEX.fullmatch(keys[0])):
         return any(_reaches(item, keys, wanted) for item in value)
     if not keys:
         return (value if isinstance(value, str) else json.dumps(value)) == wanted

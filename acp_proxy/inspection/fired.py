@@ -1,6 +1,5 @@
 """What faults did to a frame and to a conversation, in words."""
 
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,9 +70,10 @@ def rules(plan: str | None) -> list[str]:
     if not plan:
         return []
     from acp_proxy.faults.plan import structure_plan  # late: few recordings have one
+    from acp_proxy.faults.toml import read_toml
 
     try:
-        return [rule.name for rule in structure_plan(tomllib.loads(plan), "").rules]
+        return [rule.name for rule in structure_plan(read_toml(plan), "").rules]
     except Exception:  # whatever a text that anybody may have written makes them raise
         return []
 

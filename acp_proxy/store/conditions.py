@@ -29,6 +29,10 @@ _CODED = {
 _LABELLED = ("method", "session", "tool_call", "terminal")
 _COLUMNS = {"size": "length(f.raw)", "latency_ns": "e.latency_ns"}
 _REQUEST = KIND_CODES[Kind.REQUEST]
+_MOST_TESTS = 400
+"""SQLite follows 1,000 levels, of which each ``OR`` is one; what has more is asked of each row."""
+_MOST_STARS = 3
+"""SQLite tries all ways in which the stars of a pattern can fit a text."""
 _OPERATORS = ("=", "<", ">", "<=", ">=")
 
 
@@ -40,6 +44,8 @@ class Where:
     parameters: tuple[Any, ...] = ()
     exact: bool = True
     """Whether it says all that was asked; else it lets too much through."""
+    tests: int = 1
+    """How many comparisons it is made of."""
 
     @property
     def is_open(self) -> bool:
@@ -73,7 +79,7 @@ def translate(condition: Condition, labels: str, every: str | None = None) -> Wh
         case Among(column, values):
             found = f"IN ({', '.join('?' * len(values))})"
             return _text(column, found, values, labels, every)
-        case Like(column, pattern) if "[" not in pattern:  # SQLite's sets are not fnmatch's
+        case Like(column, pattern) if _is_simple(pattern):
             return _text(column, "GLOB ?", (pattern,), labels, every)
         case Compare(column, operator, bound) if operator in _OPERATORS:
             return Where(f"{_COLUMNS.get(column, f'f.{column}')} {operator} ?", (bound,))
@@ -87,11 +93,16 @@ def translate(condition: Condition, labels: str, every: str | None = None) -> Wh
             inner = translate(part, labels, every)
             if not inner.exact:
                 return _UNKNOWN
-            return Where(f"NOT coalesce(({inner.sql}), 0)", inner.parameters)
+            return evolve(inner, sql=f"NOT coalesce(({inner.sql}), 0)")
         case Like() | Compare() | Beyond():
             return _UNKNOWN
         case _:
             assert_never(condition)
+
+
+def _is_simple(pattern: str) -> bool:
+    """Whether SQLite may look for a pattern; its sets are not fnmatch's."""
+    return "[" not in pattern and pattern.count("*") <= _MOST_STARS
 
 
 def with_batches(where: Where) -> Where:
@@ -121,9 +132,13 @@ def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: s
 
 def _joined(word: str, parts: tuple[Condition, ...], labels: str, every: str) -> Where:
     translated = [translate(part, labels, every) for part in parts]
+    tests = sum(part.tests for part in translated)
+    if tests > _MOST_TESTS:
+        return _UNKNOWN
     needed = [part for part in translated if not (part.is_open and word == " AND ")]
     return Where(
         word.join(f"({part.sql})" for part in needed) or _OPEN,
         tuple(value for part in needed for value in part.parameters),
         all(part.exact for part in translated),
+        tests,
     )

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import sqlite3
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.cli.inspect import time_limit
+from acp_proxy.errors import BadPattern
 from acp_proxy.store import rows
 from acp_proxy.store.schema import VERSION
 from tests.commands import complaint, run
@@ -206,3 +210,36 @@ def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acp_proxy.inspection.searching.search.Searcher.feed", interrupt)
     result = run("inspect", "search", "x", home=home)
     assert (result.exit_code, result.output) == (130, "")
+
+
+def test_a_pattern_that_never_ends_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line says at which frame, and what to avoid; processor time is what counts."""
+    monkeypatch.setattr(time_limit, "TICK_S", 0.02)
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_client(update("s", "agent_message_chunk", content=text("a" * 200 + "!")))
+        scribe.close()
+        scribe.finish()
+    told = complaint("inspect", "search", "-e", "(a+)+$", tmp_path / "x.db")
+    assert told == (
+        "bad pattern: given up at #2, which took more than 0.02 s of processor time;"
+        " avoid repeats within repeats, such as (a+)+"
+    )
+    assert signal.getitimer(signal.ITIMER_VIRTUAL) == (0.0, 0.0)
+    assert signal.getsignal(signal.SIGVTALRM) is signal.SIG_DFL
+
+
+def test_a_search_that_goes_on_has_no_limit() -> None:
+    """Only what stays at one place for two ticks is given up; what waits for output is nowhere."""
+    limit = time_limit.TimeLimit()
+    tick = partial(limit._tick, signal.SIGVTALRM, None)
+    for _ in range(3):
+        tick()
+    with limit.at(7):
+        tick()
+        limit.step()
+        tick()
+        with pytest.raises(BadPattern, match="given up at #7"):
+            tick()
+    tick()

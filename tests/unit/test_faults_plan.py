@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from pathlib import Path
 
 import pytest
 
@@ -19,9 +20,6 @@ from acp_proxy.faults.plan import (
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import Trigger, Window, settings_of
 from tests.fault_book import plan_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def refused(path: Path, text: str) -> str:
@@ -346,3 +344,41 @@ def test_every_kind_and_setting_explains_itself() -> None:
         assert manual.about.endswith(".")
         assert all(setting.about.endswith(".") for setting in manual.settings), kind
     assert all(setting.about.endswith(".") for setting in trigger_manual())
+
+
+# Plans that anybody may have written
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = " + "[" * 100_000, "nested too deeply"),
+        ("x = " + "{a=" * 10_000, "nested too deeply"),
+        ("seed = " + "9" * 5000, "not TOML: exceeds the limit (4300 digits) for integer string"),
+        ("seed = " + "9" * 4000, "seed: expected a whole number of 64 bits, got 999"),
+        (".".join("a" * 50_000) + " = 1", "more than 50 words joined by dots"),
+        (" . ".join(['"a b"'] * 50_000) + " = 1", "more than 50 words joined by dots"),
+        ("[" + ".".join("a" * 51) + "]", "more than 50 words joined by dots"),
+        ("#" * 1_000_001, "larger than 1,000,000 bytes"),
+        ("[[fault]]\nkind = 'latency'\nlatency_ms = " + "9" * 4000, "fault[0].latency_ms: "),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_a_plan_has_bounds(tmp_path: Path, text: str, message: str) -> None:
+    """Each goes with one line and takes neither time nor memory."""
+    assert refused(tmp_path, text).startswith(message)
+
+
+def test_a_rule_of_the_command_line_has_the_same_bounds() -> None:
+    """What is no TOML is a text, which is not what the setting wants."""
+    for value in ("9" * 5000, "[" * 100_000, ".".join("a" * 50_000)):
+        with pytest.raises(BadPlan, match="latency_ms: expected a number"):
+            parse_rule(f"latency latency_ms={value}")
+
+
+def test_what_is_no_plain_file_is_no_plan(tmp_path: Path) -> None:
+    """A device is endless, and a FIFO waits for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    for path, kind in ((Path("/dev/zero"), "a device"), (tmp_path / "pipe", "a pipe")):
+        with pytest.raises(BadPlan, match=f"^cannot read {path}: it is {kind}$"):
+            load_plan(path)

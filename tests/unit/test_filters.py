@@ -121,3 +121,36 @@ def test_every_key_is_in_the_manual() -> None:
 
     manual = (Path(__file__).parents[2] / "docs" / "filters.md").read_text()
     assert [key for key in TERMS if f"`{key}:" not in manual] == []
+
+
+# Filters that anybody may have written
+
+
+@pytest.mark.parametrize("text", ["(" * 3000, "not " * 15000 + "id:1", "(not " * 51 + "id:1"])
+def test_a_filter_is_nested_no_more_than_a_hundred_levels(text: str) -> None:
+    """It is refused at the first parenthesis, or ``not``, that is too much."""
+    with pytest.raises(BadFilter, match=r"at column [0-9]+: nested more deeply than 100 levels$"):
+        parse(text)
+
+
+def test_a_hundred_levels_are_no_mistake() -> None:
+    """Brackets that are closed again do not count."""
+    assert chosen("(" * 100 + "id:0" + ")" * 100) == [1, 2]
+    assert chosen("not " * 100 + "id:0") == [1, 2]
+    assert chosen(" or ".join(["(not id:1)"] * 200)) == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("key", ["9" * 5000, "\u00b2", "\u0663"])
+def test_a_path_is_no_number_of_thousands_of_digits(key: str) -> None:
+    """An item of a list goes by a plain number; anything else is no item."""
+    row = {**ROWS[0], "raw": b'{"params":[1,2]}'}
+    assert not parse(f"params.{key}=1").matches(row)
+    assert parse("params.0=1").matches(row)
+
+
+@pytest.mark.parametrize("value", ["[" * 700 + "]" * 700, '{"a":' * 700 + "1" + "}" * 700])
+def test_a_message_that_is_nested_deeply_is_no_match(value: str) -> None:
+    """A path that leads too deep leads nowhere."""
+    row = {**ROWS[0], "raw": f'{{"params":{value}}}'.encode()}
+    path = ".".join(["params", *"a" * 699])
+    assert not parse(f"{path}=2").matches(row)

@@ -18,7 +18,7 @@ from acp_proxy.recording import FrameHead
 from acp_proxy.store.conditions import translate
 from acp_proxy.store.reader import RecordingReader
 from tests.batches import CHAT, lines_of, recording
-from tests.scribe import Scribe, record_story, tell_story
+from tests.scribe import Scribe, notification, record_story, tell_story
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,3 +203,28 @@ def test_codes_that_stand_for_nothing_are_damage(tmp_path: Path, spoil: str) -> 
         connection.execute(f"UPDATE frame_rows SET {spoil} WHERE seq = 6")
     with RecordingReader(path) as reader, pytest.raises(DamagedRecording):
         list(reader.heads())
+
+
+def test_a_filter_of_thousands_of_terms_finds_what_it_means(tmp_path: Path) -> None:
+    """SQLite would refuse so many; each row is asked then."""
+    path = record_story(tmp_path / "x.db")
+    with RecordingReader(path) as reader:
+        for word in ("seq:6", "session:s-1", "method:session/prompt"):
+            few = [row["seq"] for row in reader.frames(parse(word))]
+            many = parse(" or ".join([word] * 5000))
+            assert [row["seq"] for row in reader.frames(many)] == few != []
+            assert [head.seq for head in reader.heads(many)] == few
+            assert [payload.seq for payload in reader.payloads(many)] == few
+        nested = parse("(" * 90 + " or ".join(["not seq:6"] * 5000) + ")" * 90)
+        assert 6 not in [row["seq"] for row in reader.frames(nested)]
+
+
+def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
+    """SQLite would try every way in which it might fit."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_client(notification("a" * 2000))
+        scribe.close()
+        scribe.finish()
+    with RecordingReader(tmp_path / "x.db") as reader:
+        assert list(reader.frames(parse(f"method:{'*a' * 30}*b"))) == []
+        assert len(list(reader.frames(parse(f"method:{'*a' * 30}*")))) == 1

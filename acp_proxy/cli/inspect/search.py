@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -11,6 +11,7 @@ import click
 
 from acp_proxy.cli.arguments import FilterType, RecordingType
 from acp_proxy.cli.inspect.matches import Printer, printer_for
+from acp_proxy.cli.inspect.time_limit import searchers
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.naming import find_recording
 from acp_proxy.cli.output import warn
@@ -102,7 +103,8 @@ def search(
     printer = printer_for(places, where, as_json=json, count=count, names=files_with_matches)
     limit = 1 if files_with_matches else max_count
     try:
-        code = _search(places, sought, chosen, limit, printer, with_pointers=json)
+        with searchers(sought, is_regex=regex, with_pointers=json) as new_searcher:
+            code = _search(places, new_searcher, chosen, limit, printer)
     except KeyboardInterrupt:
         sys.exit(130)
     sys.exit(code)
@@ -110,20 +112,17 @@ def search(
 
 def _search(
     places: list[Path],
-    sought: Pattern,
+    new_searcher: Callable[[], Searcher],
     chosen: Filter,
     limit: int | None,
     printer: Printer,
-    *,
-    with_pointers: bool,
 ) -> int:
     found = unreadable = False
     for path in places:
         try:
             with RecordingReader(path) as reader:
                 recording = reader.recording
-                searcher = Searcher(sought, with_pointers=with_pointers)
-                with closing(_hits(reader, searcher, chosen)) as hits:
+                with closing(_hits(reader, new_searcher(), chosen)) as hits:
                     found |= printer.print_all(path, recording, _first(hits, limit))
         except UnreadableRecording as e:
             warn(str(e))
