@@ -61,13 +61,16 @@ class Player:
         """How many frames were sent or withheld."""
         return self.sent + self._hidden
 
+    @property
+    def left_out(self) -> int:
+        """How many frames answer nothing but what the client may leave out and did."""
+        return sum(self._is_left_out(waiting) for waiting in self._story.connection.waiting)
+
     def left_in(self, lane: Lane) -> list[int]:
         """The frames of a lane that have not gone out, but for what nobody has asked for."""
         if lane.name is None and self._story.order is not Order.RECORDED:
             waiting = self._story.connection.waiting
-            optional = {step.key for step in lane.expected if step.can_be_left_out}
-            optional.update(self._story.let_pass.values())
-            return [w.step.seq for w in waiting if not w.asked <= optional or self._is_due(w)]
+            return [w.step.seq for w in waiting if not self._is_left_out(w)]
         track = self._story.track_of(lane.name)
         left = track.queue if track is not None else ()
         return [
@@ -76,9 +79,13 @@ class Player:
             if isinstance(one, int) or (one.from_agent and one.lane == lane.name)
         ]
 
-    def _is_due(self, waiting: Waiting) -> bool:
-        """Whether anybody waits for a frame: it answers a request that came, or none at all."""
-        return not waiting.asked or any(a.exchange in self.live_ids for a in waiting.step.answers)
+    def _is_left_out(self, waiting: Waiting) -> bool:
+        """Whether nobody waits for a frame: none of its requests came, and none had to come."""
+        expected = self._story.lanes[None].expected
+        optional = {step.key for step in expected if step.can_be_left_out}
+        optional.update(self._story.let_pass.values())
+        has_come = any(a.exchange in self.live_ids for a in waiting.step.answers)
+        return bool(waiting.asked) and waiting.asked <= optional and not has_come
 
     def next(self, now: int) -> Ready | None:
         """Returns the frame that goes out now: of those that are due, the one recorded first."""

@@ -50,9 +50,9 @@ class Replay:
 
     @property
     def is_played_out(self) -> bool:
-        """Whether all that was recorded went out, and all came that had to."""
+        """Whether all went out and came that was recorded, but for what may be left out."""
         owed = any(lane.awaited for lane in self._story.lanes.values())
-        return self._story.is_whole and not self.unplayed and not owed
+        return self._story.is_whole and self.unplayed == self._player.left_out and not owed
 
     def feed(self, event: Event) -> Iterator[Command]:
         """Takes an event and yields what to do; all of it, before the next event is fed."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.engine.report import report
 from acp_proxy.engine.story import Order
 
 if TYPE_CHECKING:
@@ -168,3 +169,14 @@ def test_how_fast_a_client_leaves_changes_no_verdict(
     assert live.found == []
     assert live.informed == ["missing-expected in connection 3"]
     assert live.report.unplayed == 1
+
+
+def test_an_incomplete_recording_is_played_to_its_end_without_what_may_be_left_out(
+    record: Callable[..., Book],
+) -> None:
+    """The recorder was killed after an answer that nobody has to ask for."""
+    live = record(LISTED).replay()
+    live.say(1, 3)
+    live.leave()
+    found = report(live.engine, "book", is_incomplete=True)
+    assert (found.verdict, found.exit_code, found.unplayed) == ("incomplete", 3, 1)
