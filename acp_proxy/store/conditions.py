@@ -116,17 +116,18 @@ def _text(column: str, test: str, values: tuple[str, ...], labels: str, every: s
     """A test of a text; also of that which only the answer to a request has."""
     if column not in _LABELLED:
         return Where(f"f.{column} {test}", values)
-    sql = f"f.{column} IN (SELECT id FROM {labels} WHERE text {test})"
-    if column == "session":
-        asked = f"SELECT request_seq FROM exchanges WHERE session {test}"
-    elif column == "terminal":
+    if column == "terminal":  # by the index of terminals, which an OR would not use
+        ids = f"SELECT id FROM {every} WHERE text {test}"
+        named = f"SELECT seq FROM frame_rows WHERE terminal IN ({ids})"
         asked = (
-            "SELECT request_seq FROM exchanges WHERE method = 'terminal/create' AND response_seq IN"
-            " (SELECT seq FROM frame_rows WHERE terminal IN"
-            f" (SELECT id FROM {every} WHERE text {test}))"
+            "SELECT request_seq FROM exchanges WHERE method = 'terminal/create'"
+            f" AND response_seq IN ({named})"
         )
-    else:
+        return Where(f"f.seq IN ({named} UNION {asked})", values * 2)
+    sql = f"f.{column} IN (SELECT id FROM {labels} WHERE text {test})"
+    if column != "session":
         return Where(sql, values)
+    asked = f"SELECT request_seq FROM exchanges WHERE session {test}"
     return Where(f"({sql} OR (f.kind = {_REQUEST} AND f.seq IN ({asked})))", values * 2)
 
 

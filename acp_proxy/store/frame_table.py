@@ -34,6 +34,7 @@ _HEAD = (
 )
 _PAYLOAD = "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.session, f.turn, f.tool_call"
 _PIECE = 1 << 20
+_BATCH = KIND_CODES[Kind.BATCH]
 _STREAMS = {code: stream.value for stream, code in STREAM_CODES.items()}
 _KINDS = {code: kind.value for kind, code in KIND_CODES.items()}
 
@@ -138,7 +139,11 @@ class FrameTable:
         return {_STREAMS[stream]: (seq, count) for stream, seq, count in rows if stream in _STREAMS}
 
     def _where(self, condition: Condition) -> Where:
-        return with_batches(translate(condition, self.labels, self.every))
+        """A condition in SQL; with batches, if there are any, since that takes no index."""
+        where = translate(condition, self.labels, self.every)
+        batch = f"SELECT 1 FROM {self.rows} WHERE kind > 1 AND kind = {_BATCH} LIMIT 1"
+        has_batches = self.connection.execute(batch).fetchone() is not None
+        return with_batches(where) if has_batches else where
 
     @property
     def _joined(self) -> str:

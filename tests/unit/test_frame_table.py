@@ -172,6 +172,19 @@ def test_a_batch_is_found_by_its_messages(text: str, expected: list[int]) -> Non
         assert [payload.seq for payload in reader.payloads(chosen)] == expected
 
 
+@pytest.mark.parametrize("text", ["method:session/prompt", "call:c", "terminal:t"])
+def test_frames_are_found_by_an_index(text: str) -> None:
+    """Methods, tool calls and terminals are not looked for in every frame."""
+    with RecordingReader(RECORDINGS[0]) as reader:
+        plans: list[str] = []
+        reader.connection.set_trace_callback(plans.append)
+        list(reader.heads(parse(text)))
+        reader.connection.set_trace_callback(None)
+        (sql,) = [sql for sql in plans if "length(f.raw)" in sql]
+        plan = [row[3] for row in reader.connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+    assert not [step for step in plan if step.startswith("SCAN") or "rowid>" in step.split("(")[-1]]
+
+
 def test_frames_are_counted(readers: list[RecordingReader]) -> None:
     """The count is that of the frames, the tail of a running recording included."""
     for reader in readers:
