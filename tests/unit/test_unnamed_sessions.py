@@ -1,0 +1,136 @@
+"""Messages of the 1.0 draft that name no session belong to one all the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from acp_proxy.filters import parse
+from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, trim
+from acp_proxy.protocol.unnamed_sessions import UnnamedSessions
+from acp_proxy.store.reader import RecordingReader
+from tests.scribe import Scribe, notification, request, result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def known(**directories: str) -> UnnamedSessions:
+    """Sessions that were made in directories."""
+    sessions = UnnamedSessions()
+    for number, (session, directory) in enumerate(directories.items()):
+        sessions.asked(number, {"workingDirectory": directory}, None)
+        sessions.opened(number, session)
+    return sessions
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({"path": "/a/x"}, ["a"]),
+        ({"path": "/a"}, ["a"]),
+        ({"path": "/a/b/x"}, ["b"]),
+        ({"path": "/ab"}, []),
+        ({"path": "C:\\w\\x"}, ["w"]),
+        ({"path": 7, "cwd": "/a/b"}, ["b"]),
+        ({"command": "ls"}, []),
+    ],
+)
+def test_a_path_is_of_the_innermost_directory(params: dict[str, Any], expected: list[str]) -> None:
+    """Of nested directories the longest counts, and a name that only begins alike does not."""
+    assert known(a="/a", b="/a/b/", w="C:\\w").candidates(params) == expected
+
+
+def test_everything_is_in_the_root() -> None:
+    """A session may work in the root directory."""
+    assert known(a="/", b="/b").candidates({"path": "/c/d"}) == ["a"]
+
+
+def test_a_session_that_was_not_opened_has_no_directory() -> None:
+    """A request that is refused leaves nothing behind."""
+    sessions = UnnamedSessions()
+    sessions.asked(1, {"workingDirectory": "/a"}, None)
+    sessions.opened(1, None)
+    assert sessions == UnnamedSessions()
+
+
+def test_a_released_terminal_is_forgotten() -> None:
+    """Its id may be given again."""
+    sessions = UnnamedSessions()
+    sessions.created("t", "s")
+    sessions.released("t")
+    sessions.released("t")
+    assert sessions.terminals == {}
+
+
+def test_terminals_that_nobody_releases_are_bounded() -> None:
+    """However many there are, the latest are remembered."""
+    sessions = UnnamedSessions()
+    for number in range(5_000):
+        sessions.created(str(number), "s")
+    assert len(sessions.terminals) == 1_000
+    assert "4999" in sessions.terminals
+
+
+def _update(session: str, data: dict[str, Any]) -> dict[str, Any]:
+    params = {"sessionId": session, "type": "tool_call_update", "data": data}
+    return notification("session/update", **params)
+
+
+CHAT = (
+    ("to_agent", request(1, "session/new", workingDirectory="/a")),
+    ("to_client", result(1, sessionId="a")),
+    ("to_agent", request(2, "session/new", workingDirectory="/b")),
+    ("to_client", result(2, sessionId="b")),
+    ("to_agent", request(3, "session/prompt", sessionId="a", content=[])),
+    ("to_agent", request(4, "session/prompt", sessionId="b", content=[])),
+    ("to_client", request(1, "fs/read_text_file", path="/b/x")),
+    ("to_agent", result(1, content="")),
+    ("to_client", request(2, "terminal/create", command="ls", cwd="/b")),
+    ("to_agent", result(2, terminalId="t")),
+    ("to_agent", request(5, "terminal/output", terminalId="t", data="x")),
+    ("to_client", result(5, received=True)),
+    ("to_client", _update("b", {"id": "c", "output": {"type": "terminal", "terminalId": "t"}})),
+    ("to_client", result(3, stopReason="end_turn")),
+    ("to_client", result(4, stopReason="end_turn")),
+)
+OF_A = [2, 3, 6, 15]
+OF_B = [4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 16]
+
+
+def record(path: Path, *, every: int | None = None) -> Path:
+    """Records the chat; the indexer goes on from what it remembered after every so many frames."""
+    with Scribe(path, dialect="draft-1.0") as scribe:
+        for number, (peer, message) in enumerate(CHAT, 1):
+            getattr(scribe, peer)(message)
+            if every is not None and number % every == 0:
+                scribe.index()
+    return path
+
+
+@pytest.mark.parametrize("every", [None, 1, 3])
+def test_two_open_turns_are_told_apart(tmp_path: Path, every: int | None) -> None:
+    """Files, terminals and their output have the session, wherever the indexer was interrupted."""
+    with RecordingReader(record(tmp_path / "x.db", every=every)) as reader:
+        for session, expected in (("a", OF_A), ("b", OF_B)):
+            found = [row["seq"] for row in reader.frames(parse(f"session:{session}"))]
+            assert found == expected
+        turns = [row["seq"] for row in reader.frames(parse("turn:2"))]
+        assert turns == OF_B[2:]
+
+
+def test_a_terminal_is_found_with_all_that_speaks_of_it(tmp_path: Path) -> None:
+    """The request that made it, its output, and the tool call that shows it."""
+    with RecordingReader(record(tmp_path / "x.db")) as reader:
+        found = [row["seq"] for row in reader.frames(parse("terminal:t"))]
+    assert found == [10, 11, 12, 13, 14]
+
+
+def test_what_one_turn_needs_has_nothing_of_the_other(tmp_path: Path) -> None:
+    """A recording that is cut down to a turn leaves out the files of the other session."""
+    with RecordingReader(record(tmp_path / "x.db")) as reader:
+        exchanges = [KnownExchange(**row) for row in reader.query(EXCHANGES)]
+        rows = reader.query("SELECT id, session, prompt_seq, end_seq FROM turns ORDER BY id")
+        kept = trim(reader.heads(), exchanges, [KnownTurn(**row) for row in rows][:1])
+    assert kept == set(OF_A)
