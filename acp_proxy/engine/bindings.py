@@ -8,7 +8,7 @@ recorded agent says later, at typed places alone.
 
 import json
 import re
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from attrs import define, evolve, field
 
@@ -26,6 +26,7 @@ class Bindings:
     Attributes:
         roots: directories.
         terminals: terminal ids.
+        connections: ids of connections to MCP servers.
         sessions: session ids; different only after two interchangeable ones were swapped, or where
             the client was sent those of another recording before it was known which one is played.
     """
@@ -33,6 +34,7 @@ class Bindings:
     roots: dict[str, str] = field(factory=dict)
     terminals: dict[str, str] = field(factory=dict)
     sessions: dict[str, str] = field(factory=dict)
+    connections: dict[str, str] = field(factory=dict)
 
     released: set[str] = field(factory=set)
     """Recorded terminals that are no more, so that a client may use their ids again."""
@@ -41,7 +43,8 @@ class Bindings:
         """What a value is bound to for good; None if it is free."""
         if place is Place.TERMINAL:
             return None if recorded in self.released else self.terminals.get(recorded)
-        return self.roots.get(recorded)
+        table = self.connections if place is Place.CONNECTION else self.roots
+        return table.get(recorded)
 
     def bind(self, place: Place, recorded: str, live: str) -> None:
         """Learns a value."""
@@ -51,20 +54,24 @@ class Bindings:
             case Place.TERMINAL:
                 self.terminals[recorded] = live
                 self.released.discard(recorded)
+            case Place.CONNECTION:
+                self.connections[recorded] = live
             case Place.ROOT:
                 self.roots[recorded] = live
 
     @property
     def changed(self) -> dict[str, str]:
         """Recorded values that have another one now."""
-        tables = (self.roots, self.terminals, self.sessions)
-        return {old: new for table in tables for old, new in table.items() if old != new}
+        return {old: new for table in self._tables for old, new in table.items() if old != new}
 
     @property
     def change_anything(self) -> bool:
         """Whether any value differs from the recorded one."""
-        tables = (self.roots, self.terminals, self.sessions)
-        return any(old != new for table in tables for old, new in table.items())
+        return any(old != new for table in self._tables for old, new in table.items())
+
+    @property
+    def _tables(self) -> tuple[dict[str, str], ...]:
+        return self.roots, self.terminals, self.sessions, self.connections
 
     def live(self, place: Place, recorded: str) -> str:
         """Returns what a recorded value is called now; itself, if nothing is known."""
@@ -73,7 +80,9 @@ class Bindings:
                 return self.sessions.get(recorded, recorded)
             case Place.TERMINAL:
                 return self.terminals.get(recorded, recorded)
-            case Place.URI if recorded.startswith(_SCHEME):
+            case Place.CONNECTION:
+                return self.connections.get(recorded, recorded)
+            case Place.URI | Place.ROOT_URI if recorded.startswith(_SCHEME):
                 return self._moved_uri(recorded)
             case Place.ROOT | Place.PATH:
                 return self._moved(recorded)
@@ -121,6 +130,11 @@ class Bindings:
                 if (rest := _below(spelled, path)) is not None:
                     return _SCHEME + _joined(_in_uri(self.roots[old]), rest)
         return uri
+
+
+def path_in(uri: str) -> str | None:
+    """Returns the path that a ``file://`` URI names; None for any other URI."""
+    return unquote(uri.removeprefix(_SCHEME)) if uri.startswith(_SCHEME) else None
 
 
 def _is_named(root: str) -> bool:

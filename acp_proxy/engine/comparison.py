@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from attrs import define, evolve, field, frozen
 
-from acp_proxy.engine.bindings import Bindings
+from acp_proxy.engine.bindings import Bindings, path_in
 from acp_proxy.engine.secrets import without_free
 from acp_proxy.engine.splice import Place, Places
 from acp_proxy.pointers import parts_of, pointer
@@ -171,7 +171,11 @@ class Comparer:
             return True
         if not isinstance(old, str) or not isinstance(new, str):
             return False
-        if place in (Place.ROOT, Place.TERMINAL):
+        if place is Place.ROOT_URI:
+            paths = path_in(old), path_in(new)
+            if paths[0] is not None and paths[1] is not None:
+                place, (old, new) = Place.ROOT, paths
+        if place in (Place.ROOT, Place.TERMINAL, Place.CONNECTION):
             self._settle_choice(found, path, place, old, new)
             return True
         expected = self._bindings.live(place, old)

@@ -13,13 +13,18 @@ _PLACES = {
     Role.REQUEST: Place.ID,
     Role.SESSION: Place.SESSION,
     Role.TERMINAL: Place.TERMINAL,
+    Role.CONNECTION: Place.CONNECTION,
     Role.ROOT: Place.ROOT,
+    Role.ROOT_URI: Place.ROOT_URI,
     Role.DIRECTORY: Place.PATH,
     Role.PATH: Place.PATH,
     Role.URI: Place.URI,
     Role.CREDENTIAL: Place.FREE,
     Role.CONFIGURATION: Place.FREE,
     Role.REASON: Place.FREE,
+    Role.MESSAGE: Place.FREE,
+    Role.PROCESS: Place.FREE,
+    Role.TIME: Place.FREE,
     Role.STREAM: Place.FREE,
 }
 _OWN_ID = "/id"

@@ -140,8 +140,14 @@ class Player:
         self.sent += 1
         if self._story.script.dialect == V2:
             self._look_for_idle(shown)
-        ids = {a.rpc_id: self.live_ids.pop(a.exchange, a.rpc_id) for a in answers}
+        ids = self._open_ids() if step is not None and step.asks else {}
+        ids |= {a.rpc_id: self.live_ids.pop(a.exchange, a.rpc_id) for a in answers}
         return self._writer.written(shown, ids) + wire.newline.encode()
+
+    def _open_ids(self) -> dict[str, str]:
+        """The live ids of the client's requests that have no answer yet, by the recorded tokens."""
+        waiting = [one for lane in self._story.lanes.values() for one in lane.open.values()]
+        return {step.rpc_id: token for token, step in waiting if step.rpc_id is not None}
 
     def repeated(self, step: Step, token: str) -> bytes:
         """Writes the recorded answer to a request once more.

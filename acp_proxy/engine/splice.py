@@ -25,11 +25,16 @@ class Place(Enum):
     SESSION = "session"
     ROOT = "root"
     """A directory that the client chose: the working directory, or one beside it."""
+    ROOT_URI = "root-uri"
+    """Such a directory, as a URI."""
     PATH = "path"
     URI = "uri"
     TERMINAL = "terminal"
+    CONNECTION = "connection"
+    """The id of a connection to an MCP server, which the client opens."""
     FREE = "free"
-    """What the client configures as it likes: any value is as good as another."""
+    """What the client configures as it likes, or what differs from run to run: any value is as good
+    as another."""
 
 
 Places = dict[str, Any]

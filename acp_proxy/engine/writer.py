@@ -14,6 +14,8 @@ from acp_proxy.engine.script import REPLIES, Wire
 from acp_proxy.engine.splice import Place, Span, spans, splice
 from acp_proxy.protocol.jsonrpc import Kind, read
 
+_NAMING = ("elicitation/create",)
+"""What of the agent's names a request of the client's: the one for which it needs to know."""
 ANY_BYTES = "surrogateescape"
 """How bytes that are no text get through text."""
 
@@ -35,7 +37,7 @@ class Writer:
 
         Args:
             wire: as it was recorded.
-            ids: the live ids of the requests that it answers, by the recorded tokens.
+            ids: the live ids of the requests that it answers or names, by the recorded tokens.
         """
         ids = {old: new for old, new in ids.items() if old != new}
         if not ids and not self._bindings.change_anything:
@@ -58,7 +60,7 @@ class Writer:
         places = places_of(kind, method)
         if kind in REPLIES:
             places = {"id": Place.ID, **places}
-        else:
+        elif method not in _NAMING:
             ids = {}
         replacements = [(s, self._new(text[s.start : s.end], s, ids)) for s in spans(text, places)]
         between: Callable[[str], str] | None = None

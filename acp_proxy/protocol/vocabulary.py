@@ -34,9 +34,11 @@ class Role(Enum):
     TERMINAL = "terminal id"
     CONNECTION = "id of a connection to an MCP server"
     ROOT = "directory that the client chose for a session"
+    ROOT_URI = "URI of a directory that the client chose"
     DIRECTORY = "directory of a session that is told of"
     PATH = "path"
     URI = "URI"
+    PROCESS = "process id"
     TIME = "time or duration"
     CREDENTIAL = "credential"
     CONFIGURATION = "what the client configures as it likes"
@@ -77,6 +79,9 @@ _DRAFT_SETUP = ("session/new", "session/load")
 _TERMINAL = ("terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release")
 _FILES = ("fs/",)
 _DOCUMENTS = tuple(f"document/did{what}" for what in ("Open", "Change", "Close", "Save", "Focus"))
+_CONTEXT = (
+    "recentFiles", "relatedSnippets", "editHistory", "userActions", "openFiles", "diagnostics",
+)  # fmt: skip
 _CHUNKS = ("user_message_chunk", "agent_message_chunk", "agent_thought_chunk")
 _MESSAGES = ("user_message", "agent_message", "agent_thought")
 _CALLS = ("tool_call", "tool_call_update", "tool_call_content_chunk")
@@ -177,7 +182,7 @@ TABLE: tuple[Position, ...] = (
     Position(Role.MESSAGE, "/params/messageId", ("session/prompt",), (AGENTS,)),
     Position(Role.MESSAGE, "/result/messageId", ("session/prompt",), (AGENTS,)),
     Position(Role.MESSAGE, "/result/userMessageId", ("session/prompt",), (AGENTS,)),
-    Position(Role.MESSAGE, "/params/promptId", (), (AGENTS,)),
+    Position(Role.MESSAGE, "/params/promptId", ("qwen/",), (AGENTS,)),
     Position(Role.REASON, "/params/reason", ("session/cancel",), (DRAFT,)),
     # Session updates
     Position(Role.TIME, "/params/timestamp", _UPDATE, (DRAFT,)),
@@ -223,15 +228,21 @@ TABLE: tuple[Position, ...] = (
     Position(Role.PATH, "/params/cwd", ("terminal/create",), (V1, DRAFT)),
     Position(Role.ENVIRONMENT, "/params/env", ("terminal/create",), (V1, DRAFT)),
     Position(Role.TERMINAL, "/result/terminalId", ("terminal/create",), (V1, DRAFT)),
+    Position(Role.PROCESS, "/result/pid", ("terminal/create",), (DRAFT,)),
     Position(Role.TERMINAL, "/params/terminalId", _TERMINAL, (V1, DRAFT)),
     Position(Role.STREAM, "/params/data", ("terminal/output",), (DRAFT,)),
     # Unstable: edits that the agent suggests, and MCP through the client
     *_in(_DOCUMENTS, [Position(Role.URI, "/params/uri", (), (UNSTABLE, V2))]),
-    Position(Role.URI, "/params/workspaceUri", ("nes/start",), (UNSTABLE, V2)),
-    Position(Role.URI, "/params/workspaceFolders/*/uri", ("nes/start",), (UNSTABLE, V2)),
+    Position(Role.ROOT_URI, "/params/workspaceUri", ("nes/start",), (UNSTABLE, V2)),
+    Position(Role.ROOT_URI, "/params/workspaceFolders/*/uri", ("nes/start",), (UNSTABLE, V2)),
     Position(Role.URI, "/params/uri", ("nes/suggest",), (UNSTABLE, V2)),
-    Position(Role.URI, "/params/context/*/*/uri", ("nes/suggest",), (UNSTABLE, V2)),
-    Position(Role.TIME, "/params/context/*/*/timestampMs", ("nes/suggest",), (UNSTABLE, V2)),
+    *(
+        Position(Role.URI, f"/params/context/{name}/*/uri", ("nes/suggest",), (UNSTABLE, V2))
+        for name in _CONTEXT
+    ),
+    Position(
+        Role.TIME, "/params/context/userActions/*/timestampMs", ("nes/suggest",), (UNSTABLE, V2)
+    ),
     Position(Role.SUGGESTION, "/result/suggestions/*/id", ("nes/suggest",), (UNSTABLE, V2)),
     Position(Role.URI, "/result/suggestions/*/uri", ("nes/suggest",), (UNSTABLE, V2)),
     Position(Role.SUGGESTION, "/params/id", ("nes/accept", "nes/reject"), (UNSTABLE, V2)),

@@ -217,3 +217,75 @@ def test_another_path_is_another_message(record: Callable[..., Book], path: str)
     live.say('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
     live.say(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
     assert live.found[0].startswith("params-differ primary")
+
+
+TODAY = """
+    1 -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {}}
+    2 <- #0 result {"protocolVersion": 1, "agentCapabilities": {}}
+    3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
+    4 <- #1 result {"sessionId": "s"}
+    5 -> #2 session/prompt {"sessionId": "s", "messageId": "m1", "prompt": []}
+    6 <- #7 elicitation/create {"sessionId": "s", "requestId": 2, "mode": "form", "message": "?"}
+    7 -> #7 result {"action": "cancel"}
+    8 <- #8 mcp/connect {"sessionId": "s", "serverId": "x"}
+    9 -> #8 result {"connectionId": "c1"}
+    10 <- #9 mcp/message {"sessionId": "s", "connectionId": "c1", "method": "tools/list"}
+    11 -> #9 result {"tools": []}
+    12 -> mcp/message {"sessionId": "s", "connectionId": "c1", "method": "notifications/tools/list_changed"}
+    13 <- #10 mcp/disconnect {"sessionId": "s", "connectionId": "c1"}
+    14 -> #10 result {}
+    15 <- #2 result {"stopReason": "end_turn"}
+"""
+
+
+def test_ids_that_the_client_chose_are_put_into_what_the_agent_says(
+    record: Callable[..., Book],
+) -> None:
+    """Those of its requests, of its messages, and of connections to MCP servers."""
+    live = begun(record, TODAY)
+    live.say(3)
+    live.check("""
+        -> #"p" session/prompt {"sessionId": "s", "messageId": "m2", "prompt": []}
+        <- #7 elicitation/create {"sessionId": "s", "requestId": "p", "mode": "form", "message": "?"}
+        -> 7
+        <- 8
+        -> #8 result {"connectionId": "C"}
+        <- #9 mcp/message {"sessionId": "s", "connectionId": "C", "method": "tools/list"}
+        -> 11
+        <- #10 mcp/disconnect {"sessionId": "s", "connectionId": "C"}
+        -> mcp/message {"sessionId": "s", "connectionId": "C", "method": "notifications/tools/list_changed"}
+        -> 14
+        <- #"p" result {"stopReason": "end_turn"}
+    """)
+    assert live.departures == []
+
+
+EDITS = """
+    1 -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {}}
+    2 <- #0 result {"protocolVersion": 1, "agentCapabilities": {}}
+    3 -> #1 nes/start {"workspaceUri": "file:///my%20p", "workspaceFolders": [{"uri": "file:///my%20p", "name": "p"}, {"uri": "file:///lib", "name": "l"}]}
+    4 <- #1 result {"sessionId": "n"}
+    5 -> #2 nes/suggest {"sessionId": "n", "uri": "file:///my%20p/a", "context": {"userActions": [{"uri": "file:///lib/b", "timestampMs": 5}]}}
+    6 <- #2 result {"suggestions": [{"kind": "jump", "id": "g", "uri": "file:///lib/b"}]}
+"""
+
+
+def test_a_workspace_is_a_directory_that_the_client_chose(record: Callable[..., Book]) -> None:
+    """As a URI, and so are the folders beside it; when something was done is chance."""
+    live = begun(record, EDITS)
+    live.check("""
+        -> #1 nes/start {"workspaceUri": "file:///z", "workspaceFolders": [{"uri": "file:///z", "name": "p"}, {"uri": "file:///l%20x", "name": "l"}]}
+        <- 4
+        -> #2 nes/suggest {"sessionId": "n", "uri": "file:///z/a", "context": {"userActions": [{"uri": "file:///l%20x/b", "timestampMs": 7}]}}
+        <- #2 result {"suggestions": [{"kind": "jump", "id": "g", "uri": "file:///l%20x/b"}]}
+    """)
+    assert live.departures == []
+
+
+def test_a_process_has_another_number(record: Callable[..., Book]) -> None:
+    """That is not even told."""
+    live = begun(
+        record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)
+    )
+    live.say(3, 5, '#7 result {"terminalId": "t", "pid": 77}')
+    assert live.departures == []
