@@ -13,6 +13,8 @@ DIALECTS = ("auto", "v1", "v2", "draft-1.0")
 _UNITS = {"": 1, "b": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4}
 _SIZE_UNITS = ("kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_LONGEST_NAME = 200
+"""Bytes; with what is added to it for a file the system takes 255."""
 _TRUE = ("1", "true", "t", "yes", "y", "on")
 _FALSE = ("0", "false", "f", "no", "n", "off", "")
 
@@ -115,14 +117,18 @@ def output(text: str) -> str:
 
 
 def name(text: str) -> str:
-    """Accepts a name that can be a file's.
+    """Accepts a name that can be a file's, can be typed, and says nothing to a terminal.
 
     Raises:
-        ValueError: it is empty, hidden or has a slash.
+        ValueError: it is empty, hidden, too long or ``latest``, or has a slash or what is not
+            printed.
     """
-    if not text or text[0] in ".-" or "/" in text or "\0" in text:
+    is_short = len(text.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
+    is_plain = text.isprintable() and "/" not in text and text[:1] not in ("", ".", "-")
+    if not (is_short and is_plain) or text == "latest":
         raise ValueError(
-            f"{text!r} cannot be a name: it is empty, has a slash or begins with . or -"
+            f"{text[:60]!r} cannot be a name: expected printable UTF-8 of at most {_LONGEST_NAME} "
+            "bytes without a slash, that does not begin with . or - and is not latest"
         )
     return text
 

@@ -63,9 +63,9 @@ def paint(text: str, ink: int | None = None, *, bold: bool = False) -> str:
 
 
 def say(text: str = "", **style: Any) -> None:
-    """Prints data for a person on stdout."""
+    """Prints a line for a person on stdout; whatever is in the text, it stays one line."""
     color = use_color()
-    text = "\n".join(map(visible, text.split("\n")))
+    text = visible(text)
     click.echo(click.style(text, **style) if style and color else text, color=color)
 
 

@@ -183,8 +183,9 @@ def test_latest_of_nothing(tmp_path: Path) -> None:
         ),
         (
             ["record", "--name", "a/b", "--", "agent"],
-            "invalid value for '--name': 'a/b' cannot be a name: it is empty, has a slash or "
-            "begins with . or -; see `acp-proxy record --help`",
+            "invalid value for '--name': 'a/b' cannot be a name: expected printable UTF-8 of at "
+            "most 200 bytes without a slash, that does not begin with . or - and is not latest; "
+            "see `acp-proxy record --help`",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

@@ -98,8 +98,29 @@ def test_a_name_that_is_taken_is_refused(home: Path) -> None:
     assert answer == f"cannot change {home}/login.db: a recording with that name exists"
 
 
-@pytest.mark.parametrize("name", ["", "a/b", ".hidden"])
+@pytest.mark.parametrize(
+    "name", ["", "a/b", ".hidden", "latest", "a\nb", "a\x1b[31m", "a\udcff", "x" * 300]
+)
 def test_a_name_that_no_file_can_have_is_refused(home: Path, name: str) -> None:
     """The names are those of `record --name`."""
     assert "cannot be a name" in complaint("inspect", "rename", "run", name, home=home)
     assert names(home) == ["run.db"]
+
+
+def test_what_a_recording_was_called_stays_one_line(home: Path) -> None:
+    """A name that somebody else has written may have line ends in it."""
+    record_story(home / "odd.db", id="dddd", name="a\nb\x1b[31m")
+    result = run("inspect", "rename", "odd", "even", home=home)
+    assert result.stdout == f"a\\nb\\x1b[31m is now even: {home}/even.db\n"
+
+
+def test_a_note_is_utf8(home: Path) -> None:
+    """Else the note is refused; it is no damage of the recording."""
+    answer = complaint("inspect", "note", "run", "a\udcff", home=home)
+    assert answer == r"expected a note in UTF-8, got 'a\udcff'"
+
+
+def test_a_note_keeps_its_lines(home: Path) -> None:
+    """They are the person's own."""
+    run("inspect", "note", "run", "one\ntwo\x1b", home=home)
+    assert run("inspect", "note", "run", home=home).stdout == "one\ntwo\\x1b\n"

@@ -135,11 +135,11 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_line_for_a_person_holds_no_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """What is said and warned is visible, newlines of our own apart."""
+    """What is said and warned is visible, and one line."""
     output.say("a\x1b[2J\nb")
     output.warn("a\x1b[2J\nb")
     said = capsys.readouterr()
-    assert said.out == "a\\x1b[2J\nb\n"
+    assert said.out == "a\\x1b[2J\\nb\n"
     assert said.err == "acp-proxy: a\\x1b[2J\\nb\n"
 
 

@@ -78,6 +78,14 @@ def test_both_may_be_given(home: Path) -> None:
     assert names(home) == ["mid.db", "new.db", "other.db"]
 
 
+def test_a_file_whose_name_has_line_ends_is_one_line(home: Path) -> None:
+    """Whatever a file is called."""
+    (home / "old.db").rename(home / "a\nb.db")
+    result = run("inspect", "prune", "--older-than", "7d", home=home)
+    assert result.stdout.startswith("deleted a\\nb.db  ")
+    assert result.stdout.count("\n") == 2
+
+
 def test_a_note_keeps_a_recording(home: Path) -> None:
     """What a person has written about stays, unless --noted says otherwise."""
     set_note(home / "old.db", "precious")

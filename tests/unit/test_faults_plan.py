@@ -19,6 +19,7 @@ from acp_proxy.faults.plan import (
 )
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import Trigger, Window, settings_of
+from acp_proxy.inspection.fired import rules
 from tests.fault_book import plan_of
 
 
@@ -382,3 +383,10 @@ def test_what_is_no_plain_file_is_no_plan(tmp_path: Path) -> None:
     for path, kind in ((Path("/dev/zero"), "a device"), (tmp_path / "pipe", "a pipe")):
         with pytest.raises(BadPlan, match=f"^cannot read {path}: it is {kind}$"):
             load_plan(path)
+
+
+def test_a_plan_in_a_recording_has_the_same_bounds() -> None:
+    """Anybody may have written it; one that goes beyond them has no rules."""
+    for text in (".".join("a" * 50_000) + " = 1", "x = " + "[" * 100_000, "#" * 1_000_001):
+        assert rules(text) == []
+    assert rules("[[fault]]\nkind = 'noop'") == ["noop"]

@@ -147,9 +147,19 @@ def test_outputs() -> None:
 def test_names() -> None:
     """A name is one that a file can have, and that no command line takes for an option."""
     assert name("my run.1") == "my run.1"
-    for text in ("", ".x", "-x", "a/b", "a\0b"):
+    assert name("你好 é 😀") == "你好 é 😀"
+    assert name("x" * 200)
+    for text in ("", ".x", "-x", "a/b", "a\0b", "latest", "x" * 201, "你" * 67):
         with pytest.raises(ValueError, match="cannot be a name"):
             name(text)
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\x1b[31m", "a\x9b", "a\u202eb", "a\u2028b", "a\udcffb"])
+def test_a_name_can_be_printed(text: str) -> None:
+    """It commands no terminal, hides nothing, and is UTF-8; the complaint has it escaped."""
+    with pytest.raises(ValueError, match="cannot be a name") as refusal:
+        name(text)
+    assert str(refusal.value).isprintable()
 
 
 def test_seeds() -> None:

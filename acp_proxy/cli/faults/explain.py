@@ -90,7 +90,8 @@ def _hit_form(hit: Hit) -> dict[str, object]:
 
 def _say(plan: Plan, run: DryRun | None) -> None:
     if plan.about:
-        say(plan.about)
+        for line in plan.about.split("\n"):
+            say(line)
     if plan.seed is not None:
         say(f"seed {plan.seed}", dim=True)
     for rule in plan.rules:

@@ -46,15 +46,26 @@ def note(rec: str, text: str | None, clear: bool) -> None:
         raise Refusal("expected TEXT or --clear, got both")
     if text is not None and not text.strip():
         raise Refusal("expected words for a note, got none; --clear takes a note away")
+    if text is not None and not _is_utf8(text):
+        raise Refusal(f"expected a note in UTF-8, got {text[:60]!r}")
     if text is not None or clear:
         annotations.set_note(path, None if clear else text)
         return
     with RecordingReader(path) as reader:
         words = reader.recording.note
     if words:
-        say(words)
+        for line in words.split("\n"):
+            say(line)
     else:
         warn(f"{path} has no note")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @click.command(
