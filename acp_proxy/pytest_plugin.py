@@ -83,8 +83,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Makes our marker known."""
     config.addinivalue_line(
         "markers",
-        f"{_MARK}(name, *, order, timing, idle_cap, stall_timeout, lenient, inert, rewrite_text, "
-        "ignore, agent): the recording that the fixture acp_agent plays, and how.",
+        f"{_MARK}(name, *, order, timing, idle_cap, stall_timeout, lenient, inert, "
+        "allow_outside, rewrite_text, ignore, agent): the recording that the fixture acp_agent "
+        "plays, and how.",
     )
 
 

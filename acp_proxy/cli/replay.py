@@ -68,7 +68,16 @@ Examples:
     help="A JSON pointer into the client's messages that does not count; * is any key or item.",
 )
 @click.option("--rewrite-text", is_flag=True, help="Put the client's directories into texts, too.")
-@click.option("--inert", is_flag=True, help="Do not ask the client to write files or run commands.")
+@click.option(
+    "--inert",
+    is_flag=True,
+    help="Ask the client for nothing but to read files and to ask a person.",
+)
+@click.option(
+    "--allow-outside",
+    is_flag=True,
+    help="Ask it to change files and run commands outside the directories that it named, too.",
+)
 @stall_option("Seconds without progress after which the replay ends; 0 for never.")
 @report_options
 @click.option("--fault", multiple=True, metavar="RULE",
@@ -85,6 +94,7 @@ def replay(
     ignore: tuple[str, ...],
     rewrite_text: bool,
     inert: bool,
+    allow_outside: bool,
     stall_timeout: float,
     report: Path | None,
     junit: Path | None,
@@ -105,6 +115,7 @@ def replay(
         ignored=ignore,
         rewrite_text=rewrite_text,
         inert=inert,
+        allow_outside=allow_outside,
         stall_ns=limit_ns(stall_timeout),
     )
     check_report_files(report, junit)

@@ -241,9 +241,16 @@ class Connection:
                 waiting.frames -= unasked
         return let_pass
 
-    def skip(self, exchanges: set[int]) -> None:
-        """Forgets the frames that answer nothing but requests which will not come."""
+    def skip(self, exchanges: set[int]) -> int:
+        """Forgets the frames that answer nothing but requests which will not come.
+
+        Returns:
+            how many there were.
+        """
+        skipped = 0
         for waiting in list(self.waiting):
             answers = waiting.step.answers
             if answers and {answer.exchange for answer in answers} <= exchanges:
                 self.went(waiting, 0)
+                skipped += 1
+        return skipped

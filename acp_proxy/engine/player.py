@@ -8,11 +8,10 @@ from acp_proxy.engine.lanes import Key, Lane, Track, Waiting
 from acp_proxy.engine.pacing import Pacing
 from acp_proxy.engine.script import PROMPT, UPDATE, Ask, Step, Wire
 from acp_proxy.engine.story import Order, Story
-from acp_proxy.engine.writer import Writer, without
+from acp_proxy.engine.withholding import Withholding
+from acp_proxy.engine.writer import Writer
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import read
-
-_WITHHELD = ("fs/write_text_file", "terminal/")
 
 
 @define
@@ -34,26 +33,37 @@ class Ready:
     due: int
 
 
+@frozen
+class Sent:
+    """What became of a frame."""
+
+    data: bytes | None
+    """What to write; None if all of it is withheld."""
+    withheld: tuple[Ask, ...] = ()
+    """The requests in it that the client does not see."""
+
+
 class Player:
     """Plays a story's frames.
 
     Attributes:
         live_ids: the live id of each client's request that came, by exchange.
         asked: the agent's open requests by their id's token, oldest first.
-        withheld: numbers of the frames that were not sent, because the client should do nothing.
+        withholding: knows what the client is not to see, and what it did not see.
         sent: how many frames went out.
     """
 
-    def __init__(self, story: Story, writer: Writer, pacing: Pacing, *, inert: bool) -> None:
+    def __init__(
+        self, story: Story, writer: Writer, pacing: Pacing, withholding: Withholding
+    ) -> None:
         self.live_ids: dict[int, str] = {}
         self.asked: dict[str, list[OpenAsk]] = {}
-        self.withheld: list[int] = []
+        self.withholding = withholding
         self.sent = 0
         self._hidden = 0
         self._story = story
         self._writer = writer
         self._pacing = pacing
-        self._inert = inert
         self._is_shaken = False
 
     @property
@@ -117,8 +127,8 @@ class Player:
             return Ready(head, None, track, now) if self._may_pass(head) else None
         return Ready(head.seq, head, track, now) if self._may_pass(head.seq) else None
 
-    def send(self, ready: Ready, at: int) -> bytes | None:
-        """Takes a frame from its place; returns what to write, None if it is withheld."""
+    def send(self, ready: Ready, at: int) -> Sent:
+        """Takes a frame from its place; returns what to write, if anything."""
         wire = self._story.script.wire(ready.seq)
         if isinstance(ready.source, Track):
             ready.source.queue.popleft()
@@ -128,21 +138,23 @@ class Player:
         if ready.seq == self._story.handshake:
             self._is_shaken = True
         step = ready.step
-        shown = without(wire, self.is_withheld) if self._inert else wire
-        if shown is not wire:
-            self.withheld.append(ready.seq)
         answers = step.answers if step is not None else ()
-        if step is not None:
-            self._note(step)
-        if shown is None:
-            self._hidden += 1
-            return None
-        self.sent += 1
-        if self._story.script.dialect == V2:
-            self._look_for_idle(shown)
         ids = self._open_ids() if step is not None and step.asks else {}
         ids |= {a.rpc_id: self.live_ids.pop(a.exchange, a.rpc_id) for a in answers}
-        return self._writer.written(shown, ids) + wire.newline.encode()
+        shown = self.withholding.look(wire, self._writer.written(wire, ids))
+        if not shown.is_whole:
+            self.withholding.frames.append(ready.seq)
+        asks = step.asks if step is not None else ()
+        withheld = tuple(ask for ask in asks if ask.rpc_id in shown.withheld)
+        if step is not None:
+            self._note(step, withheld)
+        if shown.raw is None:
+            self._hidden += 1
+            return Sent(None, withheld)
+        self.sent += 1
+        if self._story.script.dialect == V2:
+            self._look_for_idle(wire)
+        return Sent(shown.raw + wire.newline.encode(), withheld)
 
     def _open_ids(self) -> dict[str, str]:
         """The live ids of the client's requests that have no answer yet, by the recorded tokens."""
@@ -158,10 +170,6 @@ class Player:
         """
         wire = self._story.script.wire(step.response_seq or 0)
         return self._writer.written(wire, {step.rpc_id or "null": token}) + b"\n"
-
-    def is_withheld(self, method: str | None) -> bool:
-        """Whether the client is not to see a request."""
-        return self._inert and (method or "").startswith(_WITHHELD)
 
     def is_overtaken(self, lane: Lane, key: Key) -> bool:
         """Whether something of a session that was recorded before a message has not passed yet."""
@@ -191,9 +199,13 @@ class Player:
                 return head
             lane = lanes[head.lane]
             if lane.poisoned or (head.answers and self._is_skipped(head, lane)):
+                self._story.drop(head)
+                queue.popleft()
+            elif not head.from_agent and head.exchange in self._story.forgone:
                 queue.popleft()
             elif head.from_agent:
-                unasked = {a.exchange for a in head.answers} - self.live_ids.keys()
+                unasked = {a.exchange for a in head.answers} - self._story.forgone
+                unasked -= self.live_ids.keys()
                 if not unasked:
                     return head
                 if not unasked <= let_pass.keys():
@@ -215,8 +227,6 @@ class Player:
 
     def _is_optional(self, step: Step) -> bool:
         """Whether nobody waits for a message of the client's."""
-        if step.is_push and self.is_withheld(step.method):
-            return True  # its terminal was withheld, too
         if self._story.order is Order.CAUSAL or step.exchange in self._story.let_pass:
             return True
         return not step.is_required and (step.kind != "invalid" or step.exchange is None)
@@ -234,9 +244,9 @@ class Player:
             return now
         return self._pacing.due(*source.since, self._story.script.wire(seq).t_ns)
 
-    def _note(self, step: Step) -> None:
+    def _note(self, step: Step, withheld: tuple[Ask, ...]) -> None:
         for ask in step.asks:
-            if not self.is_withheld(ask.method):
+            if ask not in withheld:
                 self.asked.setdefault(ask.rpc_id, []).append(OpenAsk(ask, step))
         lane = self._story.lanes[step.lane]
         for answer in step.answers:

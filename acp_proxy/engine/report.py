@@ -1,6 +1,6 @@
 """What a replay came to: a verdict, every departure, what was left, and what waited for what."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
@@ -43,10 +43,12 @@ class ReplayReport:
     left_out: int
     """Departures beyond those that are listed."""
     withheld: tuple[int, ...]
-    """Numbers of the requests that ``--inert`` kept from the client."""
+    """Numbers of the frames that were kept from the client, or a part of them."""
     waits: tuple[Wait, ...]
     bindings: dict[str, str]
     """Recorded values that have another one now."""
+    withheld_outside: tuple[int, ...] = ()
+    """Those among them that would have changed or run something outside its directories."""
     faults: dict[str, int] | None = None
     """How often each rule fired; None if no faults were asked for."""
     seed: int | None = None
@@ -83,9 +85,10 @@ def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayRepo
         unplayed=replay.unplayed,
         divergences=tuple(judge.found),
         left_out=judge.left_out,
-        withheld=tuple(stage.player.withheld),
+        withheld=tuple(stage.player.withholding.frames),
         waits=tuple(_waits(replay)),
         bindings=stage.bindings.changed,
+        withheld_outside=tuple(stage.player.withholding.outside),
     )
 
 
@@ -124,10 +127,26 @@ def _told_lines(found: ReplayReport) -> list[str]:
     if found.bindings and told:
         lines += ["", "the client's own values:"]
         lines += [f"  {old} is now {new}" for old, new in found.bindings.items()]
+    return lines + _withheld_lines(found)
+
+
+def _withheld_lines(found: ReplayReport) -> list[str]:
+    """What the client was not asked for, and what lets it pass."""
+    outside = found.withheld_outside
+    if outside:
+        return [
+            "",
+            "withheld from the client, as it would write or run something outside the directories"
+            f" that the client named: {_numbers(outside)}; --allow-outside lets it pass",
+        ]
     if found.withheld:
-        numbers = ", ".join(f"#{seq}" for seq in found.withheld[:SHOWN])
-        lines += ["", f"withheld from the client (--inert): {numbers}"]
-    return lines
+        return ["", f"withheld from the client (--inert): {_numbers(found.withheld)}"]
+    return []
+
+
+def _numbers(seqs: Sequence[int]) -> str:
+    numbers = ", ".join(f"#{seq}" for seq in seqs[:SHOWN])
+    return f"{numbers} and {len(seqs) - SHOWN} more" if len(seqs) > SHOWN else numbers
 
 
 def headline(found: ReplayReport) -> str:

@@ -79,6 +79,8 @@ class Step:
     """Its place in a batch of the client's."""
     lane: str | None = None
     """The session in whose lane it is, None for the connection's; `lanes.Lanes` decides."""
+    is_optional: bool = False
+    """Whether it may follow from what was withheld from the client, and need not come."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -124,7 +126,7 @@ class Step:
 
         Nor does any on a piece of a terminal's output, of which there may be any number.
         """
-        if self.kind == "invalid" or self.is_push:
+        if self.kind == "invalid" or self.is_push or self.is_optional:
             return True
         return self.kind == "request" and self.lane is None and self.method not in HANDSHAKE
 

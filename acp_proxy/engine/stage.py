@@ -14,8 +14,9 @@ from acp_proxy.engine.lanes import Lane
 from acp_proxy.engine.listener import Listener
 from acp_proxy.engine.pacing import NS_PER_S, Pacing
 from acp_proxy.engine.player import Player, Ready
-from acp_proxy.engine.script import HANDSHAKE, Script, Step
+from acp_proxy.engine.script import HANDSHAKE, Ask, Script, Step
 from acp_proxy.engine.story import Order, Story
+from acp_proxy.engine.withholding import Withholding
 from acp_proxy.engine.writer import Writer
 
 
@@ -29,6 +30,9 @@ class Options:
     ignored: tuple[str, ...] = ()
     rewrite_text: bool = False
     inert: bool = False
+    """Whether the client may only be asked to read files, and to ask a person."""
+    allow_outside: bool = False
+    """Whether it may be asked to change files and run commands outside its directories."""
     stall_ns: int | None = 30 * NS_PER_S
     """None never stalls."""
 
@@ -57,7 +61,10 @@ class Stage:
         """Sets the stage for a recording."""
         story, bindings = Story(script, options.order), Bindings()
         writer = Writer(bindings, rewrite_text=options.rewrite_text)
-        player = Player(story, writer, options.pacing, inert=options.inert)
+        withholding = Withholding(bindings, script, options.inert, options.allow_outside)
+        story.is_forgone = withholding.is_forgone
+        story.may_be_left_out = withholding.may_be_left_out
+        player = Player(story, writer, options.pacing, withholding)
         listener = Listener(story, bindings, options.ignored)
         return cls(options, story, bindings, player, listener)
 
@@ -75,15 +82,23 @@ class Stage:
 
     def play(self, ready: Ready, at: int) -> Iterator[Command]:
         """Sends a frame; what the client is not to see is answered as it was in the recording."""
-        if (data := self.player.send(ready, at)) is not None:
-            yield Send(data, ready.seq)
-        asks = ready.step.asks if ready.step is not None else ()
-        for ask in asks:
-            if self.player.is_withheld(ask.method) and ask.reply_seq is not None:
+        sent = self.player.send(ready, at)
+        if sent.data is not None:
+            yield Send(sent.data, ready.seq)
+        lane = self.story.lanes[ready.step.lane if ready.step else None]
+        for ask in sent.withheld:
+            self.player.withholding.note_hidden(ask.method)
+            if ask.reply_seq is not None:
                 self.story.read_to(ask.reply_seq)
-                lane = self.story.lanes[ready.step.lane if ready.step else None]
                 for reply in [s for s in lane.expected if s.exchange == ask.exchange]:
-                    self.match(lane, reply, at)
+                    self._take_recorded(lane, reply, ask, at)
+        if sent.withheld:
+            self.story.forgo()
+
+    def _take_recorded(self, lane: Lane, reply: Step, ask: Ask, at: int) -> None:
+        """Takes the recorded answer to a request that was withheld."""
+        self.player.withholding.note_unmade(ask.method, self.listener.value(reply))
+        self.match(lane, reply, at)
 
     def bind(self, comparison: Comparison) -> bool:
         """Binds what a pair of messages proposes; False if one value would have two meanings."""

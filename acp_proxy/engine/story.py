@@ -5,11 +5,14 @@ waits for its client needs no more of the recording; so one that is a million fr
 once, and what is held is what lies between the lane that is furthest behind and the one ahead.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
 
 from acp_proxy.engine.lanes import Connection, Key, Lane, LaneFinder, Track
 from acp_proxy.engine.script import Script, Step
 from acp_proxy.protocol.dialects import INITIALIZE
+
+_Test = Callable[[Step], bool]
 
 
 class Order(StrEnum):
@@ -34,6 +37,9 @@ class Story:
         frames: how many frames of the agent's were read.
         let_pass: in recorded order, the requests that nobody waits for any longer, by exchange.
         passed_over: messages that were waited for, and are no longer.
+        forgone: exchanges of requests of the client's that will not come.
+        is_forgone: whether a message of the client's will not come; for whoever withholds frames.
+        may_be_left_out: whether one need not come, likewise.
     """
 
     def __init__(self, script: Script, order: Order) -> None:
@@ -48,6 +54,9 @@ class Story:
         self.frames = 0
         self.let_pass: dict[int, Key] = {}
         self.passed_over: set[Key] = set()
+        self.forgone: set[int] = set()
+        self.is_forgone: _Test = _never
+        self.may_be_left_out: _Test = _never
         self._finder = LaneFinder()
         if order is Order.RECORDED:
             self.tracks[None] = Track()
@@ -83,8 +92,14 @@ class Story:
         if step.kind == "request" and step.method in INITIALIZE and self.handshake is None:
             self.handshake = step.response_seq
         if step.from_agent:
+            if step.answers and {a.exchange for a in step.answers} <= self.forgone:
+                return
             self.frames += 1
+        elif self.is_forgone(step):
+            self._note_forgone(lane, step)
+            return
         else:
+            step.is_optional = self.may_be_left_out(step)
             lane.expect(step)
         if self.order is not Order.RECORDED and step.lane is None:
             self._add_to_connection(step)
@@ -94,6 +109,27 @@ class Story:
             track = self.tracks[step.lane] = Track(lane=lane)
         plain = step.from_agent and not step.answers and not step.asks
         track.queue.append(step.seq if plain and self.order is not Order.RECORDED else step)
+
+    def forgo(self) -> None:
+        """Waits no longer for what follows from requests that were withheld."""
+        for lane in self.lanes.values():
+            for step in list(lane.expected):
+                if self.is_forgone(step):
+                    lane.expected.remove(step)
+                    self._note_forgone(lane, step)
+                elif not step.is_optional:
+                    step.is_optional = self.may_be_left_out(step)
+
+    def drop(self, step: Step) -> None:
+        """Counts a frame of the agent's no longer, if it only answers what will not come."""
+        if {answer.exchange for answer in step.answers} <= self.forgone:
+            self.frames -= 1
+
+    def _note_forgone(self, lane: Lane, step: Step) -> None:
+        if step.exchange is not None:
+            self.forgone.add(step.exchange)
+            lane.skipped.add(step.exchange)
+            self.frames -= self.connection.skip({step.exchange})
 
     def _add_to_connection(self, step: Step) -> None:
         if step.from_agent:
@@ -109,3 +145,7 @@ class Story:
         for line in (*lane.expected, *lane.played):
             if line.seq == answer.request_seq and line.kind == "invalid":
                 self.connection.add_request(line)
+
+
+def _never(_: Step) -> bool:
+    return False

@@ -12,12 +12,15 @@ from acp_proxy.engine.bindings import Bindings
 from acp_proxy.engine.places import places_of
 from acp_proxy.engine.script import REPLIES, Wire
 from acp_proxy.engine.splice import Place, Span, spans, splice
-from acp_proxy.protocol.jsonrpc import Kind, read
+from acp_proxy.protocol.jsonrpc import read
 
 _NAMING = ("elicitation/create",)
 """What of the agent's names a request of the client's: the one for which it needs to know."""
 ANY_BYTES = "surrogateescape"
 """How bytes that are no text get through text."""
+
+
+_Rewriter = Callable[[str], str]
 
 
 class Writer:
@@ -63,7 +66,7 @@ class Writer:
         elif method not in _NAMING:
             ids = {}
         replacements = [(s, self._new(text[s.start : s.end], s, ids)) for s in spans(text, places)]
-        between: Callable[[str], str] | None = None
+        between: _Rewriter | None = None
         if self._rewrite_text:
             between = self._bindings.rewritten
         return splice(text, replacements, between)
@@ -88,23 +91,3 @@ def quoted(value: str) -> str:
 def members_of(text: str) -> list[Span]:
     """Where the members of a batch stand."""
     return spans(text, {"*": Place.FREE})
-
-
-def without(wire: Wire, is_unwanted: Callable[[str | None], bool]) -> Wire | None:
-    """Leaves the requests and notifications of some methods out of a frame.
-
-    Returns:
-        the frame itself, a batch of what is left, or None if nothing is.
-    """
-    if wire.kind != "batch":
-        asks = wire.kind in ("request", "notification")
-        return None if asks and is_unwanted(wire.method) else wire
-    members = read(wire.raw).members
-    kept = [
-        member.raw or b""
-        for member in members
-        if member.kind not in (Kind.REQUEST, Kind.NOTIFICATION) or not is_unwanted(member.method)
-    ]
-    if len(kept) == len(members):
-        return wire
-    return wire._replace(raw=b"[" + b",".join(kept) + b"]") if kept else None

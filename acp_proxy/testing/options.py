@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 _VALUES = ("order", "timing", "idle_cap", "stall_timeout")
-_SWITCHES = ("lenient", "inert", "rewrite_text")
+_SWITCHES = ("lenient", "inert", "allow_outside", "rewrite_text")
 NAMES = (*_VALUES, *_SWITCHES, "ignore", "agent")
 """Every option of the marker; ``agent`` is what to record from."""
 

@@ -156,8 +156,8 @@ def test_the_report_for_machines(
     report = json.loads(out.read_text())
     assert set(report) == {
         "recording", "verdict", "exit_code", "frames_sent", "lines_received", "messages_matched",
-        "unplayed", "divergences", "left_out", "withheld", "waits", "bindings", "faults", "seed",
-        "reproduce",
+        "unplayed", "divergences", "left_out", "withheld", "withheld_outside", "waits",
+        "bindings", "faults", "seed", "reproduce",
     }  # fmt: skip
     assert report["faults"] is None
     assert (report["verdict"], report["exit_code"], report["lines_received"]) == ("diverged", 1, 3)

@@ -54,6 +54,10 @@ def test_of_a_clean_replay_there_is_nothing_to_say() -> None:
         "",
         "withheld from the client (--inert): #7, #9",
     ]
+    assert text(evolve(CLEAN, withheld=(7,), withheld_outside=(7,)))[2:] == [
+        "withheld from the client, as it would write or run something outside the directories that"
+        " the client named: #7; --allow-outside lets it pass",
+    ]
 
 
 def test_a_divergence_is_told_with_all_that_helps() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from acp_proxy.engine.bindings import Bindings
 from acp_proxy.engine.script import Wire
-from acp_proxy.engine.writer import Writer, quoted, without
+from acp_proxy.engine.writer import Writer, quoted
 
 
 def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:
@@ -50,25 +50,3 @@ def test_strings_are_quoted_so_that_they_can_be_sent() -> None:
     """As text if there is a way, else with escapes."""
     assert quoted('é"\\') == '"é\\"\\\\"'
     assert quoted("\ud800é") == '"\\ud800\\u00e9"'
-
-
-@pytest.mark.parametrize(
-    ("kind", "method", "raw", "kept"),
-    [
-        ("request", "bad", b"{}", None),
-        ("notification", "bad", b"{}", None),
-        ("request", "good", b"{}", b"{}"),
-        ("response", "bad", b"{}", b"{}"),
-        ("batch", None, b'[{"method":"bad"}, {"method":"good"} ,1]', b'[{"method":"good"},1]'),
-        ("batch", None, b'[{"method":"bad","id":1}]', None),
-        ("batch", None, b'[ {"method":"good"} ]', b'[ {"method":"good"} ]'),
-    ],
-)
-def test_methods_can_be_left_out(
-    kind: str, method: str | None, raw: bytes, kept: bytes | None
-) -> None:
-    """A batch loses the members in question; a frame that keeps all is itself."""
-    wire = Wire(raw, "\n", 0, kind, method)
-    found = without(wire, lambda name: name == "bad")
-    assert (found and found.raw) == kept
-    assert found is wire or kept != raw

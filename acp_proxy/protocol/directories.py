@@ -1,0 +1,84 @@
+"""Whether a path lies within directories, as far as the words tell: no disk is looked at.
+
+So a symbolic link that leads out of a directory is not noticed. Where the words may be read in two
+ways, as with a backslash, a path has to lie within by both.
+"""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import unquote, urlsplit
+
+_DRIVE = re.compile(r"[A-Za-z]:[/\\]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+
+
+def is_within(path: object, roots: Iterable[str]) -> bool:
+    """Whether a path lies within one of some directories, or is one of them.
+
+    A relative path lies within relative directories alone, since nobody knows where it begins.
+
+    Args:
+        path: a path, or a ``file:`` URI; what is neither lies nowhere.
+        roots: directories.
+    """
+    if not isinstance(path, str) or not path or "\0" in path:
+        return False
+    plain = _without_scheme(path)
+    return plain is not None and any(_is_below(plain, root) for root in roots if root)
+
+
+def _without_scheme(path: str) -> str | None:
+    """The path that a URI names; None if that is on another machine, or no file."""
+    if _DRIVE.match(path) or not _SCHEME.match(path):
+        return path
+    try:
+        parts = urlsplit(path)
+    except ValueError:
+        return None
+    if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    plain = unquote(parts.path)
+    return plain[1:] if _DRIVE.match(plain[1:]) else plain
+
+
+def _is_below(path: str, root: str) -> bool:
+    if _is_windows(root):
+        if path.startswith(("\\\\?\\", "\\\\.\\", "//?/", "//./")):
+            return False
+        return _begins(_parts(path.casefold(), "/\\"), _parts(root.casefold(), "/\\"))
+    # A backslash is a character of a name here, unless the client takes it for a separator.
+    return _begins(_parts(path, "/"), _parts(root, "/")) and _begins(
+        _parts(path, "/\\"), _parts(root, "/")
+    )
+
+
+def _is_windows(root: str) -> bool:
+    return _DRIVE.match(root) is not None or root.startswith("\\\\")
+
+
+def _parts(path: str, separators: str) -> tuple[str, ...] | None:
+    """The names on the way, without ``.`` and ``..``; None for a path that leads above its start.
+
+    The first of them is empty for an absolute path.
+    """
+    names = re.split(f"[{re.escape(separators)}]", path)
+    is_absolute = names[0] == "" or _DRIVE.match(path) is not None
+    found: list[str] = [names[0]] if is_absolute else []
+    for name in names[1:] if is_absolute else names:
+        if name == "..":
+            if len(found) > is_absolute:
+                found.pop()
+            elif not is_absolute:
+                return None
+        elif "\\" in separators and name.rstrip(". ") == "" and name not in ("", "."):
+            return None  # some systems take dots and blanks at the end away
+        elif name not in ("", "."):
+            found.append(name)
+    return tuple(found)
+
+
+def _begins(path: tuple[str, ...] | None, root: tuple[str, ...] | None) -> bool:
+    if path is None or root is None:
+        return False
+    is_same_kind = (path[:1] == ("",)) == (root[:1] == ("",))
+    return is_same_kind and path[: len(root)] == root

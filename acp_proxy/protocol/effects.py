@@ -1,0 +1,82 @@
+"""What each message of an agent's makes its client do: one table for all who ask.
+
+A row names a method and what a client does when an agent sends it, in which dialects. What no row
+names is anybody's own method, and may do anything; but below ``fs/`` it is taken for a change of
+files, and below ``terminal/`` for a command, since planned methods of the 1.0 draft have names like
+that.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
+
+
+class Effect(StrEnum):
+    """What a client does."""
+
+    TELLS = "tells"
+    """Takes note: nothing is done to anything, and nothing is answered."""
+    ASKS = "asks"
+    """Asks a person."""
+    READS = "reads"
+    """Reads a file."""
+    WRITES = "writes"
+    """Changes files or directories."""
+    RUNS = "runs"
+    """Runs a command, or does something with one that runs."""
+    OTHER = "other"
+    """Anything else, or nobody knows what."""
+
+
+class Row(NamedTuple):
+    """What one method does.
+
+    Attributes:
+        effect: what a client does.
+        method: the method.
+        dialects: those that have it.
+    """
+
+    effect: Effect
+    method: str
+    dialects: tuple[str, ...]
+
+
+_OFFICIAL = (V1, V2)
+
+TABLE: tuple[Row, ...] = (
+    Row(Effect.TELLS, "session/update", (V1, V2, DRAFT)),
+    Row(Effect.TELLS, "elicitation/complete", _OFFICIAL),
+    Row(Effect.TELLS, "$/cancel_request", _OFFICIAL),
+    Row(Effect.ASKS, "session/request_permission", (V1, V2, DRAFT)),
+    Row(Effect.ASKS, "elicitation/create", _OFFICIAL),
+    Row(Effect.READS, "fs/read_text_file", (V1, DRAFT)),
+    Row(Effect.WRITES, "fs/write_text_file", (V1, DRAFT)),
+    Row(Effect.RUNS, "terminal/create", (V1, DRAFT)),
+    Row(Effect.RUNS, "terminal/output", (V1,)),
+    Row(Effect.RUNS, "terminal/wait_for_exit", (V1, DRAFT)),
+    Row(Effect.RUNS, "terminal/kill", (V1, DRAFT)),
+    Row(Effect.RUNS, "terminal/release", (V1, DRAFT)),
+    Row(Effect.OTHER, "mcp/connect", _OFFICIAL),
+    Row(Effect.OTHER, "mcp/message", _OFFICIAL),
+    Row(Effect.OTHER, "mcp/disconnect", _OFFICIAL),
+)
+"""All methods that an agent may use, and notifications that it may send."""
+
+_BY_METHOD = {row.method: row for row in TABLE}
+_BELOW = (("fs/", Effect.WRITES), ("terminal/", Effect.RUNS))
+
+
+def effect_of(method: str | None, dialect: str | None = None) -> Effect:
+    """Returns what a client does at a request or a notification of its agent's.
+
+    Args:
+        method: its method.
+        dialect: the dialect that is spoken; None if that is unknown, and it may be any.
+    """
+    row = _BY_METHOD.get(method or "")
+    if row is not None and (dialect is None or dialect in row.dialects):
+        return row.effect
+    below = (effect for start, effect in _BELOW if (method or "").startswith(start))
+    return next(below, Effect.OTHER)

@@ -1,0 +1,343 @@
+"""What a replay does not make its client do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book, Live
+
+V1 = '{"protocolVersion": 1}', '{"protocolVersion": 1, "agentCapabilities": {}}'
+V2 = '{"protocolVersion": 2}', '{"protocolVersion": 2}'
+DRAFT = '{"protocolVersion": 1, "capabilities": {}}', '{"protocolVersion": 1, "capabilities": {}}'
+
+
+def asked(
+    record: Callable[..., Book], recorded: str, dialect: tuple[str, str] = V1, **options: Any
+) -> Live:
+    """A replay in which a turn has just begun, in a session in ``/live`` that was in ``/p``."""
+    new = "workingDirectory" if dialect is DRAFT else "cwd"
+    live = record(f"""
+        1 -> #0 initialize {dialect[0]}
+        2 <- #0 result {dialect[1]}
+        3 -> #1 session/new {{"{new}": "/p"}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {{"sessionId": "s"}}
+        {recorded}
+        <- #2 result {{"stopReason": "end_turn"}}
+    """).replay(**options)
+    live.say(1, f'#1 session/new {{"{new}": "/live"}}')
+    return live
+
+
+def answered(method: str, params: dict[str, Any] | None = None, result: str = "{}") -> str:
+    """A request of the agent's, and the recorded answer."""
+    value = json.dumps({"sessionId": "s", **(params or {})})
+    return f"<- #7 {method} {value}\n-> #7 result {result}"
+
+
+HARMLESS: dict[str, dict[str, Any]] = {
+    "fs/read_text_file": {"path": "/etc/passwd"},
+    "session/request_permission": {"operation": "file_read", "resource": "all"},
+}
+ACTIVE: dict[str, dict[str, Any]] = {
+    "fs/write_text_file": {"path": "/p/a", "content": "x"},
+    "fs/write_binary_file": {"path": "/p/a"},
+    "fs/create_directory": {"path": "/p/a"},
+    "fs/read_binary_file": {"path": "/p/a"},
+    "fs/anything": {"path": "/p/a"},
+    "terminal/create": {"command": "ls"},
+    "terminal/output": {"terminalId": "t"},
+    "terminal/wait_for_exit": {"terminalId": "t"},
+    "terminal/kill": {"terminalId": "t"},
+    "terminal/release": {"terminalId": "t"},
+    "terminal/anything": {},
+    "mcp/connect": {"serverId": "x"},
+    "mcp/message": {"connectionId": "x"},
+    "mcp/disconnect": {"connectionId": "x"},
+    "_mcp/request": {"serverName": "x"},
+    "_ext/run": {"command": "rm -rf /"},
+    "_proxy/successor": {"method": "session/prompt"},
+    "session/update": {"update": {}},
+    "session/anything": {},
+    "anything": {},
+}
+
+
+@pytest.mark.parametrize("dialect", [V1, V2, DRAFT], ids=["v1", "v2", "draft"])
+@pytest.mark.parametrize("method", ACTIVE)
+def test_an_inert_agent_asks_for_nothing_that_acts(
+    record: Callable[..., Book], method: str, dialect: tuple[str, str]
+) -> None:
+    """In no dialect, alone or in a batch; the recorded answer stands for the client's."""
+    live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
+    assert live.say(5) == ["<- 8"]
+    assert live.found == []
+    assert len(live.report.withheld) == 1
+    member = {"jsonrpc": "2.0", "id": 7, "method": method, "params": ACTIVE[method]}
+    other = {"jsonrpc": "2.0", "id": 8, "method": "session/request_permission", "params": {}}
+    story = f"<- {json.dumps([member, other])}\n-> #8 result {{}}\n-> #7 result {{}}"
+    live = asked(record, story, dialect, inert=True)
+    assert live.say(5) == [f"<- {json.dumps([other]).replace(', ', ',').replace(': ', ':')}"] or (
+        json.loads(live.sent[-1][0]) == [other]
+    )
+    assert live.say("#8 result {}") == ["<- 9"]
+    assert live.found == []
+
+
+@pytest.mark.parametrize("method", HARMLESS)
+@pytest.mark.parametrize("dialect", [V1, DRAFT], ids=["v1", "draft"])
+def test_an_inert_agent_reads_and_asks(
+    record: Callable[..., Book], method: str, dialect: tuple[str, str]
+) -> None:
+    """Files are read, and a person is asked."""
+    live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
+    assert live.say(5) == ["<- 6"]
+    assert live.say(7) == ["<- 8"]
+    assert live.report.withheld == ()
+
+
+def test_files_are_not_read_where_the_dialect_knows_no_such_method(
+    record: Callable[..., Book],
+) -> None:
+    """In v2 nobody knows what it does."""
+    live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
+    assert live.say(5) == ["<- 8"]
+
+
+@pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
+def test_an_inert_agent_has_forms_filled_in(
+    record: Callable[..., Book], mode: str | None, *, passes: bool
+) -> None:
+    """And no page opened."""
+    params = (
+        {"message": "?"} if mode is None else {"message": "?", "mode": mode, "url": "https://x"}
+    )
+    story = answered("elicitation/create", params, '{"action": "cancel"}')
+    live = asked(record, story, inert=True)
+    assert live.say(5) == ["<- 6"] if passes else ["<- 8"]
+
+
+@pytest.mark.parametrize(
+    ("line", "passes"),
+    [
+        ('session/update {"sessionId": "s", "update": {}}', True),
+        ('elicitation/complete {"elicitationId": "e"}', True),
+        ("| just words", True),
+        ("| {not a message}", True),
+        ('_ext/run {"command": "rm"}', False),
+        ('fs/write_text_file {"path": "/p/a"}', False),
+        ('terminal/create {"command": "rm"}', False),
+        ('| \\xff{"jsonrpc":"2.0","id":9,"method":"fs/write_text_file"}', False),
+        ('| {"method":"terminal/create","method":"session/update"}', False),
+        ('| [[{"jsonrpc":"2.0","id":9,"method":"terminal/create"}]]', False),
+    ],
+)
+def test_an_inert_agent_says_nothing_else_that_acts(
+    record: Callable[..., Book], line: str, *, passes: bool
+) -> None:
+    """Notifications of no known meaning, and lines in which a careless reader finds a request."""
+    live = asked(record, f"<- {line}", inert=True)
+    assert live.say(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
+
+
+PUSHED = f"""
+    {answered("terminal/create", {"command": "ls"}, '{"terminalId": "t1"}')}
+    -> #3 terminal/output {{"terminalId": "t1", "data": "a"}}
+    <- #3 result {{"received": true}}
+    -> #4 terminal/output {{"terminalId": "t1", "data": "b"}}
+    <- #4 result {{"received": true}}
+    <- #8 terminal/release {{"terminalId": "t1"}}
+    -> #8 result {{"released": true}}
+"""
+
+
+@pytest.mark.parametrize("order", ["session", "recorded", "causal"])
+def test_nobody_waits_for_output_of_a_terminal_that_was_withheld(
+    record: Callable[..., Book], order: str
+) -> None:
+    """The draft's clients push it, and this one has no such terminal."""
+    live = asked(record, PUSHED, DRAFT, inert=True, order=order)
+    assert live.say(5) == ["<- 14"]
+    live.leave()
+    assert (live.found, live.report.verdict, live.report.unplayed) == ([], "clean", 0)
+
+
+def test_nobody_waits_for_messages_to_a_server_that_was_withheld(
+    record: Callable[..., Book],
+) -> None:
+    """MCP through the client needs a connection."""
+    live = asked(
+        record,
+        f"""
+        {answered("mcp/connect", {"serverId": "m"}, '{"connectionId": "c"}')}
+        -> #3 mcp/message {{"connectionId": "c", "method": "ping"}}
+        <- #3 result {{}}
+        <- $/cancel_request {{"requestId": 7}}
+        """,
+        inert=True,
+    )
+    assert live.say(5) == ["<- 11"]
+    live.leave()
+    assert (live.found, live.report.unplayed) == ([], 0)
+
+
+def test_requests_that_may_follow_from_an_extension_need_not_come(
+    record: Callable[..., Book],
+) -> None:
+    """What a client of extensions says of its own need not be about what was withheld."""
+    story = f"""
+        {answered("_ext/run", {"job": 1})}
+        -> #3 _ext/done {{"sessionId": "s", "job": 1}}
+        <- #3 result {{}}
+    """
+    live = asked(record, story, inert=True)
+    assert live.say(5) == []
+    assert live.wait("2s") == ["<- 10"]
+    live.leave()
+    assert live.found == []
+    live = asked(record, story, inert=True)
+    assert live.say(5, 8) == ["<- 9", "<- 10"]
+    assert live.found == []
+
+
+OUTSIDE: list[tuple[str, dict[str, Any]]] = [
+    ("fs/write_text_file", {"path": "/etc/evil"}),
+    ("fs/write_text_file", {"path": "/p/../../../../x"}),
+    ("fs/write_text_file", {"path": "/p/a/../../live2/x"}),
+    ("fs/write_text_file", {"path": "/pp/x"}),
+    ("fs/write_text_file", {"path": "/P/x"}),
+    ("fs/write_text_file", {"path": "x"}),
+    ("fs/write_text_file", {"path": "~/x"}),
+    ("fs/write_text_file", {"path": "file:///etc/evil"}),
+    ("fs/write_text_file", {"path": "file:///p/%2e%2e/evil"}),
+    ("fs/write_text_file", {"path": "file://host/p/x"}),
+    ("fs/write_text_file", {"path": "/p/..\\..\\x"}),
+    ("fs/write_text_file", {"path": "/p\\x"}),
+    ("fs/write_text_file", {"path": "C:\\x"}),
+    ("fs/write_text_file", {"path": "/p/x\0"}),
+    ("fs/write_text_file", {"path": 7}),
+    ("fs/write_text_file", {"path": "/p/a", "Path": "/etc/evil"}),
+    ("fs/write_text_file", {}),
+    ("fs/write_binary_file", {"path": "/etc/evil"}),
+    ("fs/create_directory", {"path": "/etc/evil"}),
+    ("fs/delete", {"path": "/etc"}),
+    ("fs/rename", {"oldPath": "/p/a", "newPath": "/etc/evil"}),
+    ("fs/copy", {"from": "/etc/passwd", "to": "/p/a"}),
+    ("fs/anything", {"files": ["/p/a", "/etc/evil"]}),
+    ("terminal/create", {"command": "sh", "args": ["-c", "x"], "cwd": "/"}),
+    ("terminal/create", {"command": "sh", "cwd": "/p/.."}),
+    ("terminal/create", {"command": "sh", "cwd": "."}),
+]
+
+
+@pytest.mark.parametrize("dialect", [V1, DRAFT], ids=["v1", "draft"])
+@pytest.mark.parametrize(("method", "params"), OUTSIDE)
+def test_nothing_is_changed_outside_the_clients_directories(
+    record: Callable[..., Book], method: str, params: dict[str, Any], dialect: tuple[str, str]
+) -> None:
+    """It is answered from the recording, and told; whoever wants it says so."""
+    live = asked(record, answered(method, params), dialect)
+    assert live.say(5) == ["<- 8"]
+    assert live.found == []
+    report = live.report
+    assert report.verdict == "clean"
+    assert len(report.withheld) == 1
+    assert report.withheld == report.withheld_outside
+    live = asked(record, answered(method, params), dialect, allow_outside=True)
+    assert len(live.say(5)) == 1
+    assert live.report.withheld == ()
+
+
+INSIDE: list[tuple[str, dict[str, Any]]] = [
+    ("fs/write_text_file", {"path": "/p/a"}),
+    ("fs/write_text_file", {"path": "/p//a/./b/../c"}),
+    ("fs/write_text_file", {"path": "file:///live/a%20b"}),
+    ("fs/write_text_file", {"path": "/live/a"}),
+    ("fs/create_directory", {"path": "/p"}),
+    ("fs/rename", {"oldPath": "/live/a", "newPath": "/live/b"}),
+    ("terminal/create", {"command": "sh", "args": ["-c", "rm -rf /"], "cwd": "/p/a"}),
+    ("terminal/create", {"command": "sh"}),
+    ("terminal/create", {"command": "sh", "cwd": None}),
+    ("fs/read_text_file", {"path": "/etc/passwd"}),
+    ("_ext/run", {"path": "/etc/passwd"}),
+]
+
+
+@pytest.mark.parametrize(("method", "params"), INSIDE)
+def test_what_is_inside_is_asked_for(
+    record: Callable[..., Book], method: str, params: dict[str, Any]
+) -> None:
+    """As it was recorded, with the live directories in it; so is what only reads."""
+    live = asked(record, answered(method, params))
+    assert len(live.say(5)) == 1
+    assert live.report.withheld == ()
+    assert live.sent[-1][0] != "8"
+
+
+def test_nothing_is_changed_before_the_client_has_named_a_directory(
+    record: Callable[..., Book],
+) -> None:
+    """Nowhere is inside then."""
+    live = record("""
+        1 -> #0 initialize {"protocolVersion": 1}
+        2 <- #0 result {"protocolVersion": 1}
+        3 <- #7 terminal/create {"command": "ls"}
+        4 -> #7 result {"terminalId": "t"}
+        5 <- #8 terminal/kill {"terminalId": "t"}
+        6 -> #8 result {}
+    """).replay()
+    assert live.say(1) == ["<- 2"]
+    live.leave()
+    assert live.found == []
+    assert len(live.report.withheld) == 2
+
+
+def test_all_about_a_terminal_that_was_withheld_is_withheld(record: Callable[..., Book]) -> None:
+    """And nothing about another one, even if the client gives it that name."""
+    live = asked(
+        record,
+        """
+        6 <- #7 terminal/create {"sessionId": "s", "command": "sh", "cwd": "/"}
+        7 -> #7 result {"terminalId": "t1"}
+        8 <- #8 terminal/create {"sessionId": "s", "command": "ls", "cwd": "/live"}
+        9 -> #8 result {"terminalId": "t2"}
+        10 <- #9 terminal/output {"sessionId": "s", "terminalId": "t1"}
+        11 -> #9 result {"output": "", "truncated": false}
+        12 <- [{"jsonrpc":"2.0","id":10,"method":"terminal/kill","params":{"terminalId":"t1"}}]
+        13 -> [{"jsonrpc":"2.0","id":10,"result":{}}]
+        14 <- #11 terminal/kill {"sessionId": "s", "terminalId": "t2"}
+        15 -> #11 result {}
+        """,
+    )
+    live.check("""
+        -> 5
+        <- 8
+        -> #8 result {"terminalId": "t1"}
+        <- #11 terminal/kill {"sessionId": "s", "terminalId": "t1"}
+        -> 15
+        <- 16
+    """)
+    assert live.found == []
+    assert len(live.report.withheld) == 3
+
+
+def test_a_hostile_recording_is_played_without_harm(record: Callable[..., Book]) -> None:
+    """It wants to write everywhere and to run a shell; an inert replay asks for none of that."""
+    story = "\n".join(
+        line.replace("#7", f"#{number}")
+        for number, (method, params) in enumerate([*OUTSIDE, *INSIDE, *ACTIVE.items()], 100)
+        for line in answered(method, params).splitlines()
+        if method not in HARMLESS
+    )
+    live = asked(record, story, inert=True)
+    assert live.say(5) == [f"<- {len(live.engine.stage.player.withholding.frames) * 2 + 6}"]
+    live.leave()
+    assert live.report.verdict == "clean"
+    for word in (b"evil", b"terminal", b"write", b"_ext"):
+        assert word not in live.bytes
