@@ -76,6 +76,8 @@ class Position(NamedTuple):
 _OFFICIAL = (V1, V2)
 _SETUP = ("session/new", "session/load", "session/resume", "session/fork")
 _DRAFT_SETUP = ("session/new", "session/load")
+_SUCCESSOR = ("proxy/successor", "_proxy/successor")
+"""The envelope of a message between the proxies of a chain, in both spellings."""
 _TERMINAL = ("terminal/output", "terminal/wait_for_exit", "terminal/kill", "terminal/release")
 _FILES = ("fs/",)
 _DOCUMENTS = tuple(f"document/did{what}" for what in ("Open", "Change", "Close", "Save", "Focus"))
@@ -140,6 +142,7 @@ TABLE: tuple[Position, ...] = (
     Position(Role.SESSION, "/params/sessionId"),
     Position(Role.SESSION, "/result/sessionId"),
     Position(Role.SESSION, "/error/data/sessionId", (), (DRAFT,)),
+    Position(Role.SESSION, "/params/params/sessionId", _SUCCESSOR, (UNSTABLE,)),
     Position(Role.URI, "/error/data/uri", (), _OFFICIAL),
     Position(Role.REQUEST, "/params/requestId", ("$/cancel_request",), _OFFICIAL),
     # Who the client is
