@@ -84,7 +84,7 @@ class Bindings:
                 return self.connections.get(recorded, recorded)
             case Place.URI | Place.ROOT_URI if recorded.startswith(_SCHEME):
                 return self._moved_uri(recorded)
-            case Place.ROOT | Place.PATH:
+            case Place.ROOT | Place.PATH | Place.URI | Place.ROOT_URI:
                 return self._moved(recorded)
         return recorded
 

@@ -52,6 +52,8 @@ def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved
         ("file:///srv/my app/c", "file:///x/y%20z/c"),
         ("file:///srv/my%20apple", "file:///srv/my%20apple"),
         ("https://host/srv/my%20app", "https://host/srv/my%20app"),
+        ("/srv/my app/c", "/x/y z/c"),
+        ("sess_9", "sess_9"),
     ],
 )
 def test_uris_are_spelled_as_uris(uri: str, moved: str) -> None:
@@ -119,3 +121,20 @@ def test_equal_values_change_nothing() -> None:
     assert not bindings.change_anything
     bindings.bind(Place.TERMINAL, "t", "u")
     assert bindings.change_anything
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("/srv", "/x"),
+        ("/srv/a", "/x/a"),
+        ("file:///srv/a%20b", "file:///x/a%20b"),
+        ("in /srv/a", "in /srv/a"),
+        ("/srv2", "/srv2"),
+        ("src", "src"),
+        ("/", "/"),
+    ],
+)
+def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
+    """As a whole; a directory that is an ordinary word, or everything, moves nothing."""
+    assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
