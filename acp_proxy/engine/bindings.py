@@ -26,6 +26,7 @@ class Bindings:
     Attributes:
         roots: directories.
         terminals: terminal ids.
+        messages: ids of the client's messages; one may be chosen anew each time.
         connections: ids of connections to MCP servers.
         sessions: session ids; different only after two interchangeable ones were swapped, or where
             the client was sent those of another recording before it was known which one is played.
@@ -35,6 +36,7 @@ class Bindings:
     terminals: dict[str, str] = field(factory=dict)
     sessions: dict[str, str] = field(factory=dict)
     connections: dict[str, str] = field(factory=dict)
+    messages: dict[str, str] = field(factory=dict)
 
     released: set[str] = field(factory=set)
     """Recorded terminals that are no more, so that a client may use their ids again."""
@@ -56,18 +58,21 @@ class Bindings:
                 self.released.discard(recorded)
             case Place.CONNECTION:
                 self.connections[recorded] = live
+            case Place.MESSAGE:
+                self.messages[recorded] = live
             case Place.ROOT:
                 self.roots[recorded] = live
 
     @property
     def changed(self) -> dict[str, str]:
-        """Recorded values that have another one now."""
+        """Recorded values that have another one now, but for messages, which are many."""
         return {old: new for table in self._tables for old, new in table.items() if old != new}
 
     @property
     def change_anything(self) -> bool:
         """Whether any value differs from the recorded one."""
-        return any(old != new for table in self._tables for old, new in table.items())
+        tables = (*self._tables, self.messages)
+        return any(old != new for table in tables for old, new in table.items())
 
     @property
     def _tables(self) -> tuple[dict[str, str], ...]:
@@ -82,6 +87,8 @@ class Bindings:
                 return self.terminals.get(recorded, recorded)
             case Place.CONNECTION:
                 return self.connections.get(recorded, recorded)
+            case Place.MESSAGE:
+                return self.messages.get(recorded, recorded)
             case Place.URI | Place.ROOT_URI if recorded.startswith(_SCHEME):
                 return self._moved_uri(recorded)
             case Place.ROOT | Place.PATH | Place.URI | Place.ROOT_URI:

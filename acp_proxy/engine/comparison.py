@@ -167,9 +167,12 @@ class Comparer:
         self, found: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any
     ) -> bool:
         """Compares two values at a typed place; False if they are none of its kind."""
-        if place is Place.FREE or place is Place.ID:
+        are_texts = isinstance(old, str) and isinstance(new, str)
+        if place is Place.MESSAGE and are_texts:
+            found.proposals.append((place, old, new))
+        if place in (Place.FREE, Place.ID, Place.MESSAGE):
             return True
-        if not isinstance(old, str) or not isinstance(new, str):
+        if not are_texts:
             return False
         if place is Place.ROOT_URI:
             paths = path_in(old), path_in(new)

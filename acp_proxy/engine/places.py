@@ -22,7 +22,7 @@ _PLACES = {
     Role.CREDENTIAL: Place.FREE,
     Role.CONFIGURATION: Place.FREE,
     Role.REASON: Place.FREE,
-    Role.MESSAGE: Place.FREE,
+    Role.MESSAGE: Place.MESSAGE,
     Role.PROCESS: Place.FREE,
     Role.TIME: Place.FREE,
     Role.STREAM: Place.FREE,

@@ -30,6 +30,8 @@ class Place(Enum):
     PATH = "path"
     URI = "uri"
     TERMINAL = "terminal"
+    MESSAGE = "message"
+    """The id of a message; the client may choose its own, and the agent names it."""
     CONNECTION = "connection"
     """The id of a connection to an MCP server, which the client opens."""
     FREE = "free"

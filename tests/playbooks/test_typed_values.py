@@ -234,7 +234,9 @@ TODAY = """
     12 -> mcp/message {"sessionId": "s", "connectionId": "c1", "method": "notifications/tools/list_changed"}
     13 <- #10 mcp/disconnect {"sessionId": "s", "connectionId": "c1"}
     14 -> #10 result {}
-    15 <- #2 result {"stopReason": "end_turn"}
+    15 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "user_message_chunk", "messageId": "m1", "content": {"type": "text", "text": "m1"}}}
+    16 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message_chunk", "messageId": "m0", "content": {"type": "text", "text": "hi"}}}
+    17 <- #2 result {"stopReason": "end_turn", "userMessageId": "m1"}
 """
 
 
@@ -255,7 +257,9 @@ def test_ids_that_the_client_chose_are_put_into_what_the_agent_says(
         <- #10 mcp/disconnect {"sessionId": "s", "connectionId": "C"}
         -> mcp/message {"sessionId": "s", "connectionId": "C", "method": "notifications/tools/list_changed"}
         -> 14
-        <- #"p" result {"stopReason": "end_turn"}
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "user_message_chunk", "messageId": "m2", "content": {"type": "text", "text": "m1"}}}
+        <- 16
+        <- #"p" result {"stopReason": "end_turn", "userMessageId": "m2"}
     """)
     assert live.departures == []
 
