@@ -17,6 +17,11 @@ from acp_proxy.inspection.describe.methods import (
     describe_params,
     describe_result,
 )
+from acp_proxy.inspection.describe.questions import permission_result
+from acp_proxy.inspection.describe.updates import kind_and_update
+from acp_proxy.inspection.describe.values import part, word
+from acp_proxy.inspection.diagnosis.codes import code_name
+from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.safe_text import LONGEST, plain
 
 _LARGEST = 8_000_000
@@ -28,7 +33,13 @@ _UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticErr
 """What a shape that nobody thought of may raise. A preview is not worth a traceback."""
 
 
-def preview(raw: bytes, kind: str, method: str | None, parse_error: str | None = None) -> str:
+def preview(
+    raw: bytes,
+    kind: str,
+    method: str | None,
+    parse_error: str | None = None,
+    hints: Hints = NONE,
+) -> str:
     """Describes a frame by its content; never raises.
 
     Returns:
@@ -39,6 +50,7 @@ def preview(raw: bytes, kind: str, method: str | None, parse_error: str | None =
         kind: the frame's kind.
         method: the frame's method, or that of the request it answers.
         parse_error: why the line is no message, if it is none.
+        hints: what other frames tell of it.
     """
     if kind in ("stderr", "blank"):
         return _line(_decoded(raw))
@@ -47,7 +59,7 @@ def preview(raw: bytes, kind: str, method: str | None, parse_error: str | None =
         return _line(f"{reason}{_decoded(raw[:400])}")
     size = f"[the first 64 kB of {byte_size(len(raw))}] " if len(raw) > _LARGEST else ""
     try:
-        return _line(size + _meaning(_parsed(raw), kind, method))
+        return _line(size + _meaning(_parsed(raw), kind, method, hints))
     except _UNFORESEEN:
         return _line(size + _decoded(raw[:400]))
 
@@ -57,16 +69,36 @@ def prompt_text(params: dict[str, Any]) -> str:
     return sessions.prompt_text(params)
 
 
-def _meaning(message: object, kind: str, method: str | None) -> str:
+def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> str:
     if isinstance(message, list):
         return describe_batch(message)
     if not isinstance(message, dict):
         raise TypeError("no message")
     if kind == "error":
-        return describe_error(message.get("error"))
+        error = message.get("error")
+        code = error.get("code") if isinstance(error, dict) else None
+        return describe_error(error, code_name(code, hints.dialect) if hints.dialect else "")
     if kind == "response":
-        return describe_result(method, message.get("result"))
-    return describe_params(method, message.get("params"))
+        result = message.get("result")
+        if hints.asked is not None and isinstance(result, dict):
+            return permission_result(result, hints.asked)
+        return describe_result(method, result)
+    params = message.get("params")
+    if hints.title and isinstance(params, dict):
+        _entitle(params, hints.title)
+    return describe_params(method, params)
+
+
+def _entitle(params: dict[str, Any], title: str) -> None:
+    """Gives a tool call the title that it was announced with, if it says none itself."""
+    kind, call = kind_and_update(params)
+    if not kind:
+        subject = params.get("subject")
+        call = part(subject, "toolCall") if isinstance(subject, dict) else part(params, "toolCall")
+        if not call and "toolCallId" in params:  # draft-1.0
+            call = params["toolCall"] = {}
+    if not word(call, "title", "name", "tool"):
+        call["title"] = title
 
 
 def _parsed(raw: bytes) -> object:

@@ -1,7 +1,7 @@
 """One line per frame, run of chunks or event: who said what to whom, when, how long it took."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +10,8 @@ from attrs import evolve, frozen
 from acp_proxy.inspection.chunks import mended
 from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
 from acp_proxy.inspection.fired import mark
+from acp_proxy.inspection.hints import NONE, Hints
+from acp_proxy.inspection.measures.call_state import FAILED, state_of
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.safe_text import plain
 
@@ -67,16 +69,17 @@ class Line:
     pace: Pace = Pace.QUICK
 
 
-def frame_line(frame: Row, *, live: bool = False) -> Line:
+def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Line:
     """Renders a frame.
 
     Args:
         frame: a row of `frames` that knows its exchange.
         live: whether an answer may still come.
+        hints: what other frames tell of it.
     """
     stream, kind = frame["stream"], frame["kind"]
     method = frame["method"] or ("" if kind in ("stderr", "blank") else kind)
-    text = preview(bytes(frame["raw"]), kind, frame["method"], frame["parse_error"])
+    text = preview(bytes(frame["raw"]), kind, frame["method"], frame["parse_error"], hints)
     text = f"{mark(frame)}{text}"
     if frame["newline"] == "" and stream != "stderr":
         text = f"[no newline] {text}"
@@ -89,14 +92,17 @@ def frame_line(frame: Row, *, live: bool = False) -> Line:
         _pair(frame, live),
         size(frame["size"]),
     )
-    return Line(cells, text, stream, _tone(kind, method), _pace(frame, live))
+    tone = Tone.TROUBLE if _has_failed(frame) else _tone(kind, method)
+    return Line(cells, text, stream, tone, _pace(frame, live))
 
 
-def member_lines(frame: Row, *, live: bool = False) -> Iterator[Line]:
+def member_lines(
+    frame: Row, *, live: bool = False, hints_of: Callable[[Row], Hints] = lambda _: NONE
+) -> Iterator[Line]:
     """Renders the messages of a batch that knows its ``members``, without what is the batch's."""
     for member in frame.get("members", ()):
         own = {**member, "newline": None, "fault": None, "delivered": "full"}
-        line = frame_line(own, live=live)
+        line = frame_line(own, live=live, hints=hints_of(own))
         yield evolve(line, cells=line.cells._replace(number="", time=""))
 
 
@@ -232,6 +238,14 @@ def _pair(frame: Row, live: bool) -> str:
         answer = frame["response_seq"]
         return f"→{answer}" if answer is not None else "open" if live else "unanswered"
     return f"↩{frame['request_seq']} {duration(frame['latency_ns'])}"
+
+
+def _has_failed(frame: Row) -> bool:
+    """Whether an update tells that a tool call has failed, or was denied."""
+    if frame["method"] != "session/update" or frame.get("tool_call") is None:
+        return False
+    raw = bytes(frame["raw"])
+    return any(word.encode() in raw for word in FAILED) and state_of(raw).status in FAILED
 
 
 def _tone(kind: str, method: str) -> Tone:

@@ -43,10 +43,11 @@ def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
         "     7     0.006 ← session/update                                      159 B  "
         "agent_message_chunk: Hi",
         "     8     0.007 ← session/update                                      164 B  "
-        "tool_call: Edit [pending]",
+        "tool_call: Edit (c-1) [pending]",
         "     9     0.008 ← session/request_permission   #0    →10              187 B  "
-        "Edit: y (allow_once)",
-        "    10     0.009 → session/request_permission ✓ #0    ↩9 1 ms           83 B  selected y",
+        "Edit (c-1): y (allow_once)",
+        "    10     0.009 → session/request_permission ✓ #0    ↩9 1 ms           83 B  "
+        "selected allow_once",
     ]
     assert lines[17] == "    18     0.017 ←" + " " * 55 + "0 B"
 
@@ -147,7 +148,7 @@ def test_one_frame_in_full(story: Path) -> None:
   }
 }
 
-    10     0.009 → session/request_permission ✓ #0    ↩9 1 ms           83 B  selected y
+    10     0.009 → session/request_permission ✓ #0    ↩9 1 ms           83 B  selected allow_once
 {
   "jsonrpc": "2.0",
   "id": 0,
@@ -189,7 +190,7 @@ def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
     assert batch.startswith("     4     0.000 ← batch")
     assert [re.sub(r" +([0-9]+ B)? *", " ", line) for line in members] == [
         " ← session/update tool_call_update: c [completed]",
-        " ← session/set_mode ✗ #3 ↩1 0 us -32603 no such mode",
+        " ← session/set_mode ✗ #3 ↩1 0 us -32603 (internal error) no such mode",
         " ← session/prompt ✓ #2 ↩1 0 us end_turn",
     ]
 

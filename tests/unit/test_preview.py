@@ -65,7 +65,7 @@ def test_a_tool_call_is_its_title_and_status() -> None:
     content = [{"type": "content", "content": {"type": "text", "text": "3 files"}}]
     assert (
         update("tool_call", toolCallId="c", title="List", status="completed", content=content)
-        == "tool_call: List [completed] 3 files"
+        == "tool_call: List (c) [completed] 3 files"
     )
     diff = [{"type": "diff", "path": "/a.py", "oldText": "a", "newText": "b"}]
     shown = update("tool_call_update", toolCallId="c", content=[*diff, {"type": "terminal"}])
@@ -107,7 +107,7 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     ]
     call = {"toolCallId": "c", "title": "Run npm"}
     asked = show(method, "request", toolCall=call, options=options)
-    assert asked == "Run npm: Allow (allow_once) | No, stop (reject_once)"
+    assert asked == "Run npm (c): Allow (allow_once) | No, stop (reject_once)"
     chosen = {"outcome": "selected", "optionId": "a"}
     assert show(method, "response", outcome=chosen) == "selected a"
     assert show(method, "response", outcome={"outcome": "cancelled"}) == "cancelled"

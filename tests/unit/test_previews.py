@@ -193,7 +193,10 @@ def test_a_wrapped_message_is_described(method: str) -> None:
 @pytest.mark.parametrize(
     ("part", "shown"),
     [
-        ("permission of v1", "Ready for implementation [switch_mode, pending]: Yes, and auto-"),
+        (
+            "permission of v1",
+            "Ready for implementation (…de_001) [switch_mode, pending]: Yes",
+        ),
         ("permission of v2 for a call", "Edit the parser? [edit, pending] /home/user/a.py:3: Yes"),
         ("permission of v2 for a command", "Run the tests? npm test (in /home/user/project): Yes"),
         ("permission of the draft", "file_write /home/user/my-project/src/auth.ts: Add error"),

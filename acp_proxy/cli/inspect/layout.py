@@ -1,10 +1,11 @@
 """Lays the timeline out: columns that fit the terminal, colours, turns, silences and marks."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from acp_proxy.cli.output import Ink, columns_of, fit, pad, paint
 from acp_proxy.inspection.folding import Run
+from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import (
     SILENCE_NS,
@@ -40,7 +41,13 @@ class Layout:
     """
 
     def __init__(
-        self, columns: int | None, *, color: bool, newest: int = 0, live: bool = False
+        self,
+        columns: int | None,
+        *,
+        color: bool,
+        newest: int = 0,
+        live: bool = False,
+        hints_of: Callable[[Row], Hints] = lambda _: NONE,
     ) -> None:
         """Begins a timeline.
 
@@ -49,8 +56,10 @@ class Layout:
             color: whether to colour.
             newest: the number of the last frame or event so far, which has to have room.
             live: whether an answer may still come.
+            hints_of: looks up what other frames tell of one.
         """
         self.live = live
+        self.hints_of = hints_of
         self._columns = columns
         self._color = color
         self._wide = columns is None or columns >= _WIDE
@@ -81,7 +90,7 @@ class Layout:
         self._before = (item.last, item.last_ns) if isinstance(item, Run) else (
             row["seq"], row["t_ns"])  # fmt: skip
         yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
-        for member in member_lines(row, live=self.live):
+        for member in member_lines(row, live=self.live, hints_of=self.hints_of):
             yield self.text(member, "  " if self._marks else "")
 
     def text(self, line: Line, mark: str = "") -> str:
@@ -96,7 +105,9 @@ class Layout:
     def _line(self, item: Row | Run) -> Line:
         if isinstance(item, Run):
             return run_line(item)
-        return frame_line(item, live=self.live) if "raw" in item else event_line(item)
+        if "raw" not in item:
+            return event_line(item)
+        return frame_line(item, live=self.live, hints=self.hints_of(item))
 
     def _between(self, row: Row, line: Line) -> Iterator[str]:
         assert self._before is not None

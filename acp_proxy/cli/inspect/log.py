@@ -20,6 +20,7 @@ from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.inspection.choice import Around, last, neighbourhood, of_session, of_turn, row_of
 from acp_proxy.inspection.folding import Run, fold
 from acp_proxy.inspection.frames import EventView, frame_json
+from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.store.reader import RecordingReader
 
@@ -259,5 +260,6 @@ def _form(reader: RecordingReader, *, json: bool, raw: bool, folded: bool) -> _F
     if raw:
         return _Raw(reader, Writer())
     color = use_color()
-    layout = Layout(width(), color=color, newest=last(reader), live=reader.live)
+    hints_of = HintReader(reader).of
+    layout = Layout(width(), color=color, newest=last(reader), live=reader.live, hints_of=hints_of)
     return _Screen(reader, Writer(), layout, color, folded)

@@ -61,8 +61,10 @@ class Page:
             yield from self._content(pair, _PAIR_LONGEST)
 
     def _title(self, row: Row) -> str:
-        line = frame_line(row, live=self.layout.live) if "raw" in row else event_line(row)
-        return self.layout.text(line)
+        if "raw" not in row:
+            return self.layout.text(event_line(row))
+        hints = self.layout.hints_of(row)
+        return self.layout.text(frame_line(row, live=self.layout.live, hints=hints))
 
     def _content(self, row: Row, longest: int) -> Iterator[str]:
         if "raw" not in row:

@@ -57,12 +57,13 @@ def describe_result(method: str | None, result: object) -> str:
     return (known.result(value) if known is not None else "") or payload(value, "_meta") or "ok"
 
 
-def describe_error(error: object) -> str:
-    """Describes an error: its number, what it says, and what it adds to that."""
+def describe_error(error: object, name: str = "") -> str:
+    """Describes an error: its number and ``name``, what it says, and what it adds to that."""
     if not isinstance(error, dict):
         return f"? {compact(error)}"
     message = _said(word(error, "message")) or payload(part(error, "message"))
     code = word(error, "code") or "?"
+    code = f"{code} ({name})" if name and name not in message.lower() else code
     return joined(joined(code, message), _explained(error.get("data"), message), by=": ")
 
 

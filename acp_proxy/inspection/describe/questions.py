@@ -2,9 +2,10 @@
 
 from acp_proxy.inspection.describe.tools import (
     places,
+    short_id,
     tool_content,
     tool_input,
-    tool_name,
+    tool_label,
     tool_state,
 )
 from acp_proxy.inspection.describe.values import Value, compact, joined, listed, part, parts, word
@@ -19,7 +20,7 @@ def permission(params: Value) -> str:
     title = word(params, "title")
     shown = tool_content(call)
     asked = joined(
-        title or tool_name(call), tool_state(call), _command(subject), places(call, shown)
+        title or tool_label(call), tool_state(call), _command(subject), places(call, shown)
     )
     options = " | ".join(map(_option, parts(params, "options")))
     details = joined(word(params, "description"), shown or tool_input(call))
@@ -27,8 +28,8 @@ def permission(params: Value) -> str:
     return joined(question, details, by=" — ")
 
 
-def permission_result(result: Value) -> str:
-    """The choice."""
+def permission_result(result: Value, asked: Value | None = None) -> str:
+    """The choice; with the kind and the name of the option if it is known what was asked."""
     if isinstance(granted := result.get("granted"), bool):
         scope = word(result, "scope")
         remember = "remembered" if result.get("remember") is True else ""
@@ -36,7 +37,12 @@ def permission_result(result: Value) -> str:
             "granted" if granted else "denied", remember, scope and f"for {scope}", by=", "
         )
     outcome = part(result, "outcome") or result
-    return joined(word(outcome, "outcome"), word(outcome, "optionId"))
+    chosen = word(outcome, "optionId")
+    options = parts(asked, "options") if asked is not None else []
+    option = next((o for o in options if chosen and word(o, "optionId") == chosen), {})
+    name = word(option, "name")
+    what = joined(word(option, "kind"), f"'{name}'" if name else "") or chosen
+    return joined(word(outcome, "outcome"), what)
 
 
 def elicitation(params: Value) -> str:
@@ -70,9 +76,15 @@ def _draft_permission(params: Value) -> str:
     call = word(params, "toolCallId")
     return joined(
         joined(word(params, "operation"), word(params, "resource")),
-        joined(word(params, "reason"), f"({call})" if call else ""),
+        joined(word(params, "reason"), f"({_call(params, call)})" if call else ""),
         by=": ",
     )
+
+
+def _call(params: Value, call: str) -> str:
+    """The tool call that it is for, by its title if that is known."""
+    title = word(part(params, "toolCall"), "title")
+    return f"{title}, {short_id(call)}" if title else call
 
 
 def _command(subject: Value) -> str:

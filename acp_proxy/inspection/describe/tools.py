@@ -13,17 +13,31 @@ from acp_proxy.inspection.describe.values import (
     word,
 )
 
+_SHORT = 8
+"""Characters of an id that is shown whole."""
+
 
 def tool_call(call: Value) -> str:
     """Describes a tool call, whole or an update of it."""
     shown = tool_content(call)
     where = places(call, shown) or ("" if shown else tool_input(call))
-    return joined(tool_name(call), tool_state(call), where, shown)
+    return joined(tool_label(call), tool_state(call), where, shown)
 
 
 def tool_name(call: Value) -> str:
     """Its title; without one the tool's name, and an update may have but the call's id."""
     return word(call, "title", "name", "tool", "toolCallId", "id")
+
+
+def tool_label(call: Value) -> str:
+    """Its name and the end of its id, by which updates of several calls can be told apart."""
+    name, call_id = tool_name(call), word(call, "toolCallId", "id")
+    return name if name == call_id else joined(name, f"({short_id(call_id)})" if call_id else "")
+
+
+def short_id(call_id: str) -> str:
+    """The end of an id, which differs where the beginning seldom does."""
+    return call_id if len(call_id) <= _SHORT else f"…{call_id[-_SHORT + 2 :]}"
 
 
 def tool_state(call: Value) -> str:

@@ -1,0 +1,81 @@
+"""What other frames tell of a frame: the title of its tool call, what an answer chose among.
+
+A line of the timeline describes one frame, and an update of a tool call has often but its id, an
+answer to a permission request but the id of an option. Who announced or asked is looked up here, by
+indexes and once for each call.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field, frozen
+
+from acp_proxy.inspection.measures.call_state import params_of, state_of
+
+if TYPE_CHECKING:
+    from acp_proxy.store.reader import RecordingReader
+
+PERMISSION = "session/request_permission"
+_KEPT = 10_000
+"""Titles that are remembered."""
+_TITLES = (
+    "SELECT substr(raw, 1, 65536) AS raw FROM frames WHERE tool_call = ? AND session IS ?"
+    " AND method = 'session/update' AND seq <= ? ORDER BY seq LIMIT 20"
+)
+_REQUEST = "SELECT kind, substr(raw, 1, 65536) AS raw FROM frames WHERE seq = ?"
+
+Row = dict[str, Any]
+
+
+@frozen
+class Hints:
+    """What is known of a frame besides its own text."""
+
+    dialect: str | None = None
+    """By which error codes have names."""
+    title: str = ""
+    """Of the tool call that it is about, as it was announced."""
+    asked: dict[str, Any] | None = None
+    """The params of the permission request that it answers."""
+
+
+NONE = Hints()
+"""Nothing but the frame is known."""
+
+
+@define
+class HintReader:
+    """Looks up what other frames of a recording tell of a frame."""
+
+    reader: "RecordingReader"
+    _titles: dict[tuple[str | None, str], str] = field(factory=dict)
+
+    def of(self, frame: Row) -> Hints:
+        """Returns what is known of a row of `frames`, or of a message of a batch.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        kind, method = frame["kind"], frame["method"]
+        asked = None
+        if method == PERMISSION and kind == "response" and frame.get("request_seq") is not None:
+            asked = self._asked(frame["request_seq"])
+        title = ""
+        if frame["tool_call"] is not None and method in ("session/update", PERMISSION):
+            title = self._title(frame)
+        return Hints(self.reader.recording.dialect if kind == "error" else None, title, asked)
+
+    def _asked(self, seq: int) -> dict[str, Any] | None:
+        for row in self.reader.query(_REQUEST, (seq,)):
+            return params_of(bytes(row["raw"])) if row["kind"] == "request" else None
+        return None
+
+    def _title(self, frame: Row) -> str:
+        key = (frame["session"], frame["tool_call"])
+        found = self._titles.get(key)
+        if found is None:
+            rows = self.reader.query(_TITLES, (key[1], key[0], frame["seq"]))
+            titles = (state_of(bytes(row["raw"])).title for row in rows)
+            found = next(filter(None, titles), "")
+            if found and len(self._titles) < _KEPT:
+                self._titles[key] = found
+        return found

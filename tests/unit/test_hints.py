@@ -1,0 +1,118 @@
+"""What other frames tell of a frame in the timeline: titles, options, and what codes are called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.cli.output import Ink
+from acp_proxy.inspection.hints import HintReader
+from acp_proxy.inspection.timeline import Tone, frame_line
+from acp_proxy.store.reader import RecordingReader
+from tests.commands import run
+from tests.scribe import Scribe, error, handshake, notification, request, result, text, update
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPTIONS = [
+    {"optionId": "o1", "name": "Allow", "kind": "allow_once"},
+    {"optionId": "o2", "name": "Never", "kind": "reject_always"},
+]
+CALL = "toolu_0123456789XyZ"
+
+
+@pytest.fixture
+def worked(tmp_path: Path) -> Path:
+    """Two tool calls at once, a permission, and one that fails."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
+        scribe.to_client(
+            update("s", "tool_call", toolCallId=CALL, title="pytest -q", status="pending"),  # 5
+            update("s", "tool_call", toolCallId="b", title="Read a.py", status="pending"),  # 6
+            request(7, "session/request_permission", sessionId="s",
+                    toolCall={"toolCallId": CALL}, options=OPTIONS),  # 7
+        )  # fmt: skip
+        scribe.to_agent(result(7, outcome={"outcome": "selected", "optionId": "o1"}))  # 8
+        failed = {"type": "content", "content": text("command not found")}
+        scribe.to_client(
+            update("s", "tool_call_update", toolCallId="b", status="completed"),  # 9
+            update("s", "tool_call_update", toolCallId=CALL, status="failed", content=[failed]),
+        )
+        scribe.to_client(result(1, stopReason="end_turn"))  # 11
+        scribe.end()
+        scribe.close()
+        scribe.finish()
+    return scribe.path
+
+
+def texts(path: Path) -> dict[int, str]:
+    """What the timeline says of each frame."""
+    with RecordingReader(path) as reader:
+        hints_of = HintReader(reader).of
+        return {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
+
+
+def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -> None:
+    """An update that has but the id is told by what was announced before."""
+    said = texts(worked)
+    assert said[5] == "tool_call: pytest -q (…789XyZ) [pending]"
+    assert said[9] == "tool_call_update: Read a.py (b) [completed]"
+    assert said[10] == "tool_call_update: pytest -q (…789XyZ) [failed] command not found"
+
+
+def test_a_permission_and_its_answer_are_told_in_words(worked: Path) -> None:
+    """With the title of the call, and the kind and the name of the chosen option."""
+    said = texts(worked)
+    assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
+    assert said[8] == "selected allow_once 'Allow'"
+
+
+def test_a_filter_that_leaves_the_announcement_out_keeps_the_title(worked: Path) -> None:
+    """It is looked up, wherever the timeline begins."""
+    out = run("inspect", "log", worked, "seq:9").stdout
+    assert "tool_call_update: Read a.py (b) [completed]" in out
+
+
+def test_a_failed_tool_call_is_red(worked: Path) -> None:
+    """In the timeline, as an error is."""
+    with RecordingReader(worked) as reader:
+        tones = {row["seq"]: frame_line(row).tone for row in reader.frames()}
+    assert tones[10] is Tone.TROUBLE
+    assert tones[9] is Tone.PLAIN
+    out = run("inspect", "log", worked, "seq:10", FORCE_COLOR="1").stdout
+    assert f"\x1b[38;5;{Ink.TROUBLE:d}mtool_call_update: pytest" in out
+
+
+@pytest.mark.parametrize(
+    ("dialect", "code", "said"),
+    [
+        ("v1", -32000, "-32000 (authentication required) no"),
+        ("draft-1.0", -32000, "-32000 (session not found) no"),
+        ("v1", -32002, "-32002 (resource not found) no"),
+        ("draft-1.0", -32002, "-32002 (permission denied) no"),
+        ("v1", 5, "5 no"),
+    ],
+)
+def test_an_error_has_the_name_that_its_dialect_gives_the_code(
+    tmp_path: Path, dialect: str, code: int, said: str
+) -> None:
+    """The same number means different things in two dialects."""
+    with Scribe(tmp_path / "x.db", dialect=dialect) as scribe:
+        scribe.to_agent(request(1, "session/list"))
+        scribe.to_client(error(1, code, "no"))
+    assert texts(scribe.path)[3] == said
+
+
+def test_a_permission_of_the_draft_names_the_call(tmp_path: Path) -> None:
+    """It has but the id of one that was announced with its tool."""
+    with Scribe(tmp_path / "x.db", dialect="draft-1.0") as scribe:
+        data = {"id": "tc_123", "tool": "fs/write_text_file", "status": "pending"}
+        scribe.to_client(
+            notification("session/update", sessionId="s", type="tool_call", data=data),
+            request(9, "session/request_permission", sessionId="s", operation="file_write",
+                    resource="/w/a", toolCallId="tc_123"),
+        )  # fmt: skip
+    assert texts(scribe.path)[3] == "file_write /w/a: (fs/write_text_file, tc_123)"
