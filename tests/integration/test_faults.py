@@ -533,8 +533,12 @@ def test_an_overstaying_agent_whose_prompt_was_dropped(record: Recorder) -> None
     """A request that never arrived is nothing that an agent could still have to answer."""
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
     talk = record(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
-    talk.converse(request(1, "session/prompt"))
+    talk.say(request(1, "session/prompt"))
+    talk.close_output()
+    talk.close_input()
     assert talk.wait() == 5
+    (sent,) = talk.recording.events("signal")
+    assert sent["reason"] == "its client left 0.2 s ago and no request is open"
 
 
 def test_what_is_late_at_the_end_arrives(record: Recorder) -> None:
