@@ -71,7 +71,7 @@ def _parts(path: str, separators: str) -> tuple[str, ...] | None:
             elif not is_absolute:
                 return None
         elif "\\" in separators and name.rstrip(". ") == "" and name not in ("", "."):
-            return None  # some systems take dots and blanks at the end away
+            return None  # a system that takes dots and blanks at the end away goes up here
         elif name not in ("", "."):
             found.append(name)
     return tuple(found)

@@ -280,12 +280,12 @@ def test_a_lenient_client_allows_nothing_else(record: Callable[..., Book]) -> No
         assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_what_is_ignored_may_differ(record: Callable[..., Book]) -> None:
-    """Who says so takes the command for what it was."""
-    ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind")
+def test_what_is_ignored_is_not_allowed(record: Callable[..., Book]) -> None:
+    """Differences of a request for leave may be ignored in a report; that gives no leave."""
+    ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", ignored=ignored)
-    live.check(f"<- {leave(RM)}\n-> 7\n<- {END}\n-> end")
-    assert live.found == []
+    live.check(f"<- {leave(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    assert live.found == ["permission-differs primary in s 6"]
 
 
 def test_a_cancelled_turn_rejects_nothing(record: Callable[..., Book]) -> None:

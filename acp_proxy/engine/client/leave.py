@@ -4,6 +4,8 @@ What leave is asked for depends on what was announced before, on both sides. The
 announcements are taken as they come. The recorded ones are read once, at the first live request,
 and only those that a recorded request names. An agent may also change a tool call between its
 request and the answer; so the answer is looked at again when it goes out.
+
+What a user has ignored in the comparison of two runs counts here all the same: it was not allowed.
 """
 
 from collections.abc import Iterator
@@ -52,13 +54,12 @@ class Leave:
     Args:
         plot: the recording.
         bindings: what recorded values are called now.
-        comparer: compares with these.
     """
 
-    def __init__(self, plot: Plot, bindings: Bindings, comparer: Comparer) -> None:
+    def __init__(self, plot: Plot, bindings: Bindings) -> None:
         self._plot = plot
         self._bindings = bindings
-        self._comparer = comparer
+        self._comparer = Comparer(bindings)
         self._calls = ToolCalls(null_clears=plot.is_v2)
         self._recorded: dict[int, _Recorded] | None = None
 

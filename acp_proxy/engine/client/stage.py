@@ -136,7 +136,7 @@ class Stage:
     def __attrs_post_init__(self) -> None:
         self.last = self.plot.lanes[None]
         self.comparer = Comparer(self.bindings, self.options.ignored)
-        self.leave = Leave(self.plot, self.bindings, self.comparer)
+        self.leave = Leave(self.plot, self.bindings)
 
     def patience(self, silence_ns: int) -> int:
         """How long to wait for what need not come, when the agent was once silent for so long."""

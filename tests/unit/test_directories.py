@@ -1,0 +1,85 @@
+"""Whether a path lies within directories, by its words."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.protocol.directories import is_within
+
+
+@pytest.mark.parametrize(
+    ("path", "root"),
+    [
+        ("/w", "/w"),
+        ("/w/", "/w"),
+        ("/w/a", "/w/"),
+        ("//w//a", "/w"),
+        ("/w/./a/../b", "/w/."),
+        ("/x/../w/a", "/w"),
+        ("/../w/a", "/w"),
+        ("/w/é", "/w"),
+        ("/anything", "/"),
+        ("file:///w/a%20b", "/w"),
+        ("FILE:///w/a", "/w"),
+        ("file://localhost/w/a", "/w"),
+        ("C:\\w\\a", "C:\\w"),
+        ("c:/W/a", "C:\\w"),
+        ("file:///C:/w/a", "C:\\w"),
+        ("\\\\host\\share\\a", "\\\\host\\share"),
+        ("a", "."),
+        ("src/a", "./src"),
+    ],
+)
+def test_it_lies_within(path: str, root: str) -> None:
+    """Dots, doubled slashes and escapes are resolved."""
+    assert is_within(path, ["/elsewhere", root])
+
+
+@pytest.mark.parametrize(
+    ("path", "root"),
+    [
+        ("/", "/w"),
+        ("/ww", "/w"),
+        ("/W/a", "/w"),
+        ("/w/..", "/w"),
+        ("/w/.../a", "/w"),
+        ("/w/../../../x", "/w"),
+        ("/w/a/../../x", "/w"),
+        ("w/a", "/w"),
+        ("./a", "/w"),
+        ("../w/a", "."),
+        ("a/../..", "."),
+        ("/a", "."),
+        ("~/a", "/w"),
+        ("/w/a\0", "/w"),
+        ("/w\\a", "/w"),
+        ("/w/..\\..\\a", "/w"),
+        ("/w/ab\\..\\..\\..\\a", "/w"),
+        ("file:///w/%2e%2e/a", "/w"),
+        ("file://host/w/a", "/w"),
+        ("file:w/a", "/w"),
+        ("https://host/w/a", "/w"),
+        ("https:/w/a", "/w"),
+        ("file://[/w", "/w"),
+        ("C:\\w\\..\\a", "C:\\w"),
+        ("D:\\w\\a", "C:\\w"),
+        ("C:w\\a", "C:\\w"),
+        ("C:\\w\\.. \\a", "C:\\w"),
+        ("\\\\?\\C:\\w\\..\\a", "C:\\w"),
+        ("\\\\host\\other\\a", "\\\\host\\share"),
+        ("/w/a", "C:\\w"),
+        ("", "/w"),
+        ("/w", ""),
+        (7, "/w"),
+        (None, "/w"),
+        (["/w/a"], "/w"),
+    ],
+)
+def test_it_does_not(path: object, root: str) -> None:
+    """What leads out, what may be read as leading out, and what is no path at all."""
+    assert not is_within(path, [root])
+
+
+def test_nothing_lies_within_no_directory() -> None:
+    """There has to be one."""
+    assert not is_within("/", [])
