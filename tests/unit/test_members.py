@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.diagnosis.summary import first_prompt, summarize
 from tests.batches import CHAT, error, prompt, recording, request, result
 
 
@@ -33,6 +33,13 @@ def test_two_prompts_of_one_batch_are_two_turns() -> None:
         (batch,) = reader.frames()
         assert [member["turn"] for member in reader.members(batch)] == [1, 2]
         assert [turn.prompt for turn in summarize(reader).turns] == ["One", "Two"]
+
+
+def test_the_first_prompt_may_be_in_a_batch() -> None:
+    """A list of recordings shows the prompt of a batch as it shows one by itself."""
+    batch = [request(1, "session/list"), prompt(2, "Hello"), prompt(3, "there")]
+    assert first_prompt(json.dumps(batch).encode()) == "Hello"
+    assert first_prompt(b"[1]") == ""
 
 
 def test_an_odd_batch_has_no_messages_or_odd_ones() -> None:

@@ -27,6 +27,7 @@ from acp_proxy.inspection.diagnosis.waits import awaited
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.store.reader import RecordingReader
 
 MOST = 100
@@ -132,8 +133,12 @@ def read_turns(reader: RecordingReader) -> list[TurnSummary]:
 
 
 def first_prompt(raw: bytes | None) -> str:
-    """The text of a ``session/prompt`` request."""
-    return "" if raw is None else prompt_of(part(message_of(raw), "params"), None)
+    """The text of a ``session/prompt`` request, or of the first one in a batch."""
+    if raw is None:
+        return ""
+    members = read(raw).members if raw.lstrip().startswith(b"[") else ()
+    prompts = [member.raw for member in members if member.method == "session/prompt"]
+    return prompt_of(part(message_of(next(filter(None, prompts), raw)), "params"), None)
 
 
 def read_unanswered(reader: RecordingReader, end: int) -> list[OpenRequest]:
