@@ -113,11 +113,6 @@ def test_a_database_that_is_locked_for_a_while(acp_proxy: Path, tmp_path: Path) 
     assert state(path) == "complete"
 
 
-def has_begun(log: Path) -> bool:
-    """Whether a recorder has settled on its name, and written its first record."""
-    return log.exists() and log.stat().st_size > 0
-
-
 def test_a_database_that_is_something_else(acp_proxy: Path, tmp_path: Path) -> None:
     """Where another program's file comes to stand in its place, it stays, and so does the log."""
     path = tmp_path / "x.db"
