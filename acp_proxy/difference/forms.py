@@ -9,7 +9,7 @@ recording calls a value can be found out later.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from math import isfinite
 from typing import Any, NamedTuple
@@ -294,6 +294,11 @@ def canonical(value: Any) -> bytes:
 
 def digest_of(title: str, *parts: bytes) -> int:
     """A number of 64 bits."""
+    return digest_of_pieces(title, parts)
+
+
+def digest_of_pieces(title: str, parts: Iterable[bytes]) -> int:
+    """A number of 64 bits for what comes in pieces; the same only if it is cut in the same way."""
     digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
     for part in parts:
         digest.update(b"\0")

@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.difference.forms import CLIENTS, Peers, decoded, digest_of
+from acp_proxy.difference.forms import CLIENTS, Peers, decoded, digest_of_pieces
 from acp_proxy.difference.items import Group
 from acp_proxy.difference.lanes import Lane, Told, peers_of
 from acp_proxy.difference.options import Options
@@ -46,9 +46,10 @@ class Payloads:
         """
         frames = self._frames(lane, *items)
         frame = next(frames)
-        assert frame.raw is not None
-        if len(frame.raw) > LARGEST:
-            return f"(a line of {len(frame.raw)} bytes, {digest_of('', frame.raw):016x})"
+        if frame.raw is None:
+            size = sum(map(len, self.reader.pieces(frame.seq)))
+            digest = digest_of_pieces("", self.reader.pieces(frame.seq))
+            return f"(a line of {size} bytes, {digest:016x})"
         message = decoded(frame.raw)
         if self.options.exact:
             return message
@@ -83,7 +84,8 @@ class Payloads:
             while len(text) < _SHOWN and (more := next(frames, None)) is not None:
                 text += self._text(more)
             return plain(text)
-        return preview(frame.raw or b"", frame.kind, frame.method)
+        raw = next(self.reader.pieces(frame.seq)) if frame.raw is None else frame.raw
+        return preview(raw, frame.kind, frame.method)
 
     def _frames(self, lane: Lane, *items: int) -> Iterator[Payload]:
         """The frames of items; what came in between in other lanes is passed over."""
@@ -94,7 +96,8 @@ class Payloads:
             last = parse(f"seq:..{numbers[end - 1]}")
             for row in self.reader.frames(last, after=numbers[start] - 1):
                 if row["seq"] in wanted:
-                    yield Payload._make(row[name] for name in Payload._fields)
+                    frame = Payload._make(row[name] for name in Payload._fields)
+                    yield frame if row["size"] <= LARGEST else frame._replace(raw=None)
 
     def _piece(self, frame: Payload) -> Piece | None:
         if is_push(frame) and self.options.reads_texts:

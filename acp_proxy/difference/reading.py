@@ -17,6 +17,7 @@ from acp_proxy.difference.forms import (
     canonical,
     decoded,
     digest_of,
+    digest_of_pieces,
 )
 from acp_proxy.difference.lanes import (
     LaneKey,
@@ -142,7 +143,7 @@ class _Taker:
         if self._is_handshake(frame):
             return
         if raw is None:
-            digest = digest_of(frame.kind, *self._reader.pieces(frame.seq))
+            digest = digest_of_pieces(frame.kind, self._reader.pieces(frame.seq))
             self._filer.add(self._route(frame, None), frame.seq, Form(digest))
         elif self._options.exact:
             route = self._route(frame, update_of(decoded(raw)))

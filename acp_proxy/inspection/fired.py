@@ -43,6 +43,8 @@ def described(frame: Row) -> Iterator[str]:
     for one in frame.get("fired") or []:
         if one["made"]:
             what = "made this line up"
+        elif one["delivered"] is None and one.get("size"):
+            what = f"{one['size']} other bytes were delivered"
         elif one["delivered"] is None:
             what = "nothing was delivered"
         elif delivered_instead(frame) is None:

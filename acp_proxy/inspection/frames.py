@@ -12,6 +12,8 @@ from attrs import fields, frozen
 from acp_proxy.forms import converter
 from acp_proxy.inspection.fired import described
 from acp_proxy.inspection.timeline import duration
+from acp_proxy.transcript.pieces import Pieces, member
+from acp_proxy.transcript.spelling import make_visible
 
 _PARSED = ("request", "response", "error", "notification", "batch")
 
@@ -70,6 +72,13 @@ def frame_json(row: dict[str, Any]) -> bytes:
         is_message = row["kind"] in _PARSED and _is_json(raw)
         value["message" if is_message else "text"] = msgspec.Raw(raw) if is_message else text
     return _encode(value)
+
+
+def large_frame_json(row: dict[str, Any], pieces: Pieces) -> Iterator[bytes]:
+    """The same of a frame that is too large to be held, in parts; never as a message."""
+    yield make_visible(_encode({name: row[name] for name in _MEMBERS}))[:-1] + b","
+    yield from member(pieces)
+    yield b"}"
 
 
 @frozen

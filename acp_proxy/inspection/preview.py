@@ -39,6 +39,8 @@ def preview(
     method: str | None,
     parse_error: str | None = None,
     hints: Hints = NONE,
+    *,
+    size: int | None = None,
 ) -> str:
     """Describes a frame by its content; never raises.
 
@@ -51,17 +53,19 @@ def preview(
         method: the frame's method, or that of the request it answers.
         parse_error: why the line is no message, if it is none.
         hints: what other frames tell of it.
+        size: bytes that the whole line has, if ``raw`` is its beginning.
     """
+    size = size or len(raw)
     if kind in ("stderr", "blank"):
         return _line(_decoded(raw))
     if kind == "invalid":
         reason = f"({parse_error}) " if parse_error else ""
         return _line(f"{reason}{_decoded(raw[:400])}")
-    size = f"[the first 64 kB of {byte_size(len(raw))}] " if len(raw) > _LARGEST else ""
+    cut = f"[the first 64 kB of {byte_size(size)}] " if size > _LARGEST else ""
     try:
-        return _line(size + _meaning(_parsed(raw), kind, method, hints))
+        return _line(cut + _meaning(_parsed(raw), kind, method, hints))
     except _UNFORESEEN:
-        return _line(size + _decoded(raw[:400]))
+        return _line(cut + _decoded(raw[:400]))
 
 
 def prompt_text(params: dict[str, Any]) -> str:

@@ -79,7 +79,9 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Line:
     """
     stream, kind = frame["stream"], frame["kind"]
     method = frame["method"] or ("" if kind in ("stderr", "blank") else kind)
-    text = preview(bytes(frame["raw"]), kind, frame["method"], frame["parse_error"], hints)
+    text = preview(
+        bytes(frame["raw"]), kind, frame["method"], frame["parse_error"], hints, size=frame["size"]
+    )
     text = f"{mark(frame)}{text}"
     if frame["newline"] == "" and stream != "stderr":
         text = f"[no newline] {text}"

@@ -11,6 +11,7 @@ from acp_proxy.errors import (
     NotARecording,
     UnreadableRecording,
 )
+from acp_proxy.store.held_values import HELD, LONGEST_TEXT, is_too_large
 from acp_proxy.store.plain_files import open_plain, reason
 from acp_proxy.store.plain_tables import check_tables
 from acp_proxy.store.schema import APPLICATION_ID, VERSION
@@ -25,7 +26,6 @@ from acp_proxy.store.side_files import (
     real_path,
 )
 
-_LARGEST_VALUE = 2_000_000_000
 _MAGIC = b"SQLite format 3\0"
 _STEPS = 100_000
 """Of SQLite's virtual machine, between two looks at whether somebody has pressed Ctrl-C; about two
@@ -177,7 +177,7 @@ def open_readonly(
     try:
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
             connection.execute(f"PRAGMA {pragma}")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LARGEST_VALUE)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, HELD + 1)
         heed_interrupts(connection)
         ours = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -259,6 +259,9 @@ def unreadable(path: Path, error: Exception) -> UnreadableRecording:
         KeyboardInterrupt: it means nothing; somebody has pressed Ctrl-C.
     """
     raise_if_interrupted(error)
+    if is_too_large(error):
+        most = f"{HELD >> 20} MiB, or a name or label than {LONGEST_TEXT >> 20} MiB"
+        return UnreadableRecording(path, f"a value in it is larger than {most}")
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
         return UnreadableRecording(path, "another program has locked it; try again")
     if _is_interrupted_write(error):

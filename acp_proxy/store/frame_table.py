@@ -16,11 +16,13 @@ from acp_proxy.filters.conditions import Condition
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.recording import FrameHead, Payload
 from acp_proxy.store.conditions import Where, translate, with_batches
+from acp_proxy.store.held_values import RAW
 from acp_proxy.store.row_types import Mistyped, check_types
-from acp_proxy.store.schema import FRAME_COLUMNS, KIND_CODES, STREAM_CODES, frames_from
+from acp_proxy.store.schema import KIND_CODES, STREAM_CODES, frame_columns, frames_from
 
 _FIRST, _LATER = 64, 1024
 """How many numbers are fetched at a time: few at first, since somebody waits for them."""
+_COLUMNS = frame_columns(RAW)
 _EXCHANGE = "LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN (2, 3, 4)"
 _OF_EXCHANGE = (
     "e.request_seq, e.response_seq, e.latency_ns,"
@@ -66,7 +68,7 @@ class FrameTable:
         Raises:
             sqlite3.Error, Mistyped: the file is damaged.
         """
-        select = f"SELECT {FRAME_COLUMNS}, {_OF_EXCHANGE} FROM {self._joined} {_EXCHANGE}"
+        select = f"SELECT {_COLUMNS}, {_OF_EXCHANGE} FROM {self._joined} {_EXCHANGE}"
         where = self._where(condition)
         if where.is_open:
             yield from self._read(f"{select} WHERE f.seq > ? ORDER BY f.seq", after)
@@ -76,6 +78,10 @@ class FrameTable:
         while some := numbers.fetchmany(_LATER if numbers.arraysize > _FIRST else _FIRST):
             numbers.arraysize = _LATER
             yield from self._read(chosen, json.dumps([seq for (seq,) in some]))
+
+    def is_exact(self, condition: Condition) -> bool:
+        """Whether a condition can be told without a look into the lines."""
+        return self._where(condition).exact
 
     def heads(self, condition: Condition) -> Iterator[FrameHead] | None:
         """Streams what is known of frames without their payloads; a million in a few seconds.

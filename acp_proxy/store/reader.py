@@ -18,6 +18,7 @@ from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
 from acp_proxy.store import database
 from acp_proxy.store.database import is_sqlite
+from acp_proxy.store.held_values import check_labels, limited
 from acp_proxy.store.log_reader import LogMoved
 from acp_proxy.store.plain_files import is_plain, open_plain, reason
 from acp_proxy.store.rows import Rows
@@ -220,7 +221,8 @@ class RecordingReader(Rows):
         self._read_tail()
         if not self.live:
             self.connection.commit()
-            self._tail.settle()
+            with limited(self.connection):
+                self._tail.settle()
 
     def _read_tail(self) -> None:
         """Frames what is new in the log, then holds on to the rows that go with it.
@@ -232,8 +234,10 @@ class RecordingReader(Rows):
         assert self._tail is not None
         self.connection.commit()
         self._log.check()
-        while self._tail.step(1 << 20):
-            pass
+        with limited(self.connection):
+            while self._tail.step(1 << 20):
+                pass
+        check_labels(self.connection, "tail.labels")
         self._log.check()
         self.connection.execute("BEGIN")
         row = self.connection.execute("SELECT log_offset FROM main.indexing").fetchone()

@@ -11,11 +11,12 @@ from typing import Any
 
 from attrs import fields
 
-from acp_proxy.errors import DamagedRecording
+from acp_proxy.errors import DamagedRecording, UnreadableRecording
 from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.recording import FrameHead, Payload, Recording, read_time
 from acp_proxy.store import database
 from acp_proxy.store.frame_table import FrameTable
+from acp_proxy.store.held_values import HELD, LONGEST_TEXT, is_excerpt, limited
 from acp_proxy.store.members import members_of
 from acp_proxy.store.row_types import Mistyped, check_types
 
@@ -44,7 +45,7 @@ class Rows:
         Raises:
             DamagedRecording: there is none.
         """
-        with self._damage_told():
+        with self._damage_told(), limited(self.connection, LONGEST_TEXT):
             cursor = self.connection.execute("SELECT * FROM recording LIMIT 1")
             names = [column[0] for column in cursor.description]
             rows = [dict(zip(names, values, strict=True)) for values in cursor]
@@ -80,7 +81,8 @@ class Rows:
         A request and its response also have the numbers and the latency of their exchange
         (``request_seq``, ``response_seq``, ``latency_ns``), a request what its answer named
         (``answer_session``, ``answer_terminal``), and a batch its ``members``, of which one at
-        least is meant. One that a fault has touched has what fired (``fired``, rows of
+        least is meant. One that is larger than `HELD` has an excerpt in place of its line (see
+        `is_excerpt` and `pieces`). One that a fault has touched has what fired (``fired``, rows of
         `faults_fired`). Rows come first and then the tail, which is later.
 
         Raises:
@@ -193,7 +195,14 @@ class Rows:
 
     def _found(self, table: FrameTable, chosen: Filter, after: int = 0) -> Iterator[dict[str, Any]]:
         """The frames of a table that a filter means; a batch is asked for its messages, too."""
+        is_exact = table.is_exact(chosen.condition)
         for row in table.frames(after, chosen.condition):
+            if not is_exact and is_excerpt(row):
+                raise UnreadableRecording(
+                    self.path,
+                    f"frame {row['seq']} has {row['size']} bytes, too many for a filter to look"
+                    " into; size:<16M leaves it out",
+                )
             if row["kind"] == "batch":
                 row["members"] = self.members(row)
             if chosen.finds(row):
@@ -222,7 +231,10 @@ class _Fired:
     def at(self, seq: int) -> list[dict[str, Any]]:
         """Those of a frame, in the order of the rules."""
         if self._all is None:
-            columns = "seq, rule, action, received IS NULL AS made, delivered"
+            columns = (
+                "seq, rule, action, received IS NULL AS made, length(delivered) AS size,"
+                f" CASE WHEN length(delivered) <= {HELD} THEN delivered END AS delivered"
+            )
             sql = f"SELECT {columns} FROM faults_fired WHERE seq > ? ORDER BY seq, rowid"
             self._all = self._rows.query(sql, (max(self._after, seq - 1),))
             self._next = next(self._all, None)
@@ -239,4 +251,5 @@ def _head(row: dict[str, Any]) -> FrameHead:
 
 
 def _payload(row: dict[str, Any]) -> Payload:
-    return Payload._make(row[name] for name in Payload._fields)
+    payload = Payload._make(row[name] for name in Payload._fields)
+    return payload if row["size"] <= LARGEST else payload._replace(raw=None)

@@ -39,17 +39,23 @@ def _case(column: str, codes: dict[str, int]) -> str:
 _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10) ELSE '' END"
 
 
-FRAME_COLUMNS = f"""
+def frame_columns(raw: str = "f.raw", size: str = "length(f.raw)") -> str:
+    """The contract's ``frames``, told from the names that `frames_from` gives.
+
+    Args:
+        raw: what stands for the line.
+        size: what stands for its size.
+    """
+    return f"""
   f.seq, 'acp' AS channel,
   {_case("f.flags & 3", {s.value: c for s, c in STREAM_CODES.items()})} AS stream,
   f.t_ns, f.t_ns - f.lag_ns AS t_first_ns,
   {_case("f.kind", {k.value: c for k, c in KIND_CODES.items()})} AS kind,
   m.text AS method, f.rpc_id, f.exchange, s.text AS session, f.turn, c.text AS tool_call,
-  t.text AS terminal, length(f.raw) AS size, f.raw, {_NEWLINE} AS newline, f.parse_error,
+  t.text AS terminal, {size} AS size, {raw} AS raw, {_NEWLINE} AS newline, f.parse_error,
   {_case("(f.flags >> 4) & 3", DELIVERED_CODES)} AS delivered, f.fault,
   (f.flags >> 6) & 1 AS masked
 """.strip()
-"""The contract's ``frames``, told from the names that `frames_from` gives."""
 
 
 def frames_from(rows: str = "frame_rows", labels: str = "labels") -> str:
@@ -63,9 +69,14 @@ def frames_from(rows: str = "frame_rows", labels: str = "labels") -> str:
 """.strip()
 
 
-def frames_select(rows: str = "frame_rows", labels: str = "labels") -> str:
-    """The contract's ``frames`` over tables of rows and labels."""
-    return f"SELECT {FRAME_COLUMNS}\nFROM {frames_from(rows, labels)}"
+def frames_select(
+    rows: str = "frame_rows",
+    labels: str = "labels",
+    raw: str = "f.raw",
+    size: str = "length(f.raw)",
+) -> str:
+    """The contract's ``frames`` over tables of rows and labels; see `frame_columns`."""
+    return f"SELECT {frame_columns(raw, size)}\nFROM {frames_from(rows, labels)}"
 
 
 # 200 characters take 800 bytes at the most. What may be no UTF-8 is put together anew from code

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from acp_proxy.engine.script import FORK, Answer, Ask, Step, Wire
+from acp_proxy.errors import UnreadableRecording
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.store import database
 from acp_proxy.store.agent_ending import ended_by_itself_at
 from acp_proxy.store.faulted import FaultedFrames
+from acp_proxy.store.held_values import RAW_OR_NULL
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import KIND_CODES, NEWLINE_CODES, STREAM_CODES
 
@@ -19,6 +21,9 @@ _STEPS = 256
 """Steps that are read at a time."""
 _AHEAD, _AHEAD_BYTES, _HELD_BYTES = 64, 1 << 20, 4 << 20
 """How many frames, and about how many bytes, are read ahead, and how many bytes are held."""
+
+LARGEST = 128 << 20
+"""Bytes of the largest line that is played; about three times that is needed to send it."""
 
 _SELECT = """
 SELECT f.seq, f.t_ns, f.flags & 3, f.kind, m.text, f.rpc_id, s.text, f.exchange,
@@ -29,8 +34,8 @@ FROM frame_rows AS f
   LEFT JOIN exchanges AS e ON e.id = f.exchange
 WHERE f.seq > ? AND f.flags & 3 < 3
 """
-_WIRE = """
-SELECT f.seq, f.raw, f.flags, f.t_ns, f.kind, m.text
+_WIRE = f"""
+SELECT f.seq, {RAW_OR_NULL}, f.flags, f.t_ns, f.kind, m.text
 FROM frame_rows AS f LEFT JOIN labels AS m ON m.id = f.method
 WHERE f.seq >= ? AND f.flags & 3 = ? ORDER BY f.seq LIMIT ?
 """
@@ -51,6 +56,7 @@ class StoredScript:
 
     def __init__(self, reader: RecordingReader, *, as_said: bool = False) -> None:
         self._as_said = as_said
+        self._reader = reader
         self._connection = reader.connection
         self._path = reader.path
         self._after = 0
@@ -121,6 +127,10 @@ class StoredScript:
         ahead = _AHEAD if stream == _AGENT else 1
         for row in self._connection.execute(_WIRE, (seq, stream, ahead)):
             number, raw, flags, t_ns, kind, method = row
+            if raw is None:
+                if number != seq:
+                    break
+                raw = self._large(seq)
             newline = _NEWLINES[flags >> 2 & 3]
             is_heard = stream == _AGENT and self._is_heard(_KINDS[kind])
             if is_heard and number in self._faulted.changed:
@@ -130,6 +140,20 @@ class StoredScript:
             if size > _AHEAD_BYTES:
                 break
         self._held += size + _AHEAD * 256
+
+    def _large(self, seq: int) -> bytes:
+        """A line that is larger than what is read otherwise.
+
+        Raises:
+            UnreadableRecording: it is too large to be held.
+        """
+        (size,) = self._query("SELECT size FROM frames WHERE seq = ?", (seq,))[0]
+        if size > LARGEST:
+            raise UnreadableRecording(
+                self._path, f"frame {seq} has {size} bytes, and a line of more than {LARGEST >> 20}"
+                " MiB is not played"
+            )  # fmt: skip
+        return b"".join(self._reader.pieces(seq))
 
     def _is_heard(self, kind: Kind) -> bool:
         """Whether a frame of the agent's is wanted as its client got it."""

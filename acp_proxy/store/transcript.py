@@ -9,6 +9,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import indexer
+from acp_proxy.store.held_values import is_excerpt
 from acp_proxy.store.memory import Memory
 from acp_proxy.store.plain_files import open_plain
 from acp_proxy.store.row_writer import RowWriter
@@ -81,6 +83,20 @@ def write_transcript(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> 
     Raises:
         UnreadableRecording: the recording cannot be read.
     """
+    line: list[bytes] = []
+    for part in write_parts(reader, chosen):
+        line.append(part)
+        if part.endswith(b"\n"):
+            yield b"".join(line)
+            line.clear()
+
+
+def write_parts(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+    """Yields the text form as `write_transcript` does, a line that is very large in parts.
+
+    Raises:
+        UnreadableRecording: the recording cannot be read.
+    """
     yield write_header(reader.recording)
     write = LineWriter()
     fired = _Fired(reader, whole=chosen is EVERYTHING)
@@ -89,7 +105,10 @@ def write_transcript(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> 
             seq = row["seq"]
             if fired.next_seq < seq:
                 yield from map(write.fired, fired.before(seq))
-            yield write.frame(row) if "raw" in row else write.event(row)
+            if "raw" in row and is_excerpt(row):
+                yield from write.large(row, partial(reader.pieces, seq))
+            else:
+                yield write.frame(row) if "raw" in row else write.event(row)
             if fired.next_seq == seq:
                 yield from map(write.fired, fired.at(seq))
         yield from map(write.fired, fired.before(_NEVER))

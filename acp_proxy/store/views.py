@@ -7,12 +7,28 @@ then each name is rows and tail together.
 import sqlite3
 
 from acp_proxy.store.frame_table import FrameTable
+from acp_proxy.store.held_values import (
+    LINE_START,
+    RAW,
+    RAW_OR_NULL,
+    SIZE,
+    check_labels,
+    limit,
+)
 from acp_proxy.store.plain_tables import TABLES
 from acp_proxy.store.schema import VIEWS, frames_select
 
 _LATER = 1 << 40
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"
-_ROWS = "(SELECT * FROM main.frame_rows UNION ALL SELECT * FROM tail.frame_rows)"
+_ROW = (
+    "seq, flags, kind, t_ns, lag_ns, method, rpc_id, exchange, session, turn, tool_call, terminal,"
+    f" parse_error, fault, {RAW_OR_NULL} AS raw, {SIZE} AS size"
+)
+# A line that is too large is left out here already: what is put together would be held whole.
+_ROWS = " UNION ALL ".join(
+    f"SELECT {_ROW} FROM {schema}.frame_rows AS f" for schema in ("main", "tail")
+)
+_OF_ROWS = f"coalesce(f.raw, {LINE_START})"
 
 
 class MissingTable(Exception):
@@ -26,6 +42,7 @@ def attach_tail(connection: sqlite3.Connection) -> None:
         MissingTable: the recording lacks one.
         sqlite3.Error: it cannot be read.
     """
+    check_labels(connection, "main.labels")
     connection.execute("ATTACH '' AS tail")  # a temporary file, in memory while small
     for table in TABLES:
         sql = connection.execute(
@@ -48,9 +65,13 @@ def make_views(connection: sqlite3.Connection, *, tail: bool) -> list[FrameTable
     Raises:
         sqlite3.Error: it cannot be read.
     """
-    views = (
-        _tailed(connection) if tail else {"frames": frames_select("main.frame_rows", "main.labels")}
-    )
+    if tail:
+        limit(connection, "tail", "main")
+        views = _tailed(connection)
+    else:
+        limit(connection, "main")
+        check_labels(connection, "main.labels")
+        views = {"frames": frames_select("main.frame_rows", "main.labels", RAW)}
     for name in ("timeline", "unanswered", "latency"):
         views[name] = VIEWS[name]
     for name, select in views.items():
@@ -63,8 +84,8 @@ def make_views(connection: sqlite3.Connection, *, tail: bool) -> list[FrameTable
 
 def _tailed(connection: sqlite3.Connection) -> dict[str, str]:
     views = {
-        "frame_rows": _ROWS[1:-1],
-        "frames": frames_select(_ROWS, _LABELS),
+        "frame_rows": _ROWS,
+        "frames": frames_select(f"({_ROWS})", _LABELS, _OF_ROWS, "f.size"),
         "faults_fired": "SELECT rowid, * FROM main.faults_fired UNION ALL"
         f" SELECT rowid + {_LATER}, * FROM tail.faults_fired",
         "events": "SELECT * FROM main.events UNION ALL SELECT * FROM tail.events",

@@ -4,12 +4,13 @@ A line says only what differs from the usual and what cannot be found out again:
 from the line before, and kind, method, exchange, session and turn from the message.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.transcript.pieces import Pieces, member
 from acp_proxy.transcript.spelling import Style, find_style, make_visible
 from acp_proxy.transcript.values import event_data, milliseconds, text_or_base64
 
@@ -29,8 +30,24 @@ class LineWriter:
         Raises:
             ValueError: its number does not follow the last one, or a value is none of ours.
         """
+        line = self._members(row)
+        return make_visible(line + _payload(row["raw"], row["stream"]) + b"}\n")
+
+    def large(self, row: Mapping[str, Any], pieces: Pieces) -> Iterator[bytes]:
+        """The line of a frame that is too large to be held, in parts; never as a message.
+
+        Raises:
+            ValueError: as `frame`.
+        """
+        yield make_visible(self._members(row))
+        yield from member(pieces)
+        yield b"}\n"
+
+    def _members(self, row: Mapping[str, Any]) -> bytes:
+        """Begins the line of a frame: all but what was said."""
         t_ns, stream = row["t_ns"], row["stream"]
-        line = self._place(row["seq"], t_ns) + b'"stream":"' + stream.encode() + b'",'
+        line = self._place(row["seq"], t_ns)
+        line += b'"stream":"' + str(stream).encode() + b'",'
         if t_ns != row["t_first_ns"]:
             line += b'"lag_ms":' + milliseconds(t_ns - row["t_first_ns"]) + b","
         if row["newline"] != "\n":
@@ -43,7 +60,7 @@ class LineWriter:
             line += b'"fault":' + _encode(row["fault"]) + b","
         if row["masked"]:
             line += b'"masked":true,'
-        return make_visible(line + _payload(row["raw"], stream) + b"}\n")
+        return line
 
     def event(self, row: Mapping[str, Any]) -> bytes:
         """The line of an event, whose columns ``row`` has.

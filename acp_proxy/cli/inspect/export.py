@@ -15,8 +15,9 @@ from acp_proxy.cli.output import say
 from acp_proxy.cli.progress import progress
 from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.inspection.safe_text import visible
+from acp_proxy.store.held_values import is_excerpt
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.transcript import write_transcript
+from acp_proxy.store.transcript import write_parts
 
 _FORMATS = ("jsonl", "raw", "pytest")
 _STREAMS = {
@@ -138,10 +139,14 @@ def _chosen(words: tuple[str, ...], stream: str | None) -> Filter:
 
 def _raw(reader: RecordingReader, chosen: Filter) -> Iterator[bytes]:
     for row in reader.frames(chosen):
-        yield row["raw"] + row["newline"].encode()
+        if is_excerpt(row):
+            yield from reader.pieces(row["seq"])
+            yield row["newline"].encode()
+        else:
+            yield row["raw"] + row["newline"].encode()
 
 
 def _text(reader: RecordingReader, chosen: Filter, words: str) -> Iterator[bytes]:
     if chosen is not EVERYTHING:
         yield f"# Not the whole recording, only: {visible(words.strip())}\n".encode()
-    yield from write_transcript(reader, chosen)
+    yield from write_parts(reader, chosen)

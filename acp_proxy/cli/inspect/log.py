@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import click
@@ -19,9 +20,10 @@ from acp_proxy.cli.output import Writer, use_color, warn, width
 from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.inspection.choice import Around, last, neighbourhood, of_session, of_turn, row_of
 from acp_proxy.inspection.folding import Run, fold
-from acp_proxy.inspection.frames import EventView, frame_json
+from acp_proxy.inspection.frames import EventView, frame_json, large_frame_json
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import pair_of
+from acp_proxy.store.held_values import is_excerpt
 from acp_proxy.store.reader import RecordingReader
 
 _POLL = 0.1
@@ -205,8 +207,14 @@ class _Form:
         """Prints one line for each."""
         for row in items:
             assert isinstance(row, dict)
-            line = frame_json(row) if "raw" in row else EventView.of(row).json().encode()
-            self.out.json(line)
+            if "raw" not in row:
+                self.out.json(EventView.of(row).json().encode())
+            elif is_excerpt(row):
+                for part in large_frame_json(row, partial(self.reader.pieces, row["seq"])):
+                    self.out.raw(part)
+                self.out.raw(b"\n")
+            else:
+                self.out.json(frame_json(row))
 
 
 class _Raw(_Form):
@@ -218,7 +226,11 @@ class _Raw(_Form):
     def write(self, items: Iterable[Row | Run]) -> None:
         for row in items:
             assert isinstance(row, dict)
-            if "raw" in row:
+            if "raw" in row and is_excerpt(row):
+                for piece in self.reader.pieces(row["seq"]):
+                    self.out.raw(piece)
+                self.out.raw(row["newline"].encode())
+            elif "raw" in row:
                 self.out.raw(bytes(row["raw"]) + row["newline"].encode())
 
 

@@ -14,6 +14,7 @@ from acp_proxy.inspection.hexview import hex_view
 from acp_proxy.inspection.highlight import LONGEST, Role, pretty
 from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import event_line, frame_line, size
+from acp_proxy.store.held_values import is_excerpt
 
 _PARSED = ("request", "response", "error", "notification", "batch")
 _LABEL = 12
@@ -67,7 +68,9 @@ class Page:
         return self.layout.text(frame_line(row, live=self.layout.live, hints=hints))
 
     def _content(self, row: Row, longest: int) -> Iterator[str]:
-        if "raw" not in row:
+        if "raw" in row and is_excerpt(row):
+            yield from self._text(bytes(row["raw"]), min(longest, len(row["raw"]) - 1), row["size"])
+        elif "raw" not in row:
             yield from self._json(row["data"].encode(), longest, "--json")
         elif row["kind"] in _PARSED:
             hint = "--raw" if longest > _PAIR_LONGEST else f"--seq {row['seq']}"
@@ -81,10 +84,12 @@ class Page:
             if line and line[-1][0] is Role.NOTE and line[-1][1].startswith("… cut"):
                 yield self._paint(f"{hint} prints the rest", Ink.FAINT)
 
-    def _text(self, raw: bytes, longest: int) -> Iterator[str]:
+    def _text(self, raw: bytes, longest: int, whole: int | None = None) -> Iterator[str]:
         yield visible(raw[:longest].decode(errors="backslashreplace"))
         if len(raw) > longest:
-            yield self._paint(f"… cut: all of it is {size(len(raw))}; --raw prints it", Ink.FAINT)
+            yield self._paint(
+                f"… cut: all of it is {size(whole or len(raw))}; --raw prints it", Ink.FAINT
+            )
         rows = list(hex_view(raw))
         if rows:
             yield self._paint("not UTF-8:", Ink.FAINT)
