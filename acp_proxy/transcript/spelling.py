@@ -145,6 +145,8 @@ def make_visible(line: bytes) -> bytes:
     if line.isascii() and b"\x7f" not in line:
         return line
     text = line.decode()
+    if text.isprintable():  # which nearly all are, and is quicker to ask
+        return line
     return _UNSEEN.sub(_escape, text).encode() if _UNSEEN.search(text) else line
 
 
