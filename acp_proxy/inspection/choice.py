@@ -74,17 +74,23 @@ def last(reader: RecordingReader) -> int:
 
 
 def of_turn(reader: RecordingReader, turn: int) -> Filter:
-    """The frames of a turn.
+    """The frames of a turn, and what came on stderr between its first and its last.
+
+    Nobody knows of a line of stderr which of two concurrent turns it is about; both get it.
 
     Raises:
         BadFilter: there is none of that number, and the recording has ended.
     """
     wanted = min(turn, _LARGEST)
-    turns = next(reader.query("SELECT count(*) AS n FROM turns WHERE id = ?", (wanted,)))["n"]
-    if not turns and not reader.live:
+    sql = "SELECT prompt_seq, end_seq FROM turns WHERE id = ?"
+    row = next(reader.query(sql, (wanted,)), None)
+    if row is None and not reader.live:
         n = next(reader.query("SELECT count(*) AS n FROM turns"))["n"]
         raise BadFilter(f"no turn {turn} in {reader.path}; it has {n or 'none'}")
-    return parse(f"turn:{turn}")
+    if row is None:
+        return parse(f"turn:{turn}")
+    end = _LARGEST if row["end_seq"] is None else row["end_seq"]
+    return parse(f"turn:{turn} or kind:stderr seq:{row['prompt_seq']}..{end}")
 
 
 def of_session(reader: RecordingReader, start: str) -> Filter:

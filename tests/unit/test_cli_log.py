@@ -315,6 +315,21 @@ def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
     assert seqs("--session", "l", "--turn", "2", streamed) == []
 
 
+def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
+    """Where the timeline draws it; what came before and after it is no part of the turn."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.stderr("before")  # 2
+        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 3
+        scribe.stderr("ERROR tool toolu_01 failed")  # 4
+        scribe.to_client(result(1, stopReason="end_turn"))  # 5
+        scribe.stderr("after")  # 6
+        scribe.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text("on")]))  # 7
+        scribe.stderr("in the open turn")  # 8
+    assert numbers("--turn", "1", scribe.path) == ["3", "4", "5"]
+    assert numbers("--turn", "1", scribe.path, "not kind:stderr") == ["3", "5"]
+    assert numbers("--turn", "2", scribe.path) == ["7", "8"]
+
+
 def test_what_is_not_there_is_told(streamed: Path) -> None:
     """A turn or a session that does not exist is wrong use."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (

@@ -23,6 +23,7 @@ from acp_proxy.cli.main import cli
 from acp_proxy.inspection.diagnosis.facts import (
     Capabilities,
     ErrorTally,
+    FailedCall,
     NotAcp,
     OpenRequest,
     Problem,
@@ -320,6 +321,7 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (OpenRequest, "Unanswered request"),
         (Capabilities, "Capabilities"),
         (SessionSummary, "Session"),
+        (FailedCall, "Failed call"),
         (ToolTally, "Tool calls"),
         (Question, "Question"),
         (Tally, "Tally"),

@@ -13,6 +13,7 @@ from acp_proxy.inspection.diagnosis.codes import code_name
 from acp_proxy.inspection.diagnosis.summary import Summary, summarize
 from acp_proxy.store.reader import RecordingReader
 from tests import captures
+from tests.commands import run
 from tests.scribe import (
     MS,
     ORIGIN_NS,
@@ -478,3 +479,21 @@ def test_files_and_terminals_are_counted(scribe: Scribe) -> None:
     read = summary.files_read
     assert (read.done, read.failed, read.open) == (1, 1, 1)
     assert summary.files_written.done == summary.terminals.done == 0
+
+
+def test_failed_tool_calls_are_named(scribe: Scribe) -> None:
+    """With the number of the update that says so, the announced title and the reason."""
+    prompt(scribe)  # 4
+    failed = [{"type": "content", "content": text("command not found")}]
+    scribe.to_client(
+        update("s", "tool_call", toolCallId="a", title="pytest -q", status="pending"),  # 5
+        update("s", "tool_call", toolCallId="b", title="Read", status="completed"),
+        update("s", "tool_call_update", toolCallId="a", status="failed", content=failed),  # 7
+        result(1, stopReason="end_turn"),
+    )
+    scribe.leave()
+    (call,) = summary_of(scribe.path).failed_calls
+    assert (call.seq, call.title, call.status) == (7, "pytest -q", "failed")
+    assert call.text == "command not found"
+    shown = run("inspect", "show", scribe.path).stdout
+    assert "  #7  failed  pytest -q: command not found\n" in shown

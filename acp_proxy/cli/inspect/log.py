@@ -58,7 +58,9 @@ Row = dict[str, Any]
     show_default=True,
     help="How many numbers before and after --around.",
 )
-@click.option("--turn", type=click.IntRange(min=1), metavar="N", help="Only turn N.")
+@click.option(
+    "--turn", type=click.IntRange(min=1), metavar="N", help="Only turn N, and stderr meanwhile."
+)
 @click.option("--session", metavar="ID", help="Only one session; the start of its id is enough.")
 @click.option("--no-fold", is_flag=True, help="A line for each chunk of a message.")
 @click.option(

@@ -239,6 +239,16 @@ def _tool_calls(page: Page, summary: Summary) -> None:
     if len(summary.tool_calls) > 12:
         pieces.append(piece(f", ... and {len(summary.tool_calls) - 12} more kinds"))
     _row(page, "tool calls", *pieces)
+    rows = [
+        [
+            [piece(f"#{call.seq}", Ink.FAINT)],
+            [piece(call.status, Ink.TROUBLE)],
+            [piece(": ".join(filter(None, (call.title, call.text))))],
+        ]
+        for call in summary.failed_calls[:_MOST]
+    ]
+    page.table(rows, "  ", is_cut=True)
+    _more(page, len(summary.failed_calls) - _MOST)
 
 
 def _questions(page: Page, summary: Summary) -> None:
@@ -312,13 +322,12 @@ def _problem(page: Page, problem: Problem) -> None:
 def _stderr(page: Page, summary: Summary) -> None:
     if not summary.stderr_tail:
         return
-    failed = any(problem.kind == "agent-ended" for problem in summary.problems)
     page.line()
     page.line(
         piece("stderr", bold=True), piece(f"  (the last lines of {summary.frames['stderr']:,})")
     )
     for line in summary.stderr_tail:
-        page.paragraph("  ", "    ", piece(line, Ink.TROUBLE if failed else Ink.STDERR))
+        page.paragraph("  ", "    ", piece(line, Ink.STDERR))
 
 
 def _next(page: Page, summary: Summary, word: str) -> None:

@@ -64,6 +64,20 @@ class ToolTally:
 
 
 @frozen
+class FailedCall:
+    """A tool call that has failed, or was denied."""
+
+    seq: int
+    """The update that says so."""
+    session: str | None
+    tool_call: str
+    title: str
+    status: str
+    text: str
+    """What it said of the reason."""
+
+
+@frozen
 class Tally:
     """The requests of one method."""
 
@@ -196,6 +210,8 @@ class Summary:
     turns: list[TurnSummary] = field(factory=list)
     updates: int = 0
     tool_calls: list[ToolTally] = field(factory=list)
+    failed_calls: list[FailedCall] = field(factory=list)
+    """At most 100."""
     questions: list[Question] = field(factory=list)
     """At most 100."""
     answers: dict[str, int] = field(factory=dict)

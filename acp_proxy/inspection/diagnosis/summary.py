@@ -58,6 +58,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
     turns, errors, unanswered = evidence.turns, evidence.errors, evidence.unanswered
     problems, questions = find_problems(evidence), list(read_questions(reader, end))
     sessions = read_sessions(reader, turns)
+    tool_calls, failed_calls = read_tool_calls(reader, course.calls)
     counts = Counter(problem.kind for problem in problems)
     if counts["unanswered"] and not reader.live:
         counts["unanswered"] += _count_unanswered(reader) - len(unanswered)
@@ -74,7 +75,8 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         opened=sessions,
         turns=turns,
         updates=course.updates,
-        tool_calls=read_tool_calls(reader, course.calls),
+        tool_calls=tool_calls,
+        failed_calls=failed_calls,
         questions=questions[:MOST],
         answers=dict(Counter(question.answer or "open" for question in questions)),
         files_read=read_tally(reader, "fs/read_text_file"),

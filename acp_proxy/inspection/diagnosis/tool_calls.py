@@ -3,24 +3,26 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from acp_proxy.inspection.describe.tools import tool_name
+from acp_proxy.inspection.describe.tools import tool_content, tool_name
 from acp_proxy.inspection.describe.updates import kind_and_update
 from acp_proxy.inspection.describe.values import Value, word
 from acp_proxy.inspection.diagnosis.course import Call
-from acp_proxy.inspection.diagnosis.facts import ToolTally
+from acp_proxy.inspection.diagnosis.facts import FailedCall, ToolTally
 from acp_proxy.inspection.diagnosis.lines import HEAD, Line, read_lines
+from acp_proxy.inspection.measures.call_state import FAILED
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 RUNNING = ("pending", "in_progress", "awaiting_permission")
 """The statuses of a tool call that is not over."""
 _MOST_SEARCHED = 1_000
+_MOST_FAILED = 100
 
 
 def read_tool_calls(
     reader: RecordingReader, calls: dict[tuple[str | None, str], Call]
-) -> list[ToolTally]:
-    """All tool calls by kind, with the last status of each, the most frequent first."""
+) -> tuple[list[ToolTally], list[FailedCall]]:
+    """All tool calls by kind with their last status, the most frequent first; and what failed."""
     told: dict[tuple[str | None, str], Value] = {key: {} for key in calls}
     edges = (seq for call in calls.values() for seq in (call.first, call.last))
     for line in read_lines(reader, edges):
@@ -43,7 +45,28 @@ def read_tool_calls(
         ToolTally(plain(kind), sum(n.values()), {plain(status): n[status] for status in n})
         for kind, n in tallies.items()
     ]
-    return sorted(every, key=lambda tally: (-tally.count, tally.kind))
+    return sorted(every, key=lambda tally: (-tally.count, tally.kind)), _failed(reader, told)
+
+
+def _failed(reader: RecordingReader, told: dict[tuple[str | None, str], Value]) -> list[FailedCall]:
+    """The first tool calls that have failed, in the order in which they said so."""
+    failed = {
+        (said["status_seq"], call): (session, said)
+        for (session, call), said in told.items()
+        if said.get("status") in FAILED
+    }
+    first = dict(sorted(failed.items())[:_MOST_FAILED])
+    found = []
+    for line in read_lines(reader, (seq for seq, _ in first), HEAD):
+        session, said = first.get((line.seq, line.tool_call or ""), (None, None))
+        if said is not None:
+            _, update = kind_and_update(line.part("params"))
+            title = plain(said.get("title") or line.tool_call or "")[:80]
+            why = plain(tool_content(update))[:200]
+            found.append(
+                FailedCall(line.seq, session, line.tool_call or "", title, said["status"], why)
+            )
+    return found
 
 
 def running_calls(reader: RecordingReader, turn: int, first: int, last: int) -> dict[int, str]:
