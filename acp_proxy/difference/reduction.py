@@ -43,6 +43,7 @@ _KEPT = {
         "stopReason",
         "outcome",
         "granted",
+        "success",
         "terminalId",
         "action",
         "exitStatus",
@@ -132,7 +133,7 @@ def _outcome(message: dict[str, Any], frame: Payload) -> Any:
     if frame.kind == "error":
         return {"error": _picked(message.get("error"), ("code",))}
     if frame.kind == "response":
-        return {"result": _picked(message.get("result"), ("sessionId", "stopReason"))}
+        return {"result": _picked(message.get("result"), ("sessionId", "stopReason", "success"))}
     params = message.get("params")
     update = params.get("update") if isinstance(params, dict) else None
     if isinstance(update, dict) and update.get("stopReason") is not None:

@@ -196,10 +196,11 @@ def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
 
 
 def test_a_batch_in_full(tmp_path: Path) -> None:
-    """All messages of a batch are in its JSON."""
+    """Each message of a batch has a line, and all of them are in its JSON."""
     with Scribe(tmp_path / "x.db") as scribe:
         scribe.to_client([notification("_a"), notification("_b")])
     out = run("inspect", "log", "--seq", "2", scribe.path).stdout
+    assert [line.split()[:2] for line in out.splitlines()[1:3]] == [["←", "_a"], ["←", "_b"]]
     shown = json.loads(out[out.index("\n[") :])
     assert [message["method"] for message in shown] == ["_a", "_b"]
 

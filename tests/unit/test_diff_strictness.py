@@ -104,6 +104,8 @@ TOLD = {
     "the usage of a turn": ([(IN, result(2, stopReason="end_turn", usage={"n": 1}))],
                             [(IN, result(2, stopReason="end_turn", usage={"n": 2}))], SAID),
     "a turn without an end": ([STOP], [], ALWAYS),
+    "a login that fails (draft)": ([(IN, result(2, success=True))],
+                                   [(IN, result(2, success=False))], ALWAYS),
 }  # fmt: skip
 ASKED = {
     "a file": ([asks("fs/read_text_file", path="/a")], [asks("fs/read_text_file", path="/b")],

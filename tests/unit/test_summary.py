@@ -48,6 +48,19 @@ def test_who_talked(story: Summary) -> None:
     assert story.path.endswith("story.db")
 
 
+def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
+    """The session that was forked stays as it was opened."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.to_agent(request(1, "session/new", cwd="/a"))
+        scribe.to_client(result(1, sessionId="old"))
+        scribe.to_agent(request(2, "session/fork", sessionId="old", cwd="/b"))
+        scribe.to_client(result(2, sessionId="new"))
+    opened = {
+        session.id: (session.opened, session.cwd) for session in summary_of(scribe.path).opened
+    }
+    assert opened == {"old": (["new"], "/a"), "new": (["fork"], "/b")}
+
+
 def test_how_much_was_said(story: Summary) -> None:
     """Frames are counted by stream and by kind, where stderr is a stream and no kind."""
     assert story.frames == {"to-agent": 6, "to-client": 11, "stderr": 1}

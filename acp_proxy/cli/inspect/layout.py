@@ -36,8 +36,8 @@ _PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
 class Layout:
     """Turns rows and runs into lines, one after the other.
 
-    Where there is no terminal a row or run is one line, whole and plain. On a terminal each turn
-    has a rule above it, and so has a silence.
+    Where there is no terminal a row, a run or a message of a batch is one line, whole and plain. On
+    a terminal each turn has a rule above it, and so has a silence.
     """
 
     def __init__(

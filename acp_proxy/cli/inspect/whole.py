@@ -13,7 +13,7 @@ from acp_proxy.inspection.frames import facts
 from acp_proxy.inspection.hexview import hex_view
 from acp_proxy.inspection.highlight import LONGEST, Role, pretty
 from acp_proxy.inspection.safe_text import visible
-from acp_proxy.inspection.timeline import event_line, frame_line, size
+from acp_proxy.inspection.timeline import event_line, frame_line, member_lines, size
 from acp_proxy.store.held_values import is_excerpt
 
 _PARSED = ("request", "response", "error", "notification", "batch")
@@ -47,6 +47,8 @@ class Page:
     def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
         """Yields the lines about a row, and about the one that it is paired with."""
         yield self._title(row)
+        for member in member_lines(row, live=self.layout.live):
+            yield self.layout.text(member)
         for name, value in facts(row, self.started_at, live=self.layout.live):
             if value not in (None, ""):
                 yield f"  {self._paint(f'{name:<{_LABEL}}', Ink.FAINT)}{visible(str(value))}"
