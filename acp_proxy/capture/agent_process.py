@@ -1,35 +1,29 @@
-"""The agent process and the group it lives in, which ends with us however we end.
-
-A parent-death signal follows the thread that spawned and reaches only the direct child, while real
-agents are launchers with native children. So a guardian, a tiny ``/bin/sh``, is started first as
-the leader of a new process group, and the agent joins that group. The guardian's standard input is
-a pipe whose other end only we hold: when we are gone, even by SIGKILL, its ``read`` returns, and
-it kills the group. The signals that we pass on to the group are blocked in the guardian.
-"""
+"""The agent process: its three pipes, its end, and the process group it lives in."""
 
 import fcntl
 import os
-
-# The C half of `signal`: the module itself costs 3 ms, for the enums around these numbers.
-from _signal import SIGKILL, SIGPIPE, SIGXFSZ
+from _signal import SIGKILL
 
 from acp_proxy.capture.latch import Latch
+from acp_proxy.capture.process_groups import OwnGroup, Program, has_terminal
 
-_GUARDIAN = "trap '' HUP INT QUIT TERM USR1 USR2; cd /; read -r _; kill -KILL 0"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 OUTPUT_PIPE = 1 << 18
 """Bytes. The system's 64 KiB stall an agent that streams small frames at every switch of processes
 (0.65 of a C copier's throughput, like bare Python; 0.75 with these). All that is taken from an
 agent whose client does not read stays below 512 KB, which is the goal that a larger one would miss.
 Every other pipe keeps the system's size."""
-_RESET = [SIGPIPE, SIGXFSZ]  # Python ignores these; the agent must not inherit that
 
 
 class AgentProcess:
-    """One spawned agent with its three pipes; signals go to its whole group.
+    """One spawned agent with its three pipes; signals go to all of its processes in its group.
 
     Attributes:
         pid: the agent's process id.
-        group: the process group id, which is the guardian's process id.
+        group: the process group it lives in.
         stdin, stdout, stderr: our ends of its pipes.
         code: exit code once `wait` returned, or None if a signal ended it.
         signal: the number of the signal that ended it, or None.
@@ -37,7 +31,7 @@ class AgentProcess:
         appears_as: the exit code that it is made to appear with, whatever ended it.
     """
 
-    def __init__(self, pid: int, group: int, stdin: int, stdout: int, stderr: int) -> None:
+    def __init__(self, pid: int, group: OwnGroup, stdin: int, stdout: int, stderr: int) -> None:
         self.pid = pid
         self.group = group
         self.stdin = stdin
@@ -55,46 +49,27 @@ class AgentProcess:
         Raises:
             OSError: the command cannot be executed; nothing is left behind.
         """
-        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        lifeline, _held = os.pipe()  # the write end stays open, in us alone, until we end
-        group = os.posix_spawn(
-            "/bin/sh",
-            ["sh", "-c", _GUARDIAN],
-            {},
-            file_actions=_stdio(lifeline, null, null),
-            setpgroup=0,
-        )
-        os.close(lifeline)
-        os.close(null)
-        agent_in, stdin = os.pipe()
-        stdout, agent_out = os.pipe()
+        pipes = agent_in, stdin, stdout, agent_out, stderr, agent_err = _pipes()
         _widen(stdout)
-        stderr, agent_err = os.pipe()
+        program = Program(command, env, mask, (agent_in, agent_out, agent_err))
         try:
-            pid = os.posix_spawnp(
-                command[0],
-                command,
-                env,
-                file_actions=_stdio(agent_in, agent_out, agent_err),
-                setpgroup=group,
-                setsigmask=mask,
-                setsigdef=_RESET,
-            )
+            group, pid = _share_group(program) or OwnGroup.start(program)
         except OSError:
-            os.kill(group, SIGKILL)
-            os.waitpid(group, 0)
-            for fd in (stdin, stdout, stderr):
+            for fd in pipes:
                 os.close(fd)
             raise
-        finally:
-            for fd in (agent_in, agent_out, agent_err):
-                os.close(fd)
+        for fd in program.descriptors:
+            os.close(fd)
         return cls(pid, group, stdin, stdout, stderr)
 
-    def wait(self) -> None:
-        """Blocks until the agent has exited, then knows how."""
-        _, status = os.waitpid(self.pid, 0)
-        code = os.waitstatus_to_exitcode(status)
+    def wait(self, note_stop: "Callable[[int], object]") -> None:
+        """Blocks until the agent has exited, then knows how.
+
+        Args:
+            note_stop: called with SIGTTIN or SIGTTOU when that has stopped the agent because it is
+                in a background group of its terminal.
+        """
+        code = os.waitstatus_to_exitcode(self.group.wait(self.pid, note_stop))
         if code < 0:
             self.signal = -code
         else:
@@ -108,26 +83,48 @@ class AgentProcess:
         return 128 + self.signal if self.signal is not None else self.code or 0
 
     def send_signal(self, signum: int) -> None:
-        """Sends a signal to the whole group, and to the agent's own if it has made one."""
-        groups = [self.group]
-        try:
-            if not self.exited.is_set and os.getpgid(self.pid) == self.pid:
-                groups.append(self.pid)  # as setsid(1) does: we would wait for it for ever
-        except OSError:
-            pass
-        for group in groups:
-            try:
-                os.killpg(group, signum)
-            except (ProcessLookupError, PermissionError):
-                pass
+        """Sends a signal to all of the agent's group, and to its own if it has made one."""
+        self.group.send(signum)
+        self._send_to_own_group(signum)
 
     def kill_group(self) -> None:
-        """Kills whatever is left of the group, the guardian included, and reaps the guardian."""
-        self.send_signal(SIGKILL)
+        """Kills whatever is left of the agent, and ends its guardian."""
+        self._send_to_own_group(SIGKILL)
+        self.group.end()
+
+    def _send_to_own_group(self, signum: int) -> None:
+        """Signals a group that the agent leads, as under setsid(1), or we would wait for it."""
         try:
-            os.waitpid(self.group, 0)
-        except ChildProcessError:
+            if not self.exited.is_set and os.getpgid(self.pid) == self.pid != self.group.id:
+                os.killpg(self.pid, signum)
+        except OSError:
             pass
+
+
+def _share_group(program: Program) -> "tuple[OwnGroup, int] | None":
+    """Starts the agent in our process group if we have a terminal and the system can do that."""
+    if not has_terminal():
+        return None
+    from acp_proxy.capture.shared_group import SharedGroup
+
+    return SharedGroup.start_shared(program)
+
+
+def _pipes() -> "tuple[int, int, int, int, int, int]":
+    """Makes three pipes: reading and writing end of stdin, of stdout and of stderr.
+
+    Raises:
+        OSError: too many descriptors are open; none of these is.
+    """
+    made: list[int] = []
+    try:
+        for _ in range(3):
+            made += os.pipe()
+    except OSError:
+        for fd in made:
+            os.close(fd)
+        raise
+    return made[0], made[1], made[2], made[3], made[4], made[5]
 
 
 def _widen(pipe: int) -> None:
@@ -136,7 +133,3 @@ def _widen(pipe: int) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, OUTPUT_PIPE)
     except (AttributeError, OSError):
         pass
-
-
-def _stdio(stdin: int, stdout: int, stderr: int) -> "list[tuple[int, int, int]]":
-    return [(os.POSIX_SPAWN_DUP2, fd, n) for n, fd in enumerate((stdin, stdout, stderr))]

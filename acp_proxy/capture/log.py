@@ -78,14 +78,21 @@ def unpack_fields(payload: bytes) -> "dict[str, list[str]]":
 def tell(text: str) -> None:
     """Says one line on stderr; never blocks and never raises, since a conversation hangs on it."""
     try:
-        import select
-
-        poller = select.poll()
-        poller.register(2, select.POLLOUT)
-        if poller.poll(0):
+        if _has_room(2):
             os.write(2, f"acp-proxy: {text}\n".encode(errors="replace"))
     except OSError:
         pass
+
+
+def _has_room(fd: int) -> bool:
+    """Whether a write would not block; assumed where no descriptor is left to find it out."""
+    try:
+        import select
+    except (ImportError, MemoryError):
+        return True
+    poller = select.poll()
+    poller.register(fd, select.POLLOUT)
+    return bool(poller.poll(0))
 
 
 class Gap:

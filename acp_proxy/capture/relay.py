@@ -6,21 +6,39 @@ they are. Once adopted (`runtime.supervisor`), leaving is the adopter's.
 """
 
 import os
-from _signal import SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, sigwait
-from _thread import allocate_lock, start_new_thread
+import time
+from _signal import SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTTIN, sigwait
+from _thread import allocate_lock, stack_size, start_new_thread
 
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import CLOSE, EXIT, SIGNAL, STDERR, TO_AGENT, TO_CLIENT, Unrecorded
+from acp_proxy.capture.log import (
+    CLOSE,
+    EXIT,
+    NOTE,
+    SIGNAL,
+    STDERR,
+    TO_AGENT,
+    TO_CLIENT,
+    Unrecorded,
+    tell,
+)
 from acp_proxy.capture.pumps import Detour
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
     from acp_proxy.capture.agent_process import AgentProcess
 
 STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
 """The signals that tell us to stop, and not only to pass them on."""
+_OF_KEYS = (SIGINT, SIGQUIT)
+"""The signals that a key sends to all processes of the terminal's foreground group."""
+_SI_KERNEL = 0x80
+"""Says of a signal that no process has sent it."""
+_SMALL_STACK = 1 << 18
+"""Bytes of a thread's stack where there is no room for the usual 8 MB."""
 
 
 class Relay:
@@ -32,6 +50,7 @@ class Relay:
         drained: set when the agent has exited and both of its outputs have ended.
         parent: the process id of our parent at the start, usually the client's.
         detour: what the streams pass through.
+        is_short_of_memory: whether there was hardly room for the threads.
     """
 
     def __init__(
@@ -55,25 +74,36 @@ class Relay:
         self.stopping = Latch()
         self.drained = Latch()
         self.parent = parent
+        self.is_short_of_memory = False
         self.end_reason = ""
         self._signals = signals
+        self._from_keys: set[int] = set()
+        self._stop_was_told = False
         self._adopted = False
         self._detour_begun = False
         self._leaving = False
         self._lock = allocate_lock()
 
     def start(self) -> None:
-        """Starts the threads, those of a detour excepted."""
+        """Starts the threads, those of a detour excepted.
+
+        Raises:
+            RuntimeError: there is no room for them; none has read or written anything.
+        """
         awaited = (self.agent.exited, self.to_client.ended, self.stderr.ended)
         for latch in awaited:
             latch.then(lambda: self.drained.set() if all(a.is_set for a in awaited) else None)
         self.drained.then(self._leave_unless_adopted)
-        for pump in self.pumps:
-            if pump.stream not in self.detour.streams:
-                start_new_thread(pump.run, ())
-        start_new_thread(self._reap, ())
+        jobs = [pump.run for pump in self.pumps if pump.stream not in self.detour.streams]
+        jobs.append(self._reap)
         if self._signals:
-            start_new_thread(self._pass_signals_on, ())
+            jobs.append(self._pass_signals_on)
+        gate = _Gate()
+        for job in jobs:
+            self.is_short_of_memory |= gate.start(job)
+        if self.is_short_of_memory:
+            gate.expect(len(jobs))
+        gate.open()
 
     def start_detour(self) -> None:
         """Starts the threads of a detour, once; whoever adopted does, or whoever saw him fail."""
@@ -124,14 +154,14 @@ class Relay:
         self.leave()
 
     def _why(self) -> str:
-        if self.stopping.is_set:
+        if self.stopping.is_set or self.agent.exit_status - 128 in self._from_keys:
             return "told to stop"
         if self.to_agent.ended.is_set:
             return "the client closed its end"
         return "the agent exited"
 
     def _reap(self) -> None:
-        self.agent.wait()
+        self.agent.wait(self._note_stop)
         if self.agent.appears_as is not None:
             self.log.event(EXIT, {"code": self.agent.appears_as})
         elif self.agent.signal is not None:
@@ -140,11 +170,83 @@ class Relay:
             self.log.event(EXIT, {"code": self.agent.code or 0})
         self.agent.exited.set()
 
+    def _note_stop(self, signum: int) -> None:
+        """Says that the agent waits for a terminal that it cannot have."""
+        what, name = ("read from", "SIGTTIN") if signum == SIGTTIN else ("change", "SIGTTOU")
+        reason = f"stopped by {name}: it tried to {what} the terminal of its client"
+        self.log.event(NOTE, {"action": "stopped", "reason": f"the agent was {reason}"})
+        if not self._stop_was_told:
+            self._stop_was_told = True
+            tell(f"the agent was {reason}, which it cannot do while it is recorded here")
+
     def _pass_signals_on(self) -> None:
         while True:
-            signum = sigwait(self._signals)
+            signum, from_keys = self._next_signal()
+            if from_keys:  # the terminal sends it to the agent as well, and tells nobody to stop
+                self._from_keys.add(signum)
+                reason = "by the terminal, to client and agent alike"
+                self.log.event(SIGNAL, {"signal": signum, "action": "passed on", "reason": reason})
+                continue
             self.log.event(SIGNAL, {"signal": signum, "action": "passed on"})
             self.agent.send_signal(signum)
             if signum in STOPPING:
                 self.agent.send_signal(SIGCONT)  # a stopped process hears nothing
                 self.stopping.set()
+
+    def _next_signal(self) -> "tuple[int, bool]":
+        """Waits for a signal; returns it, and whether the agent has got it from a terminal too."""
+        if not self.agent.group.is_shared:
+            return sigwait(self._signals), False
+        from _signal import sigwaitinfo
+
+        info = sigwaitinfo(self._signals)
+        return info.si_signo, info.si_signo in _OF_KEYS and info.si_code == _SI_KERNEL
+
+
+class _Gate:
+    """Threads that all begin, or none: each waits until the gate is open.
+
+    Where memory is short a thread can be started, and end before its first line.
+    """
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._lock.acquire()
+        self._arrived: list[object] = []
+
+    def start(self, job: "Callable[[], object]") -> bool:
+        """Starts a thread that does its job; returns whether it had to be one with a small stack.
+
+        Raises:
+            RuntimeError: there is no room even for that.
+        """
+
+        def run() -> None:
+            self._arrived.append(job)
+            with self._lock:
+                pass
+            job()
+
+        try:
+            start_new_thread(run, ())
+        except RuntimeError:
+            stack_size(_SMALL_STACK)
+            start_new_thread(run, ())
+            return True
+        return False
+
+    def expect(self, count: int) -> None:
+        """Waits until so many threads have arrived.
+
+        Raises:
+            RuntimeError: they have not, after a second.
+        """
+        for _ in range(1000):
+            if len(self._arrived) == count:
+                return
+            time.sleep(0.001)
+        raise RuntimeError("can't start new thread")
+
+    def open(self) -> None:
+        """Lets all of them go on."""
+        self._lock.release()

@@ -32,9 +32,11 @@ from acp_proxy.capture.files import (
     make_private,
     recordings_directory,
 )
+from acp_proxy.capture.in_place import become, give_way, leave_without_agent
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import CLOSE, EXIT, NOTE, START, CaptureLog, Unrecorded, tell
+from acp_proxy.capture.log import NOTE, START, CaptureLog, Unrecorded, tell
 from acp_proxy.capture.options import RecordOptions, parse, truth
+from acp_proxy.capture.process_groups import SHORTAGES
 from acp_proxy.capture.pumps import Detour
 from acp_proxy.capture.relay import Relay
 
@@ -74,9 +76,12 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
         detour: what the streams pass through; by default nothing.
     """
     if _switched_off():
-        _become(options.command)
+        become(options.command)
     parent = os.getppid()  # as early as can be: a client may leave at any time
-    client_in, client_out = take_stdio()
+    try:
+        client_in, client_out = take_stdio()
+    except OSError as e:
+        give_way(options, str(e.strerror), Unrecorded())
     signals = {
         s
         for s in (SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)
@@ -92,7 +97,13 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
     try:
         agent = AgentProcess.spawn(options.command, identity.agent_environment(), mask)
     except OSError as e:
-        _leave_without_agent(options.command[0], e, log)
+        if e.errno not in SHORTAGES:
+            leave_without_agent(options.command[0], e, log)
+        give_way(options, str(e.strerror), log, (client_in, client_out), mask)
+    if agent.group.complaint:
+        reason = f"{agent.group.complaint}; if acp-proxy is killed, the agent may stay"
+        tell(reason)
+        log.event(NOTE, {"action": "unguarded", "reason": reason})
     detour.attach(agent, log, identity.origin_ns)
     relay = Relay(
         log,
@@ -103,18 +114,34 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
         parent=parent,
         detour=detour,
     )
-    relay.start()
+    try:
+        relay.start()
+    except RuntimeError as e:
+        agent.kill_group()
+        give_way(options, str(e), log, (client_in, client_out), mask)
     relay.drained.wait(HEAD_START)
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
+        if relay.is_short_of_memory:
+            raise MemoryError
         from acp_proxy.runtime.supervisor import supervise
 
         supervise(relay, options)
     except BaseException as e:
-        tell(f"internal error, recording goes on without its indexer: {type(e).__name__}: {e}")
+        tell(_why_unsupervised(e))
     relay.release()
     Latch().wait()
     raise AssertionError("unreachable: a thread of the relay ends the process")
+
+
+def _why_unsupervised(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        problem = "too little memory"
+    elif isinstance(error, OSError) and error.errno in SHORTAGES:
+        problem = str(error.strerror)
+    else:
+        problem = f"internal error: {type(error).__name__}: {error}"
+    return f"{problem}; recording goes on without its indexer, and inspect indexes it later"
 
 
 class _Identity:
@@ -225,14 +252,25 @@ def take_stdio() -> "tuple[int, int]":
 
     Returns:
         What the client writes to, and what it reads from; one that is missing is /dev/null.
+
+    Raises:
+        OSError: too few descriptors are left; nothing has been moved.
     """
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)
         except OSError:  # closed by whoever started us: never leave it to the next open
             os.open(os.devnull, os.O_RDWR)
-    client_in, client_out = _high_dup(0), _high_dup(1)
-    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    moved: list[int] = []
+    try:
+        for fd in (0, 1):
+            moved.append(_high_dup(fd))
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        for fd in moved:
+            os.close(fd)
+        raise
+    client_in, client_out = moved
     os.dup2(null, 0)
     os.dup2(2, 1)
     os.close(null)
@@ -250,42 +288,6 @@ def _switched_off() -> bool:
         return truth(os.environ.get("ACP_PROXY_OFF", ""))
     except ValueError:
         return True
-
-
-def _become(command: "list[str]") -> "NoReturn":
-    """Executes the agent in our place, untouched."""
-    import signal
-
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    try:
-        os.execvp(command[0], command)
-    except OSError as e:
-        tell(_cannot_start(command[0], e))
-        os._exit(_start_status(e))
-
-
-def _leave_without_agent(program: str, error: OSError, log: Unrecorded) -> "NoReturn":
-    reason = _cannot_start(program, error)
-    tell(reason)
-    log.event(EXIT, {"code": _start_status(error), "reason": reason})
-    log.event(CLOSE, {"reason": reason})
-    os._exit(_start_status(error))
-
-
-def _cannot_start(program: str, error: OSError) -> str:
-    hint = ""
-    if isinstance(error, FileNotFoundError):
-        hint = "; give its absolute path" if "/" not in program else "; check the path"
-        if os.path.exists(program):
-            hint = "; the interpreter of its first line was not found"
-    elif isinstance(error, PermissionError):
-        hint = "; is it executable?"
-    return f"cannot start the agent {program!r}: {error.strerror}{hint}"
-
-
-def _start_status(error: OSError) -> int:
-    return 127 if isinstance(error, FileNotFoundError) else 126
 
 
 def _working_directory() -> str:

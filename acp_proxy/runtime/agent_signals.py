@@ -1,7 +1,5 @@
 """What faults do to the agent's process: signals, at once or later, and an exit not its own."""
 
-import contextlib
-import os
 import signal
 from collections.abc import Callable
 from functools import partial
@@ -37,9 +35,6 @@ class AgentSignals:
             return
         self._notes.effect(actor, signal=effect.signum)
         self._agent.send_signal(effect.signum)
-        if effect.signum == signal.SIGSTOP:  # not the guardian, who has to outlive us
-            with contextlib.suppress(OSError):
-                os.kill(self._agent.group, signal.SIGCONT)
         if effect.then_kill_after_ns is not None:
             kill = partial(self.send, Signal(signal.SIGKILL), actor)
             self.later.append((self._clock() + effect.then_kill_after_ns, kill))

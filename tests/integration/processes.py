@@ -389,6 +389,7 @@ class Recorder:
                 bufsize=0,
                 env={**self._environment(), MARK: mark, **(env or {})},
                 cwd=self.directory,
+                start_new_session=True,  # whoever runs the tests may have a terminal
             )
         talk = Talk(process, Recording(path), complaints, mark)
         self._talks.append(talk)

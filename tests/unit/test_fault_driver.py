@@ -22,6 +22,7 @@ from acp_proxy.capture.log import (
     UNDELIVERED,
     Unrecorded,
 )
+from acp_proxy.capture.process_groups import OwnGroup
 from acp_proxy.capture.pumps import Detour, Pump
 from acp_proxy.capture.relay import Relay
 from acp_proxy.faults.choosing import chosen_plan
@@ -49,7 +50,7 @@ class Ghost(AgentProcess):
     """An agent without a process that writes down the signals it is sent."""
 
     def __init__(self) -> None:
-        super().__init__(pid=-1, group=1 << 30, stdin=-1, stdout=-1, stderr=-1)
+        super().__init__(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
         self.sent: list[tuple[float, int]] = []
 
     def send_signal(self, signum: int) -> None:

@@ -13,6 +13,7 @@ import trio.testing
 
 from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.log import NOTE, TO_AGENT, TO_CLIENT, Unrecorded
+from acp_proxy.capture.process_groups import OwnGroup
 from acp_proxy.capture.relay import Relay
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime import supervisor
@@ -48,7 +49,7 @@ class Ghost(AgentProcess):
     """An agent without a process that writes down the signals it is sent."""
 
     def __init__(self, clock: MockClock) -> None:
-        super().__init__(pid=-1, group=-1, stdin=-1, stdout=-1, stderr=-1)
+        super().__init__(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
         self.sent: list[Sent] = []
         self._clock = clock
 

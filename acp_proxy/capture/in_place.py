@@ -1,0 +1,84 @@
+"""What happens where no agent can run beside us: it runs in our place, or not at all."""
+
+import os
+from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
+
+from acp_proxy.capture.log import CLOSE, EXIT, NOTE, CaptureLog, Unrecorded, tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+    from acp_proxy.capture.options import RecordOptions
+
+
+def become(command: "list[str]") -> "NoReturn":
+    """Executes the agent in our place, untouched."""
+    signal(SIGPIPE, SIG_DFL)
+    signal(SIGXFSZ, SIG_DFL)
+    try:
+        os.execvp(command[0], command)
+    except OSError as e:
+        tell(cannot_start(command[0], e))
+        os._exit(_status(e))
+
+
+def give_way(
+    options: "RecordOptions",
+    shortage: str,
+    log: Unrecorded,
+    client: "tuple[int, int] | None" = None,
+    mask: "set[int] | None" = None,
+) -> "NoReturn":
+    """Executes the agent in our place where the system has no room for both of us.
+
+    Args:
+        options: what was asked for.
+        shortage: what there is too little of, in the system's words.
+        log: where it is written down.
+        client: what the client writes to and reads from, if these were moved away.
+        mask: the signal mask that the agent is to have, if it was changed.
+    """
+    problem = f"cannot run beside the agent: {shortage}"
+    if options.require_recording:
+        reason = f"{problem}; the agent was not started, as --require-recording asks"
+    else:
+        reason = f"{problem}; the agent runs in our place, unrecorded"
+    log.event(NOTE, {"action": "unrecorded", "reason": reason})
+    log.event(CLOSE, {"reason": reason})
+    tell(reason)
+    if options.require_recording:
+        os._exit(1)
+    if isinstance(log, CaptureLog):
+        os.close(log.fd)  # to execute something needs a descriptor or two as well
+    for fd, moved in enumerate(client or ()):
+        os.dup2(moved, fd)
+        os.close(moved)
+    if mask is not None:
+        pthread_sigmask(SIG_SETMASK, mask)
+    become(options.command)
+
+
+def leave_without_agent(program: str, error: OSError, log: Unrecorded) -> "NoReturn":
+    """Ends as a shell does that cannot start a program, and says why."""
+    reason = cannot_start(program, error)
+    tell(reason)
+    log.event(EXIT, {"code": _status(error), "reason": reason})
+    log.event(CLOSE, {"reason": reason})
+    os._exit(_status(error))
+
+
+def cannot_start(program: str, error: OSError) -> str:
+    """Says that a program cannot be started, and what may help."""
+    hint = ""
+    if isinstance(error, FileNotFoundError):
+        hint = "; give its absolute path" if "/" not in program else "; check the path"
+        if os.path.exists(program):
+            hint = "; the interpreter of its first line was not found"
+    elif isinstance(error, PermissionError):
+        hint = "; is it executable?"
+    return f"cannot start the agent {program!r}: {error.strerror}{hint}"
+
+
+def _status(error: OSError) -> int:
+    return 127 if isinstance(error, FileNotFoundError) else 126

@@ -1,0 +1,109 @@
+"""Reads Linux's table of processes: who descends from whom, in which group, on which terminal.
+
+Other systems have no such table in files; there everything here finds nothing.
+"""
+
+import os
+import time
+from _signal import SIGKILL
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_KILL_ROUNDS = 400
+_PAUSE_S = 0.005
+
+
+class Process:
+    """One process as ``/proc/PID/stat`` tells of it.
+
+    Attributes:
+        pid: its process id.
+        alive: whether it is more than an entry that nobody has waited for.
+        parent: the process id of its parent.
+        group: its process group.
+        terminal: the number of its controlling terminal, or 0.
+        start: when it was started, in ticks; with `pid` it names one process and never another.
+    """
+
+    def __init__(self, stat: bytes) -> None:
+        """Reads a line; a command's name may have blanks and brackets in it.
+
+        Raises:
+            ValueError, IndexError: this is no such line.
+        """
+        self.pid = int(stat.partition(b" ")[0])
+        fields = stat.rpartition(b")")[2].split()
+        self.alive = fields[0] not in (b"Z", b"X", b"x")
+        self.parent = int(fields[1])
+        self.group = int(fields[2])
+        self.terminal = int(fields[4])
+        self.start = int(fields[19])
+
+
+def look_up(pid: "int | str") -> "Process | None":
+    """Returns the process with an id, or ``self``; None where there is none, or no table."""
+    try:
+        fd = os.open(f"/proc/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            return Process(os.read(fd, 4096))
+        finally:
+            os.close(fd)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def all_processes() -> "Iterator[Process]":
+    """Yields every process that can be seen."""
+    try:
+        names = os.listdir("/proc")
+    except OSError:
+        return
+    for name in names:
+        if name.isdecimal() and (found := look_up(name)) is not None:
+            yield found
+
+
+def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Process]":
+    """Returns the living descendants of a process that are in a process group, itself excluded."""
+    children: dict[int, list[Process]] = {}
+    for process in table:
+        children.setdefault(process.parent, []).append(process)
+    found, rest = [], [ancestor]
+    while rest:
+        for process in children.pop(rest.pop(), ()):
+            rest.append(process.pid)
+            if process.group == group and process.alive:
+                found.append(process)
+    return found
+
+
+def send(process: Process, signum: int) -> bool:
+    """Sends a signal to a process if it is still the same one; returns whether it could."""
+    same = look_up(process.pid)
+    if same is None or same.start != process.start:
+        return False
+    try:
+        os.kill(process.pid, signum)
+    except OSError:
+        return False
+    return True
+
+
+def kill_all(find: "Callable[[], list[Process]]") -> None:
+    """Kills what ``find`` returns until it finds nothing twice, since processes start others.
+
+    What cannot be killed, as another user's, does not count. One that does not die, because it
+    hangs in the kernel, is given up after two seconds.
+    """
+    quiet = 0
+    for _ in range(_KILL_ROUNDS):
+        killed = [process for process in find() if send(process, SIGKILL)]
+        if killed:
+            quiet = 0
+            time.sleep(_PAUSE_S)
+        else:
+            quiet += 1
+            if quiet == 2:
+                return

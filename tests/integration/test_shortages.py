@@ -1,0 +1,70 @@
+"""Where there is no room for a guardian, or for us, the conversation goes on all the same."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.integration.processes import Recorder
+
+UNGUARDED = [
+    sys.executable,
+    "-P",
+    "-c",
+    "import sys; del sys.argv[0]\n"
+    "from acp_proxy.capture import process_groups, starter\n"
+    "process_groups.SHELL = '/nowhere/sh'\n"
+    "starter.main()",
+]
+
+
+def limited(limit: str) -> list[str]:
+    """Returns a wrapper that runs the proxy with a limit of the shell's."""
+    return ["/bin/sh", "-c", f'ulimit {limit}; exec "$@"', "sh"]
+
+
+def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
+    """The guardian is named, once, on stderr and in the recording; not the agent."""
+    talk = record(["cat"], wrapper=UNGUARDED)
+    assert talk.converse(b"hello\n") == b"hello\n"
+    assert talk.wait() == 0
+    reason = (
+        "cannot start the guardian '/nowhere/sh': No such file or directory;"
+        " if acp-proxy is killed, the agent may stay"
+    )
+    assert talk.stderr.decode() == f"acp-proxy: {reason}\n"
+    (note,) = talk.recording.events("note")
+    assert note == {"action": "unguarded", "reason": reason}
+    assert talk.recording.stream("to-client") == b"hello\n"
+
+
+@pytest.mark.parametrize("descriptors", [8, 10])
+def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
+    """Too few descriptors for two are told in one line, and the agent is not accused."""
+    talk = record(["cat"], wrapper=limited(f"-n {descriptors}"))
+    assert talk.converse(b"hello\n") == b"hello\n"
+    assert talk.wait() == 0
+    (line,) = talk.stderr.decode().splitlines()
+    assert line == (
+        "acp-proxy: cannot run beside the agent: Too many open files;"
+        " the agent runs in our place, unrecorded"
+    )
+
+
+def test_what_has_to_be_recorded_does_not_run(record: Recorder) -> None:
+    """With --require-recording there is no agent without a recording."""
+    talk = record(["cat"], "--require-recording", wrapper=limited("-n 9"))
+    assert talk.hear_all() == b""
+    assert talk.wait() == 1
+    assert b"the agent was not started, as --require-recording asks" in talk.stderr
+
+
+def test_an_agent_that_is_not_there_is_named(record: Recorder) -> None:
+    """Also where it would have run in our place."""
+    talk = record(["/nowhere/agent"], wrapper=limited("-n 10"))
+    assert talk.hear_all() == b""
+    assert talk.wait() == 127
+    assert b"cannot start the agent '/nowhere/agent': No such file or directory" in talk.stderr

@@ -1,0 +1,167 @@
+"""An agent on a terminal is what it is without a proxy: it reads it, and is stopped and goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integration.processes import (
+    AGENTS,
+    DEADLINE_S,
+    agent,
+    exists,
+    processes,
+    shell,
+    wait_until,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.integration.processes import Recorder, Talk
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="expected Linux and its /proc")
+
+CLIENT = ["/bin/sh", "-c", 'trap : INT; "$@"; exit', "client"]
+"""A client that survives Ctrl-C; its children do not inherit that."""
+
+
+class Terminal:
+    """A pseudo-terminal in which a shell runs a client, which runs the proxy."""
+
+    def __init__(self, keys: int, path: str) -> None:
+        self.wrapper = [sys.executable, "-IS", str(AGENTS / "job_shell.py"), path, *CLIENT]
+        self._keys = keys
+        self._shown = b""
+
+    def type(self, keys: bytes) -> None:
+        """Types some keys."""
+        os.write(self._keys, keys)
+
+    def expect(self, text: bytes) -> None:
+        """Waits until some text is shown."""
+        deadline = time.monotonic() + DEADLINE_S
+        while text not in self._shown:
+            assert time.monotonic() < deadline, f"expected {text!r}, got {self._shown!r}"
+            try:
+                self._shown += os.read(self._keys, 4096)
+            except BlockingIOError:
+                time.sleep(0.005)
+        self._shown = self._shown.partition(text)[2]
+
+
+@contextmanager
+def open_terminal() -> Iterator[Terminal]:
+    """Opens a pseudo-terminal."""
+    keys, screen = os.openpty()
+    os.set_blocking(keys, False)
+    try:
+        yield Terminal(keys, os.ttyname(screen))
+    finally:
+        os.close(screen)
+        os.close(keys)
+
+
+def state(pid: int) -> str:
+    """Returns the state of a process, as one letter; empty if it is gone."""
+    return next((p.state for p in processes() if p.pid == pid), "")
+
+
+def proxy(talk: Talk) -> int:
+    """Returns the process id of the proxy, which is a child of the client."""
+    (client,) = [p.pid for p in processes() if p.parent == talk.process.pid]
+    (found,) = [p.pid for p in processes() if p.parent == client]
+    return found
+
+
+def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
+    """As ssh does for a password; Ctrl-Z stops it with its client, and it goes on with it."""
+    script = 'echo $$; printf "password?" >/dev/tty; read word </dev/tty; echo "it is $word"'
+    with open_terminal() as terminal:
+        talk = record(shell(script), wrapper=terminal.wrapper)
+        talk.run(until=lambda: talk.heard.endswith(b"\n"))
+        pid = int(talk.heard)
+        terminal.expect(b"password?")
+        terminal.type(b"\x1a")
+        terminal.expect(b"stopped")
+        wait_until(lambda: state(pid) == "T", "the agent to be stopped as well")
+        terminal.type(b"fg\n")
+        wait_until(lambda: state(pid) == "S", "the agent to go on")
+        terminal.type(b"sesame\n")
+        talk.expect(b"it is sesame\n")
+        assert talk.wait() == 0
+    assert talk.recording.say("exit_code") == 0
+    assert talk.recording.events("signal") == []
+
+
+def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
+    """It comes from the terminal, to all that run there; and nobody is told to stop by us."""
+    notes = [tmp_path / "notes", tmp_path / "notes.child"]
+    with open_terminal() as terminal:
+        talk = record(agent("signal_notes", notes[0]), "--grace", "0.1", wrapper=terminal.wrapper)
+        talk.expect(b"ready\nready\n")
+        terminal.type(b"\x03")
+        for path in notes:
+            wait_until(lambda path=path: path.read_text(), "SIGINT to arrive")  # type: ignore[misc]
+        os.kill(proxy(talk), signal.SIGUSR1)
+        assert talk.wait() == 0
+    for path in notes:
+        assert path.read_text().split() == ["SIGINT", "SIGUSR1"]
+    by_terminal = "by the terminal, to client and agent alike"
+    assert [(e["name"], e["action"], e.get("reason")) for e in talk.recording.events("signal")] == [
+        ("SIGINT", "passed on", by_terminal),
+        ("SIGUSR1", "passed on", None),
+    ]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
+def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -> None:
+    """Nor of what it started and lost sight of; the client, in the same group, is not touched."""
+    ignore = "trap '' TERM HUP INT; "
+    lost = f"{ignore} echo $$; exec sleep 1000"
+    script = f'{ignore} (env -i /bin/sh -c "$1" &); read go; echo $$; read stay'
+    with open_terminal() as terminal:
+        talk = record(shell(script, lost), "--grace", "0.1", wrapper=terminal.wrapper)
+        talk.run(until=lambda: talk.heard.count(b"\n") == 1)
+        talk.say(b"go\n")
+        talk.run(until=lambda: talk.heard.count(b"\n") == 2)
+        pids = [int(pid) for pid in talk.heard.split()]
+        groups = {os.getpgid(pid) for pid in [*pids, proxy(talk)]}
+        assert len(groups) == 1, "expected them in the group of the client"
+        os.kill(proxy(talk), signum)
+        assert talk.wait() == 128 + signal.SIGKILL
+        wait_until(lambda: not any(map(exists, pids)), "the agent to be gone")
+    if signum == signal.SIGTERM:
+        assert talk.recording.say("exit_signal") == signal.SIGKILL
+        assert talk.recording.say("state") == "complete"
+
+
+def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
+    """If somebody kills the guardian, the conversation goes on, and the exit code is right."""
+    with open_terminal() as terminal:
+        talk = record(shell("read go; echo $PPID; read code; exit $code"), wrapper=terminal.wrapper)
+        talk.say(b"go\n")
+        talk.run(until=lambda: talk.heard.endswith(b"\n"))
+        guardian = int(talk.heard)
+        os.kill(guardian, signal.SIGKILL)
+        wait_until(lambda: not exists(guardian), "the guardian to be gone")
+        talk.say(b"7\n")
+        assert talk.wait() == 7
+
+
+def test_who_stops_for_a_terminal_is_noticed(record: Recorder) -> None:
+    """Where an agent cannot stay in its client's group, its stop is told on stderr and recorded."""
+    talk = record(shell("kill -s TTIN $$; echo woken"), "--grace", "1000")
+    expected = b"stopped by SIGTTIN: it tried to read from the terminal of its client"
+    wait_until(lambda: expected in talk.stderr, "the stop to be told")
+    os.kill(talk.process.pid, signal.SIGTERM)
+    assert talk.wait() == 128 + signal.SIGTERM
+    (note,) = talk.recording.events("note")
+    assert (note["action"], note["reason"].encode()) == ("stopped", b"the agent was " + expected)
