@@ -14,6 +14,7 @@ from acp_proxy.inspection.hexview import hex_view
 from acp_proxy.inspection.highlight import LONGEST, Role, pretty
 from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import event_line, frame_line, member_lines, size
+from acp_proxy.inspection.unfolded import unfolded
 from acp_proxy.store.held_values import is_excerpt
 
 _PARSED = ("request", "response", "error", "notification", "batch")
@@ -54,6 +55,8 @@ class Page:
                 yield f"  {self._paint(f'{name:<{_LABEL}}', Ink.FAINT)}{visible(str(value))}"
         longest = _TERMINAL_LONGEST if self.terminal else LONGEST
         yield from self._content(row, longest)
+        if "raw" in row and row["kind"] in _PARSED and not is_excerpt(row):
+            yield from self._unfolded(bytes(row["raw"]))
         if "raw" in row and (instead := delivered_instead(row)) is not None:
             yield ""
             yield self._paint("delivered in its place:", Ink.FAINT)
@@ -79,6 +82,14 @@ class Page:
             yield from self._json(bytes(row["raw"]), longest, hint)
         else:
             yield from self._text(bytes(row["raw"]), longest)
+
+    def _unfolded(self, raw: bytes) -> Iterator[str]:
+        """Plans, diffs and texts of several lines, as they are read."""
+        for place, lines in unfolded(raw):
+            yield ""
+            yield self._paint(f"{visible(place)}:", Ink.FAINT)
+            for text in lines:
+                yield f"  {visible(text)}"
 
     def _json(self, raw: bytes, longest: int, hint: str) -> Iterator[str]:
         for line in pretty(raw, elide=self.terminal, longest=longest):
