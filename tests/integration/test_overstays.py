@@ -111,5 +111,6 @@ def test_an_agent_whose_client_died_is_ended(record: Recorder) -> None:
     talk.wait()
     talk.close_input()
     assert talk.hear_all() == ANSWER
-    wait_until(lambda: talk.recording.say("state") == "complete", "the recording to end")
+    complete = "select 1 from recording where state = 'complete'"
+    wait_until(lambda: talk.recording.rows(complete), "the recording to end")
     assert talk.recording.say("end_reason") == "the agent overstayed its client"
