@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 LOG_SUFFIX = ".log"
 """A capture log stands beside its database: ``NAME.db.log`` beside ``NAME.db``."""
 
+SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
+"""What SQLite takes for its own beside ``NAME.db``."""
+
 
 def recordings_directory(environ: "Mapping[str, str]") -> str:
     """Returns ``$ACP_PROXY_RECORDINGS``, else the user's data directory for acp-proxy.

@@ -27,6 +27,7 @@ from acp_proxy import __version__, capture
 from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.files import (
     LOG_SUFFIX,
+    SQLITE_SUFFIXES,
     candidates,
     fresh_name,
     make_private,
@@ -217,6 +218,8 @@ def _open_log(options: RecordOptions, identity: _Identity) -> Unrecorded:
 
 def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]":
     for path in candidates(wanted):
+        if any(os.path.lexists(path + suffix) for suffix in SQLITE_SUFFIXES):
+            continue
         try:
             log = CaptureLog.create(
                 path + LOG_SUFFIX, max_size=options.max_size, fsync=options.fsync

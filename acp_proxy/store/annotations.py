@@ -16,12 +16,13 @@ from typing import Any
 
 from attrs import evolve
 
-from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import CannotAnnotate, UnreadableRecording
 from acp_proxy.store import database
 from acp_proxy.store.plain_files import reason
 from acp_proxy.store.plain_tables import check_tables
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.side_files import JOURNAL, WAL
 from acp_proxy.store.transcript import header_of, is_transcript
 from acp_proxy.transcript.header import write_header
 from acp_proxy.transcript.reader import is_remark
@@ -81,7 +82,7 @@ def rename(path: Path, name: str, *, moves: bool) -> Path:
     _edit(path, "name", name)
     if target == path:
         return path
-    if any(os.path.lexists(f"{path}{suffix}") for suffix in (LOG_SUFFIX, "-wal", "-journal")):
+    if any(os.path.lexists(f"{path}{suffix}") for suffix in (LOG_SUFFIX, WAL, JOURNAL)):
         raise CannotAnnotate(path, "another program has it open, so only its name was changed")
     try:
         os.link(path, target)  # unlike a rename it never replaces anything
@@ -92,7 +93,8 @@ def rename(path: Path, name: str, *, moves: bool) -> Path:
 
 
 def _make_sure_is_free(target: Path) -> None:
-    for suffix in (".db", f".db{LOG_SUFFIX}", ".jsonl"):
+    sides = (f".db{suffix}" for suffix in (LOG_SUFFIX, *SQLITE_SUFFIXES))
+    for suffix in (".db", ".jsonl", *sides):
         taken = target.with_suffix("").with_name(f"{target.stem}{suffix}")
         if os.path.lexists(taken):
             raise CannotAnnotate(target, "a recording with that name exists")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
-from acp_proxy.capture.files import LOG_SUFFIX, candidates
+from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES, candidates
 from acp_proxy.store import database
 from acp_proxy.store.transcript import read_transcript
 
@@ -80,7 +80,7 @@ def _plain(name: str) -> str:
 def _place(made: Path, target: Path) -> Path:
     """Moves a database to where nothing is."""
     for candidate in map(Path, candidates(str(target))):
-        if Path(f"{candidate}{LOG_SUFFIX}").exists():
+        if any(os.path.lexists(f"{candidate}{s}") for s in (LOG_SUFFIX, *SQLITE_SUFFIXES)):
             continue
         try:
             candidate.touch(0o600, exist_ok=False)

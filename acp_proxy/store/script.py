@@ -22,8 +22,8 @@ _STEPS = 256
 _AHEAD, _AHEAD_BYTES, _HELD_BYTES = 64, 1 << 20, 4 << 20
 """How many frames, and about how many bytes, are read ahead, and how many bytes are held."""
 
-LARGEST = 128 << 20
-"""Bytes of the largest line that is played; about three times that is needed to send it."""
+LARGEST = 64 << 20
+"""Bytes of the largest line that is played; about three times that is held to send it."""
 
 _SELECT = """
 SELECT f.seq, f.t_ns, f.flags & 3, f.kind, m.text, f.rpc_id, s.text, f.exchange,

@@ -12,9 +12,10 @@ import os
 import struct
 from pathlib import Path
 
+from acp_proxy.capture.files import SQLITE_SUFFIXES
 from acp_proxy.store.plain_files import kind_at
 
-WAL, SHARED_MEMORY, JOURNAL = "-wal", "-shm", "-journal"
+WAL, SHARED_MEMORY, JOURNAL = SQLITE_SUFFIXES
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 """Begins a rollback journal, and ends one that names a super-journal."""
 _WAL_MAGICS = (bytes.fromhex("377f0682"), bytes.fromhex("377f0683"))

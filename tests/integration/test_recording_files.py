@@ -70,9 +70,9 @@ def test_an_existing_recording_is_never_touched(acp_proxy: Path, tmp_path: Path)
     assert names(tmp_path) == ["x-2.db", "x-3.db", "x.db"]
 
 
-@pytest.mark.parametrize("what", ["text", "directory", "dangling link", "nothing at all"])
+@pytest.mark.parametrize("what", ["text", "directory", "dangling link", "empty file", "journal"])
 def test_whatever_stands_there_is_never_touched(acp_proxy: Path, tmp_path: Path, what: str) -> None:
-    """A file that is no recording, a directory and a link to nowhere are left as they are."""
+    """A file, a directory, a link to nowhere, and what SQLite would take for its own, are left."""
     path = tmp_path / "x.db"
     match what:
         case "text":
@@ -81,13 +81,16 @@ def test_whatever_stands_there_is_never_touched(acp_proxy: Path, tmp_path: Path,
             path.mkdir()
         case "dangling link":
             path.symlink_to(tmp_path / "nowhere")
-        case _:
+        case "empty file":
             path.touch()
-    before = path.lstat()
+        case _:
+            path.with_name("x.db-journal").touch()
+    place = next(tmp_path.iterdir())
+    before = place.lstat()
     assert say(acp_proxy, "-o", path, home=tmp_path) == [
         f"{path} exists; recording into {tmp_path}/x-2.db"
     ]
-    assert path.lstat()[:9] == before[:9]
+    assert place.lstat()[:9] == before[:9]
     assert not (tmp_path / "nowhere").exists()
     assert not (tmp_path / "x.db.log").exists()
     assert heard(tmp_path / "x-2.db")

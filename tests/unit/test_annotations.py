@@ -181,7 +181,7 @@ def test_renaming_moves_the_file(tmp_path: Path) -> None:
         assert reader.recording.name == "v1.2"
 
 
-@pytest.mark.parametrize("taken", ["y.db", "y.db.log", "y.jsonl"])
+@pytest.mark.parametrize("taken", ["y.db", "y.db.log", "y.db-journal", "y.jsonl"])
 def test_renaming_replaces_nothing(tmp_path: Path, taken: str) -> None:
     """Where a recording goes by that name already, nothing at all is changed."""
     path = record_story(tmp_path / "x.db")

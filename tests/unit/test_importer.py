@@ -46,7 +46,8 @@ def test_what_is_there_is_never_touched(tmp_path: Path) -> None:
     (tmp_path / "x.db").write_bytes(b"mine")
     (tmp_path / "x-3.db").symlink_to("nowhere")
     with Scribe(tmp_path / "x-2.db"):
-        assert make(HEADER, tmp_path) == tmp_path / "x-4.db"
+        (tmp_path / "x-4.db-journal").touch()
+        assert make(HEADER, tmp_path) == tmp_path / "x-5.db"
     assert (tmp_path / "x.db").read_bytes() == b"mine"
 
 
