@@ -42,6 +42,7 @@ class Asked:
         report: where to write a report as JSON, if anywhere.
         junit: where to write one as JUnit XML.
         was_stopped: whether the agent was told to stop, so that it does not matter how it ended.
+        pauses: when we held a message back for what never came, by the monotonic clock.
     """
 
     word: str
@@ -53,6 +54,7 @@ class Asked:
     report: Path | None
     junit: Path | None
     was_stopped: bool = False
+    pauses: tuple[tuple[int, int], ...] = ()
 
 
 @frozen
@@ -108,6 +110,7 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, a
         only=Direction.TO_CLIENT.value,  # all that we say follows from what the agent has said
         ending=not (asked.was_stopped or _was_told_to_stop(old)),
         same=tuple((live, recorded) for recorded, live in asked.roots.items()),
+        pauses=_on_its_clock(asked.pauses, new),
     )
     found = diff(old, new, options, progress)
     verdict, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
@@ -142,6 +145,17 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, a
     return code if _write_reports(report, compared, asked) else code or WRONG_USE
 
 
+def _on_its_clock(
+    pauses: tuple[tuple[int, int], ...], new: RecordingReader
+) -> tuple[tuple[int, int], ...]:
+    """Moments of the monotonic clock as the new recording counts them."""
+    for row in new.query("SELECT data FROM events WHERE kind = 'start' LIMIT 1"):
+        origin = json.loads(row["data"]).get("origin")
+        if isinstance(origin, int):
+            return tuple((start - origin, end - origin) for start, end in pauses)
+    return ()
+
+
 def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[str, int]:
     if played.has_stalled:
         return "stalled", STALLED
@@ -173,6 +187,8 @@ def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
 def _tell_conversation(report: VerifyReport) -> None:
     for line in plays.text(report.conversation):
         say(line)
+    for line in plays.early(report.conversation):
+        warn(line)
 
 
 def _tell_end(report: VerifyReport) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -37,6 +38,9 @@ from acp_proxy.inspection.safe_text import visible
 from acp_proxy.runtime.heeded import heeded
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.script import StoredScript
+
+if TYPE_CHECKING:
+    from acp_proxy.runtime.verifier import Outcome
 
 _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
 """How many times as long as the recorded conversation a live one may take, and what counts as the
@@ -148,7 +152,7 @@ def verify(
             timeout_ns=_timeout_ns(timeout, plot, timing),
         )
         engine = Verification(plot, options)
-        was_stopped = _play(engine, command, new, grace)
+        outcome = _play(engine, command, new, grace)
         fresh = stack.enter_context(RecordingReader(new))
         if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
             fresh.close()
@@ -165,7 +169,8 @@ def verify(
             roots=roots,
             report=report,
             junit=junit,
-            was_stopped=was_stopped,
+            was_stopped=outcome.was_stopped,
+            pauses=outcome.pauses,
         )
         code = conclude(engine, reader, fresh, asked)
     sys.exit(code)
@@ -187,8 +192,8 @@ def _leave(signum: int, _: object) -> None:
     sys.exit(128 + signum)
 
 
-def _play(engine: Verification, command: tuple[str, ...], new: Path, grace: float) -> bool:
-    """Plays, and records the new run; returns whether the agent was told to stop."""
+def _play(engine: Verification, command: tuple[str, ...], new: Path, grace: float) -> "Outcome":
+    """Plays, and records the new run."""
     from acp_proxy.runtime.verifier import verify as play
 
     show = _show if sys.stderr.isatty() else None
@@ -204,7 +209,7 @@ def _play(engine: Verification, command: tuple[str, ...], new: Path, grace: floa
                  " for --stall-timeout and --timeout")  # fmt: skip
             sys.exit(STALLED)
         raise Refusal("nothing was recorded, so there is nothing to compare")
-    return outcome.was_stopped
+    return outcome
 
 
 def _timeout_ns(given: float | None, plot: Plot, timing: Pacing) -> int | None:

@@ -82,7 +82,7 @@ def diff(
         counts=counts,
         handshake=handshake,
         ending=ending,
-        latency=latency(a, b),
+        latency=latency(a, b, options.pauses),
         aliases=_aliases(told_a, told_b, names),
         entries_of=lambda: comparison.entries(lanes),
     )

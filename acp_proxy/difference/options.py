@@ -23,6 +23,8 @@ class Options:
         only: the direction that counts, where the other one is known to follow from it.
         ending: whether it counts how the agent ended.
         same: directories of B, and what they are in A, where that is known.
+        pauses: stretches of B, in nanoseconds since its start, in which it was B's client that held
+            everything up; what was open then is left out of the latencies.
     """
 
     expect: Expect = Expect.FRAMES
@@ -34,6 +36,7 @@ class Options:
     only: str | None = None
     ending: bool = True
     same: tuple[tuple[str, str], ...] = ()
+    pauses: tuple[tuple[int, int], ...] = ()
 
     @property
     def reads_texts(self) -> bool:

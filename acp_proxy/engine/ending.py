@@ -37,7 +37,8 @@ class Ending:
         awaited = (lane.awaited for lane in self._lanes)
         if any(step is not None and step.seq < left_at for step in awaited):
             return False
-        return not any(self._player.left_in(lane) for lane in self._lanes)
+        left = (next(self._player.left_in(lane), None) for lane in self._lanes)
+        return all(seq is None for seq in left)
 
     def has_come(self, *, is_settled: bool) -> bool:
         """Whether the replayed agent ends now by itself.
@@ -72,7 +73,7 @@ class Ending:
     def note_unplayed(self, at: int) -> None:
         """Notes the frames that the client was waiting for, or would have been."""
         for lane in self._lanes:
-            if left := self._player.left_in(lane):
+            if left := [*self._player.left_in(lane)]:
                 summary = f"{len(left)} frame{'s' * (len(left) > 1)} of the agent's never went out"
                 self._judge.note(Departure.UNPLAYED, lane, summary, at, seq=left[0])
 

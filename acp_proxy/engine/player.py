@@ -76,18 +76,18 @@ class Player:
         """How many frames answer nothing but what the client may leave out and did."""
         return sum(self._is_left_out(waiting) for waiting in self._story.connection.waiting)
 
-    def left_in(self, lane: Lane) -> list[int]:
-        """The frames of a lane that have not gone out, but for what nobody has asked for."""
+    def left_in(self, lane: Lane) -> Iterator[int]:
+        """Yields the frames of a lane that have not gone out, but for those that are left out."""
         if lane.name is None and self._story.order is not Order.RECORDED:
             waiting = self._story.connection.waiting
-            return [w.step.seq for w in waiting if not self._is_left_out(w)]
+            yield from (w.step.seq for w in waiting if not self._is_left_out(w))
+            return
         track = self._story.track_of(lane.name)
-        left = track.queue if track is not None else ()
-        return [
-            one if isinstance(one, int) else one.seq
-            for one in left
-            if isinstance(one, int) or (one.from_agent and one.lane == lane.name)
-        ]
+        for one in track.queue if track is not None else ():
+            if isinstance(one, int):
+                yield one
+            elif one.from_agent and one.lane == lane.name:
+                yield one.seq
 
     def _is_left_out(self, waiting: Waiting) -> bool:
         """Whether nobody waits for a frame: none of its requests came, and none had to come."""

@@ -225,7 +225,7 @@ class Replay:
         if any(lane.is_overtaken and not lane.poisoned for lane in self._story.lanes.values()):
             moments.append(self._input_at + SETTLE_NS)
         waits = self._story.connection.waiting or self._waits_for_optional()
-        if (waits or self._ending.is_near) and not self._is_settled(at):
+        if not self._is_settled(at) and (waits or self._ending.is_near):
             moments.append(self._input_at + SETTLE_NS)
         if not is_paced and self.stage.options.stall_ns is not None and self._is_waiting():
             moments.append((self._moved_at or 0) + self.stage.options.stall_ns)

@@ -15,6 +15,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from subprocess import PIPE
@@ -64,6 +65,8 @@ class Outcome:
     """Whether the agent was told to stop, and has not ended as it would have."""
     left_behind: list[str]
     """What the agent had started out of its recorder's sight, and was ended after it."""
+    pauses: tuple[tuple[int, int], ...] = ()
+    """When a message was held back for what never came, in nanoseconds of the monotonic clock."""
 
 
 def verify(
@@ -95,6 +98,7 @@ def verify(
 async def _run(
     engine: Verification, recorder: list[str], grace: float, show: Show | None
 ) -> Outcome:
+    ahead = now_ns() - time.monotonic_ns()  # trio's clock begins anywhere
     with received(*_SIGNALS) as signals, Orphans() as orphans:
         process = await trio.lowlevel.open_process(
             recorder,
@@ -121,7 +125,8 @@ async def _run(
                     await ending.end()
                     left = await orphans.end(grace, ending.hurried)
                     nursery.cancel_scope.cancel()
-        return Outcome(ending.signum, ending.was_stopped, left)
+        pauses = tuple((start - ahead, end - ahead) for start, end in engine.stage.pauses)
+        return Outcome(ending.signum, ending.was_stopped, left, pauses)
 
 
 class Verifier:

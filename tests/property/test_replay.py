@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,35 @@ def test_every_recording_replays_against_itself(
     assert len(conversations) > 40
     for conversation in conversations:
         assert_faithful(play(conversation, order=order), order)
+
+
+def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
+    """What a client says that leaves one message out."""
+    return [] if step.seq == number else [raw]
+
+
+def test_what_is_clean_is_answered_and_what_is_unplayed_is_named(
+    conversations: list[Conversation],
+) -> None:
+    """Of a client that leaves out a message: each that it may leave out, and its last three."""
+    clean = 0
+    for conversation in conversations:
+        may_be = [say for say in conversation.says if say.step.can_be_left_out]
+        for left_out in (*may_be, *conversation.says[-3:]):
+            number = left_out.step.seq
+            played = play(conversation, partial(leaving_out, number))
+            if played.counted:
+                continue
+            clean += 1
+            sent = {send.seq for send in played.sent}
+            unplayed = conversation.lines.keys() - sent
+            said = [step for step in conversation.steps if not step.from_agent]
+            asked = {step.seq: step.response_seq for step in said if step.kind == "request"}
+            named = {one.seq for one in played.departures}
+            assert unplayed <= {answer for seq, answer in asked.items() if seq in named}
+            unanswered = {seq for seq, answer in asked.items() if answer not in sent}
+            assert unanswered <= named
+    assert clean > 10
 
 
 def changed(step: Step, raw: bytes) -> bytes:

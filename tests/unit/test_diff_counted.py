@@ -9,6 +9,7 @@ import pytest
 from acp_proxy.capture import log as capture_log
 from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.difference.diff import diff
+from acp_proxy.difference.options import Options
 from acp_proxy.difference.result import Change, Counts, Expect, Latency
 from acp_proxy.store.reader import RecordingReader
 from tests.runs import IN, OUT, Run, compare
@@ -42,7 +43,12 @@ def told(scribe: Scribe) -> None:
     scribe.to_client(result(1, sessionId="s-1"), HELLO, update("s-1", "plan", entries=[]))
 
 
-def compared(directory: Path, a: Callable[[Scribe], None], b: Callable[[Scribe], None]) -> Diff:
+def compared(
+    directory: Path,
+    a: Callable[[Scribe], None],
+    b: Callable[[Scribe], None],
+    pauses: tuple[tuple[int, int], ...] = (),
+) -> Diff:
     """What is different between two stories."""
     paths = []
     for name, tell in (("a", a), ("b", b)):
@@ -53,7 +59,7 @@ def compared(directory: Path, a: Callable[[Scribe], None], b: Callable[[Scribe],
             scribe.finish()
         paths.append(scribe.path)
     with RecordingReader(paths[0]) as of_a, RecordingReader(paths[1]) as of_b:
-        return diff(of_a, of_b)
+        return diff(of_a, of_b, Options(pauses=pauses))
 
 
 def made_up(scribe: Scribe) -> None:
@@ -161,6 +167,22 @@ def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
         Latency("x/odd", "to-client", 0, 1, None, 2 * MS, None, 2 * MS),
     )
     assert found.counts.total > 0
+
+
+def test_what_its_client_held_up_is_in_no_table_of_latencies(tmp_path: Path) -> None:
+    """An exchange that was open in a pause is left out, and a method of which nothing is left."""
+
+    def told(scribe: Scribe) -> None:
+        asked(scribe, "x/held", 5000)
+        asked(scribe, "x/both", 5000, 7)
+        asked(scribe, "x/quick", 3)
+
+    paused = ((2 * MS, 4000 * MS), (9000 * MS, 9500 * MS))
+    found = compared(tmp_path, told, told, pauses=paused)
+    assert [(one.method, one.a_count, one.b_count, one.b_max_ns) for one in found.latency] == [
+        ("x/both", 2, 1, 7 * MS),
+        ("x/quick", 1, 1, 3 * MS),
+    ]
 
 
 def test_latencies_are_no_difference(tmp_path: Path) -> None:

@@ -67,26 +67,25 @@ def report(engine: Verification) -> PlayReport:
 
 
 def text(found: PlayReport) -> Iterator[str]:
-    """The departures for a person, in lines; there are none if nothing departed.
-
-    What went out early is among them: it explains what the agent does otherwise then.
-    """
+    """The departures for a person, in lines; there are none if nothing departed."""
     told = telling.blocks(found.divergences, found.left_out, "agent")
     for block in told:
         yield from block
-        yield ""
-    early = [one for one in found.divergences if one.kind is Departure.EARLY]
-    for one in early[:_SHOWN_EARLY]:
-        yield from lines_of(one)
-        yield ""
-    if len(early) > _SHOWN_EARLY:
-        yield f"... and {len(early) - _SHOWN_EARLY} more went out early"
         yield ""
     if told and found.owed:
         yield "not answered:"
         for owed in found.owed[:SHOWN]:
             yield f"  {owed.lane}: {owed.method} #{owed.seq}, for {owed.waited_ms / 1000:.1f} s"
         yield ""
+
+
+def early(found: PlayReport) -> Iterator[str]:
+    """What went out early, a line each: it explains what the agent does otherwise then."""
+    hurried = [one for one in found.divergences if one.kind is Departure.EARLY]
+    for one in hurried[:_SHOWN_EARLY]:
+        yield from lines_of(one)
+    if len(hurried) > _SHOWN_EARLY:
+        yield f"... and {len(hurried) - _SHOWN_EARLY} more went out early"
 
 
 def lines_of(one: Divergence) -> Iterator[str]:

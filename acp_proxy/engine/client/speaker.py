@@ -59,6 +59,7 @@ class Speaker:
                     f" recording: {hurry}"
                 )
                 self._stage.judge.note(Departure.EARLY, lane, summary, at, seq=line.seq)
+                self._stage.note_pause(lane, line, at)
             yield from self._say(lane, line, at)
 
     def _has_no_terminal(self, line: Line) -> bool:

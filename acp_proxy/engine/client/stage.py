@@ -132,6 +132,8 @@ class Stage:
     given_up: int = 0
     turns: int = 0
     """Prompts that were answered."""
+    pauses: list[tuple[int, int]] = field(factory=list)
+    """From when to when a line was held back for what has never come."""
 
     def __attrs_post_init__(self) -> None:
         self.last = self.plot.lanes[None]
@@ -164,6 +166,14 @@ class Stage:
         if silence * _MANY_TIMES >= since:
             return f"nothing came for {silence / NS_PER_S:.1f} s"
         return f"other things came for {since / NS_PER_S:.1f} s"
+
+    def note_pause(self, lane: ClientLane, line: Line, at: int) -> None:
+        """Notes since when a line that goes out now was held back for what has never come."""
+        since = max(line.waits_since or 0, lane.grew_at)
+        is_silence = (at - self.spoken_at) * _MANY_TIMES >= at - since
+        start = self.spoken_at if is_silence else since
+        if start < at:
+            self.pauses.append((start, at))
 
     def _patience_of_answer(self, silence_ns: int) -> int:
         """How long an answer waits for its place; the agent may do nothing until it comes."""
