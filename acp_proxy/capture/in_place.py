@@ -27,7 +27,6 @@ def give_way(
     options: "RecordOptions",
     shortage: str,
     log: Unrecorded,
-    client: "tuple[int, int] | None" = None,
     mask: "set[int] | None" = None,
 ) -> "NoReturn":
     """Executes the agent in our place where the system has no room for both of us.
@@ -36,7 +35,6 @@ def give_way(
         options: what was asked for.
         shortage: what there is too little of, in the system's words.
         log: where it is written down.
-        client: what the client writes to and reads from, if these were moved away.
         mask: the signal mask that the agent is to have, if it was changed.
     """
     problem = f"cannot run beside the agent: {shortage}"
@@ -51,9 +49,6 @@ def give_way(
         os._exit(1)
     if isinstance(log, CaptureLog):
         os.close(log.fd)  # to execute something needs a descriptor or two as well
-    for fd, moved in enumerate(client or ()):
-        os.dup2(moved, fd)
-        os.close(moved)
     if mask is not None:
         pthread_sigmask(SIG_SETMASK, mask)
     become(options.command)

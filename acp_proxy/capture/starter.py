@@ -33,7 +33,6 @@ from acp_proxy.capture.files import (
     make_private,
     recordings_directory,
 )
-from acp_proxy.capture.in_place import become, give_way, leave_without_agent
 from acp_proxy.capture.latch import Latch
 from acp_proxy.capture.log import NOTE, START, CaptureLog, Unrecorded, tell
 from acp_proxy.capture.options import RecordOptions, parse, truth
@@ -77,12 +76,14 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
         detour: what the streams pass through; by default nothing.
     """
     if _switched_off():
+        from acp_proxy.capture.in_place import become
+
         become(options.command)
     parent = os.getppid()  # as early as can be: a client may leave at any time
     try:
         client_in, client_out = take_stdio()
     except OSError as e:
-        give_way(options, str(e.strerror), Unrecorded())
+        _give_way(options, e, Unrecorded())
     signals = {
         s
         for s in (SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)
@@ -98,9 +99,11 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
     try:
         agent = AgentProcess.spawn(options.command, identity.agent_environment(), mask)
     except OSError as e:
-        if e.errno not in SHORTAGES:
-            leave_without_agent(options.command[0], e, log)
-        give_way(options, str(e.strerror), log, (client_in, client_out), mask)
+        if e.errno in SHORTAGES:
+            _give_way(options, e, log, (client_in, client_out), mask)
+        from acp_proxy.capture.in_place import leave_without_agent
+
+        leave_without_agent(options.command[0], e, log)
     if agent.group.complaint:
         reason = f"{agent.group.complaint}; if acp-proxy is killed, the agent may stay"
         tell(reason)
@@ -119,7 +122,7 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
         relay.start()
     except RuntimeError as e:
         agent.kill_group()
-        give_way(options, str(e), log, (client_in, client_out), mask)
+        _give_way(options, e, log, (client_in, client_out), mask)
     relay.drained.wait(HEAD_START)
     sys.setswitchinterval(SWITCH_INTERVAL)
     try:
@@ -133,6 +136,22 @@ def record(options: RecordOptions, detour: "Detour | None" = None) -> "NoReturn"
     relay.release()
     Latch().wait()
     raise AssertionError("unreachable: a thread of the relay ends the process")
+
+
+def _give_way(
+    options: RecordOptions,
+    shortage: Exception,
+    log: Unrecorded,
+    client: "tuple[int, int] | None" = None,
+    mask: "set[int] | None" = None,
+) -> "NoReturn":
+    """Puts the client's pipes back, which frees two descriptors, and executes the agent."""
+    for fd, moved in enumerate(client or ()):
+        os.dup2(moved, fd)
+        os.close(moved)
+    from acp_proxy.capture.in_place import give_way
+
+    give_way(options, getattr(shortage, "strerror", None) or str(shortage), log, mask)
 
 
 def _why_unsupervised(error: BaseException) -> str:
