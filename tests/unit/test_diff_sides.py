@@ -121,4 +121,4 @@ def test_a_difference_tells_what_is_said() -> None:
     b = Run(1).words("three").tell("tool_call", toolCallId="c", title="Run\nit").end()
     found = {entry.title: entry.preview for entry in compare(a, b)[1]}
     assert found["session/update agent_message_chunk"] == r"one \x1b[2Jtwo"
-    assert found["session/update tool_call"] == r"tool_call: Run\nit"
+    assert found["session/update tool_call"] == r"tool_call: Run\nit (c)"
