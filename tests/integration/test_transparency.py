@@ -32,7 +32,7 @@ def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
     talk = record([sys.executable, "-IS", "-c", says, "-x", ""], env={"ACP_PROXY_OFF": "1"})
     heard = talk.hear_all().decode()
     assert talk.wait() == 0
-    assert heard == f"{talk.process.pid} {os.getpgrp()} ['-x', '']\n"
+    assert heard == f"{talk.process.pid} {talk.process.pid} ['-x', '']\n"
     assert talk.stderr == b""
     assert not talk.recording.path.exists()
     assert not Path(f"{talk.recording.path}.log").exists()
