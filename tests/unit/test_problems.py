@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -178,6 +179,10 @@ ENDS: list[tuple[list[Callable[[Scribe], None]], list[str]]] = [
             '✗ session/prompt "go" (#5) was never answered; silent for 1 ms until the client'
             " gave up (SIGTERM, #6)",
         ],
+    ),
+    (
+        [prompt, is_told(signal.SIGUSR1), exits(1)],
+        ['✗ the agent exited with 1, in the middle of turn 1 (prompt "go" #4) (#6)'],
     ),
     ([prompt], ['✗ the recording ends in the middle of turn 1 (prompt "go" #4)']),
     ([turn], []),

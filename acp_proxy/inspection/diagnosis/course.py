@@ -1,8 +1,8 @@
 """The course of a conversation, from one pass over its frames without their payloads.
 
-Counts, waits, and what deserves a closer look: lines that are no ACP, tool calls, files and what
-happened to the pipes. What it notes are numbers of frames; whoever wants
-to say more about one reads its line. A million frames take a few seconds and little memory.
+Counts, waits, tool calls, and what was open when a peer left. What it notes are numbers of frames;
+whoever wants to say more about one reads its line. A million frames take a few seconds and little
+memory.
 """
 
 import json
@@ -12,6 +12,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_proxy.capture.relay import STOPPING
 from acp_proxy.inspection.diagnosis.late import REPLAYING
 from acp_proxy.inspection.diagnosis.lines import LARGEST
 from acp_proxy.inspection.diagnosis.waits import Awaited, Wait, Waits
@@ -53,8 +54,6 @@ class Course:
     """Session updates, those of a replayed history included."""
     calls: dict[tuple[str | None, str], Call] = field(factory=dict)
     """By session and id; those of a replayed history are none. At most 100,000."""
-    invalid: dict[str, int] = field(factory=dict)
-    """The first line that is no ACP, by stream."""
     last_seq: int = 0
     """Of the last frame that is no line of stderr."""
     open_at_end: list[Wait] | None = None
@@ -128,9 +127,7 @@ class CourseReader:
             self._end_turns(head)
 
     def _note(self, head: FrameHead) -> None:
-        if head.kind == "invalid":
-            self.course.invalid.setdefault(head.stream, head.seq)
-        elif head.method in REPLAYING and head.exchange is not None:
+        if head.method in REPLAYING and head.exchange is not None:
             if head.kind == "request":
                 self._replaying[head.exchange] = head.session
             else:
@@ -189,7 +186,8 @@ def is_client_leaving(event: Happened) -> bool:
     if event.kind == "eof":
         by_itself = event.data.get("reason") == "end of file"
         return by_itself and event.data.get("stream") == "to-agent"
-    return event.kind == "signal" and event.data.get("action") == "passed on"
+    is_passed_on = event.kind == "signal" and event.data.get("action") == "passed on"
+    return is_passed_on and event.data.get("signal") in STOPPING
 
 
 def read_events(reader: RecordingReader) -> list[Happened]:
