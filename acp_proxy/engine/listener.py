@@ -21,11 +21,10 @@ from acp_proxy.engine.player import OpenAsk
 from acp_proxy.engine.script import FORK, Step
 from acp_proxy.engine.splice import Place
 from acp_proxy.engine.story import Story
+from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 _SESSION_ID = "/params/sessionId"
-OPENING = ("session/new", "session/load", "session/resume", FORK)
-"""Requests from which on there is a session; the client of a later process may name it anew."""
 _NEAR = 3
 _LOOKED_AT = 50
 """How many recorded messages are compared to find those that are near."""

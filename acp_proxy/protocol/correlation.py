@@ -25,6 +25,7 @@ from attrs import define, field
 from acp_proxy.protocol.dialects import (
     DRAFT,
     INITIALIZE,
+    OPENING,
     V2,
     body,
     judge_frame,
@@ -32,7 +33,7 @@ from acp_proxy.protocol.dialects import (
 )
 from acp_proxy.protocol.jsonrpc import Kind, Message
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.unnamed_sessions import OPENING, UnnamedSessions
+from acp_proxy.protocol.unnamed_sessions import UnnamedSessions
 from acp_proxy.recording import Exchange, Turn
 
 FORCED = "forced by --dialect"

@@ -16,6 +16,8 @@ V1, V2, DRAFT = "v1", "v2", "draft-1.0"
 
 INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
 """The last two are for a proxy in a chain, in the implementation's spelling and the proposal's."""
+OPENING = ("session/new", "session/load", "session/resume", "session/fork")
+"""Requests that open a session and name its directories."""
 
 _V2_UPDATES = {
     "state_update", "user_message", "agent_message", "agent_thought",

@@ -8,8 +8,6 @@ from typing import Any
 
 from attrs import define, field
 
-OPENING = ("session/new", "session/load", "session/resume", "session/fork")
-"""Requests that open a session and name its directories."""
 _MOST_TERMINALS = 1_000
 """How many terminals are remembered that nobody has released."""
 

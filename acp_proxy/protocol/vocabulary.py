@@ -12,7 +12,7 @@ from enum import Enum
 from functools import cache
 from typing import NamedTuple
 
-from acp_proxy.protocol.dialects import DRAFT, V1, V2
+from acp_proxy.protocol.dialects import DRAFT, OPENING, V1, V2
 
 UNSTABLE = "v1-unstable"
 """What v1 allows after both peers agreed to try it."""
@@ -74,7 +74,6 @@ class Position(NamedTuple):
 
 
 _OFFICIAL = (V1, V2)
-_SETUP = ("session/new", "session/load", "session/resume", "session/fork")
 _DRAFT_SETUP = ("session/new", "session/load")
 _SUCCESSOR = ("proxy/successor", "_proxy/successor")
 """The envelope of a message between the proxies of a chain, in both spellings."""
@@ -156,14 +155,14 @@ TABLE: tuple[Position, ...] = (
         Role.CONFIGURATION, "/result/providers/*/current", ("providers/list",), (UNSTABLE, V2)
     ),
     # Sessions
-    Position(Role.ROOT, "/params/cwd", (*_SETUP, "session/list"), _OFFICIAL),
+    Position(Role.ROOT, "/params/cwd", (*OPENING, "session/list"), _OFFICIAL),
     Position(Role.ROOT, "/params/workingDirectory", _DRAFT_SETUP, (DRAFT,)),
-    Position(Role.ROOT, "/params/additionalDirectories/*", _SETUP, _OFFICIAL),
-    Position(Role.CONFIGURATION, "/params/mcpServers", _SETUP),
-    Position(Role.CREDENTIAL, "/params/mcpServers/*/env", _SETUP, _OFFICIAL),
-    Position(Role.CREDENTIAL, "/params/mcpServers/*/headers", _SETUP, _OFFICIAL),
-    Position(Role.CREDENTIAL, "/params/mcpServers/*/transport/env", _SETUP, (DRAFT,)),
-    Position(Role.CREDENTIAL, "/params/mcpServers/*/transport/headers", _SETUP, (DRAFT,)),
+    Position(Role.ROOT, "/params/additionalDirectories/*", OPENING, _OFFICIAL),
+    Position(Role.CONFIGURATION, "/params/mcpServers", OPENING),
+    Position(Role.CREDENTIAL, "/params/mcpServers/*/env", OPENING, _OFFICIAL),
+    Position(Role.CREDENTIAL, "/params/mcpServers/*/headers", OPENING, _OFFICIAL),
+    Position(Role.CREDENTIAL, "/params/mcpServers/*/transport/env", OPENING, (DRAFT,)),
+    Position(Role.CREDENTIAL, "/params/mcpServers/*/transport/headers", OPENING, (DRAFT,)),
     Position(Role.ROOT, "/result/cwd", _DRAFT_SETUP, (AGENTS,)),
     Position(Role.ROOT, "/result/workingDirectory", _DRAFT_SETUP, (DRAFT,)),
     Position(Role.ROOT, "/result/additionalDirectories/*", _DRAFT_SETUP, (AGENTS,)),

@@ -9,9 +9,8 @@ from acp_proxy.engine.client.files import Files
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.stage import Open, Stage
 from acp_proxy.engine.divergence import Departure
-from acp_proxy.engine.listener import OPENING
 from acp_proxy.engine.script import PROMPT, REPLIES, UPDATE
-from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.dialects import INITIALIZE, OPENING
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 
