@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from acp_proxy.cli.main import Refusal
+from acp_proxy.store.plain_files import reason
 
 
 @contextmanager
@@ -39,7 +40,7 @@ def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     except BrokenPipeError:
         raise
     except OSError as e:
-        raise Refusal(f"cannot write {path}: {(e.strerror or str(e)).lower()}") from None
+        raise Refusal(f"cannot write {path}: {reason(e)}") from None
     finally:
         if made is not None:
             made.unlink(missing_ok=True)

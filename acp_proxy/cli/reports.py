@@ -7,6 +7,7 @@ from pathlib import Path
 
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.cli.main import Refusal
+from acp_proxy.store.plain_files import reason
 
 
 def check_report_files(*files: Path | None) -> None:
@@ -122,4 +123,4 @@ def _mode(path: Path) -> int:
 
 
 def _unwritable(path: Path, error: OSError) -> Refusal:
-    return Refusal(f"cannot write {path}: {(error.strerror or str(error)).lower()}")
+    return Refusal(f"cannot write {path}: {reason(error)}")

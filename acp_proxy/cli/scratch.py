@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.own_directory import own_directory
+from acp_proxy.store.plain_files import reason
 
 _LONGEST_NAME = 100
 """Bytes of a recorded name that are kept."""
@@ -61,7 +62,7 @@ def directories(
             try:
                 _make(Path(os.path.realpath(place)), made)
             except OSError as e:
-                raise Refusal(f"cannot make {place}: {(e.strerror or str(e)).lower()}") from None
+                raise Refusal(f"cannot make {place}: {reason(e)}") from None
             places[root] = str(place)
         relative = {root: places[meant[root]] for root in meant if root not in places}
         known = meant if not _is_absolute(start) else places

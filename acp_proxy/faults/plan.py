@@ -24,6 +24,7 @@ from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import Trigger, hint, settings_of, structured
 from acp_proxy.faults.toml import BadToml, read_toml, read_toml_file
 from acp_proxy.filters import Filter, parse, terms_of
+from acp_proxy.store.plain_files import reason
 
 _UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault"}
 """Terms of the filter grammar that cannot be told when a frame passes."""
@@ -82,7 +83,7 @@ def load_plan(path: Path | str) -> Plan:
         value = read_toml_file(Path(path))
     except OSError as e:
         near = f"; did you mean @{source}?" if source in ready_plans() else ""
-        raise BadPlan(f"cannot read {source}: {(e.strerror or str(e)).lower()}{near}") from None
+        raise BadPlan(f"cannot read {source}: {reason(e)}{near}") from None
     except BadToml as e:
         raise BadPlan(f"{source}: {e}") from None
     return structure_plan(value, source)

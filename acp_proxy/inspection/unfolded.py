@@ -11,6 +11,7 @@ from typing import Any
 from acp_proxy.inspection.describe.updates import kind_and_update
 from acp_proxy.inspection.describe.values import part, parts, word
 from acp_proxy.inspection.diagnosis.lines import message_of
+from acp_proxy.pointers import pointer
 
 _MOST_LINES = 1000
 """Lines of one text that are shown."""
@@ -44,23 +45,22 @@ def _entry(entry: dict[str, Any]) -> str:
     return f"{_MARKS.get(status, status or '·')} {name}" + (f" ({priority})" if priority else "")
 
 
-def _texts(value: object, pointer: str, depth: int) -> Iterator[Unfolded]:
+def _texts(value: object, place: str, depth: int) -> Iterator[Unfolded]:
     if depth > _DEEPEST:
         return
     match value:
         case str() if "\n" in value.rstrip("\n"):
-            yield pointer, _cut(value.splitlines())
+            yield place, _cut(value.splitlines())
         case list():
-            for place, item in enumerate(value):
-                yield from _texts(item, f"{pointer}/{place}", depth + 1)
+            for number, item in enumerate(value):
+                yield from _texts(item, f"{place}/{number}", depth + 1)
         case dict():
             compared = _compared(value)
             if compared is not None:
-                yield f"{pointer} {word(value, 'path')}".rstrip(), _cut(compared)
+                yield f"{place} {word(value, 'path')}".rstrip(), _cut(compared)
             for key, inner in value.items():
                 if compared is None or key not in ("oldText", "newText"):
-                    name = key.replace("~", "~0").replace("/", "~1")
-                    yield from _texts(inner, f"{pointer}/{name}", depth + 1)
+                    yield from _texts(inner, place + pointer((key,)), depth + 1)
 
 
 def _compared(value: dict[str, Any]) -> list[str] | None:

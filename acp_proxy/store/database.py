@@ -277,6 +277,6 @@ def _check_header(path: Path) -> None:
         with open_plain(path) as file:
             start = file.read(len(_MAGIC))
     except OSError as e:
-        raise NotARecording(path, (e.strerror or str(e)).lower()) from None
+        raise NotARecording(path, reason(e)) from None
     if start and start != _MAGIC:
         raise NotARecording(path, "it is not a SQLite database")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.recording import Recording
 from acp_proxy.store.plain_files import is_plain
@@ -30,7 +30,7 @@ _ANY_FAULT = (
 )
 _LAST_DAY = 253402214400.0
 """Seconds from 1970 to the last day of the calendar; a file may say that it is younger."""
-_SIDE_FILES = ("", LOG_SUFFIX, "-wal", "-shm", "-journal")
+_SIDE_FILES = ("", LOG_SUFFIX, *SQLITE_SUFFIXES)
 
 
 @frozen

@@ -80,6 +80,6 @@ def _mode(path: Path) -> int | str | None:
     try:
         return path.stat().st_mode
     except OSError as e:
-        return None if e.errno in _MISSING else (e.strerror or str(e)).lower()
+        return None if e.errno in _MISSING else reason(e)
     except ValueError:  # nothing can be called so
         return None

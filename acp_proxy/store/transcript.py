@@ -25,7 +25,7 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import indexer
 from acp_proxy.store.held_values import is_excerpt
 from acp_proxy.store.memory import Memory
-from acp_proxy.store.plain_files import open_plain
+from acp_proxy.store.plain_files import open_plain, reason
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.transcript.header import FORMAT, NewerFormat, read_header, write_header
 from acp_proxy.transcript.reader import (
@@ -72,7 +72,7 @@ def header_of(path: Path) -> "Recording":
             with lines.blamed(path):
                 return read_header(lines.first())
     except OSError as e:
-        raise UnreadableRecording(path, (e.strerror or str(e)).lower()) from None
+        raise UnreadableRecording(path, reason(e)) from None
 
 
 def write_transcript(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
@@ -253,8 +253,8 @@ class _Lines:
             kind = UnreadableRecording if self._has_begun else NotARecording
             raise kind(path, f"line {max(1, self._number)}: {e}") from None
         except OverflowError:
-            reason = f"line {self._number}: its time is too far from the others"
-            raise UnreadableRecording(path, reason) from None
+            problem = f"line {self._number}: its time is too far from the others"
+            raise UnreadableRecording(path, problem) from None
 
 
 def _add(rows: RowWriter, line: FrameLine | EventLine | FiredLine) -> None:

@@ -14,6 +14,7 @@ from acp_proxy.cli.output import say, warn
 from acp_proxy.cli.progress import progress
 from acp_proxy.errors import NotARecording
 from acp_proxy.store.importer import import_transcript
+from acp_proxy.store.plain_files import reason
 
 
 def _name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
@@ -95,7 +96,7 @@ def _lines(file: str) -> Iterator[Iterable[bytes]]:
         try:
             source = files.enter_context(Path(file).open("rb"))
         except OSError as e:
-            raise NotARecording(Path(file), (e.strerror or str(e)).lower()) from None
+            raise NotARecording(Path(file), reason(e)) from None
         yield progress(source, label="importing")
 
 
@@ -104,5 +105,4 @@ def _told(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as e:
-        reason = (e.strerror or str(e)).lower()
-        raise Refusal(f"cannot make a database in {directory}: {reason}") from None
+        raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None

@@ -18,6 +18,7 @@ from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, spans, trim
+from acp_proxy.store.plain_files import reason
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import write_transcript
 from acp_proxy.testing.template import name_of_test, source_of_test
@@ -90,7 +91,7 @@ def export_test(
     try:
         recording.parent.mkdir(parents=True, exist_ok=True)
     except OSError as e:
-        raise Refusal(f"cannot make {recording.parent}: {(e.strerror or str(e)).lower()}") from None
+        raise Refusal(f"cannot make {recording.parent}: {reason(e)}") from None
     with new_file(recording, force=force) as one, new_file(test, force=force) as other:
         one.writelines(lines)
         other.write(source.encode())

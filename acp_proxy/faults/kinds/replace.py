@@ -10,6 +10,7 @@ from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
 from acp_proxy.faults.fault import Fault, Passing
 from acp_proxy.faults.settings import BadSetting, one_line, plain_json
+from acp_proxy.pointers import parts_of
 
 
 @frozen
@@ -58,7 +59,7 @@ class Replace(Fault):
             if not self.set and not there:
                 return None
             for pointer, new in [*self.set.items(), *there.items()]:
-                _put(value, pointer.split("/")[1:], new)
+                _put(value, parts_of(pointer), new)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -75,8 +76,7 @@ class Replace(Fault):
 
 def _has(value: Any, pointer: str) -> bool:
     """Whether a message has a member."""
-    for part in pointer.split("/")[1:]:
-        key = part.replace("~1", "/").replace("~0", "~")
+    for key in parts_of(pointer):
         if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
             value = value[int(key)]
         elif isinstance(value, dict) and key in value:
@@ -86,10 +86,9 @@ def _has(value: Any, pointer: str) -> bool:
     return True
 
 
-def _put(value: Any, path: list[str], new: Any) -> None:
+def _put(value: Any, path: tuple[str, ...], new: Any) -> None:
     """Sets a member, making objects on the way where there is nothing."""
-    for place, part in enumerate(path):
-        key = part.replace("~1", "/").replace("~0", "~")
+    for place, key in enumerate(path):
         is_last = place == len(path) - 1
         if isinstance(value, list):
             if key == "-" and is_last:

@@ -1,8 +1,10 @@
-"""JSON pointers (RFC 6901): where in a message a text stands."""
+"""Where in a message a text stands, as a JSON pointer."""
 
 import json
 from collections.abc import Callable
 from typing import Any
+
+from acp_proxy.pointers import parts_of, pointer
 
 _TEXTS = (
     "/params/update/content/text",
@@ -21,7 +23,7 @@ def find_pointer(line: str, is_meant: Callable[[str], bool]) -> str | None:
             if is_meant(value):
                 return place
         elif isinstance(value, dict):
-            inner = [(f"{place}/{_token(name)}", found) for name, found in value.items()]
+            inner = [(place + pointer((name,)), found) for name, found in value.items()]
             waiting += reversed(inner)
         elif isinstance(value, list):
             waiting += reversed([(f"{place}/{n}", found) for n, found in enumerate(value)])
@@ -41,11 +43,7 @@ def _message(line: str) -> Any:
         return None
 
 
-def _at(value: Any, pointer: str) -> Any:
-    for name in pointer.split("/")[1:]:
+def _at(value: Any, place: str) -> Any:
+    for name in parts_of(place):
         value = value.get(name) if isinstance(value, dict) else None
     return value
-
-
-def _token(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")
