@@ -217,8 +217,9 @@ RECORD = (
            "auto decides from the initialize exchange. It changes labels, never bytes."),
     Option("max_size", size, "BYTES", None, "Stop recording (never the conversation) when log and "
            "database together reach this size, such as 500MB."),
-    Option("grace", seconds, "S", 5.0, "Seconds an agent that was told to stop, or overstays, has "
-           "before it is killed. Default: 5."),
+    Option("grace", seconds, "S", 5.0, "Seconds an agent that was told to stop has before it "
+           "is killed; also the silence after which one whose client is gone is told to stop. "
+           "Default: 5."),
     Option("keep", keep, "AGE|SIZE", None, "Delete old recordings of the recordings directory at "
            "the start: those older than AGE (7d, 12h), or the oldest beyond SIZE in all (2GB).",
            otherwise="nothing is deleted"),

@@ -102,7 +102,7 @@ def replay(
     faults: str | None,
     seed: int | None,
 ) -> None:
-    """Be the recorded agent, the same every time.
+    """Play the recorded agent to a client, the same every time.
 
     Use it as an agent's command. It says what the recorded agent said, as soon as the client has
     done what the recorded client did, and tells on stderr where the client departs from that.

@@ -59,7 +59,7 @@ Examples:
 
 
 @click.command(
-    short_help="Be the recorded client of a live agent, and say what it does otherwise.",
+    short_help="Play the recorded client against a live agent and report what changed.",
     epilog=_EXAMPLES,
 )
 @click.argument("recording", type=RecordingType())
@@ -117,7 +117,7 @@ def verify(
     report: Path | None,
     junit: Path | None,
 ) -> None:
-    """Be the recorded client of a live agent, and say what the agent does otherwise.
+    """Play the recorded client against a live agent and report what changed.
 
     Starts AGENT, says what the recorded client said, each message when its time has come, and
     answers what the agent asks with the recorded answers. No file is read or written, and no
