@@ -74,13 +74,12 @@ class Player:
     @property
     def left_out(self) -> int:
         """How many frames answer nothing but what the client may leave out and did."""
-        return sum(self._is_left_out(waiting) for waiting in self._story.connection.waiting)
+        return len(self._story.connection.waiting) - sum(1 for _ in self._awaited())
 
     def left_in(self, lane: Lane) -> Iterator[int]:
         """Yields the frames of a lane that have not gone out, but for those that are left out."""
         if lane.name is None and self._story.order is not Order.RECORDED:
-            waiting = self._story.connection.waiting
-            yield from (w.step.seq for w in waiting if not self._is_left_out(w))
+            yield from self._awaited()
             return
         track = self._story.track_of(lane.name)
         for one in track.queue if track is not None else ():
@@ -89,13 +88,20 @@ class Player:
             elif one.from_agent and one.lane == lane.name:
                 yield one.seq
 
-    def _is_left_out(self, waiting: Waiting) -> bool:
-        """Whether nobody waits for a frame: none of its requests came, and none had to come."""
+    def _awaited(self) -> Iterator[int]:
+        """Yields the connection's frames that have not gone out, but for those that are left out.
+
+        A frame is left out if none of the requests that it answers came, and none had to come.
+        """
+        if not (every := self._story.connection.waiting):
+            return
         expected = self._story.lanes[None].expected
         optional = {step.key for step in expected if step.can_be_left_out}
         optional.update(self._story.let_pass.values())
-        has_come = any(a.exchange in self.live_ids for a in waiting.step.answers)
-        return bool(waiting.asked) and waiting.asked <= optional and not has_come
+        for waiting in every:
+            has_come = any(a.exchange in self.live_ids for a in waiting.step.answers)
+            if has_come or not waiting.asked or not waiting.asked <= optional:
+                yield waiting.step.seq
 
     def next(self, now: int) -> Ready | None:
         """Returns the frame that goes out now: of those that are due, the one recorded first."""
