@@ -8,12 +8,9 @@ from acp_proxy.inspection.diagnosis.evidence import Evidence, request_text, requ
 from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, ErrorTally, Problem
 from acp_proxy.inspection.diagnosis.lines import halves
 from acp_proxy.inspection.safe_text import plain
-from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.dialects import INITIALIZE, OPENING
 
-_OPENING = (
-    *INITIALIZE, "authenticate", "auth/login", "session/new", "session/load", "session/resume",
-    "session/fork",
-)  # fmt: skip
+_OPENING = (*INITIALIZE, "authenticate", "auth/login", *OPENING)
 """Requests without whose success nothing goes on."""
 _LOGIN_NEEDED = "authentication required"
 
