@@ -16,6 +16,9 @@ from acp_proxy.engine.splice import Place
 
 _SCHEME = "file://"
 _PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
+_BEFORE = r"(?:(?<![\w.\-~})\]*?])(?<![\w.\-~})\]*?:]/)|(?<=\\[bfnrt]))"
+_AFTER = r"(?![\w\-~+@%=*?\[{$^]|\.+[\w\-~+@%=*?\[{$^/])"
+"""What stands around a directory that is named in a piece of JSON, and is no part of its name."""
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 
 
@@ -107,15 +110,15 @@ class Bindings:
     def rewritten(self, text: str) -> str:
         """Replaces directories wherever they are named in a piece of JSON, the longest first.
 
-        A relative one, ``.`` or ``src``, is an ordinary word.
+        A relative one, ``.`` or ``src``, is an ordinary word; and a name that goes on before or
+        after it, as in ``~/work``, ``http://work`` or ``/work.bak``, is another one.
         """
         named = ((old, new) for old, new in self.roots.items() if _is_named(old))
         names = {_inside_json(old): _inside_json(new) for old, new in named}
         if not names:
             return text
         choice = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-        pattern = rf"(?:(?<![\w.-])|(?<=\\[bfnrt]))(?:{choice})(?![\w-])"
-        return re.sub(pattern, lambda found: names[found[0]], text)
+        return re.sub(f"{_BEFORE}(?:{choice}){_AFTER}", lambda found: names[found[0]], text)
 
     @property
     def after_rewriting(self) -> "Bindings":

@@ -8,7 +8,7 @@ where the client may choose, a new value is no difference but a proposal to bind
 import json
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote_to_bytes
 
 from attrs import define, evolve, field, frozen
 
@@ -182,7 +182,7 @@ class Comparer:
             self._settle_choice(found, path, place, old, new)
             return True
         expected = self._bindings.live(place, old)
-        if expected != new and not (place is Place.URI and unquote(expected) == unquote(new)):
+        if expected != new and not (place is Place.URI and _meant(expected) == _meant(new)):
             found.differences.append(Difference(pointer(path), shown(expected), shown(new)))
         return True
 
@@ -234,6 +234,11 @@ def _at(params: Any, pointer: str) -> Any:
     for key in parts_of(pointer)[1:]:
         params = params.get(key, _MISSING) if isinstance(params, dict) else _MISSING
     return params
+
+
+def _meant(uri: str) -> bytes:
+    """A URI without escapes; those of bytes that are no UTF-8 differ, too."""
+    return unquote_to_bytes(uri.encode("utf-8", "surrogatepass"))
 
 
 def _picked(value: Any, names: Iterable[str]) -> Any:

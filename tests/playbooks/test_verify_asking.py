@@ -250,14 +250,14 @@ def test_a_lenient_client_answers_with_what_is_next(record: Callable[..., Book])
 
 def test_ignored_places_do_not_count(record: Callable[..., Book]) -> None:
     """For equality; identity alone would have taken the first."""
-    call = '#%d session/request_permission {"sessionId": "s", "x": %d, "t": %d, "options": []}'
+    call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
         record,
         f"""
         <- {call % (0, 1, 1)}
-        -> #0 result {{"outcome": {{"outcome": "cancelled"}}}}
+        -> #0 result {{"action": "cancel"}}
         <- {call % (1, 2, 2)}
-        -> #1 result {{"outcome": {{"outcome": "cancelled"}}}}
+        -> #1 result {{"action": "cancel"}}
         """,
         ignored=("/params/t",),
     )

@@ -89,7 +89,7 @@ def test_leave_for_something_else_is_not_given(
     ("was", "came"),
     [
         (LS, {**LS, "title": "List files"}),
-        (LS, {**LS, "rawInput": {"command": "ls", "description": "Lists", "call_id": "7", "started_at_ms": 3}}),
+        (LS, {**LS, "rawInput": {"command": "ls", "description": "Lists", "call_id": "7", "started_at_ms": 1763800000000}}),
         ({"rawInput": {"command": "ls", "cwd": "/p/a"}}, {"rawInput": {"command": "ls", "cwd": "/live/a"}}),
         ({"rawInput": {"command": "cat /p/a > '/p'"}}, {"rawInput": {"command": "cat /live/a > '/live'"}}),
         ({"rawInput": {"command": "cat /p/a"}}, {"rawInput": {"command": "cat /p/a"}}),
@@ -260,7 +260,7 @@ def test_what_names_nothing_is_refused_even_unchanged(
     assert live.found == ["permission-differs primary in s 6"]
 
 
-@pytest.mark.parametrize("call", NAMELESS)
+@pytest.mark.parametrize("call", NAMELESS[1:])
 def test_a_lenient_client_believes_a_title(
     record: Callable[..., Book], call: dict[str, Any]
 ) -> None:

@@ -14,13 +14,18 @@ from typing import Any
 from attrs import field, frozen
 
 from acp_proxy.engine.bindings import Bindings
-from acp_proxy.engine.client.permission_scope import differences, moved, names_something, scope
-from acp_proxy.engine.client.permission_scope import title_of as _title_of
+from acp_proxy.engine.client.permission_scope import (
+    differences,
+    moved,
+    names_something,
+    scope,
+    title_of,
+)
 from acp_proxy.engine.client.plot import Plot
 from acp_proxy.engine.client.questions import Question
 from acp_proxy.engine.client.reading import member, params_of, recorded_request
 from acp_proxy.engine.client.tool_calls import ToolCalls, call_named
-from acp_proxy.engine.comparison import Comparer, Difference, decoded
+from acp_proxy.engine.comparison import Comparer, Difference, decoded, shown
 from acp_proxy.engine.script import UPDATE
 from acp_proxy.protocol.jsonrpc import Message, read
 
@@ -43,7 +48,8 @@ class Verdict:
 class _Recorded:
     """What a recorded request asked leave for: when it was made, and when it was answered."""
 
-    title: str
+    name: str
+    """What it calls itself, in full; nothing if it does not."""
     asked: Any
     answered: Any
 
@@ -74,7 +80,7 @@ class Leave:
 
     def title(self, request: Any) -> str:
         """What reports call a live request."""
-        return _title_of(request, self._announced(self._calls, request))
+        return _shown(self._name(request))
 
     def recorded(self, question: Question) -> Any:
         """What a recorded request asked leave for, as it is called now; so that it is looked up."""
@@ -86,12 +92,12 @@ class Leave:
 
     def recorded_title(self, question: Question) -> str:
         """What reports call a recorded request."""
-        return self._of(question).title
+        return _shown(self._of(question).name)
 
     def are_called_alike(self, question: Question, request: Any) -> bool:
-        """Whether a recorded request and a live one have the same title."""
-        was = self.recorded_title(question)
-        return self.title(request) in (was, moved(was, self._bindings.rewritten))
+        """Whether a recorded request and a live one have the same title, and have one at all."""
+        was, now = self._of(question).name, self._name(request)
+        return now != "" and now in (was, moved(was, self._bindings.rewritten))
 
     def compare(self, question: Question, live: Any) -> Verdict:
         """Compares a recorded request with a live one.
@@ -118,11 +124,14 @@ class Leave:
         rewritten = self._bindings.rewritten
         return Verdict(differences(self._of(question).answered, live, self._comparer, rewritten))
 
+    def _name(self, request: Any) -> str:
+        return title_of(request, self._announced(self._calls, request))
+
     def _of(self, question: Question) -> _Recorded:
         if self._recorded is None:
             self._recorded = dict(self._read())
         exchange = question.ask.exchange
-        return self._recorded.get(exchange) or _Recorded("something", None, None)
+        return self._recorded.get(exchange) or _Recorded("", None, None)
 
     def _read(self) -> Iterator[tuple[int, _Recorded]]:
         """Reads what the recorded agent announced and asked, in order."""
@@ -147,8 +156,8 @@ class Leave:
             if what == 1:
                 asked[exchange] = scope(request, announced)
             else:
-                title = _title_of(request, announced)
-                yield exchange, _Recorded(title, asked[exchange], scope(request, announced))
+                name = title_of(request, announced)
+                yield exchange, _Recorded(name, asked[exchange], scope(request, announced))
 
     def _take_recorded(self, calls: ToolCalls, seq: int, wanted: set[str | None]) -> None:
         message = read(self._plot.script.wire(seq).raw)
@@ -159,3 +168,8 @@ class Leave:
     def _announced(self, calls: ToolCalls, request: Any) -> dict[str, Any]:
         session = member(params_of(request), "sessionId")
         return calls.announced(session if isinstance(session, str) else None, call_named(request))
+
+
+def _shown(name: str) -> str:
+    """What reports call a request."""
+    return shown(name, 100) if name else "something"

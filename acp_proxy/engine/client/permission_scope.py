@@ -34,7 +34,10 @@ _KINDS = frozenset({"kind", "tool", "name", "operation", "type"})
 """Members that say what kind of thing is done, and not what it is done to."""
 _IDS = frozenset({"callid", "turnid", "toolcallid", "tooluseid", "requestid", "sessionid"})
 """Names, in lower case and without underscores, of ids of the conversation."""
+_EARLIEST = 1e9
+"""The least number that is a moment, in seconds from 1970; a smaller one is a place in a file."""
 _TIMES = re.compile(r"timestamp|.*_at(_ms)?|.*[a-z]At(Ms)?")
+_WORD = re.compile(r"[\w-]*")
 _COMMANDS = frozenset({"command", "cmd"})
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
@@ -95,19 +98,19 @@ def names_something(found: Any) -> bool:
 
 
 def title_of(request: Any, announced: Mapping[str, Any]) -> str:
-    """What reports call a request."""
+    """What a request calls itself, or what it asks leave for; nothing if it says neither."""
     params = params_of(request)
     subject = params.get("subject")
     for holder in (params.get("toolCall"), member(subject, "toolCall"), params, announced):
         found = member(holder, "title")
         if isinstance(found, str) and found:
-            return shown(found, 100)
+            return found
     if isinstance(operation := params.get("operation"), str):
         resource = params.get("resource")
-        return shown(f"{operation} {resource}" if resource else operation, 100)
+        return f"{operation} {resource}" if resource else operation
     raw = announced.get("rawInput")
     command = member(raw, "command") or member(subject, "command") or params.get("command")
-    return shown(command, 100) if command else "something"
+    return command if isinstance(command, str) else _written(command) if command else ""
 
 
 def moved(value: Any, rewritten: Rewritten) -> Any:
@@ -158,6 +161,13 @@ def _call(call: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
     return _told({name: value for name, value in both.items() if name not in _OF_CALL})
 
 
+def _written(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return ""
+
+
 def _without_line(location: Any) -> Any:
     if not isinstance(location, dict):
         return location
@@ -168,7 +178,8 @@ def _stripped(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The members of an object that count, in it and below."""
     has_command = any(value.get(name) for name in _COMMANDS)
     for name, inner in value.items():
-        if _is_noise(name, inner) or (has_command and name == "description"):
+        is_told = has_command and name == "description" and isinstance(inner, str)
+        if is_told or _is_noise(name, inner):
             continue
         yield name, _plain(inner)
 
@@ -187,19 +198,34 @@ def _is_noise(name: str, value: Any) -> bool:
         return False
     if name.lower().replace("_", "") in _IDS:
         return True
-    return not isinstance(value, str) and _TIMES.fullmatch(name) is not None
+    if isinstance(value, str) or value < _EARLIEST:
+        return False
+    return _TIMES.fullmatch(name) is not None
 
 
 def _names_something(holder: dict[str, Any]) -> bool:
     for name, value in holder.items():
-        if name in _KINDS or name in ("toolCall", "subject"):
+        if name in ("toolCall", "subject"):
             continue
-        if name == "content":
-            if _changes_a_file(value):
-                return True
-        elif value not in _NOTHING:
+        if _changes_a_file(value) if name == "content" else _is_telling(name, value):
             return True
     return False
+
+
+def _is_telling(name: str, value: Any) -> bool:
+    """Whether a member, or one below it, says what something is done to.
+
+    A switch does not, nor what says only what kind of thing is done, nor a text for a person.
+    """
+    if isinstance(value, dict):  # whose names may be paths
+        return any(
+            _WORD.fullmatch(inner) is None or _is_telling(inner, below)
+            for inner, below in value.items()
+        )
+    if isinstance(value, list):
+        return any(_is_telling(name, below) for below in value)
+    is_kind = name in _KINDS or name == "description"
+    return not is_kind and not isinstance(value, bool) and value not in _NOTHING
 
 
 def _changes_a_file(content: Any) -> bool:

@@ -30,8 +30,9 @@ def choice(asked: Any, live: Any, answer: Any) -> Choice:
     """Finds the live option for a recorded answer: the same one, or else one of its kind.
 
     It is always of the recorded kind: what was allowed once is not allowed for ever, and an id that
-    means another kind now is not the same. What is allowed for more than once has to be called the
-    same as well, by its id or its name, since such options tell by these how far they reach.
+    means another kind now, or two things at once, is not the same. What is allowed for more than
+    once has to be called the same as well, by its id or its name, since such options tell by these
+    how far they reach.
 
     Args:
         asked: the recorded request, decoded.
@@ -47,7 +48,7 @@ def choice(asked: Any, live: Any, answer: Any) -> Choice:
     if recorded is None:  # a choice of what was not offered is nothing that could be found
         return Choice(None, is_possible=all(o.get("optionId") != wanted for o in offered))
     kind = recorded.get("kind")
-    same_kind = [o for o in offered if o.get("kind") == kind and isinstance(o.get("optionId"), str)]
+    same_kind = [o for o in _tellable(offered) if o.get("kind") == kind]
     for key in ("optionId", "name", "kind") if kind in _FOR_ONE else ("optionId", "name"):
         value = recorded.get(key)
         for option in same_kind:
@@ -85,9 +86,10 @@ def is_draft(request: Any) -> bool:
 
 def rejecting(request: Any) -> str | None:
     """The id of the option that rejects, rather for once; None if there is none."""
+    offered = _tellable(options_of(request))
     for kind in ("reject_once", "reject_always"):
-        for option in options_of(request):
-            if option.get("kind") == kind and isinstance(option.get("optionId"), str):
+        for option in offered:
+            if option.get("kind") == kind:
                 return str(option["optionId"])
     return None
 
@@ -101,3 +103,13 @@ def options_of(request: Any) -> list[dict[str, Any]]:
     """The options of a permission request."""
     options = member(member(request, "params"), "options")
     return [o for o in options if isinstance(o, dict)] if isinstance(options, list) else []
+
+
+def _tellable(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those whose id means nothing else; an answer names an option by its id alone."""
+    return [
+        option
+        for option in options
+        if isinstance(wanted := option.get("optionId"), str)
+        and all(other == option for other in options if other.get("optionId") == wanted)
+    ]

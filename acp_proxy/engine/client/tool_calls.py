@@ -7,6 +7,7 @@ are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool`` and `
 """
 
 from collections import OrderedDict
+from math import nan as NAN  # noqa: N812
 from typing import Any
 
 from acp_proxy.engine.client.reading import member, params_of
@@ -14,6 +15,7 @@ from acp_proxy.protocol.jsonrpc import Message
 
 _DONE = frozenset({"completed", "failed", "cancelled", "denied"})
 _ABOUT_IT = frozenset({"sessionUpdate", "_meta"})
+_UNREADABLE = "(an update that cannot be read)"
 _MOST = 1000
 """Tool calls that are remembered; the oldest are forgotten when there are more."""
 
@@ -36,9 +38,13 @@ class ToolCalls:
 
         Args:
             message: the update.
-            value: the same, decoded.
+            value: the same, decoded; None if it cannot be. It may have said anything, so that the
+                tool call is like no other from then on.
         """
         if message.tool_call is None:
+            return
+        if value is None:
+            self._calls.setdefault((message.session, message.tool_call), {})[_UNREADABLE] = NAN
             return
         params = params_of(value)
         update = params.get("update", params.get("data"))

@@ -1,0 +1,126 @@
+"""Verify gives no leave where a request may mean two things, or nobody can read what it means."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.playbooks.test_verify_permissions import elsewhere
+from tests.verify_asking import END, LS, RM, asking, leave, outcome, selected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.playbook import Book
+
+BARE: dict[str, Any] = {}
+
+
+def updated(**members: Any) -> str:
+    """An update of the tool call that `leave` asks for."""
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": "call-0", **members}
+    return f"session/update {json.dumps({'sessionId': 's', 'update': update})}"
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+@pytest.mark.parametrize("other", ["y:allow_always", "y:reject_once", "y:allow_once_more"])
+def test_an_id_of_two_kinds_is_not_chosen(
+    record: Callable[..., Book], other: str, *, lenient: bool
+) -> None:
+    """Nobody can say which of them the agent takes it for, whichever it offers first."""
+    for offered in (("y:allow_once", other), (other, "y:allow_once")):
+        live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", lenient=lenient)
+        live.check(f"<- {leave(LS, *offered)}\n-> {outcome(None)}\n<- {END}\n-> end")
+        assert live.found == ["outcome-differs primary in s 7"]
+
+
+def test_an_id_that_allows_as_well_does_not_reject(record: Callable[..., Book]) -> None:
+    """It is cancelled, or another option rejects."""
+    both = ("x:reject_once", "x:allow_once")
+    for offered, answer in ((both, None), ((*both, "n:reject_always"), "n")):
+        live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
+        live.check(f"<- {leave(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
+        assert live.found == ["permission-differs primary in s 6"]
+
+
+def test_all_of_a_title_counts(record: Callable[..., Book]) -> None:
+    """A lenient client believes the same title, not one that begins and is as long."""
+    long = "rm -rf " + "a/" * 100
+    for title, is_allowed in ((f"{long}x", True), (f"{long}y", False)):
+        call = {"title": f"{long}x", "kind": "execute"}
+        live = asking(record, f"<- {leave(call)}\n-> {selected('y')}", lenient=True)
+        answer = "7" if is_allowed else outcome("n")
+        live.check(f"<- {leave({**call, 'title': title})}\n-> {answer}\n<- {END}\n-> end")
+
+
+@pytest.mark.parametrize("call", [BARE, {"kind": "execute"}, {"title": "", "kind": "execute"}])
+def test_a_lenient_client_believes_no_missing_title(
+    record: Callable[..., Book], call: dict[str, Any]
+) -> None:
+    """Two requests that say nothing are not called alike."""
+    live = asking(record, f"<- {leave(call)}\n-> {selected('y')}", lenient=True)
+    live.check(f"<- {leave(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    assert live.found == ["permission-differs primary in s 6"]
+
+
+def test_an_update_that_cannot_be_read_may_say_anything(record: Callable[..., Book]) -> None:
+    """So leave for its tool call is no longer what it was."""
+    first = updated(rawInput={"command": "ls"})
+    live = asking(record, f"<- {first}\n<- {leave(BARE)}\n-> {selected('y')}")
+    huge = updated(rawInput={"command": "rm -rf ~", "n": 0}).replace('"n": 0', f'"n": {"9" * 5000}')
+    live.check(f"<- {first}\n<- {huge}\n<- {leave(BARE)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    assert live.found == ["permission-differs primary in s 7"]
+
+
+@pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
+def test_a_small_number_is_no_time(record: Callable[..., Book], name: str) -> None:
+    """Names such as ``insertAt`` also say where in a file; a moment is a large number."""
+    raw = {"path": "/p/a"}
+    was = {"rawInput": {**raw, name: 5}}
+    for value, is_allowed in ((5, True), (6, False)):
+        live = asking(record, f"<- {leave(was)}\n-> {selected('y')}")
+        came = leave({"rawInput": {**raw, name: value}})
+        live.check(f"<- {came}\n-> {'7' if is_allowed else outcome('n')}\n<- {END}\n-> end")
+    was = {"rawInput": {**raw, name: 1_700_000_000}}
+    live = asking(record, f"<- {leave(was)}\n-> {selected('y')}")
+    came = leave({"rawInput": {**raw, name: 1_800_000_000.5}})
+    live.check(f"<- {came}\n-> 7\n<- {END}\n-> end")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "rm -rf /p.bak",
+        "rm -rf ~/p/x",
+        "rm -rf /p~",
+        "rm -rf ${X}/p",
+        "curl http://p/x",
+        "rm -rf /p*",
+        "rm ~//p",
+    ],
+)
+def test_a_neighbour_of_the_directory_does_not_move_with_it(
+    record: Callable[..., Book], text: str
+) -> None:
+    """What begins like it or ends like it is another one."""
+    was = {"rawInput": {"command": text}}
+    came = {"rawInput": {"command": text.replace("/p", "/live")}}
+    live = elsewhere(record, f"<- {leave(was)}\n-> {selected('y')}")
+    live.check(f"<- {leave(came)}\n-> {outcome('n')}\n<- {END}\n-> end")
+
+
+@pytest.mark.parametrize("raw", [{"background": True}, {"tool": "sh"}, {"description": "List"}])
+def test_what_says_only_how_names_nothing(record: Callable[..., Book], raw: dict[str, Any]) -> None:
+    """A switch, the name of a tool or a text for a person may go with any command."""
+    call = {"title": "ls", "kind": "execute", "rawInput": raw}
+    live = asking(record, f"<- {leave(call)}\n-> {selected('y')}")
+    live.check(f"<- {leave(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
+
+
+def test_escapes_of_other_bytes_are_other_places(record: Callable[..., Book]) -> None:
+    """What is no UTF-8 is compared as it is."""
+    was, came = ({"locations": [{"uri": f"file:///p/%{byte}"}]} for byte in ("ff", "fe"))
+    live = asking(record, f"<- {leave(was)}\n-> {selected('y')}")
+    live.check(f"<- {leave(came)}\n-> {outcome('n')}\n<- {END}\n-> end")
