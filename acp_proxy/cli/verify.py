@@ -93,7 +93,8 @@ Examples:
               help="Seconds after which it is over in any case: ten minutes, or ten times as long"
               " as the recorded conversation, unless given; 0 for never.")  # fmt: skip
 @click.option("--grace", callback=seconds, default="5", metavar="S",
-              help="Seconds an agent has that overstays, before it is killed.")  # fmt: skip
+              help="Seconds of silence after which an agent that stays when its client has left is "
+              "told to stop, and seconds until it is killed then.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Where to record the new run.")  # fmt: skip
 @report_options
