@@ -14,6 +14,8 @@ from pathlib import Path
 
 import trio
 
+from acp_proxy.capture.process_table import all_processes
+
 _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
 _PROC = Path("/proc")
 _MOMENT_S = 0.5
@@ -84,15 +86,9 @@ def _send(pid: int, signum: int) -> None:
 
 
 def _children() -> Iterator[int]:
-    ours = str(os.getpid())
-    if sys.platform != "linux":
-        return
-    for entry in os.scandir(_PROC):
-        if entry.name.isdecimal():
-            with contextlib.suppress(OSError):
-                stat = (_PROC / entry.name / "stat").read_text(errors="replace")
-                if stat.rpartition(")")[2].split()[1] == ours:  # its name may have brackets, too
-                    yield int(entry.name)
+    """Our children, those included that have ended and that nobody has waited for."""
+    ours = os.getpid()
+    return (process.pid for process in all_processes() if process.parent == ours)
 
 
 def _command(pid: int) -> str:
