@@ -91,10 +91,11 @@ def test_nothing_is_wrong(stage: Stage) -> None:
 def test_a_permission_that_nobody_answered(stage: Stage) -> None:
     """Who waited for whom and for what is named, and what it was in the middle of."""
     talk = stage.run(CALL, PERMISSION)
-    died, waited = stage.problems(talk)
-    assert died.startswith("✗ the agent exited with 0, after its client had closed its end,")
-    assert 'in the middle of turn 1 (prompt "fix the tests" #' in died
-    assert 'tool call "Run tests" (#' in died
+    unanswered, waited = stage.problems(talk)
+    assert unanswered.startswith('✗ session/prompt "fix the tests" (#')
+    assert ") was never answered; the agent waited for its client to answer" in unanswered
+    assert ' session/request_permission "Run tests" (#' in unanswered
+    assert " until the client gave up (closed its end, #" in unanswered
     assert waited.startswith('✗ agent waits for client: session/request_permission "Run tests" (#')
     assert waited.endswith(", never answered")
 

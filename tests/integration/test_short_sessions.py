@@ -86,7 +86,8 @@ def test_a_start_up_that_fails_is_no_reason_to_stop(
     assert talk.converse(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
     assert talk.wait() == 0
     assert talk.stderr.decode() == (
-        "acp-proxy: internal error, recording goes on without its indexer: RuntimeError: broken\n"
+        "acp-proxy: internal error: RuntimeError: broken; recording goes on without its indexer,"
+        " and inspect indexes it later\n"
     )
     assert talk.recording.stream("to-client") == ANSWER.encode() + b"\n"
     assert talk.recording.say("state") == "complete"

@@ -59,6 +59,7 @@ class Verifier:
         self.scratch = directory / "scratch"
         self.scratch.mkdir()
         self.mark = uuid.uuid4().hex
+        self.junit = directory / "report.xml"
         self._directory = directory
         self._acp_proxy = acp_proxy
 
@@ -67,7 +68,7 @@ class Verifier:
     ) -> subprocess.Popen[str]:
         """Starts one."""
         path = RECORDINGS / f"{recording}.db" if isinstance(recording, str) else recording
-        reports = ["--report", str(self._directory / "report.json"), "--junit", str(self._junit)]
+        reports = ["--report", str(self._directory / "report.json"), "--junit", str(self.junit)]
         return subprocess.Popen(
             [self._acp_proxy, "verify", path, *options, *reports, "--", *agent],
             stdin=subprocess.DEVNULL,
@@ -91,7 +92,7 @@ class Verifier:
             stdout,
             stderr,
             json.loads(report.read_text()) if report.exists() else {},
-            self._junit.read_text() if self._junit.exists() else "",
+            self.junit.read_text() if self.junit.exists() else "",
         )
 
     def expect_nothing_left(self) -> None:
@@ -109,10 +110,6 @@ class Verifier:
             if f"{MARK}={self.mark}".encode() in environment.split(b"\0") and process.lives:
                 found.append(process.pid)
         return found
-
-    @property
-    def _junit(self) -> Path:
-        return self._directory / "report.xml"
 
     def _environment(self) -> dict[str, str]:
         ours = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}

@@ -43,12 +43,27 @@ def _meanwhile(evidence: Evidence, turn: TurnSummary, left: Happened | None) -> 
         return f"; the client went on with session/prompt (#{later.prompt_seq})"
     wait = next((w for w in evidence.open_at_end if w.owed.seq == turn.prompt_seq), None)
     if left is None:
-        return "" if wait is None else f", {_how_long(evidence, wait, 'until the end')}"
-    how = left.data.get("name") if left.kind == "signal" else "closed its end"
-    until = f"until the client gave up ({how}, #{left.seq})"
+        until = "until the end"
+    else:
+        how = left.data.get("name") if left.kind == "signal" else "closed its end"
+        until = f"until the client gave up ({how}, #{left.seq})"
+    # The agent cannot answer before its own question is answered, so that one is the client's.
+    if (asked := _asked_of_client(evidence, turn)) is not None:
+        return f"; the agent waited for its client to answer {asked} {until}"
+    if left is None:
+        return "" if wait is None else f", {_how_long(evidence, wait, until)}"
     if wait is None:
         return f"; {until}"
     return f"; {_how_long(evidence, wait, until)}"
+
+
+def _asked_of_client(evidence: Evidence, turn: TurnSummary) -> str | None:
+    """The first request of the agent in a turn that its client had not answered at the end."""
+    for wait in evidence.open_at_end:
+        owed = wait.owed
+        if owed.direction == "to-client" and owed.turn == turn.id:
+            return request_text(owed.method, owed.seq, requests(evidence, [owed.seq]).get(owed.seq))
+    return None
 
 
 def _how_long(evidence: Evidence, wait: Wait, until: str) -> str:
