@@ -205,6 +205,15 @@ def test_a_batch_in_full(tmp_path: Path) -> None:
     assert [message["method"] for message in shown] == ["_a", "_b"]
 
 
+def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
+    """The messages of a batch have the same lines with --seq as without."""
+    path = tmp_path / "batches.jsonl"
+    path.write_bytes(b"".join(lines_of(*CHAT)))
+    lines = run("inspect", "log", path, "seq:4").stdout.splitlines()
+    assert run("inspect", "log", "--seq", "4", path).stdout.splitlines()[:4] == lines
+    assert "-32603 (internal error) no such mode" in lines[2]
+
+
 def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
     """Of megabytes, in a message or its answer, the beginning is shown, and how to get the rest."""
     with Scribe(tmp_path / "x.db") as scribe:

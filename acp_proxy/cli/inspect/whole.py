@@ -48,7 +48,7 @@ class Page:
     def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
         """Yields the lines about a row, and about the one that it is paired with."""
         yield self._title(row)
-        for member in member_lines(row, live=self.layout.live):
+        for member in member_lines(row, live=self.layout.live, hints_of=self.layout.hints_of):
             yield self.layout.text(member)
         for name, value in facts(row, self.started_at, live=self.layout.live):
             if value not in (None, ""):
