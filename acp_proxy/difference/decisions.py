@@ -3,10 +3,10 @@
 from typing import Any
 
 from acp_proxy.difference.forms import canonical
+from acp_proxy.engine.script import PERMISSION
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
 
-PERMISSION = "session/request_permission"
 GRANTED, DENIED = "granted", "denied"
 _MOST_ASKED = 10_000
 """How many questions are remembered that nobody has answered."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from acp_proxy.difference.forms import canonical, decoded
 from acp_proxy.difference.pieces import Piece, Place
+from acp_proxy.engine.script import PUSH
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
 
-PUSH = "terminal/output"
 PLACE: Place = ("params", "data")
 """Where the output stands."""
 

@@ -6,7 +6,7 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
-from acp_proxy.difference.decisions import PERMISSION, Decisions, is_decision
+from acp_proxy.difference.decisions import Decisions, is_decision
 from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST, TITLES
 from acp_proxy.difference.filing import Filer, Route
 from acp_proxy.difference.forms import (
@@ -30,11 +30,12 @@ from acp_proxy.difference.lanes import (
 )
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Splitter
-from acp_proxy.difference.pushes import PLACE, PUSH, is_push, is_receipt, split_push
+from acp_proxy.difference.pushes import PLACE, is_push, is_receipt, split_push
 from acp_proxy.difference.reduction import NOTHING, reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.rules import Rule, compiled
 from acp_proxy.difference.values import Scope
+from acp_proxy.engine.script import PERMISSION, PUSH
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.peers import Direction
