@@ -10,6 +10,7 @@ less strictly.
 """
 
 import json
+import re
 from typing import Any
 
 from attrs import define, field, frozen
@@ -27,6 +28,9 @@ _PATHS = frozenset({
 })  # fmt: skip
 """Names, in lower case and without underscores, of what a change of files is about."""
 _DIRECTORIES = frozenset({"cwd", "workingdirectory"})
+_ESCAPE = re.compile(rb"\\u00([0-7][0-9A-Fa-f])")
+_ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file")')
+"""A request that changes or runs something, in a line that is no message to a strict reader."""
 _CREATE, _CONNECT, _FORM = "terminal/create", "mcp/connect", "elicitation/create"
 _MADE = {_CREATE: "terminalId", _CONNECT: "connectionId"}
 """What the answer to a request makes, by the name of its id."""
@@ -156,10 +160,10 @@ class Withholding:
         raw = message.raw or b""
         if message.kind is Kind.INVALID:
             return _may_be_a_request(raw)
+        if _names_it_twice(raw):
+            return True
         if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
             return False
-        if _has_two_methods(raw):
-            return True
         effect = effect_of(message.method, self._script.dialect)
         if message.method == _FORM:  # a page to be opened is no form to be filled in
             return bool(_params(raw).get("mode", "form") != "form")
@@ -178,15 +182,20 @@ class Withholding:
 
     def _is_outside(self, message: Message) -> bool:
         """Whether a message changes or runs something outside the client's directories."""
+        raw = message.raw or b""
+        if message.kind is Kind.INVALID:
+            return _ACTING.search(_unescaped(raw)) is not None
+        if _names_it_twice(raw):
+            return True
         if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
             return False
         effect = effect_of(message.method)
         if effect is Effect.WRITES:
-            paths = _named(message.raw or b"", _PATHS)
+            paths = _named(raw, _PATHS)
             return not paths or not all(map(self._is_within, paths))
         if message.method != _CREATE:
             return False
-        directories = _named(message.raw or b"", _DIRECTORIES)
+        directories = _named(raw, _DIRECTORIES)
         if directories is None or not self._bindings.roots:
             return True
         return not all(map(self._is_within, directories))
@@ -203,18 +212,36 @@ def _tokens(message: Message) -> frozenset[str]:
 
 def _may_be_a_request(raw: bytes) -> bool:
     """Whether a client that reads less strictly may take a line for a request."""
-    return b"{" in raw and (b"method" in raw or b"\\" in raw)
+    return b"{" in raw and (b"method" in raw.lower() or b"\\" in raw)
 
 
-def _has_two_methods(raw: bytes) -> bool:
-    """Whether a message names a method twice, so that readers differ in which it is."""
-    if raw.count(b'"method"') < 2:
+def _names_it_twice(raw: bytes) -> bool:
+    """Whether readers differ in what a message's method is, or its params.
+
+    Some take the first of two members of one name, others the last; for some capitals do not
+    matter.
+    """
+    folded = _unescaped(raw).lower()
+    if folded.count(b'"method"') == raw.count(b'"method"') < 2 and (
+        folded.count(b'"params"') == raw.count(b'"params"') < 2
+    ):
         return False
     try:
         members = json.loads(raw, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError):
         return True
-    return [name for name, _ in members].count("method") > 1
+    if not isinstance(members, _Pairs):
+        return False
+    names = [name for name, _ in members if name.lower() in ("method", "params")]
+    return names not in ([], ["method"], ["params"], ["method", "params"], ["params", "method"])
+
+
+def _unescaped(raw: bytes) -> bytes:
+    """A line without escapes of characters that need none, however it goes on."""
+    if b"\\" not in raw:
+        return raw
+    plain = _ESCAPE.sub(lambda found: bytes([int(found[1], 16)]), raw)
+    return plain.replace(b"\\/", b"/")
 
 
 def _params(raw: bytes) -> dict[str, Any]:

@@ -21,10 +21,12 @@ def is_within(path: object, roots: Iterable[str]) -> bool:
         path: a path, or a ``file:`` URI; what is neither lies nowhere.
         roots: directories.
     """
-    if not isinstance(path, str) or not path or "\0" in path:
+    if not isinstance(path, str) or not path:
         return False
     plain = _without_scheme(path)
-    return plain is not None and any(_is_below(plain, root) for root in roots if root)
+    if plain is None or "\0" in plain:
+        return False
+    return any(_is_below(plain, root) for root in roots if root)
 
 
 def _without_scheme(path: str) -> str | None:
@@ -36,6 +38,8 @@ def _without_scheme(path: str) -> str | None:
     except ValueError:
         return None
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    if parts.query or parts.fragment:  # or part of the path, for who reads less strictly
         return None
     plain = unquote(parts.path)
     return plain[1:] if _DRIVE.match(plain[1:]) else plain

@@ -341,3 +341,29 @@ def test_a_hostile_recording_is_played_without_harm(record: Callable[..., Book])
     assert live.report.verdict == "clean"
     for word in (b"evil", b"terminal", b"write", b"_ext"):
         assert word not in live.bytes
+
+
+WRITE_OUTSIDE = '"params":{"sessionId":"s","path":"/etc/x","content":"x"}'
+TWO_WAYS = [
+    '{"jsonrpc":"2.0","id":7,"Method":"fs/write_text_file",%s}',
+    '{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file",%s,"n":NaN}',
+    '{"jsonrpc":"2.0","id":7,"method":"f\\u0073\\/write_text_file",%s,}',
+    '\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file",%s}',
+    '{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file","method":"session/update",%s}',
+    '{"jsonrpc":"2.0","method":"session/update","Method":"fs/write_text_file",%s}',
+    '{"jsonrpc":"2.0","method":"session/update","\\u004dethod":"fs/write_text_file",%s}',
+    '{"jsonrpc":"2.0","id":7,"result":{},"METHOD":"fs/write_text_file",%s}',
+    '{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file","params":{"path":"/live/a"},"Params":{"path":"/etc/x"}}',
+]
+
+
+@pytest.mark.parametrize("inert", [False, True])
+@pytest.mark.parametrize("line", TWO_WAYS)
+def test_what_another_reader_takes_for_a_change_is_withheld(
+    record: Callable[..., Book], line: str, *, inert: bool
+) -> None:
+    """A client may accept broken JSON, take the first of two members or pass over capitals."""
+    came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()
+    live = asked(record, f"<- | {came}", inert=inert)
+    assert live.say(5) == ["<- 7"]
+    assert len(live.report.withheld) == 1
