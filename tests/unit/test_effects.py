@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from acp_proxy.inspection.diagnosis.legality import Rules
+from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.effects import TABLE, Effect, effect_of
 from tests import documents
 
@@ -51,3 +53,14 @@ def test_all_that_the_documents_have_agents_ask_for_is_in_the_table() -> None:
     named = {method for method in asked if not method.startswith("_")}
     assert len(named) > 5
     assert named <= {row.method for row in TABLE}
+
+
+@pytest.mark.parametrize("dialect", [V1, V2, DRAFT])
+def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
+    """Who is to blame for a refused request is told by a table with the same methods."""
+    rules = Rules(dialect, {})
+    for row in TABLE:
+        if row.effect not in (Effect.TELLS, Effect.OTHER):
+            fault = rules.fault_of("to-client", row.method, {})
+            is_unknown = "does not have" in fault or "which only the client may send" in fault
+            assert is_unknown is (dialect not in row.dialects), row.method
