@@ -261,11 +261,17 @@ class _Comparison:
 
 
 def _ending(a: Recording, b: Recording) -> Iterator[Field]:
-    """How the agent ended, where both recorders saw it."""
-    if "complete" in (a.state, b.state) and a.state == b.state:
+    """How the agent ended, where both recordings say it."""
+    if all(_says_how_it_ended(one) for one in (a, b)):
         for name in ("exit_code", "exit_signal"):
             if getattr(a, name) != getattr(b, name):
                 yield Field(f"/{name}", getattr(a, name), getattr(b, name))
+
+
+def _says_how_it_ended(recording: Recording) -> bool:
+    """Whether exit code or signal are known; a file written by hand may leave them out."""
+    is_known = recording.exit_code is not None or recording.exit_signal is not None
+    return recording.state == "complete" and is_known
 
 
 def _side(reader: RecordingReader, frames: int) -> Side:

@@ -375,6 +375,21 @@ def test_a_filter_that_means_nothing_says_so(pair: tuple[Path, Path]) -> None:
     assert found.stderr == "acp-proxy: no frame is what FILTER means\n"
 
 
+def test_an_ending_that_one_recording_does_not_tell_is_no_difference(tmp_path: Path) -> None:
+    """A file written by hand may end without the exit of its agent; another exit code counts."""
+    recorded = record_story(tmp_path / "a.db")
+    header, *lines = run("inspect", "export", recorded).stdout.splitlines()
+    silent, failed = json.loads(header), json.loads(header)
+    assert silent["recording"].pop("exit_code") == 3
+    failed["recording"]["exit_code"] = 1
+    codes = []
+    for name, said in (("silent.jsonl", silent), ("failed.jsonl", failed)):
+        content = "\n".join([json.dumps(said), *lines, ""])
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        codes.append(run("inspect", "diff", recorded, tmp_path / name).exit_code)
+    assert codes == [0, 1]
+
+
 def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
     """One whose recorder was killed is told from one that still goes on; the codes stay."""
     a = record_story(tmp_path / "a.db")
