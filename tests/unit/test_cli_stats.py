@@ -99,6 +99,23 @@ def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert re.search(r"^  !  \(stderr\)  +1,201  1\.2 kB  █ +▁$", out, re.MULTILINE)
 
 
+def test_prompts_of_a_recording_without_times_were_sent(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file written by hand may have all its frames at the same moment."""
+    header, *lines = run("inspect", "export", record_story(tmp_path / "x.db")).stdout.splitlines()
+    frames = [json.loads(line) for line in lines]
+    for frame in frames:
+        frame.pop("t_ns", None)
+        frame.pop("after_ms", None)
+    said = json.loads(header)
+    said["recording"].pop("ended_at", None)
+    path = tmp_path / "x.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in (said, *frames)), encoding="utf-8")
+    out = screen(monkeypatch, None, path)
+    assert "\n0 us before the first prompt, 0 us in turns, 0 us between and after them\n" in out
+
+
 def test_turns_and_calls_beyond_the_top_are_only_counted(
     monkeypatch: pytest.MonkeyPatch, minute: Path
 ) -> None:

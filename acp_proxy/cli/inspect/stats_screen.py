@@ -96,7 +96,7 @@ class _Screen:
     def _whole(self, found: Statistics) -> Iterator[str]:
         """How the recording divides, then how its turns do."""
         whole, turns = found.time, found.turns
-        if whole.before_turns_ns < found.duration_ns:
+        if turns or whole.before_turns_ns < found.duration_ns:
             yield self._cut(
                 f"{duration(whole.before_turns_ns)} before the first prompt,"
                 f" {duration(whole.in_turns_ns)} in turns,"
