@@ -115,6 +115,15 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     assert show(method, "response", granted=False) == "denied"
 
 
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
+)
+def test_a_grant_says_how_far_it_goes(scope: str, said: str) -> None:
+    """A choice of the draft has a scope: how often, or for what."""
+    assert show("session/request_permission", "response", granted=True, scope=scope) == said
+
+
 def test_files_and_terminals() -> None:
     """Paths with lines, sizes, commands and exits."""
     read, write = "fs/read_text_file", "fs/write_text_file"

@@ -33,9 +33,8 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
     if isinstance(granted := result.get("granted"), bool):
         scope = word(result, "scope")
         remember = "remembered" if result.get("remember") is True else ""
-        return joined(
-            "granted" if granted else "denied", remember, scope and f"for {scope}", by=", "
-        )
+        lasts = scope if scope in ("", "once", "always") else f"for {scope}"
+        return joined("granted" if granted else "denied", remember, lasts, by=", ")
     outcome = part(result, "outcome") or result
     chosen = word(outcome, "optionId")
     options = parts(asked, "options") if asked is not None else []
