@@ -154,6 +154,19 @@ def test_signals_are_told(tmp_path: Path) -> None:
     assert f"\nproblems\n  ✗ {gap}\n" in out
 
 
+def test_remarks_are_not_called_problems(tmp_path: Path) -> None:
+    """Where nothing went wrong, what is worth knowing stands below a title of its own."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        scribe.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))
+        event = {"rule": "lost", "action": "drop", "delivered": "none"}
+        scribe.event(capture_log.FAULT, capture_log.TO_AGENT, **event)
+    out = run("inspect", "show", scribe.path).stdout
+    assert "  no problems\n" in out
+    assert "\nremarks\n  ! " in out
+    assert "\nproblems\n" not in out
+
+
 def test_a_recording_that_had_stopped_says_so(tmp_path: Path) -> None:
     """Where the end did not fit on the disk, nobody claims that the recorder was killed."""
     with Scribe(tmp_path / "x.db") as scribe:

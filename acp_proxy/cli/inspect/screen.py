@@ -63,7 +63,7 @@ def show_summary(summary: Summary, word: str) -> None:
 def _headline(page: Page, summary: Summary) -> None:
     recording = summary.recording
     state = "running" if summary.live else recording.state
-    problems = sum(problem.severity == PROBLEM for problem in summary.problems)
+    problems = _counted_problems(summary)
     verdict = piece("no problems", Ink.TO_CLIENT)
     if problems:
         more = sum(summary.problem_counts.values()) - len(summary.problems)
@@ -73,6 +73,11 @@ def _headline(page: Page, summary: Summary) -> None:
     page.paragraph(
         "", "", piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  "), verdict
     )  # fmt: skip
+
+
+def _counted_problems(summary: Summary) -> int:
+    """How many of the listed problems are more than remarks."""
+    return sum(problem.severity == PROBLEM for problem in summary.problems)
 
 
 def _about(page: Page, summary: Summary) -> None:
@@ -292,10 +297,11 @@ def _errors(page: Page, summary: Summary) -> None:
 
 
 def _problems(page: Page, summary: Summary, word: str) -> None:
-    """What is wrong, and below it what a running conversation waits for."""
+    """What is wrong or worth knowing, and below it what a running conversation waits for."""
     if summary.problems:
+        title = "problems" if _counted_problems(summary) else "remarks"
         page.line()
-        page.line(piece("problems", bold=True))
+        page.line(piece(title, bold=True))
     seen: dict[str, int] = {}
     for problem in summary.problems:
         seen[problem.kind] = seen.get(problem.kind, 0) + 1
