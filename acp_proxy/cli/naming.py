@@ -1,5 +1,6 @@
 """Finds the recording that a user names, and says where ``latest`` may not be what he means."""
 
+import os
 import time
 from pathlib import Path
 
@@ -7,6 +8,18 @@ from acp_proxy.cli.main import recordings
 from acp_proxy.store.library import Latest, latest, latest_running, resolve
 
 _POLL_S = 0.25
+
+
+def working_directory() -> Path:
+    """Returns the current directory; where it has been removed, the path that it had.
+
+    A shell goes on in a directory that somebody else removes, and names of recordings are found
+    from there all the same.
+    """
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path(os.environ.get("PWD") or os.sep)
 
 
 def find_recording(word: str) -> Path:
@@ -18,8 +31,8 @@ def find_recording(word: str) -> Path:
         NoSuchRecording: none goes by that word, or several do.
     """
     if word != "latest":
-        return resolve(word, recordings(), Path.cwd())
-    return _told(latest(recordings(), Path.cwd()), "the latest of this directory")
+        return resolve(word, recordings(), working_directory())
+    return _told(latest(recordings(), working_directory()), "the latest of this directory")
 
 
 def wait_for_running() -> Path:
@@ -27,12 +40,12 @@ def wait_for_running() -> Path:
     from acp_proxy.cli.output import warn
 
     where = recordings()
-    found = latest_running(where, Path.cwd())
+    found = latest_running(where, working_directory())
     if found is None:
         warn(f"no recording is running in {where}; waiting for the next one, Ctrl-C ends")
     while found is None:
         time.sleep(_POLL_S)
-        found = latest_running(where, Path.cwd())
+        found = latest_running(where, working_directory())
     return _told(found, "running")
 
 

@@ -24,7 +24,10 @@ def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
     Raises:
         Refusal: something is there and may not be replaced, or nothing can be written there.
     """
-    path = path.parent.resolve() / path.name
+    try:
+        path = path.parent.resolve() / path.name
+    except OSError as e:  # the working directory is gone
+        raise Refusal(f"cannot write {path}: {reason(e)}") from None
     _check(path, force=force)
     made = None
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.commands import run
+from tests.commands import complaint, run
 from tests.scribe import Scribe, handshake, record_story
 
 if TYPE_CHECKING:
@@ -107,3 +107,21 @@ def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
     result = run("inspect", "log", "latest", "--follow", home=home)
     assert result.exit_code == 130
     assert "waiting for the next one" in result.stderr
+
+
+def test_a_directory_that_is_gone_is_no_obstacle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Recordings are found by path and by name where the working directory was removed."""
+    path = record_story(tmp_path / "story.db")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    try:
+        for word in (str(path), "story", "latest"):
+            shown = run("inspect", "show", word, home=tmp_path)
+            assert shown.exit_code == 0, shown.output
+        assert "cannot write x.jsonl" in complaint("inspect", "export", path, "-o", "x.jsonl")
+    finally:
+        monkeypatch.chdir(tmp_path)
