@@ -272,6 +272,27 @@ def test_ignored_places_do_not_count(record: Callable[..., Book]) -> None:
     """)
 
 
+@pytest.mark.parametrize(
+    ("asked", "is_answered"),
+    [
+        ('"mode": "form", "message": "Deploy to staging?"', True),
+        ('"message": "Deploy to staging?", "mode": "form", "_meta": {"n": 1}', True),
+        ('"mode": "form", "message": "Deploy to production?"', False),
+        ('"mode": "form", "message": "Deploy to staging?", "requestedSchema": {"x": 1}', False),
+        ('"mode": "url", "message": "Deploy to staging?", "url": "https://x"', False),
+    ],
+)
+def test_only_the_question_that_was_accepted_is_accepted(
+    record: Callable[..., Book], asked: str, is_answered: bool
+) -> None:
+    """What a person has filled in or agreed to is no answer to another question."""
+    call = '#0 elicitation/create {"sessionId": "s", %s}'
+    recorded = call % '"mode": "form", "message": "Deploy to staging?"'
+    live = asking(record, f'<- {recorded}\n-> #0 result {{"action": "accept", "content": {{}}}}')
+    said = live.play(f"<- {call % asked}")
+    assert said == (["-> 7"] if is_answered else ["-> refusal #0"])
+
+
 def test_a_command_is_told_by_its_words(record: Callable[..., Book]) -> None:
     """Two that were started in one order may be started in the other."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'

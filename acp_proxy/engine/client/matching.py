@@ -227,6 +227,7 @@ _IDENTITY: dict[str, tuple[str, ...]] = {
     READ: ("path", "line", "limit"),
     WRITE: ("path",),
     "terminal/create": ("command", "args"),
-    "elicitation/create": ("mode",),
+    # The recorded client has accepted this question, and no other one.
+    "elicitation/create": ("mode", "message", "requestedSchema", "url"),
 }
 """What identifies a request, by its method."""
