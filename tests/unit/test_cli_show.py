@@ -154,6 +154,18 @@ def test_signals_are_told(tmp_path: Path) -> None:
     assert f"\nproblems\n  ✗ {gap}\n" in out
 
 
+def test_a_chat_that_could_not_be_recorded_is_a_problem(tmp_path: Path) -> None:
+    """A recording without the conversation is not healthy, and is marked in a list."""
+    reason = "cannot run beside the agent: no room; the agent runs in our place, unrecorded"
+    with Scribe(tmp_path / "x.db") as scribe:
+        scribe.event(capture_log.NOTE, action="unrecorded", reason=reason)
+        scribe.leave()
+    out = run("inspect", "show", scribe.path).stdout
+    assert f"\nproblems\n  ✗ nothing was recorded: {reason} (#2)\n" in out
+    (listed,) = run("inspect", "list", "--json", tmp_path).stdout.splitlines()
+    assert json.loads(listed)["has_problem"] is True
+
+
 def test_remarks_are_not_called_problems(tmp_path: Path) -> None:
     """Where nothing went wrong, what is worth knowing stands below a title of its own."""
     with Scribe(tmp_path / "x.db") as scribe:

@@ -66,7 +66,11 @@ def lost_answers(evidence: Evidence) -> Iterator[Problem]:
 
 
 def gaps(evidence: Evidence) -> Iterator[Problem]:
-    """Bytes that passed while nothing could be recorded."""
+    """Bytes that passed while nothing could be recorded, or all of them without a recorder."""
+    for note in evidence.of_kind("note"):
+        if note.data.get("action") == "unrecorded":
+            why = plain(str(note.data.get("reason", "")))
+            yield Problem("gap", PROBLEM, f"nothing was recorded: {why} (#{note.seq})", [note.seq])
     for gap in evidence.of_kind("gap"):
         lost = [f"{n:,} bytes {s}" for s in READERS if isinstance(n := gap.data.get(s), int)]
         why = plain(str(gap.data.get("reason", "")))
