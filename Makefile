@@ -22,8 +22,8 @@ $(READY): pyproject.toml
 	@touch $@
 
 # Python may be told not to write bytecode, and then compiles everything at every start.
-$(COMPILED): $(READY) $(shell find acp_proxy -name '*.py')
-	@$(BIN)/python -m compileall -q acp_proxy
+$(COMPILED): $(READY) $(shell find acp_proxy tests/agents -name '*.py')
+	@$(BIN)/python -m compileall -q acp_proxy tests/agents
 	@touch $@
 
 demo: $(COMPILED) ## record a real client with a real agent, then show the recording
@@ -33,7 +33,7 @@ recordings: $(COMPILED) ## make the recordings in recordings/ anew
 	@$(BIN)/python -m tests.agents.make_recordings $(BIN)/acp-proxy recordings
 
 test: $(COMPILED) ## every test, JOBS=N at a time (by default one for each core)
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10
 
 fast: $(COMPILED) ## the tests that take no time
 	@$(BIN)/python -m pytest -m 'not slow and not soak' -x -q

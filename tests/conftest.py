@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 pytest.register_assert_rewrite("tests.transcripts", "tests.playbook")
 
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=50, database=None)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=25, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=2000, database=None)
 settings.load_profile("ci")
 
@@ -35,6 +36,12 @@ _MAY_LACK_ELSEWHERE = (
     "expected /dev/fd",
 )
 """What other systems do not have."""
+
+
+def pytest_collection_finish() -> None:
+    """Spares the collector of garbage all that was collected of tests, which stays till the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

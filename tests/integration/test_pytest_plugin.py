@@ -38,9 +38,9 @@ CLIENT = """
 
     def drive(agent, name=None):
         # Plays the client of a recording, by default the one that the agent is of.
+        from acp_proxy.client import main
         recording = agent.recording if name is None else agent.recording.with_name(f"{name}.jsonl")
-        client = [sys.executable, "-m", "acp_proxy.client", str(recording)]
-        return subprocess.run([*client, "--", *agent.command], env=agent.env).returncode
+        return main([str(recording), "--", *agent.command])
 
     def start(agent):
         return subprocess.Popen(agent.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -63,7 +63,7 @@ def said_by(said: Sequence[Frame], direction: Direction) -> list[bytes]:
 @pytest.mark.parametrize("trigger", NEVER)
 @pytest.mark.parametrize("kind", KINDS)
 @given(said=frames)
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_a_plan_whose_rules_never_fire_is_transparent(
     kind: str, trigger: str, said: list[Frame]
 ) -> None:
@@ -137,7 +137,7 @@ def test_corrupt_never_makes_two_lines_of_one(said: list[Frame], seed: int) -> N
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(said=frames, seed=st.integers(0, 3))
-@settings(max_examples=10)
+@settings(max_examples=5)
 def test_every_kind_takes_every_frame(kind: str, said: list[Frame], seed: int) -> None:
     """Nothing that a peer can say makes a fault raise, and every frame that is hit is told."""
     outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')}"), said, seed)

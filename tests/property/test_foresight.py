@@ -141,7 +141,7 @@ def arrived(outputs: Iterable[Output], direction: Direction) -> list[tuple[int, 
     said=chunks(),
     lazily=st.sampled_from([1, 3, 100]),
 )
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_to_look_ahead_changes_nothing(plan: list[str], said: list[Chunk], lazily: int) -> None:
     """The same arrives at the same moments, and the same rules fire at the same frames."""
     one, other = (FaultEngine(plan_of(*plan), 1, 0) for _ in range(2))

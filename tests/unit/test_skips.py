@@ -42,7 +42,9 @@ def test_what_is_skipped_has_failed_in_ci(tmp_path: Path, is_ci: bool) -> None:
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "test_module.py").write_text(MODULE)
     environment = {k: v for k, v in os.environ.items() if k != "CI"}
-    environment |= {"PYTHONPATH": str(ROOT)} | ({"CI": "true"} if is_ci else {})
+    environment |= {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"} | (
+        {"CI": "true"} if is_ci else {}
+    )
     words = ["-p", "tests.conftest", "-p", "no:cacheprovider", "--continue-on-collection-errors"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, *words, tmp_path],
