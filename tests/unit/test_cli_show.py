@@ -314,3 +314,29 @@ def test_the_environment_can_ask_for_json(tmp_path: Path) -> None:
     """An option of a command is a variable too."""
     path = record_story(tmp_path / "x.db")
     assert json.loads(run("inspect", "show", path, ACP_PROXY_SHOW_JSON="1").stdout)
+
+
+def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
+    """A text form may say which dialect it is in, and not why."""
+    path = tmp_path / "draft.jsonl"
+    header = {"id": "0", "name": "x", "dialect": "draft-1.0", "tool_version": "0"}
+    header["started_at"] = "2025-01-01T00:00:00Z"
+    path.write_text(json.dumps({"acp_proxy": 1, "recording": header}) + "\n")
+    assert shown(path)["dialect"] == "draft-1.0"
+
+
+def test_the_last_words_on_stderr_have_its_colour(tmp_path: Path) -> None:
+    """As in the log, and whether or not the agent failed: what is said there is often no error."""
+    with Scribe(tmp_path / "failed.db") as scribe:
+        handshake(scribe)
+        scribe.stderr("info: here I am")
+        scribe.end(code=3)
+        scribe.close()
+        scribe.finish()
+    colours = []
+    for command in ("show", "log"):
+        out = run("inspect", command, tmp_path / "failed.db", FORCE_COLOR="1").stdout
+        (line,) = (line for line in out.splitlines() if "here I am" in line)
+        before, _, _ = line.partition("info: here I am")
+        colours.append(before.rpartition("\x1b[")[2])
+    assert colours[0] == colours[1] != ""

@@ -15,6 +15,8 @@ from acp_proxy.engine.client.stage import Options
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.store.reader import RecordingReader
 from tests.playbook import record
+from tests.verify_asking import END, SESSION, read
+from tests.verify_book import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,3 +67,28 @@ def test_lines_are_made_for_whoever_reads_them(
     if junit is not None:
         messages = [failure.get("message") for failure in ET.parse(junit).iter("failure")]
         assert f"{_MANY:,} differences: {_MANY:,} changed" in messages
+
+
+def test_what_went_out_early_is_a_note_of_the_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It stands on stderr behind the program's name, as every word for a person does."""
+    recorded = f"""
+        {SESSION}
+        -> #2 session/prompt {{"sessionId": "s"}}
+        <- {read("/a", "10")}
+        <- {read("/b", "11")}
+        -> #11 result {{"content": "B"}}
+        -> #10 result {{"content": "A"}}
+        <- {END}
+    """
+    book = record(tmp_path, recorded)
+    live = verify(book)
+    live.play("<- 2", "<- 4", f"<- {read('/a', '10')}", ".. 2s", f"<- {END}")
+    asked = Asked("book", Expect.FRAMES, (), (), (), {}, None, None)
+    with RecordingReader(book.path) as a, RecordingReader(book.path) as b:
+        conclude(live.engine, a, b, asked)
+    book.close()
+    notes = [line for line in capsys.readouterr().err.splitlines() if "early in" in line]
+    assert notes
+    assert all(note.startswith("acp-proxy: early in ") for note in notes)
