@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 COMPILED := $(VENV)/compiled
-JOBS ?= auto
+JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo recordings test fast check style types docs bench soak clean
@@ -32,7 +32,7 @@ demo: $(COMPILED) ## record a real client with a real agent, then show the recor
 recordings: $(COMPILED) ## make the recordings in recordings/ anew
 	@$(BIN)/python -m tests.agents.make_recordings $(BIN)/acp-proxy recordings
 
-test: $(COMPILED) ## every test, JOBS=N at a time (by default one for each core)
+test: $(COMPILED) ## every test, JOBS=N at a time (one more than there are cores, since many wait)
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=10
 
 fast: $(COMPILED) ## the tests that take no time

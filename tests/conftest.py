@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytest.register_assert_rewrite("tests.transcripts", "tests.playbook")
 
-settings.register_profile("ci", derandomize=True, deadline=None, max_examples=25, database=None)
+settings.register_profile("ci", derandomize=True, deadline=None, max_examples=20, database=None)
 settings.register_profile("thorough", deadline=None, max_examples=2000, database=None)
 settings.load_profile("ci")
 
