@@ -150,7 +150,7 @@ class Withholding:
         return isinstance(value, str) and (name, value) in self._unmade
 
     def _is_withheld(self, message: Message, recorded: bytes) -> bool:
-        """Whether the client is not to see a message."""
+        """Whether a message is kept from the client."""
         if self._is_about_unmade(message, recorded):
             return True
         return self._is_active(message) if self._inert else self._is_outside(message)

@@ -38,7 +38,7 @@ class ClientPresence:
 
 
 def look_for_client(relay: Relay) -> ClientPresence:
-    """Looks whether the client of a relay is still there."""
+    """Checks whether the client of a relay is still there."""
     return ClientPresence(_has_no_reader(relay.to_client), os.getppid() != relay.parent)
 
 

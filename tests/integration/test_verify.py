@@ -49,7 +49,7 @@ def verify(acp_proxy: Path, tmp_path: Path) -> Iterator[Verifier]:
 
 @pytest.fixture(scope="module")
 def new_runs() -> dict[str, Path]:
-    """The recordings that verifications of this module have made and others may look at."""
+    """The new recordings that verify made in this module, by name, for other tests to compare."""
     return {}
 
 

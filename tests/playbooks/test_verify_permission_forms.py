@@ -125,7 +125,7 @@ def test_a_draft_request_covers_what_its_tool_call_announced(record: Callable[..
 
 
 def test_a_draft_operation_without_a_resource_names_nothing(record: Callable[..., Book]) -> None:
-    """It may be for anything, and is refused even unchanged."""
+    """Such a request could mean anything, so it is refused even when nothing changed."""
     live = drafted(record, f"<- {draft_ask(operation='network_access')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(operation='network_access')}\n-> {DENIED}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]

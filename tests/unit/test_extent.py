@@ -33,7 +33,7 @@ def measured(*lines: bytes) -> Meter:
 @pytest.mark.parametrize("update", STATE_UPDATES)
 @pytest.mark.parametrize("params", ['{"update":{"sessionUpdate":"%s"}}', '{"type":"%s","data":{}}'])
 def test_what_tells_how_things_are_is_counted_apart(params: str, update: str) -> None:
-    """It is a state in any dialect, and no item."""
+    """It counts as a state update in every dialect, and not as an item."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
     assert said(raw, UPDATE) == Said(state=update)
 

@@ -49,7 +49,7 @@ def impatient() -> Iterator[None]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> None:
-    """A view can be without an end, so none is asked for anything."""
+    """A view may never end, so a recording whose table is a view is refused unread."""
     path = record_story(tmp_path / "x.db")
     alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
     assert f"{table.upper()} is a view" in complaint("inspect", "show", path)
