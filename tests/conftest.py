@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,12 @@ _MAY_LACK_ELSEWHERE = (
     "expected /dev/fd",
 )
 """What other systems do not have."""
+
+
+def pytest_configure() -> None:
+    """Lets Ctrl-C interrupt, as in a terminal: a shell's background jobs start with it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish() -> None:
