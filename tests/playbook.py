@@ -64,9 +64,9 @@ class Book:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._readers = contextlib.ExitStack()
+        self._reader = RecordingReader(path)
         script = self.script()
-        seqs = [row[0] for row in self._query(_FRAMES)]
+        seqs = [row[0] for row in self._reader.connection.execute(_FRAMES)]
         self.numbers: dict[int, int] = {seq: number for number, seq in enumerate(seqs, 1)}
         """The transcript's number of each frame, by that in the recording."""
         wires = {number: script.wire(seq) for seq, number in self.numbers.items()}
@@ -78,21 +78,16 @@ class Book:
         return Live(Replay(self.script(), Options(**options)), self)
 
     def script(self, *, as_said: bool = False) -> StoredScript:
-        """Opens the recording once more."""
-        reader = self._readers.enter_context(RecordingReader(self.path))
-        return StoredScript(reader, as_said=as_said)
+        """Begins to read the recording from its first step."""
+        return StoredScript(self._reader, as_said=as_said)
 
     def seq(self, number: int) -> int:
         """The recording's number of a frame."""
         return next(seq for seq, known in self.numbers.items() if known == number)
 
-    def _query(self, sql: str) -> list[Any]:
-        reader = self._readers.enter_context(RecordingReader(self.path))
-        return reader.connection.execute(sql).fetchall()
-
     def close(self) -> None:
         """Closes the recording; no replay goes on after that."""
-        self._readers.close()
+        self._reader.close()
 
 
 def record(directory: Path, transcript: str, **start: Any) -> Book:
