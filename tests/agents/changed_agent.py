@@ -2,152 +2,98 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-import acp
-from acp import helpers, schema
-
-from tests.agents import sdk_agent
-from tests.agents.sdk_agent import DemoAgent, Session
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.agents.plain_agent import Agent, RefusedError, Session, main
 
 
-class OtherStopReason(DemoAgent):
+class OtherStopReason(Agent):
     """Ends every turn because it was too long."""
 
-    async def prompt(self, session_id: str, prompt: list[Any], **kwargs: Any) -> acp.PromptResponse:
+    def prompt(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answers ``session/prompt``."""
-        await super().prompt(session_id, prompt, **kwargs)
-        return acp.PromptResponse(stop_reason="max_tokens")
+        return {**super().prompt(params), "stopReason": "max_tokens"}
 
 
-class NewCapability(DemoAgent):
+class NewCapability(Agent):
     """Can do more."""
 
-    async def initialize(self, protocol_version: int, **kwargs: Any) -> acp.InitializeResponse:
+    def initialize(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answers ``initialize``."""
-        answer = await super().initialize(protocol_version, **kwargs)
-        assert answer.agent_capabilities is not None
-        answer.agent_capabilities.prompt_capabilities = schema.PromptCapabilities(image=True)
+        answer = super().initialize(params)
+        answer["agentCapabilities"]["promptCapabilities"] = {"image": True}
         return answer
 
 
-class NoSession(DemoAgent):
+class NoSession(Agent):
     """Makes no session."""
 
-    async def new_session(self, cwd: str, **kwargs: Any) -> acp.NewSessionResponse:
+    def new_session(self, params: dict[str, Any]) -> dict[str, Any]:
         """Answers ``session/new``."""
-        raise acp.RequestError.internal_error({"details": "no session today"})
+        raise RefusedError("Internal error", {"details": "no session today"})
 
 
-class OtherIds(DemoAgent):
+class OtherIds(Agent):
     """Calls its sessions otherwise than ever before."""
 
-    async def new_session(self, cwd: str, **kwargs: Any) -> acp.NewSessionResponse:
-        """Answers ``session/new``."""
-        answer = await super().new_session(cwd, **kwargs)
-        answer.session_id = f"s-{os.getpid()}-{answer.session_id}"
-        self._sessions[answer.session_id] = self._sessions.popitem()[1]
-        self._sessions[answer.session_id].id = answer.session_id
-        return answer
+    def name_session(self, number: int) -> str:
+        """Returns the id of the session that is made next."""
+        return f"s-{os.getpid()}-{super().name_session(number)}"
 
 
-def no_plan() -> None:
+class NoPlan(Agent):
     """Sends no plan."""
-    update = Session.update
 
-    async def updated(session: Session, what: helpers.SessionUpdate) -> None:
-        if not isinstance(what, schema.AgentPlanUpdate):
-            await update(session, what)
-
-    Session.update = updated  # type: ignore[method-assign, assignment]
+    def update(self, session: Session, kind: str, /, **what: Any) -> None:
+        """Sends an update and remembers it."""
+        if kind != "plan":
+            super().update(session, kind, **what)
 
 
-def late_tools() -> None:
+class LateTools(Agent):
     """Tells how a tool went when it has already said what comes next."""
-    update, waiting = Session.update, list[helpers.SessionUpdate]()
 
-    async def updated(session: Session, what: helpers.SessionUpdate) -> None:
-        if isinstance(what, schema.ToolCallProgress):
-            waiting.append(what)
+    _waiting: tuple[dict[str, Any], ...] = ()
+
+    def update(self, session: Session, kind: str, /, **what: Any) -> None:
+        """Sends an update and remembers it."""
+        if kind == "tool_call_update":
+            self._waiting += (what,)
             return
-        await update(session, what)
-        while waiting:
-            await update(session, waiting.pop())
+        super().update(session, kind, **what)
+        waiting, self._waiting = self._waiting, ()
+        for late in waiting:
+            super().update(session, "tool_call_update", **late)
 
-    Session.update = updated  # type: ignore[method-assign, assignment]
 
-
-def other_tool() -> None:
+class OtherTool(Agent):
     """Calls its editing tool by another name."""
-    start = acp.start_tool_call
 
-    def started(call: str, title: str, **rest: Any) -> Any:
-        return start(call, title.replace("Edit ", "Patch "), **rest)
-
-    acp.start_tool_call = started  # type: ignore[assignment]
+    def edit_title(self) -> str:
+        """Returns the title under which the editing tool is called."""
+        return super().edit_title().replace("Edit ", "Patch ")
 
 
-def other_options() -> None:
+class OtherOptions(Agent):
     """Offers its options under other ids."""
-    for option in sdk_agent.OPTIONS:
-        option.option_id = f"{option.option_id}-2"
-    edit = sdk_agent.edit
 
-    async def edited(session: Session) -> sdk_agent.StopReason:
-        return await edit(_Renaming(session))  # type: ignore[arg-type]
-
-    sdk_agent.SCENARIOS["edit"] = edited
+    def options(self) -> list[dict[str, str]]:
+        """Returns what a client can choose when it is asked for a permission."""
+        return [{**one, "optionId": f"{one['optionId']}-2"} for one in super().options()]
 
 
-class _Renaming:
-    """A session whose client answers with the old ids."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def __getattr__(self, name: str) -> Any:
-        return self if name == "client" else getattr(self._session, name)
-
-    async def read_text_file(self, *args: Any) -> Any:
-        return await self._session.client.read_text_file(*args)
-
-    async def write_text_file(self, *args: Any) -> Any:
-        return await self._session.client.write_text_file(*args)
-
-    async def request_permission(self, *args: Any) -> Any:
-        answer = await self._session.client.request_permission(*args)
-        if isinstance(answer.outcome, schema.AllowedOutcome):
-            answer.outcome.option_id = answer.outcome.option_id.removesuffix("-2")
-        return answer
-
-
-AGENTS: dict[str, type[DemoAgent]] = {
+AGENTS: dict[str, type[Agent]] = {
     "stop-reason": OtherStopReason,
     "capability": NewCapability,
     "no-session": NoSession,
     "ids": OtherIds,
+    "no-plan": NoPlan,
+    "late": LateTools,
+    "tool": OtherTool,
+    "options": OtherOptions,
 }
-CHANGES: dict[str, Callable[[], None]] = {
-    "no-plan": no_plan,
-    "late": late_tools,
-    "tool": other_tool,
-    "options": other_options,
-}
-
-
-def main() -> None:
-    """Serves one client on stdin and stdout."""
-    (what,) = sys.argv[1:]
-    CHANGES.get(what, lambda: None)()
-    agent = AGENTS.get(what, DemoAgent)()
-    asyncio.run(acp.run_agent(cast("acp.Agent", agent)))
-
 
 if __name__ == "__main__":
-    main()
+    main(AGENTS[sys.argv[1]])

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
+from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 
 ROOT = Path(__file__).parents[2]
 AGENT = ["python", "-m", "tests.agents.sdk_agent"]

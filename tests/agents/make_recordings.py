@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from tests.agents.demo import AGENT, CLIENT, ROOT, environment_for
-from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
+from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 
 PROJECT = Path("/tmp/acp-proxy-demo")
 """The session's directory; a recording holds its path."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
+from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 from tests.integration.conftest import NODE
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.agents.make_recordings import RECORDINGS
-from tests.agents.sdk_agent import SAMPLE_NAME, SAMPLE_TEXT
+from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 from tests.integration.processes import DEADLINE_S, Recorder, Recording, Talk, plain_signals
 from tests.playbook import Book
 from tests.playbook import record as record_book

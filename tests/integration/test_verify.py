@@ -26,7 +26,14 @@ from tests.integration.processes import (
     shell,
     wait_until,
 )
-from tests.integration.verifying import CHANGED_AGENT, ROOT, SDK_AGENT, UNRULY_AGENT, Verifier
+from tests.integration.verifying import (
+    CHANGED_AGENT,
+    PLAIN_AGENT,
+    ROOT,
+    SDK_AGENT,
+    UNRULY_AGENT,
+    Verifier,
+)
 from tests.playbook import record
 from tests.reactive import record_capture
 from tests.rows import stream_bytes
@@ -81,7 +88,7 @@ def test_it_does_so_by_any_measure(
 ) -> None:
     """What is equal in all is equal in less: in a run that was there, or in one of its own."""
     if name == next(iter(RECORDINGS)) or name not in new_runs:
-        found = verify(name, SDK_AGENT, "--expect", expect)
+        found = verify(name, PLAIN_AGENT, "--expect", expect)
         assert found.code == 0, found.stdout
     else:
         recorded = ROOT / "recordings" / f"{name}.db"
@@ -409,7 +416,7 @@ def _command(pid: int) -> bytes:
 
 def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
     """Which is called as the recorded one is, and is gone afterwards."""
-    found = verify("edit-allowed", SDK_AGENT)
+    found = verify("edit-allowed", PLAIN_AGENT)
     assert found.code == 0
     (old, new), *_ = found.report["conversation"]["bindings"].items()
     assert old == "/tmp/acp-proxy-demo"
@@ -422,7 +429,7 @@ def test_or_in_the_one_that_it_is_given(verify: Verifier, tmp_path: Path) -> Non
     """Which stays."""
     work = tmp_path / "work"
     work.mkdir()
-    found = verify("edit-allowed", SDK_AGENT, "--cwd", str(work))
+    found = verify("edit-allowed", PLAIN_AGENT, "--cwd", str(work))
     assert found.code == 0, found.stdout
     assert found.report["conversation"]["bindings"]["/tmp/acp-proxy-demo"] == str(work)
     assert work.is_dir()
@@ -431,14 +438,14 @@ def test_or_in_the_one_that_it_is_given(verify: Verifier, tmp_path: Path) -> Non
 @pytest.mark.parametrize("way", ["session", "recorded", "causal"])
 def test_every_order_is_one(verify: Verifier, way: str) -> None:
     """In which an agent that waits for its client does what it did."""
-    assert verify("tour", SDK_AGENT, "--order", way, "--timing=x0.1", "--idle-cap=0.01").code == 0
+    assert verify("tour", PLAIN_AGENT, "--order", way, "--timing=x0.1", "--idle-cap=0.01").code == 0
 
 
 def test_what_would_make_a_recorder_do_otherwise_does_not_count(verify: Verifier) -> None:
     """The environment is for `record`, and not for the one that verify needs."""
     found = verify(
         "hello",
-        SDK_AGENT,
+        PLAIN_AGENT,
         ACP_PROXY_OFF="1",
         ACP_PROXY_FAULT="garbage",
         ACP_PROXY_MAX_SIZE="1",
@@ -451,7 +458,7 @@ def test_a_file_that_exists_is_not_touched(verify: Verifier, tmp_path: Path) -> 
     """The new run is recorded beside it."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
-    found = verify("hello", SDK_AGENT, "-o", str(taken))
+    found = verify("hello", PLAIN_AGENT, "-o", str(taken))
     assert found.code == 0
     assert taken.read_text() == "mine"
     assert found.report["recorded_as"] == str(tmp_path / "new-2.db")
@@ -481,7 +488,7 @@ def test_where_nothing_can_be_recorded_nothing_is_compared(
 ) -> None:
     """That is wrong use, too."""
     (tmp_path / "file").write_text("")
-    found = verify("hello", SDK_AGENT, "-o", str(tmp_path / "file" / "new.db"))
+    found = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
     assert found.code == 2
     assert "Traceback" not in found.stderr
 

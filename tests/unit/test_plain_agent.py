@@ -1,0 +1,55 @@
+"""The agent without the SDK says what the recorded agent said, which was on the SDK."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+from tests.agents.make_recordings import RECORDINGS
+from tests.agents.plain_agent import Agent
+from tests.rows import query
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+
+
+def recorded(name: str) -> list[tuple[str, bytes]]:
+    """The lines of a recording, each with its direction."""
+    sql = "SELECT stream, raw, newline FROM frames WHERE stream <> 'stderr' ORDER BY seq"
+    with RecordingReader(ROOT / "recordings" / f"{name}.db") as reader:
+        rows = query(reader.connection, sql)
+    return [(stream, raw + newline.encode()) for stream, raw, newline in rows]
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_it_says_every_recorded_byte_in_its_time(name: str) -> None:
+    """When it reads a message, it has said all that was recorded before, and nothing else."""
+    out, expected = io.BytesIO(), bytearray()
+
+    def lines() -> Iterator[bytes]:
+        for stream, line in recorded(name):
+            if stream == "to-agent":
+                assert out.getvalue() == expected
+                yield line
+            else:
+                expected.extend(line)
+
+    Agent(lines(), out).serve()
+    assert out.getvalue() == expected != b""
+
+
+def test_it_needs_nothing_but_the_standard_library() -> None:
+    """It starts without site-packages, and ends with 0 when its client leaves."""
+    command = [sys.executable, "-S", "-m", "tests.agents.plain_agent"]
+    hello = b"".join(line for stream, line in recorded("hello") if stream == "to-agent")
+    done = subprocess.run(command, input=hello, capture_output=True, cwd=ROOT, check=False)
+    said = b"".join(line for stream, line in recorded("hello") if stream == "to-client")
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, b"")
