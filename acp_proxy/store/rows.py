@@ -46,9 +46,7 @@ class Rows:
             DamagedRecording: there is none.
         """
         with self._damage_told(), limited(self.connection, LONGEST_TEXT):
-            cursor = self.connection.execute("SELECT * FROM recording LIMIT 1")
-            names = [column[0] for column in cursor.description]
-            rows = [dict(zip(names, values, strict=True)) for values in cursor]
+            rows = list(_by_name(self.connection.execute("SELECT * FROM recording LIMIT 1")))
         for row in rows:
             try:
                 check_types(row)
@@ -67,11 +65,8 @@ class Rows:
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
-        from sqlite_utils import Database  # late: to play a recording nobody needs it
-
-        database_ = Database(self.connection, execute_plugins=False, recursive_triggers=False)
         with self._damage_told():
-            for row in database_.query(sql, parameters):
+            for row in _by_name(self.connection.execute(sql, parameters)):
                 check_types(row)
                 yield row
 
@@ -244,6 +239,11 @@ class _Fired:
                 found.append(self._next)
             self._next = next(self._all, None)
         return found
+
+
+def _by_name(cursor: sqlite3.Cursor) -> Iterator[dict[str, Any]]:
+    names = [column[0] for column in cursor.description]
+    return (dict(zip(names, values, strict=True)) for values in cursor)
 
 
 def _head(row: dict[str, Any]) -> FrameHead:
