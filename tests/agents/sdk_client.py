@@ -253,8 +253,8 @@ class Player:
         self._client.seen.append(seen)
 
 
-async def run(command: list[str], options: argparse.Namespace) -> bool:
-    """Plays against the agent that `command` starts, prints the transcript, tells if all went well.
+async def run(command: list[str], options: argparse.Namespace) -> tuple[bool, str]:
+    """Plays against the agent that `command` starts; tells if all went well, and the transcript.
 
     The SDK would give the agent a small environment and an undrained stderr; it gets ours.
     """
@@ -276,12 +276,12 @@ async def run(command: list[str], options: argparse.Namespace) -> bool:
         await player.play(options.scenario or ["tour"])
     client.seen.append({"exited": process.returncode})
     lines = ",\n".join(json.dumps(seen, ensure_ascii=False) for seen in client.seen)
-    print(f"[\n{lines}\n]".replace(str(cwd), "$CWD"))
-    return not player.failed and process.returncode == 0
+    transcript = f"[\n{lines}\n]".replace(str(cwd), "$CWD")
+    return not player.failed and process.returncode == 0, transcript
 
 
-def main() -> None:
-    """Runs the client from the command line."""
+def arguments() -> argparse.ArgumentParser:
+    """Makes the parser of what stands before the agent's command."""
     parser = argparse.ArgumentParser(
         description="A headless ACP client.", usage="%(prog)s [OPTIONS] -- AGENT [ARGS...]"
     )
@@ -289,11 +289,19 @@ def main() -> None:
     parser.add_argument("--permission", choices=PERMISSIONS, default="allow")
     parser.add_argument("--cwd", type=Path, default=Path(), metavar="DIR")
     parser.add_argument("--wire", type=Path, metavar="FILE", help="note every message there")
+    return parser
+
+
+def main() -> None:
+    """Runs the client from the command line."""
+    parser = arguments()
     end = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options, command = parser.parse_args(sys.argv[1:end]), sys.argv[end + 1 :]
     if not command:
         parser.error("expected -- and the agent's command")
-    sys.exit(0 if asyncio.run(run(command, options)) else 1)
+    went_well, transcript = asyncio.run(run(command, options))
+    print(transcript)
+    sys.exit(0 if went_well else 1)
 
 
 if __name__ == "__main__":

@@ -17,14 +17,20 @@ from tests.agents.sdk_client import run
 SCENARIOS = ["tour", "mode", "load", "extension"]
 
 
-def main() -> None:
-    """Runs the client."""
+async def tour(agent: list[str]) -> tuple[bool, str]:
+    """Tours with the agent that a command starts; says whether all went well, and what it saw."""
     with tempfile.TemporaryDirectory() as directory:
         cwd = Path(directory)
         (cwd / "greeting.txt").write_text("Hello, ACP!\nThis file is read by the agent.\n")
         options = Namespace(cwd=cwd, permission="allow", scenario=SCENARIOS, wire=None)
-        code = 0 if asyncio.run(run(sys.argv[1:], options)) else 1
-    sys.exit(code)
+        return await run(agent, options)
+
+
+def main() -> None:
+    """Runs the client."""
+    went_well, transcript = asyncio.run(tour(sys.argv[1:]))
+    print(transcript)
+    sys.exit(0 if went_well else 1)
 
 
 if __name__ == "__main__":

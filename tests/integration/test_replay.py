@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import os
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SDK_AGENT = ROOT / "tests" / "agents" / "sdk_agent.py"
-SDK_CLIENT = [sys.executable, "-m", "tests.agents.sdk_client"]
 
 TALK = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -405,51 +405,49 @@ def test_an_incomplete_recording_is_played_to_its_end(
     assert b"incomplete" in talk.stderr
 
 
-def sdk(command: list[str], directory: Path, *options: str) -> str:
-    """Runs the client on the Python SDK in a scratch project; returns what it saw."""
-    project = directory / "project"
+def sdk_talk(agent: list[str], project: Path, *options: str) -> tuple[bool, str]:
+    """Lets the client on the Python SDK talk to an agent, about a scratch project.
+
+    It runs in this process, since its imports take longer than a talk. The agent's stderr is ours.
+
+    Returns:
+        Whether all went well, and what the client saw.
+    """
+    from tests.agents import sdk_client
+
     project.mkdir(parents=True)
     (project / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
-    done = subprocess.run(
-        [*SDK_CLIENT, "--cwd", project, *options, "--", *command],
-        cwd=ROOT,
-        env=kept,
-        capture_output=True,
-        timeout=DEADLINE_S,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr.decode()
-    assert done.stderr == b""
-    return done.stdout.decode()
+    words = sdk_client.arguments().parse_args(["--cwd", str(project), *options])
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("ACP_PROXY_")]:
+            patch.delenv(name)
+        return asyncio.run(asyncio.wait_for(sdk_client.run(agent, words), DEADLINE_S))
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_a_real_client_sees_what_it_saw(acp_proxy: Path, tmp_path: Path, name: str) -> None:
+def test_a_real_client_sees_what_it_saw(
+    acp_proxy: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str
+) -> None:
     """Texts, tool calls, permissions, files and stop reasons are those of the real agent."""
     options = RECORDINGS[name]
-    agent = sdk([sys.executable, str(SDK_AGENT)], tmp_path / "agent", *options)
+    agent = sdk_talk([sys.executable, str(SDK_AGENT)], tmp_path / "agent", *options)
     recording = ROOT / "recordings" / f"{name}.db"
     report = tmp_path / "report.json"
     command = [str(acp_proxy), "replay", str(recording), "--rewrite-text", "--report", str(report)]
-    assert sdk(command, tmp_path / "replay", *options) == agent
+    assert sdk_talk(command, tmp_path / "replay", *options) == agent
+    assert agent[0]
+    assert capfd.readouterr() == ("", "")
     assert json.loads(report.read_text())["verdict"] == "clean"
 
 
 def test_a_real_client_that_decides_otherwise_is_told(acp_proxy: Path, tmp_path: Path) -> None:
     """Rejecting what the recorded client allowed is a divergence, and the client does not hang."""
-    project = tmp_path / "project"
-    project.mkdir()
-    (project / SAMPLE_NAME).write_text(SAMPLE_TEXT, encoding="utf-8")
     report = tmp_path / "report.json"
     recording = ROOT / "recordings" / "edit-allowed.db"
     replay = [str(acp_proxy), "replay", str(recording), "--report", str(report)]
-    client = [*SDK_CLIENT, "--cwd", str(project)]
     options = ["--scenario", "edit", "--permission", "reject"]
-    done = subprocess.run(
-        [*client, *options, "--", *replay], cwd=ROOT, capture_output=True, timeout=DEADLINE_S
-    )
-    assert done.returncode == 1
+    went_well, _ = sdk_talk(replay, tmp_path / "project", *options)
+    assert not went_well
     found = json.loads(report.read_text())
     assert [one["kind"] for one in found["divergences"] if one["rank"] == "primary"] == [
         "outcome-differs"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.store.reader import RecordingReader
+from tests.integration.processes import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]
 TOUR = ROOT / "recordings" / "tour.db"
@@ -96,32 +98,27 @@ def test_a_wrong_plan_is_refused_before_anything_is_played(
     assert done.stderr.count(b"\n") == 1
 
 
-def sdk_client(*options: str) -> tuple[int, list[dict[str, Any]]]:
-    """Lets the official SDK's client go on its tour, against the replayed agent."""
-    agent = [*ACP_PROXY, "replay", *options, "--", str(TOUR)]
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.agents.tour_client", *agent],
-        capture_output=True,
-        timeout=60,
-        cwd=ROOT,
-    )
-    return done.returncode, json.loads(done.stdout)
-
-
 @pytest.mark.slow
 def test_the_sdks_client_sees_what_the_plan_says() -> None:
     """Duplicates twice, errors as errors, a death as a closed connection, pieces as a whole."""
-    code, plain = sdk_client()
-    assert code == 0
-    assert sdk_client("--faults", "@split-utf8") == (0, plain)
-    code, doubled = sdk_client("--faults", "@duplicate-updates")
-    assert code == 0
+    from tests.agents.tour_client import tour  # imports the SDK, which takes long
+
+    def sdk_client(*options: str) -> tuple[bool, list[dict[str, Any]]]:
+        agent = [*ACP_PROXY, "replay", *options, "--", str(TOUR)]
+        went_well, seen = asyncio.run(asyncio.wait_for(tour(agent), DEADLINE_S))
+        return went_well, json.loads(seen)
+
+    went_well, plain = sdk_client()
+    assert went_well
+    assert sdk_client("--faults", "@split-utf8") == (True, plain)
+    went_well, doubled = sdk_client("--faults", "@duplicate-updates")
+    assert went_well
     updates = [sum("update" in one for one in seen) for seen in (plain, doubled)]
     assert updates[1] == updates[0] + 10
-    code, failed = sdk_client("--faults", "@error-on-prompt")
-    assert code == 1
+    went_well, failed = sdk_client("--faults", "@error-on-prompt")
+    assert not went_well
     assert any(one.get("error") == -32603 for one in failed)
-    code, dead = sdk_client("--faults", "@crash-mid-frame")
-    assert code == 1
+    went_well, dead = sdk_client("--faults", "@crash-mid-frame")
+    assert not went_well
     assert {"exited": 139} in dead
     assert sum("update" in one for one in dead) == 3
