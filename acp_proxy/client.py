@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 from acp_proxy.capture.files import recordings_directory
-from acp_proxy.engine.scripted_client import ScriptedClient
+from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.runtime.conversation import play
 from acp_proxy.store.library import resolve
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 
 
 def main(arguments: list[str]) -> int:

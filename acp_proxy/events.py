@@ -33,10 +33,10 @@ class Wakeup:
 
 
 @frozen
-class PeerIsDeaf:
+class WriteStalled:
     """The peer has not read for as long as a stall takes; nothing more can be sent."""
 
     at: int
 
 
-Event = LineReceived | EndOfInput | Wakeup | PeerIsDeaf
+Event = LineReceived | EndOfInput | Wakeup | WriteStalled

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from acp_proxy.cli.inspect.diff_screen import Screen
-from acp_proxy.cli.inspect.diff_telling import Teller, tell
+from acp_proxy.cli.render.diff_output import Reporter, tell
+from acp_proxy.cli.render.diff_screen import Screen
 from acp_proxy.difference.result import (
     Change,
     Counts,
@@ -179,7 +179,7 @@ def equal(expect: Expect = Expect.FRAMES) -> Diff:
     )
 
 
-def printed(found: Diff, teller: Callable[[], Teller]) -> str:
+def printed(found: Diff, teller: Callable[[], Reporter]) -> str:
     """What is printed on stdout."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     with redirect_stdout(out):

@@ -12,7 +12,7 @@ from attrs import define
 
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import Options
-from acp_proxy.inspection.chunks import KINDS
+from acp_proxy.protocol.chunks import KINDS
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import write_transcript

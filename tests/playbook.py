@@ -31,13 +31,13 @@ from typing import TYPE_CHECKING
 
 from acp_proxy.capture import log as capture_log
 from acp_proxy.commands import Finish, Send, WakeAt
-from acp_proxy.engine.divergence import ERROR_CODE, Divergence, Rank
-from acp_proxy.engine.replay import Replay
-from acp_proxy.engine.report import ReplayReport, report
-from acp_proxy.engine.stage import Options
+from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.report import ReplayReport, report
+from acp_proxy.engine.agent.state import Options
+from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence, Rank
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 from tests.scribe import Scribe
 from tests.transcripts import frame
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from acp_proxy.commands import Command
-    from acp_proxy.engine.choice import Choice
+    from acp_proxy.engine.agent.recording_choice import Choice
     from acp_proxy.engine.client.verification import Verification
 
 NS = {"ms": 10**6, "s": 10**9}
@@ -171,7 +171,7 @@ class Played:
     @property
     def departures(self) -> list[Divergence]:
         """All departures."""
-        return self.engine.stage.judge.found
+        return self.engine.stage.divergences.found
 
     def _play(self, written: list[str]) -> Iterator[str]:
         """Yields what the peer does, and after each all that goes out then."""

@@ -14,12 +14,12 @@ from attrs import define, field, frozen
 
 from acp_proxy.capture import log as capture_log
 from acp_proxy.commands import Send, WakeAt
-from acp_proxy.engine.lanes import LaneFinder
-from acp_proxy.engine.replay import Replay
-from acp_proxy.engine.stage import Options
+from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.state import Options
+from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 from tests import captures
 from tests.scribe import Scribe
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from acp_proxy.engine.divergence import Divergence
-    from acp_proxy.engine.script import Step
+    from acp_proxy.engine.shared.divergence import Divergence
+    from acp_proxy.engine.shared.steps import Step
 
 _US = 1000
 _S = 10**9
@@ -153,7 +153,7 @@ def play(
         client.feed(Wakeup(client.now))
         client.play(act, choose)
         client.feed(EndOfInput(client.now))
-        judge = engine.stage.judge
+        judge = engine.stage.divergences
         return Played(conversation, client.sent, judge.found, judge.has_diverged)
 
 

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from acp_proxy.store import database
-from acp_proxy.store.memory import load_memory
+from acp_proxy.store.indexer_state import load_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_proxy.cli.inspect.layout import Layout
+from acp_proxy.cli.render.timeline_layout import Layout
 from acp_proxy.inspection.choice import last
 from acp_proxy.inspection.folding import fold
 from acp_proxy.inspection.hints import HintReader

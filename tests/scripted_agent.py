@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 from attrs import define, frozen
 
 from acp_proxy.commands import Send, WakeAt
-from acp_proxy.engine.client.plot import Plot
-from acp_proxy.engine.client.stage import Options
+from acp_proxy.engine.client.recorded_client import RecordedClient
+from acp_proxy.engine.client.state import Options
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.lanes import LaneFinder
+from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
-    from acp_proxy.engine.divergence import Divergence
-    from acp_proxy.engine.script import Step
+    from acp_proxy.engine.shared.divergence import Divergence
+    from acp_proxy.engine.shared.steps import Step
 
 _US, _S = 1000, 10**9
 
@@ -53,7 +53,7 @@ class Verified:
     @property
     def departures(self) -> list[Divergence]:
         """Those that count."""
-        return [one for one in self.engine.stage.judge.found if one.rank != "info"]
+        return [one for one in self.engine.stage.divergences.found if one.rank != "info"]
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:
@@ -93,7 +93,7 @@ def verify_reader(
     """Plays the client of a recording that is open, as `verify` does."""
     says, recorded = _read(StoredScript(reader))
     script = StoredScript(reader)
-    engine = Verification(Plot(script), Options(**options))
+    engine = Verification(RecordedClient(script), Options(**options))
     agent = _Agent(engine, says)
     agent.feed(Wakeup(agent.now))
     agent.play(act, choose)

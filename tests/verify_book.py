@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acp_proxy.engine.client.plot import Plot
+from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.report import PlayReport, report
-from acp_proxy.engine.client.stage import Options
+from acp_proxy.engine.client.state import Options
 from acp_proxy.engine.client.verification import Verification
 from tests.playbook import Book, Played
 
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
 def verify(book: Book, **options: Any) -> LiveAgent:
     """Begins a verification."""
-    return LiveAgent(Verification(Plot(book.script(as_said=True)), Options(**options)), book)
+    return LiveAgent(
+        Verification(RecordedClient(book.script(as_said=True)), Options(**options)), book
+    )
 
 
 class LiveAgent(Played):

@@ -8,9 +8,9 @@ import sys
 
 from attrs import evolve
 
-from acp_proxy.cli.replay import Stage
-from acp_proxy.engine.choice import Choice
-from acp_proxy.engine.report import ReplayReport
+from acp_proxy.cli.commands.replay import Stage
+from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.report import ReplayReport
 from acp_proxy.faults.choosing import chosen_plan
 from acp_proxy.faults.effects import Exit, Signal
 from acp_proxy.runtime.faulty_streams import play_with_faults

@@ -14,14 +14,14 @@ from acp_proxy import __version__
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
 from acp_proxy.errors import AcpProxyError
-from acp_proxy.inspection.safe_text import visible
+from acp_proxy.safe_text import visible
 
 _COMMANDS = {
-    "record": "acp_proxy.cli.record:record",
-    "replay": "acp_proxy.cli.replay:replay",
-    "verify": "acp_proxy.cli.verify:verify",
-    "inspect": "acp_proxy.cli.inspect:inspect",
-    "faults": "acp_proxy.cli.faults:faults",
+    "record": "acp_proxy.cli.commands.record:record",
+    "replay": "acp_proxy.cli.commands.replay:replay",
+    "verify": "acp_proxy.cli.commands.verify:verify",
+    "inspect": "acp_proxy.cli.commands.inspect:inspect",
+    "faults": "acp_proxy.cli.commands.faults:faults",
 }
 CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ACP_PROXY"}
 
@@ -113,7 +113,7 @@ def cli(ctx: click.Context) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale, nothing is unprintable
         sys.stdout.reconfigure(errors="backslashreplace")
     if ctx.invoked_subcommand is None:
-        from acp_proxy.cli.overview import overview
+        from acp_proxy.cli.commands.overview import overview
 
         overview(recordings())
 

@@ -37,7 +37,7 @@ def find_recording(word: str) -> Path:
 
 def wait_for_running() -> Path:
     """Finds the latest recording that is running; waits for one if there is none, and says so."""
-    from acp_proxy.cli.output import warn
+    from acp_proxy.cli.render.output import warn
 
     where = recordings()
     found = latest_running(where, working_directory())
@@ -51,7 +51,7 @@ def wait_for_running() -> Path:
 
 def _told(found: Latest, reason: str) -> Path:
     if found.passed_over is not None:
-        from acp_proxy.cli.output import warn  # late: a replay starts sooner
+        from acp_proxy.cli.render.output import warn  # late: a replay starts sooner
 
         path, recording = found.passed_over
         warn(

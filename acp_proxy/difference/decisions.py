@@ -3,7 +3,7 @@
 from typing import Any
 
 from acp_proxy.difference.forms import canonical
-from acp_proxy.engine.script import PERMISSION
+from acp_proxy.engine.shared.steps import PERMISSION
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
 

@@ -16,7 +16,7 @@ from acp_proxy.difference.defaults import NAMED, RULES
 from acp_proxy.difference.fields import fields
 from acp_proxy.difference.forms import decoded
 from acp_proxy.difference.items import Columns, Group
-from acp_proxy.difference.lanes import Lane, LaneKey, Told
+from acp_proxy.difference.lanes import Lane, LaneKey, SideIndex
 from acp_proxy.difference.latency import latency
 from acp_proxy.difference.names import Names, titles
 from acp_proxy.difference.options import Options
@@ -29,7 +29,7 @@ from acp_proxy.difference.reduction import fill_in, handshake
 from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
 from acp_proxy.difference.rules import Rule
 from acp_proxy.difference.strays import LaneDiff, changed, forgive
-from acp_proxy.pointers import pointer
+from acp_proxy.protocol.json_pointers import pointer
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
@@ -292,7 +292,7 @@ def _peer(name: str | None, version: str | None) -> str:
     return " ".join(part for part in (name, version) if part)
 
 
-def _aliases(a: Told, b: Told, names: Names) -> dict[str, tuple[str | None, str | None]]:
+def _aliases(a: SideIndex, b: SideIndex, names: Names) -> dict[str, tuple[str | None, str | None]]:
     """What names stand for, of each kind the first ones."""
     of_a = {name: a.former.values.every[index].text for index, name in names.a.items()}
     of_b = {name: b.former.values.every[index].text for index, name in names.b.items()}

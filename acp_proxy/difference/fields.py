@@ -7,7 +7,7 @@ from typing import Any
 from acp_proxy.difference.alignment import Pair, align
 from acp_proxy.difference.forms import canonical, unmarked
 from acp_proxy.difference.result import Field
-from acp_proxy.pointers import pointer
+from acp_proxy.protocol.json_pointers import pointer
 
 Path = tuple[str, ...]
 _NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from acp_proxy.difference.forms import Form, Peers, canonical, decoded, digest_of
-from acp_proxy.difference.lanes import Lane, LaneKey, Run, Told, What
+from acp_proxy.difference.lanes import Lane, LaneKey, Run, SideIndex, What
 from acp_proxy.difference.pieces import Piece, Place, joined
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope
@@ -25,7 +25,7 @@ class Route:
     Attributes:
         key: of their lane.
         lane: where they go.
-        what: what they are, by its index in `Told.whats`.
+        what: what they are, by its index in `SideIndex.whats`.
         name: what tells their forms from those of others.
         rules: the state in which they begin.
         peers: in which direction the request went that one is or answers, and one that it names.
@@ -50,7 +50,7 @@ class _Pushed:
     frames: "array[int]" = field(factory=lambda: array("Q"))
 
 
-class Filer:
+class SequenceBuilder:
     """Adds items to the lanes of one side.
 
     Args:
@@ -58,7 +58,7 @@ class Filer:
         texts: the state in which the text of a chunk begins, by its place.
     """
 
-    def __init__(self, told: Told, texts: Mapping[Place, State]) -> None:
+    def __init__(self, told: SideIndex, texts: Mapping[Place, State]) -> None:
         self._told = told
         self._values = told.former.values
         self._texts = texts

@@ -46,7 +46,7 @@ class Form(NamedTuple):
 
 
 @define
-class Former:
+class Canonicalizer:
     """Takes values out of messages; messages come in recorded order.
 
     Attributes:

@@ -6,7 +6,7 @@ from functools import cached_property
 from attrs import frozen
 
 from acp_proxy.difference.defaults import READING
-from acp_proxy.difference.lanes import Lane, Told
+from acp_proxy.difference.lanes import Lane, SideIndex
 
 MOST_PASSED = 1000
 """Others that somebody can pass without having meant to."""
@@ -73,7 +73,7 @@ class Columns:
         names: of each of its values: A's index of it, or a negative number if A has none.
     """
 
-    def __init__(self, told: Told, names: Sequence[int]) -> None:
+    def __init__(self, told: SideIndex, names: Sequence[int]) -> None:
         self._told = told
         self._names = names
         self._slots = [hash(tuple(map(names.__getitem__, slots))) for slots in told.slots]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from attrs import define, field
 
 from acp_proxy.difference.defaults import PATH
-from acp_proxy.difference.forms import Form, Former, Peers
+from acp_proxy.difference.forms import Canonicalizer, Form, Peers
 from acp_proxy.difference.rules import State
 from acp_proxy.difference.values import Scope
 from acp_proxy.protocol.peers import Direction
@@ -46,7 +46,7 @@ class Run:
 
     form: Form
     what: int
-    """By its index in `Told.whats`."""
+    """By its index in `SideIndex.whats`."""
     rules: State
     """Where its text stands."""
     rest: bytes
@@ -65,8 +65,8 @@ class Lane:
 
     Attributes:
         forms: of each item.
-        slots: of each item: which tuple of values, by its index in `Told.slots`.
-        whats: of each item: what it is, by its index in `Told.whats`.
+        slots: of each item: which tuple of values, by its index in `SideIndex.slots`.
+        whats: of each item: what it is, by its index in `SideIndex.whats`.
         bases: of each item that is a text, told in chunks: the form of a chunk without its text;
             else 0.
         base_slots: and the values in it.
@@ -106,7 +106,7 @@ class Lane:
 
 
 @define
-class Told:
+class SideIndex:
     """All that one side said.
 
     Attributes:
@@ -121,7 +121,7 @@ class Told:
         frames: how many lines there were.
     """
 
-    former: Former
+    former: Canonicalizer
     lanes: dict[LaneKey, Lane] = field(factory=dict)
     slots: list[tuple[int, ...]] = field(factory=list)
     whats: list[What] = field(factory=list)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from attrs import define, field
 
 from acp_proxy.difference.defaults import PATH, SESSION
-from acp_proxy.difference.lanes import Told
+from acp_proxy.difference.lanes import SideIndex
 from acp_proxy.difference.values import Scope, Values
 
 
@@ -39,7 +39,7 @@ class Names:
             self.b[index] = self.a[known] if known is not None else _next(value.kind, numbers)
 
 
-def titles(told: Told, sessions: Iterable[Scope], names: dict[int, str]) -> dict[Scope, str]:
+def titles(told: SideIndex, sessions: Iterable[Scope], names: dict[int, str]) -> dict[Scope, str]:
     """What lanes are called: by the names of their sessions."""
     every = told.former.values.every
     by_text = {every[i].text: name for i, name in names.items() if every[i].kind == SESSION}

@@ -12,7 +12,7 @@ from typing import Any
 
 from acp_proxy.difference.alignment import align
 from acp_proxy.difference.defaults import PATH, REQUEST, SESSION
-from acp_proxy.difference.lanes import Lane, Told
+from acp_proxy.difference.lanes import Lane, SideIndex
 from acp_proxy.difference.names import Names
 from acp_proxy.difference.values import Scope, Value, Values
 
@@ -23,7 +23,7 @@ _MOST_COMPARED = 64
 """Sessions on either side that are compared one by one."""
 
 
-def pair(a: Told, b: Told) -> Names:
+def pair(a: SideIndex, b: SideIndex) -> Names:
     """Pairs the sessions and the values of two recordings, and names them."""
     names = Names(sessions=_pair_sessions(a, b))
     names.pairs = _ValuePairs(a, b, names.sessions).found()
@@ -31,7 +31,7 @@ def pair(a: Told, b: Told) -> Names:
     return names
 
 
-def _pair_sessions(a: Told, b: Told) -> dict[Scope, Scope]:
+def _pair_sessions(a: SideIndex, b: SideIndex) -> dict[Scope, Scope]:
     forms_a, forms_b = _forms(a), _forms(b)
     paired: dict[Scope, Scope] = {None: None}
     rest_a = [one for one in forms_a if one is not None]
@@ -61,7 +61,7 @@ def _pair_sessions(a: Told, b: Told) -> dict[Scope, Scope]:
     return paired
 
 
-def _forms(told: Told) -> dict[Scope, Counter[int]]:
+def _forms(told: SideIndex) -> dict[Scope, Counter[int]]:
     """What was said in each session, in the order of their first frames."""
     forms: dict[Scope, Counter[int]] = {}
     for key, lane in told.lanes.items():
@@ -76,7 +76,7 @@ def _sum(forms: Counter[int]) -> int:
 class _ValuePairs:
     """Pairs values: indexes in A by indexes in B."""
 
-    def __init__(self, a: Told, b: Told, sessions: dict[Scope, Scope]) -> None:
+    def __init__(self, a: SideIndex, b: SideIndex, sessions: dict[Scope, Scope]) -> None:
         self._a, self._b = a, b
         self._every_a, self._every_b = a.former.values.every, b.former.values.every
         self._sessions = sessions
@@ -173,7 +173,7 @@ class _ValuePairs:
             rest_b[:] = [j for j in rest_b if j not in found]
 
 
-def _refine(told: Told, names: dict[int, int]) -> None:
+def _refine(told: SideIndex, names: dict[int, int]) -> None:
     every = told.former.values.every
     # What names a request names it before all else.
     is_named = [bool(one) and every[one[0]].kind == REQUEST for one in told.slots]
@@ -193,7 +193,9 @@ def _refine(told: Told, names: dict[int, int]) -> None:
 class _Sides:
     """Both sides as they are before all values have a partner."""
 
-    def __init__(self, a: Told, b: Told, groups: Iterable[_Group], pairs: dict[int, int]) -> None:
+    def __init__(
+        self, a: SideIndex, b: SideIndex, groups: Iterable[_Group], pairs: dict[int, int]
+    ) -> None:
         self._slots_a, self._slots_b = a.slots, b.slots
         self._groups_a: dict[int, int] = {}
         self._groups_b: dict[int, int] = {}

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from acp_proxy.difference.forms import CLIENTS, Peers, decoded, digest_of_pieces
 from acp_proxy.difference.items import Group
-from acp_proxy.difference.lanes import Lane, Told, peers_of
+from acp_proxy.difference.lanes import Lane, SideIndex, peers_of
 from acp_proxy.difference.options import Options
 from acp_proxy.difference.pieces import TEXTS, Piece, joined, split
 from acp_proxy.difference.pushes import PLACE, is_push, split_push
@@ -18,8 +18,8 @@ from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.values import Scope
 from acp_proxy.filters import parse
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.safe_text import plain
 from acp_proxy.recording import Payload
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.rows import LARGEST
 
@@ -34,7 +34,7 @@ class Payloads:
     """One side, once its names are known."""
 
     reader: RecordingReader
-    told: Told
+    told: SideIndex
     names: dict[int, str]
     options: Options
 

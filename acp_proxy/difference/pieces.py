@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from acp_proxy.inspection.chunks import KINDS, mended
+from acp_proxy.protocol.chunks import KINDS, mended
 
 Place = tuple[str, ...]
 _OFFICIAL: Place = ("params", "update", "content", "text")

@@ -9,7 +9,7 @@ from typing import Any
 
 from acp_proxy.difference.forms import canonical, decoded
 from acp_proxy.difference.pieces import Piece, Place
-from acp_proxy.engine.script import PUSH
+from acp_proxy.engine.shared.steps import PUSH
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from acp_proxy.difference.decisions import Decisions, is_decision
 from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST, TITLES
-from acp_proxy.difference.filing import Filer, Route
+from acp_proxy.difference.filing import Route, SequenceBuilder
 from acp_proxy.difference.forms import (
     CLIENTS,
+    Canonicalizer,
     Form,
-    Former,
     Peers,
     canonical,
     decoded,
@@ -21,7 +21,7 @@ from acp_proxy.difference.forms import (
 )
 from acp_proxy.difference.lanes import (
     LaneKey,
-    Told,
+    SideIndex,
     ends_cancelled,
     kind_of_call,
     peers_of,
@@ -35,7 +35,7 @@ from acp_proxy.difference.reduction import NOTHING, reduced
 from acp_proxy.difference.result import Expect
 from acp_proxy.difference.rules import Rule, compiled
 from acp_proxy.difference.values import Scope
-from acp_proxy.engine.script import PERMISSION, PUSH
+from acp_proxy.engine.shared.steps import PERMISSION, PUSH
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.peers import Direction
@@ -59,8 +59,8 @@ def read(
     options: Options,
     rules: tuple[Rule, ...],
     watch: Watch,
-    other: Told | None = None,
-) -> Told:
+    other: SideIndex | None = None,
+) -> SideIndex:
     """Reads a recording.
 
     Args:
@@ -118,12 +118,12 @@ class _Taker:
     def __init__(self, reader: RecordingReader, options: Options, rules: tuple[Rule, ...]) -> None:
         titled = (*rules, *(Rule(pointer, is_cut=True) for pointer in TITLES))
         running = tuple(rule for rule in rules if rule.alias != PATH)
-        self.told = Told(Former(compiled(rules), compiled(titled), compiled(running)))
+        self.told = SideIndex(Canonicalizer(compiled(rules), compiled(titled), compiled(running)))
         self._reader = reader
         self._options = options
         self._beside = () if options.exact else (*STATE_UPDATES, *options.apart)
         self._split = Splitter().split
-        self._filer = Filer(
+        self._filer = SequenceBuilder(
             self.told,
             {place: reduce(getitem, place, compiled(rules)) for place in (*TEXTS, PLACE)},
         )

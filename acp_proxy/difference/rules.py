@@ -11,7 +11,7 @@ from functools import cache
 
 from attrs import frozen
 
-from acp_proxy.pointers import parts_of
+from acp_proxy.protocol.json_pointers import parts_of
 
 _KEPT = 4096
 """Keys whose states are remembered; messages may have any number of others."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Sequence
 from attrs import define
 
 from acp_proxy.difference.changes import Changes
-from acp_proxy.difference.lanes import NO_ANSWER, Lane, LaneKey, Told
+from acp_proxy.difference.lanes import NO_ANSWER, Lane, LaneKey, SideIndex
 
 AnswerOf = Callable[[Lane, int], Hashable]
 """What tells an answer from others."""
@@ -31,7 +31,7 @@ class LaneDiff:
 
 
 def forgive(
-    lanes: Sequence[LaneDiff], a: Told, b: Told, answer_a: AnswerOf, answer_b: AnswerOf
+    lanes: Sequence[LaneDiff], a: SideIndex, b: SideIndex, answer_a: AnswerOf, answer_b: AnswerOf
 ) -> None:
     """Takes such answers from what only one side has."""
     left_a = [(lane, i) for lane in lanes for i in lane.changes.only_a]
@@ -51,7 +51,11 @@ def forgive(
 
 
 def changed(
-    lanes: Sequence[LaneDiff], a: Told, b: Told, request_a: RequestOf, request_b: RequestOf
+    lanes: Sequence[LaneDiff],
+    a: SideIndex,
+    b: SideIndex,
+    request_a: RequestOf,
+    request_b: RequestOf,
 ) -> list[LaneDiff]:
     """Answers to one request that are left in two lanes, each as a lane of its own."""
     left_b: dict[tuple[str, str, int], tuple[LaneDiff, int]] = {}
@@ -77,5 +81,5 @@ def _take(lane: LaneDiff, i: int, other: LaneDiff, j: int) -> None:
     other.changes.only_b[:] = [one for one in other.changes.only_b if one[1] != j]
 
 
-def _title(told: Told, lane: Lane, item: int) -> str:
+def _title(told: SideIndex, lane: Lane, item: int) -> str:
     return told.whats[lane.whats[item]].title

@@ -46,7 +46,7 @@ class Gap:
 
 
 @define
-class Retold:
+class ResplitText:
     """What became of the texts that say the same.
 
     Attributes:
@@ -62,7 +62,9 @@ class Retold:
     beside: list[tuple[Group, Group]] = field(factory=list)
 
 
-def retold(a: Items, b: Items, same: Sequence[Pair], gaps: Sequence[Gap], read: Read) -> Retold:
+def retold(
+    a: Items, b: Items, same: Sequence[Pair], gaps: Sequence[Gap], read: Read
+) -> ResplitText:
     """Finds texts that are the same, in another number of pieces or around something else.
 
     Args:
@@ -72,7 +74,7 @@ def retold(a: Items, b: Items, same: Sequence[Pair], gaps: Sequence[Gap], read: 
         gaps: what is left between them.
         read: tells what a piece says.
     """
-    found = Retold()
+    found = ResplitText()
     texts = sorted(_same_texts(a, b, gaps, read), key=lambda text: text.first)
     for text in texts:
         found.a.update(text.a)

@@ -19,7 +19,7 @@ class Piece:
 
 
 @frozen
-class Parcel:
+class Delivery:
     """What goes out in place of a frame, or beside it; nothing at all if it has no pieces.
 
     Attributes:
@@ -48,13 +48,13 @@ class Parcel:
         """All of its bytes."""
         return b"".join(piece.data for piece in self.pieces)
 
-    def with_data(self, data: bytes) -> "Parcel":
+    def with_data(self, data: bytes) -> "Delivery":
         """The same parcel with other bytes, in one piece, as late as its first piece was."""
         after = self.pieces[0].after_ns if self.pieces else 0
         takes = sum(piece.takes_ns for piece in self.pieces)
         return evolve(self, pieces=(Piece(data, after, takes),))
 
-    def later(self, ns: int) -> "Parcel":
+    def later(self, ns: int) -> "Delivery":
         """The same parcel, delayed."""
         if not self.pieces:
             return self
@@ -62,9 +62,9 @@ class Parcel:
         return evolve(self, pieces=(evolve(first, after_ns=first.after_ns + ns), *self.pieces[1:]))
 
 
-def made_up(direction: Direction, data: bytes) -> Parcel:
+def made_up(direction: Direction, data: bytes) -> Delivery:
     """A line that nobody has said."""
-    return Parcel(direction, (Piece(data),), is_injected=True, is_foreign=True)
+    return Delivery(direction, (Piece(data),), is_injected=True, is_foreign=True)
 
 
 @frozen
@@ -106,4 +106,4 @@ class WriteStderr:
 
 Deed = Stall | Close | Signal | Exit | WriteStderr
 """What is no line."""
-Effect = Parcel | Deed
+Effect = Delivery | Deed

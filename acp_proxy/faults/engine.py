@@ -26,7 +26,7 @@ from acp_proxy.faults.outputs import Did, EndOf, Fired, Output
 from acp_proxy.faults.plan import Plan, Rule
 from acp_proxy.faults.reach import firing_in
 from acp_proxy.faults.triggers import Triggers
-from acp_proxy.faults.way import Held, Way
+from acp_proxy.faults.way import DeliveryQueue, Held
 from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.peers import Direction
@@ -47,7 +47,7 @@ class FaultEngine:
         self.seed = plan.seed if plan.seed is not None else seed
         self._origin = origin
         self._correlator = Correlator(dialect=dialect)
-        self._ways = {direction: Way() for direction in Direction}
+        self._ways = {direction: DeliveryQueue() for direction in Direction}
         self._foresight = Foresight({one: firing_in(plan, one) for one in Direction})
         self._triggers = Triggers(plan.rules, self.seed, origin)
         self._frames = 0

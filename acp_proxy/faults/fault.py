@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from attrs import frozen
 
 from acp_proxy.faults.chance import Chance
-from acp_proxy.faults.effects import Effect, Parcel
+from acp_proxy.faults.effects import Delivery, Effect
 from acp_proxy.protocol.peers import Direction
 
 BOTH = (Direction.TO_AGENT, Direction.TO_CLIENT)
@@ -24,7 +24,7 @@ class Passing:
     """
 
     row: dict[str, Any]
-    parcel: Parcel
+    parcel: Delivery
     newline: bytes
     total: int
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from acp_proxy.faults.effects import Deed, Effect, Parcel, Piece
+from acp_proxy.faults.effects import Deed, Delivery, Effect, Piece
 from acp_proxy.faults.fault import Passing
 from acp_proxy.faults.outputs import Fired
 from acp_proxy.faults.plan import Rule
@@ -53,14 +53,14 @@ class Flow:
     frame: int
     at: int
     passing: Passing
-    parcels: list[Parcel]
+    parcels: list[Delivery]
     beside: list[tuple[Rule, Deed]] = field(factory=list)
     fired: list[Rule] = field(factory=list)
 
     @classmethod
     def of(cls, frame: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "Flow":
         """Begins with a frame as it came; ``total`` bytes of its direction came before it."""
-        parcel = Parcel(row["stream"], (Piece(row["raw"] + newline),))
+        parcel = Delivery(row["stream"], (Piece(row["raw"] + newline),))
         return cls(frame, at, Passing(row, parcel, newline, total), [parcel])
 
     def meet(self, rule: Rule, triggers: Triggers) -> None:
@@ -78,7 +78,7 @@ class Flow:
         if not own:
             self._take(rule, self.parcels, rule.fault.apply(first, chance), is_first=True)
             return
-        left: list[Parcel] = []
+        left: list[Delivery] = []
         for parcel in self.parcels:
             if not parcel.pieces or parcel.is_foreign:
                 left.append(parcel)
@@ -112,22 +112,22 @@ class Flow:
             for rule in self.fired
         ]
 
-    def _as(self, parcel: Parcel) -> Passing:
+    def _as(self, parcel: Delivery) -> Passing:
         """The frame with what is left of it."""
         as_it_came = parcel is self.passing.parcel
         return self.passing if as_it_came else evolve(self.passing, parcel=parcel)
 
     def _take(
-        self, rule: Rule, into: list[Parcel], effects: Iterable[Effect], *, is_first: bool
+        self, rule: Rule, into: list[Delivery], effects: Iterable[Effect], *, is_first: bool
     ) -> None:
         """Sorts effects; what happens beside the frame happens once, however many copies it has."""
         for effect in effects:
-            if not isinstance(effect, Parcel):
+            if not isinstance(effect, Delivery):
                 if is_first:
                     self.beside.append((rule, effect))
             elif is_first if effect.is_foreign else effect.pieces:
                 into.append(_signed(effect, rule))
 
 
-def _signed(parcel: Parcel, rule: Rule) -> Parcel:
+def _signed(parcel: Delivery, rule: Rule) -> Delivery:
     return evolve(parcel, by=rule.name) if parcel.is_injected and not parcel.by else parcel

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from attrs import define, evolve, field
 
-from acp_proxy.faults.effects import Parcel
+from acp_proxy.faults.effects import Delivery
 from acp_proxy.faults.outputs import Deliver
 from acp_proxy.faults.plan import Rule
 from acp_proxy.protocol.correlation import Labels
@@ -23,7 +23,7 @@ _MOST_HELD = 1 << 20
 class Held:
     """A parcel that waits."""
 
-    parcel: Parcel
+    parcel: Delivery
     received: int
     """When the frame came that it is made of, monotonic nanoseconds."""
     frame: int
@@ -40,7 +40,7 @@ class Held:
 
 
 @define
-class Way:
+class DeliveryQueue:
     """One direction."""
 
     held: list[Held] = field(factory=list)
@@ -53,7 +53,7 @@ class Way:
     is_closed: bool = False
     """Whether its end has been told."""
 
-    def send(self, parcel: Parcel, at: int, frame: int) -> Iterator[Deliver]:
+    def send(self, parcel: Delivery, at: int, frame: int) -> Iterator[Deliver]:
         """Sends a parcel off at a moment; nothing of it where nothing passes any more."""
         if self.ended_by is not None:
             return

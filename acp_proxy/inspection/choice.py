@@ -11,8 +11,8 @@ from acp_proxy.errors import BadFilter
 from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.filters.terms import none_of
 from acp_proxy.filters.terms import of_session as session_filter
-from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import pair_of
+from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 
 _LARGEST = 2**63 - 1  # that SQLite can compare with

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST = 200

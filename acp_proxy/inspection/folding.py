@@ -11,8 +11,8 @@ from typing import Any
 
 from attrs import define
 
-from acp_proxy.inspection.chunks import Chunk, chunk_of
 from acp_proxy.inspection.timeline import SILENCE_NS, began_ns
+from acp_proxy.protocol.chunks import Chunk, chunk_of
 
 KEPT = 2000
 """Characters of a run's text that are kept; a line of the timeline shows no more."""

@@ -11,8 +11,8 @@ from enum import Enum
 
 from attrs import define, field
 
-from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import size
+from acp_proxy.safe_text import visible
 
 LONGEST = 1 << 20
 """Characters that are written before the rest is cut."""

@@ -22,7 +22,7 @@ from acp_proxy.inspection.describe.updates import kind_and_update
 from acp_proxy.inspection.describe.values import part, word
 from acp_proxy.inspection.diagnosis.codes import code_name
 from acp_proxy.inspection.hints import NONE, Hints
-from acp_proxy.inspection.safe_text import LONGEST, plain
+from acp_proxy.safe_text import LONGEST, plain
 
 _LARGEST = 8_000_000
 """Bytes of a frame that is read whole."""

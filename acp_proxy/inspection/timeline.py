@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import evolve, frozen
 
-from acp_proxy.inspection.chunks import mended
 from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
 from acp_proxy.inspection.fired import mark
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.measures.call_state import FAILED, state_of
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.protocol.chunks import mended
+from acp_proxy.safe_text import plain
 
 if TYPE_CHECKING:
     from acp_proxy.inspection.folding import Run

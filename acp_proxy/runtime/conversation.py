@@ -7,7 +7,7 @@ import trio
 from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.pumps import CHUNK
-from acp_proxy.engine.scripted_client import ScriptedClient
+from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.runtime.line_cutter import LineCutter
 
 

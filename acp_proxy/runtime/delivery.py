@@ -8,7 +8,7 @@ import trio
 
 from acp_proxy.capture.log import STDERR
 from acp_proxy.runtime.faulting import Faulting
-from acp_proxy.runtime.outlet import Outlet
+from acp_proxy.runtime.outlet import WriteQueue
 
 _QUIET = 0.25
 """Seconds without a byte that count as quiet."""
@@ -46,7 +46,7 @@ async def keep_time(faulting: Faulting, clock: Callable[[], int] = time.monotoni
         nursery.start_soon(_keep_up, faulting)
 
 
-async def deliver(outlet: Outlet) -> None:
+async def deliver(outlet: WriteQueue) -> None:
     """Writes in a thread what is due on one way out, until its sink breaks."""
     bell = Bell()
     outlet.wake = bell.ring

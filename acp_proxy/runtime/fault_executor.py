@@ -18,7 +18,7 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.agent_signals import AgentSignals
 from acp_proxy.runtime.fault_notes import Actor, FaultNotes
 from acp_proxy.runtime.line_cutter import Cut
-from acp_proxy.runtime.outlet import Outlet
+from acp_proxy.runtime.outlet import WriteQueue
 
 STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}
 
@@ -42,7 +42,7 @@ class FaultExecutor:
 
     def __init__(
         self,
-        outlets: Mapping[int, Outlet],
+        outlets: Mapping[int, WriteQueue],
         signals: AgentSignals,
         notes: FaultNotes,
         lock: AbstractContextManager[object],

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from acp_proxy.capture.log import Unrecorded
 from acp_proxy.capture.pumps import CHUNK, Pump, wait_until_ready
-from acp_proxy.runtime.outlet import Outlet
+from acp_proxy.runtime.outlet import WriteQueue
 
 
 class Taker(Protocol):
@@ -35,7 +35,7 @@ class FaultedPump(Pump):
     """Reads, has logged and changed what it read, and writes what of it is due."""
 
     def __init__(
-        self, stream: int, source: int, sink: int, log: Unrecorded, outlet: Outlet, taker: Taker
+        self, stream: int, source: int, sink: int, log: Unrecorded, outlet: WriteQueue, taker: Taker
     ) -> None:
         self._outlet = outlet
         self._taker = taker

@@ -33,7 +33,7 @@ from acp_proxy.runtime.fault_notes import FaultNotes
 from acp_proxy.runtime.fault_summary import summary
 from acp_proxy.runtime.faulted_pump import FaultedPump, Listener
 from acp_proxy.runtime.line_cutter import LineCutter
-from acp_proxy.runtime.outlet import Outlet
+from acp_proxy.runtime.outlet import WriteQueue
 
 _DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
 
@@ -64,7 +64,7 @@ class Faulting(Detour):
         self.seed = seed
         self.fields = {"seed": seed, "fault_plan": plan_text(plan, seed)}
         self.streams = tuple(STREAMS[direction] for direction in reached(plan))
-        self.outlets: dict[int, Outlet] = {}
+        self.outlets: dict[int, WriteQueue] = {}
         self.signals: AgentSignals
         self._dialect = dialect
         self._clock = clock
@@ -89,7 +89,7 @@ class Faulting(Detour):
     ) -> Pump:
         """Makes the pump of a stream: one with a detour, one that is listened to, or a bare one."""
         if stream in self.streams or (stream == STDERR and self.streams):
-            outlet = self.outlets[stream] = Outlet(sink, self._clock)
+            outlet = self.outlets[stream] = WriteQueue(sink, self._clock)
             outlet.passed = self._executor.act
             outlet.lost = partial(self._lost, stream)
         if stream in self.streams:
@@ -108,7 +108,7 @@ class Faulting(Detour):
     def passes_ahead(self, stream: int, t_ns: int, chunk: bytes) -> bool:
         """Whether what was read goes out as it is, for sure and at once; it is logged then.
 
-        The way out is claimed for it: the caller writes it with `Outlet.write_ahead`.
+        The way out is claimed for it: the caller writes it with `WriteQueue.write_ahead`.
         """
         outlet, direction = self.outlets[stream], _DIRECTIONS[stream]
         with self._lock:

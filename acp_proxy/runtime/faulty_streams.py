@@ -18,15 +18,15 @@ from attrs import define, field
 from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.pumps import CHUNK
-from acp_proxy.engine.choice import Choice
-from acp_proxy.engine.replay import Replay
+from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.events import GOODBYES
 from acp_proxy.faults.effects import Deed, Exit, Signal, WriteStderr
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.outputs import Deliver, Did, EndOf, Output
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.runtime.heeded import received
+from acp_proxy.runtime.handled_signals import received
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer, now_ns, play_out
 

@@ -24,7 +24,7 @@ _Item = tuple[int, int, bytes, bool]
 """When it is due, its number, its bytes, and whether they may be written together with others."""
 
 
-class Outlet:
+class WriteQueue:
     """One direction's way out.
 
     Args:

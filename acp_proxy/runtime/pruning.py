@@ -11,8 +11,8 @@ import trio
 
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.capture.log import NOTE, Unrecorded, tell
-from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import size
+from acp_proxy.safe_text import visible
 from acp_proxy.store.library import Old, delete, prunable
 
 _MOST_NAMED = 5

@@ -18,11 +18,11 @@ from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.pumps import CHUNK, wait_until_ready
 from acp_proxy.commands import Command, Finish, Send, WakeAt
-from acp_proxy.engine.choice import Choice
-from acp_proxy.engine.replay import Replay
+from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.errors import AcpProxyError
-from acp_proxy.events import GOODBYES, EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
-from acp_proxy.runtime.heeded import heeded, received
+from acp_proxy.events import GOODBYES, EndOfInput, Event, LineReceived, Wakeup, WriteStalled
+from acp_proxy.runtime.handled_signals import heeded, received
 from acp_proxy.runtime.line_cutter import LineCutter
 
 _Result = TypeVar("_Result")
@@ -96,7 +96,7 @@ class Replayer:
                 pending.clear()
         await self.write(bytes(pending))
         if self._is_deaf and not self._is_over:
-            await self._feed(PeerIsDeaf(self._clock()))
+            await self._feed(WriteStalled(self._clock()))
 
     def _obey(self, command: Command, pending: bytearray) -> None:
         match command:

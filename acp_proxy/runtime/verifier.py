@@ -28,9 +28,9 @@ from acp_proxy.capture.options import RECORD
 from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf, Wakeup
+from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup, WriteStalled
 from acp_proxy.runtime.ending import Ending
-from acp_proxy.runtime.heeded import received
+from acp_proxy.runtime.handled_signals import received
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.orphans import Orphans
 from acp_proxy.runtime.replayer import now_ns, run_alone
@@ -192,7 +192,7 @@ class Verifier:
                 came = await heard.receive()
             if patience.cancelled_caught:
                 now = now_ns()
-                self._feed(PeerIsDeaf(now) if now >= self._deaf_at else Wakeup(now), to_say)
+                self._feed(WriteStalled(now) if now >= self._deaf_at else Wakeup(now), to_say)
             elif came is None:
                 self._feed(EndOfInput(now_ns()), to_say)
             else:

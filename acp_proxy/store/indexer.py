@@ -24,9 +24,9 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.recording import Exchange, Recording
+from acp_proxy.store.indexer_state import load_memory
 from acp_proxy.store.log_events import EVENT_KINDS, event_data, number
 from acp_proxy.store.log_reader import LogReader, Record
-from acp_proxy.store.memory import load_memory
 from acp_proxy.store.row_writer import SAME, RowWriter
 
 LARGE = 2 << 20

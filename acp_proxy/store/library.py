@@ -14,14 +14,14 @@ from attrs import frozen
 from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.recording import Recording
+from acp_proxy.store.path_kind import something_else
 from acp_proxy.store.plain_files import is_plain
 from acp_proxy.store.reader import RecordingReader, is_text
-from acp_proxy.store.something_else import something_else
 
 TEXT_SUFFIX = ".jsonl"
 """Of the text form; a file that is named so and does not begin so is something else."""
 
-Judge = Callable[[RecordingReader], bool]
+DivergenceLog = Callable[[RecordingReader], bool]
 """Tells whether anything went wrong in a conversation."""
 
 _ANY_FAULT = (
@@ -75,7 +75,7 @@ def paths(directory: Path) -> list[Path]:
     return sorted(found)
 
 
-def read_entry(path: Path, judge: Judge | None = None) -> Entry:
+def read_entry(path: Path, judge: DivergenceLog | None = None) -> Entry:
     """Reads what a list shows of one recording; a broken one is an entry with a problem.
 
     Args:
@@ -103,7 +103,7 @@ def read_entry(path: Path, judge: Judge | None = None) -> Entry:
     )  # fmt: skip
 
 
-def _judged(reader: RecordingReader, judge: Judge | None) -> tuple[bool | None, str | None]:
+def _judged(reader: RecordingReader, judge: DivergenceLog | None) -> tuple[bool | None, str | None]:
     """What is judged of a conversation, or why nothing could be."""
     if judge is None:
         return None, None
@@ -113,7 +113,7 @@ def _judged(reader: RecordingReader, judge: Judge | None) -> tuple[bool | None, 
         return None, str(e)
 
 
-def entries(directory: Path, judge: Judge | None = None) -> list[Entry]:
+def entries(directory: Path, judge: DivergenceLog | None = None) -> list[Entry]:
     """Reads a directory's recordings, newest first; see `read_entry`."""
     found = (read_entry(path, judge) for path in paths(directory))
     return sorted(found, key=lambda e: e.started_at, reverse=True)
@@ -199,7 +199,7 @@ def latest(directory: Path, here: Path) -> Latest:
 
 def latest_running(directory: Path, here: Path) -> Latest | None:
     """Finds the recording that `latest` would mean if there were only those that are running."""
-    from acp_proxy.store.leftover import has_recorder
+    from acp_proxy.store.log_recovery import has_recorder
 
     running = _readable(path for path in _logs(directory) if has_recorder(path))
     return _preferred(running, here, _recordings(directory)[0]) if running else None
@@ -335,7 +335,7 @@ def delete(path: Path) -> bool:
 
 
 def _is_over(path: Path) -> bool:
-    from acp_proxy.store.leftover import is_finished_or_dead
+    from acp_proxy.store.log_recovery import is_finished_or_dead
 
     return is_text(path) or is_finished_or_dead(path)
 

@@ -140,7 +140,7 @@ class RecordingReader(Rows):
         return self.path.suffix == ".jsonl" and is_plain(self.path) and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:
-        from acp_proxy.store.leftover import finish_dead, is_free, is_live, open_log, read_log
+        from acp_proxy.store.log_recovery import finish_dead, is_free, is_live, open_log, read_log
 
         try:
             fd = open_log(log_path)
@@ -162,7 +162,7 @@ class RecordingReader(Rows):
         self._open_with_tail()
 
     def _is_dead(self) -> bool:
-        from acp_proxy.store.leftover import is_live
+        from acp_proxy.store.log_recovery import is_live
 
         return self._log is not None and not is_live(self._log.fd)
 
@@ -200,7 +200,7 @@ class RecordingReader(Rows):
 
     def _open_with_tail(self) -> None:
         from acp_proxy.store.indexer import Indexer
-        from acp_proxy.store.leftover import check_order
+        from acp_proxy.store.log_recovery import check_order
 
         assert self._log is not None
         if self._place.exists() and self._place.stat().st_size:

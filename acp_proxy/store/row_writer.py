@@ -18,7 +18,7 @@ from acp_proxy.forms import converter
 from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction, Stream
-from acp_proxy.store.memory import Memory
+from acp_proxy.store.indexer_state import Memory
 from acp_proxy.store.schema import (
     DELIVERED_CODES,
     KIND_CODES,

@@ -24,7 +24,7 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import indexer
 from acp_proxy.store.held_values import is_excerpt
-from acp_proxy.store.memory import Memory
+from acp_proxy.store.indexer_state import Memory
 from acp_proxy.store.plain_files import open_plain, reason
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.transcript.header import FORMAT, NewerFormat, read_header, write_header

@@ -8,12 +8,12 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from acp_proxy.commands import Command, Finish, Send, WakeAt
-from acp_proxy.engine.replay import Replay
-from acp_proxy.engine.report import ReplayReport, report
-from acp_proxy.engine.scripted_client import ScriptedClient
-from acp_proxy.engine.stage import Options
+from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.report import ReplayReport, report
+from acp_proxy.engine.agent.state import Options
+from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 
 if TYPE_CHECKING:
     from acp_proxy.store.reader import RecordingReader

@@ -113,9 +113,9 @@ def wait(runs: list[Run], seconds: float) -> bool:
 
 
 def _text(data: dict[str, Any]) -> str:
-    from acp_proxy.engine.report import ReplayReport, text
+    from acp_proxy.engine.agent.report import ReplayReport, text
     from acp_proxy.forms import converter
-    from acp_proxy.inspection.safe_text import visible
+    from acp_proxy.safe_text import visible
 
     name = Path(data["recording"]).name
     lines = text(converter.structure({**data, "recording": name}, ReplayReport))

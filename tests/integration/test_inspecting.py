@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.output import columns_of
+from acp_proxy.cli.render.output import columns_of
 from tests.integration.processes import DEADLINE_S
 from tests.integration.puppet_talk import environment_in, file_size_limit, inspect, watch
 from tests.scribe import Scribe, record_story, tell_story, text, update

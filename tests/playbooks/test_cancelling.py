@@ -65,7 +65,7 @@ def test_a_cancel_before_its_prompt_cancels_nothing(record: Callable[..., Book])
 
 def test_an_early_cancel_waits_for_no_clock(record: Callable[..., Book]) -> None:
     """In recorded time, too, the frames before the cancellation go out at once."""
-    from acp_proxy.engine.pacing import Pacing
+    from acp_proxy.engine.shared.pacing import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
     for message in (1, 3):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.report import report
-from acp_proxy.engine.story import Order
+from acp_proxy.engine.agent.report import report
+from acp_proxy.engine.shared.order import Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acp_proxy.engine.story import Order
+from acp_proxy.engine.shared.order import Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.choice import Choice
-from acp_proxy.engine.pacing import Pacing
-from acp_proxy.engine.replay import Replay
-from acp_proxy.engine.stage import Options
+from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.state import Options
+from acp_proxy.engine.shared.pacing import Pacing
 from tests.playbook import Playing, wire
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def start(*books: Book, **options: object) -> Starting:
 
 def chosen(live: Starting, *replays: Book) -> Book:
     """The recording that is played."""
-    path = live.engine.chosen.stage.story.script._path  # type: ignore[attr-defined]
+    path = live.engine.chosen.stage.schedule.script._path  # type: ignore[attr-defined]
     return next(book for book in replays if book.path == path)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.report import text
+from acp_proxy.engine.agent.report import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

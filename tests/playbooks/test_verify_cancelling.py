@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acp_proxy.engine.story import Order
+from acp_proxy.engine.shared.order import Order
 from tests.verify_asking import (
     ALLOW,
     END,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.story import Order
+from acp_proxy.engine.shared.order import Order
 from tests.verify_asking import HAS_SESSION, SESSION, UPDATE
 from tests.verify_book import verify
 

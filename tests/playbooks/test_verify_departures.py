@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.events import PeerIsDeaf
+from acp_proxy.events import WriteStalled
 from tests.verify_book import verify
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def test_one_may_wait_for_ever(record: Callable[..., Book]) -> None:
 def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., Book]) -> None:
     """Whoever writes to it notices."""
     live = verify(record(STORY)).check("-> 1")
-    live._feed(PeerIsDeaf(live.now))
+    live._feed(WriteStalled(live.now))
     assert live.found == [
         "stall primary in connection 1",
         "unplayed cascade in connection 7",

@@ -11,7 +11,7 @@ import pytest
 from attrs import field, frozen
 
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 from tests import captures
 from tests.verify_book import LiveAgent, verify
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.pacing import Pacing
-from acp_proxy.engine.story import Order
+from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.pacing import Pacing
 from tests.verify_asking import END, HAS_SESSION, SESSION, UPDATE, asking, read
 from tests.verify_book import verify
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.chunks import KINDS, Chunk, chunk_of
+from acp_proxy.protocol.chunks import KINDS, Chunk, chunk_of
 from tests.strategies import json_values
 
 kinds = st.sampled_from([*sorted(KINDS), "tool_call", "agent_message", "x_chunk"])

@@ -10,7 +10,7 @@ from acp_proxy.difference.defaults import LOOKING
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.lanes import NO_ANSWER, kind_of_call
 from acp_proxy.difference.result import Change, Counts, Field
-from acp_proxy.pointers import pointer
+from acp_proxy.protocol.json_pointers import pointer
 from acp_proxy.protocol.vocabulary import STATE_UPDATES
 from acp_proxy.store.reader import RecordingReader
 from tests.mutations import (

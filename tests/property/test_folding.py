@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.output import clusters, columns_of, fit
-from acp_proxy.inspection.chunks import chunk_of
+from acp_proxy.cli.render.output import clusters, columns_of, fit
 from acp_proxy.inspection.folding import KEPT, Run, fold
-from acp_proxy.inspection.safe_text import visible
 from acp_proxy.inspection.timeline import run_line
+from acp_proxy.protocol.chunks import chunk_of
+from acp_proxy.safe_text import visible
 from tests.scribe import line, notification, text, update
 
 Row = dict[str, Any]

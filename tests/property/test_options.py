@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.capture.options import RECORD, RecordOptions, parse
+from acp_proxy.cli.commands.record import record
 from acp_proxy.cli.main import cli
-from acp_proxy.cli.record import record
 
 VALUES = (
     "x.db", "x.jsonl", "a/b", "", " ", "name", ".hidden", "none", "secrets", "v1", "V1", "auto",

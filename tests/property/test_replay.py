@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.engine.divergence import Departure
-from acp_proxy.engine.pacing import Pacing
-from acp_proxy.engine.story import Order
+from acp_proxy.engine.shared.divergence import DivergenceKind
+from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.pacing import Pacing
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 from tests import reactive
 from tests.reactive import Conversation, play
 from tests.scribe import Scribe, error, handshake, notification, request, result, text, update
@@ -26,7 +26,7 @@ from tests.scribe import Scribe, error, handshake, notification, request, result
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from acp_proxy.engine.script import Step
+    from acp_proxy.engine.shared.steps import Step
     from tests.reactive import Played, Saying
 
 
@@ -40,7 +40,7 @@ def conversations(tmp_path_factory: pytest.TempPathFactory) -> list[Conversation
 def assert_faithful(played: Played, order: Order) -> None:
     """The client has heard what was recorded, and said nothing that was not."""
     conversation = played.conversation
-    assert [one for one in played.departures if one.kind is not Departure.UNANSWERED] == []
+    assert [one for one in played.departures if one.kind is not DivergenceKind.UNANSWERED] == []
     for lane in conversation.lanes:
         assert played.heard(lane) == conversation.spoken(lane)
     assert len(played.stream) == len(conversation.whole)

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.commands import Send
-from acp_proxy.engine.choice import Choice
-from acp_proxy.engine.divergence import Rank
-from acp_proxy.engine.replay import Replay
-from acp_proxy.engine.stage import Options
+from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.state import Options
+from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.events import EndOfInput, LineReceived
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 from tests import reactive
 from tests.reactive import Conversation
 
@@ -102,6 +102,6 @@ def test_each_start_plays_its_own_recording(conversations: list[Conversation], a
                 assert chosen.endswith(other)
                 continue
             assert chosen == conversation.path.stem
-            departures = engine.stage.judge.found
+            departures = engine.stage.divergences.found
             assert [one for one in departures if one.rank is not Rank.INFO] == []
             assert sorted(client.recorded_lines) == sorted(conversation.lines.values())

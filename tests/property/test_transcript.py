@@ -21,7 +21,7 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store import database, indexer
-from acp_proxy.store.memory import Memory
+from acp_proxy.store.indexer_state import Memory
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.transcript.spelling import Style, find_style, make_visible, spell
 from acp_proxy.transcript.values import event_data, milliseconds, nanoseconds, read_event_data

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.inspect.pytest_export import Turns, trimmed
-from acp_proxy.engine.report import text
+from acp_proxy.cli.commands.inspect.pytest_export import Turns, trimmed
+from acp_proxy.engine.agent.report import text
 from acp_proxy.testing.rehearsal import rehearse
 from tests.conversations import lines_of, reader_of, steps
 

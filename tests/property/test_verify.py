@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.engine.divergence import Departure
-from acp_proxy.engine.story import Order
+from acp_proxy.engine.shared.divergence import DivergenceKind
+from acp_proxy.engine.shared.order import Order
 from tests import captures, conversations
 from tests.reactive import record_capture
 from tests.scripted_agent import Saying, Verified, verify, verify_reader
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from acp_proxy.engine.script import Step
+    from acp_proxy.engine.shared.steps import Step
 
 RECORDINGS = sorted((captures.ROOT.parents[2] / "recordings").glob("*.db"))
 CAPTURES = captures.all_captures()
@@ -68,7 +68,7 @@ def test_leave_that_names_nothing_is_not_given_again(tmp_path: Path) -> None:
             continue
         found += 1
         played = verify(record_capture(path, tmp_path))
-        assert played.departures[0].kind is Departure.PERMISSION_DIFFERS
+        assert played.departures[0].kind is DivergenceKind.PERMISSION_DIFFERS
         assert not [send for send in played.sent if b'"proceed_once"' in send.data]
     assert found == len(NAMELESS)
 

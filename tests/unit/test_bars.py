@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.cli.inspect.bars import placed, stacked
+from acp_proxy.cli.render.bars import placed, stacked
 from acp_proxy.inspection.measures.turn_times import Part
 
 

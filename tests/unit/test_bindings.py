@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.engine.bindings import Bindings
-from acp_proxy.engine.splice import Place
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.protocol.splice import Place
 
 
 def bound(**roots: str) -> Bindings:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.chunks import KINDS, Chunk, chunk_of, mended
+from acp_proxy.protocol.chunks import KINDS, Chunk, chunk_of, mended
 from tests.previews import cases
 
 

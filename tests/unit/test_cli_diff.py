@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import asdict, evolve
 
-from acp_proxy.cli.inspect.diff_json import JsonLines
-from acp_proxy.cli.inspect.diff_junit import Junit
-from acp_proxy.cli.inspect.diff_lines import DiffLines
-from acp_proxy.cli.inspect.diff_rules import quoted
-from acp_proxy.cli.inspect.diff_telling import differences, tell, verdict
-from acp_proxy.cli.output import columns_of
+from acp_proxy.cli.render.diff_json import JsonLines
+from acp_proxy.cli.render.diff_junit import Junit
+from acp_proxy.cli.render.diff_lines import DiffLines
+from acp_proxy.cli.render.diff_output import differences, tell, verdict
+from acp_proxy.cli.render.diff_rules import quoted
+from acp_proxy.cli.render.output import columns_of
 from acp_proxy.difference.result import Change, Counts, Entry, Expect, Field
 from tests.commands import complaint, run
 from tests.differing import ENTRIES, EVIL, GOLDEN, differing, equal, printed, screen, screens

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.inspect.layout import Layout
-from acp_proxy.cli.output import clusters, columns_of
+from acp_proxy.cli.render.output import clusters, columns_of
+from acp_proxy.cli.render.timeline_layout import Layout
 from acp_proxy.inspection.folding import fold
 from acp_proxy.store.reader import RecordingReader
 from tests.screens import GOLDEN, record_odd, screen, screens

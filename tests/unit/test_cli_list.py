@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.capture import log as capture_log
-from acp_proxy.cli.output import columns_of
+from acp_proxy.cli.render.output import columns_of
 from acp_proxy.store.annotations import set_note
 from tests.commands import complaint, run
 from tests.scribe import (
@@ -206,7 +206,7 @@ def test_a_terminal_gets_what_fits(
     home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     """No line is wider than the terminal, and what matters most is on it at any width."""
-    monkeypatch.setattr("acp_proxy.cli.overview.width", lambda: columns)
+    monkeypatch.setattr("acp_proxy.cli.commands.overview.width", lambda: columns)
     record_story(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
     set_note(record_story(home / "b.db"), "a note " * 20)
     lines = run("inspect", "list", home=home).stdout.splitlines()[:-1]
@@ -222,7 +222,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Running, cut short or ended with a code: one column says it, and a colour."""
-    monkeypatch.setattr("acp_proxy.cli.overview.width", lambda: 100)
+    monkeypatch.setattr("acp_proxy.cli.commands.overview.width", lambda: 100)
     record_story(home / "failed.db")
     with Scribe(home / "killed.db") as scribe:
         handshake(scribe)
@@ -256,7 +256,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A healthy chat that its editor has ended with SIGTERM is no alarm."""
-    monkeypatch.setattr("acp_proxy.cli.overview.width", lambda: 100)
+    monkeypatch.setattr("acp_proxy.cli.commands.overview.width", lambda: 100)
     with Scribe(home / "well.db") as well:
         handshake(well)
         ends_by_signal(well)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli import output
-from acp_proxy.cli.output import Ink, columns_of, fit, pad
-from acp_proxy.inspection.safe_text import visible
+from acp_proxy.cli.render import output
+from acp_proxy.cli.render.output import Ink, columns_of, fit, pad
+from acp_proxy.safe_text import visible
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -131,7 +131,7 @@ def _timestamp(text: str) -> float:
 
 def test_what_cannot_be_deleted_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A recording that stays is not called deleted, and the code is 1."""
-    monkeypatch.setattr("acp_proxy.cli.inspect.prune.delete", lambda _: False)
+    monkeypatch.setattr("acp_proxy.cli.commands.inspect.prune.delete", lambda _: False)
     result = run("inspect", "prune", "--older-than", "7d", home=home)
     assert result.stderr.splitlines()[0] == f"acp-proxy: cannot delete {home}/old.db"
     assert (result.stdout, result.exit_code) == ("", 1)

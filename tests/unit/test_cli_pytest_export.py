@@ -14,7 +14,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.engine.divergence import Departure, Divergence, Rank
+from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, Rank
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.rehearsal import rehearse
 from acp_proxy.testing.template import name_of_test, source_of_test
@@ -25,7 +25,7 @@ from tests.texts import text_of
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 EXPORT = ("inspect", "export")
 PYTEST = ("--format", "pytest", "-o")
-DIVERGENCE = Divergence(Departure.UNMATCHED, Rank.PRIMARY, "connection", "not\x1b one line")
+DIVERGENCE = Divergence(DivergenceKind.UNMATCHED, Rank.PRIMARY, "connection", "not\x1b one line")
 
 
 @pytest.fixture

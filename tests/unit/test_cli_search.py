@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.inspect import time_limit
+from acp_proxy.cli import time_limit
 from acp_proxy.errors import BadPattern
 from acp_proxy.store import rows
 from acp_proxy.store.schema import VERSION

@@ -225,7 +225,7 @@ def test_a_running_one_waits_without_a_problem(
             request("p", "session/request_permission", sessionId="s", toolCall={"title": "Edit"})
         )
         now = ORIGIN_NS + scribe.t_ns + 240_000 * MS
-        monkeypatch.setattr("acp_proxy.cli.inspect.show.time.monotonic_ns", lambda: now)
+        monkeypatch.setattr("acp_proxy.cli.commands.inspect.show.time.monotonic_ns", lambda: now)
         out = run("inspect", "show", scribe.path).stdout
     assert out.startswith("x  (c0ffee000001)  running  no problems\n")
     assert out.endswith(

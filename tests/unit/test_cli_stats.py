@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.cli.inspect import stats
-from acp_proxy.cli.output import columns_of
+from acp_proxy.cli.commands.inspect import stats
+from acp_proxy.cli.render.output import columns_of
 from tests.commands import complaint, run
 from tests.minute import SECOND, record_minute
 from tests.scribe import MS, WALL_NS, Scribe, handshake, record_story, request, text

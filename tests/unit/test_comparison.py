@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.engine.bindings import Bindings
-from acp_proxy.engine.comparison import Comparer, decoded, shown
-from acp_proxy.engine.splice import Place
-from acp_proxy.pointers import pointer
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.comparison import Comparer, decoded, shown
+from acp_proxy.protocol.json_pointers import pointer
+from acp_proxy.protocol.splice import Place
 
 
 def differing(old: Any, new: Any, *ignored: str, method: str = "m") -> list[str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 IMPATIENT = (
-    "from acp_proxy.cli import progress\n"
+    "from acp_proxy.cli.render import progress\n"
     "progress._PATIENCE_S = progress._REDRAW_S = 0.0\n"
     "from acp_proxy.cli.main import cli\n"
     "cli(prog_name='acp-proxy')\n"

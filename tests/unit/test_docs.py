@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from sqlite_utils.cli import cli as sqlite_utils
 
 from acp_proxy.capture.options import RECORD
-from acp_proxy.cli.inspect.diff_json import JsonLines
 from acp_proxy.cli.main import cli
+from acp_proxy.cli.render.diff_json import JsonLines
 from acp_proxy.inspection.diagnosis.facts import (
     Capabilities,
     ErrorTally,

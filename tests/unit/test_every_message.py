@@ -25,7 +25,7 @@ from tests.surroundings import OUT, Surrounded, renamed, surrounded
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from acp_proxy.engine.script import Step
+    from acp_proxy.engine.shared.steps import Step
 
 CASES = list(surrounded())
 _NO_DIRECTORY = (

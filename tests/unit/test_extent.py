@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.engine.client.extent import ITEM, Extent, Meter, Said, Total, said
+from acp_proxy.engine.client.stream_progress import ITEM, Extent, Meter, Said, Total, said
 from acp_proxy.protocol.vocabulary import STATE_UPDATES
 
 UPDATE = "session/update"

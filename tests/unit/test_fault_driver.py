@@ -32,7 +32,7 @@ from acp_proxy.runtime import outlet as outlet_module
 from acp_proxy.runtime.delivery import keep_time
 from acp_proxy.runtime.faulted_pump import FaultedPump
 from acp_proxy.runtime.faulting import Faulting
-from acp_proxy.runtime.outlet import Outlet
+from acp_proxy.runtime.outlet import WriteQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -710,7 +710,7 @@ class Piped:
 def test_a_way_out_that_is_claimed() -> None:
     """Nobody else writes then; what comes meanwhile goes out behind it."""
     end, sink = os.pipe()
-    outlet, passed = Outlet(sink, lambda: 5), list[int | None]()
+    outlet, passed = WriteQueue(sink, lambda: 5), list[int | None]()
     outlet.passed = lambda: passed.append(outlet.oldest())
     free = [outlet.is_free]
     outlet.claim(1)
@@ -732,7 +732,7 @@ def test_a_way_out_that_is_claimed() -> None:
 def test_a_claimed_way_out_that_breaks() -> None:
     """What was to be written is lost, and so is what came meanwhile."""
     end, sink = os.pipe()
-    outlet, lost = Outlet(sink, lambda: 0), list[int]()
+    outlet, lost = WriteQueue(sink, lambda: 0), list[int]()
     outlet.lost = lost.append
     outlet.claim(1)
     outlet.put(b"12", 0, 2)
@@ -747,7 +747,7 @@ def test_a_slow_reader_holds_the_writer_back(monkeypatch: pytest.MonkeyPatch) ->
     """Beyond the limit nothing more is taken until some of it has gone out."""
     monkeypatch.setattr(outlet_module, "MOST", 10)
     end, sink = os.pipe()
-    outlet = Outlet(sink, lambda: 0)
+    outlet = WriteQueue(sink, lambda: 0)
     outlet.put(b"12345", 5, 1)
     outlet.wait_for_room()
     outlet.put(b"67890", 5, 2)
@@ -773,7 +773,7 @@ def test_a_slow_reader_holds_the_writer_back(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_way_out_that_is_shut() -> None:
     """What was on its way is lost, and so is what comes later; nothing is written any more."""
     end, sink = os.pipe()
-    outlet, lost = Outlet(sink, lambda: 0), list[int]()
+    outlet, lost = WriteQueue(sink, lambda: 0), list[int]()
     outlet.lost = lost.append
     outlet.put(b"123", 5, 1)
     outlet.shut()
@@ -794,7 +794,7 @@ def test_due_times_tell_the_order() -> None:
     """What is due earlier goes earlier, and what is due at once in the order it was given."""
     end, sink = os.pipe()
     now = 0
-    outlet = Outlet(sink, lambda: now)
+    outlet = WriteQueue(sink, lambda: now)
     for number, (data, due) in enumerate([(b"c", 3), (b"a", 1), (b"b", 1), (b"d", 3)]):
         outlet.put(data, due, number)
     assert (outlet.wait_ns(), outlet.oldest()) == (1, 0)

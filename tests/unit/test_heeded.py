@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 
-from acp_proxy.cli import verify
-from acp_proxy.runtime.heeded import heeded, received
+from acp_proxy.cli.commands import verify
+from acp_proxy.runtime.handled_signals import heeded, received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

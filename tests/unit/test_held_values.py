@@ -15,10 +15,11 @@ from acp_proxy.capture.log import MAX_PAYLOAD, TO_CLIENT
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import parse
 from acp_proxy.inspection.frames import large_frame_json
-from acp_proxy.store import leftover, script
+from acp_proxy.store import log_recovery as leftover
+from acp_proxy.store import recorded_steps as script
 from acp_proxy.store.held_values import EXCERPT, HELD, LONGEST_TEXT, is_excerpt
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 from acp_proxy.store.transcript import write_parts, write_transcript
 from acp_proxy.transcript.pieces import member
 from tests.commands import complaint, run

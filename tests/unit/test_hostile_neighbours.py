@@ -19,7 +19,7 @@ from acp_proxy.errors import AcpProxyError, UnreadableRecording
 from acp_proxy.store import database, library
 from acp_proxy.store.annotations import quick_look, rename, set_note
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.script import StoredScript
+from acp_proxy.store.recorded_steps import StoredScript
 from tests.commands import run
 from tests.scribe import Scribe, line, notification, record_story, tell_story
 

@@ -14,7 +14,7 @@ from acp_proxy.capture.log import HEADER, MAGIC, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.store import database, indexer
 from acp_proxy.store.indexer import Indexer
-from acp_proxy.store.memory import load_memory
+from acp_proxy.store.indexer_state import load_memory
 from tests.logs import reader
 from tests.rows import dump, new_database, query, stream_bytes
 from tests.scribe import (

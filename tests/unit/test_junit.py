@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.junit import Case, Failure, departed, lane_cases, suite
-from acp_proxy.engine.divergence import Departure, Divergence, Rank
+from acp_proxy.cli.render.junit import Case, Failure, departed, lane_cases, suite
+from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, Rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,14 +60,14 @@ def test_what_xml_cannot_carry_becomes_visible() -> None:
     assert (failure.text, output.text) == (f"{SEEN}\nend", SEEN)
 
 
-@pytest.mark.parametrize("module", ["cli.record", "cli.replay", "testing.runs"])
+@pytest.mark.parametrize("module", ["cli.commands.record", "cli.commands.replay", "testing.runs"])
 def test_nobody_waits_for_xml_to_be_loaded(module: str) -> None:
     """An agent and a client that start have other things to do."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 
-def departure(rank: Rank, lane: str, kind: Departure) -> Divergence:
+def departure(rank: Rank, lane: str, kind: DivergenceKind) -> Divergence:
     """What went differently in a lane."""
     return Divergence(kind, rank, lane, f"{rank} in {lane}")
 
@@ -80,12 +80,12 @@ def lines_of(one: Divergence) -> Iterator[str]:
 def test_a_lane_fails_by_what_the_rest_follows_from() -> None:
     """Lanes come by name; what is for information is told, and fails nothing."""
     found = [
-        departure(Rank.INFO, "b", Departure.EARLY),
-        departure(Rank.CASCADE, "b", Departure.UNPLAYED),
-        departure(Rank.INFO, "c", Departure.LATE),
-        departure(Rank.CASCADE, "a", Departure.UNPLAYED),
-        departure(Rank.PRIMARY, "b", Departure.STALL),
-        departure(Rank.PRIMARY, "b", Departure.FLOOD),
+        departure(Rank.INFO, "b", DivergenceKind.EARLY),
+        departure(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),
+        departure(Rank.INFO, "c", DivergenceKind.LATE),
+        departure(Rank.CASCADE, "a", DivergenceKind.UNPLAYED),
+        departure(Rank.PRIMARY, "b", DivergenceKind.STALL),
+        departure(Rank.PRIMARY, "b", DivergenceKind.FLOOD),
     ]
     b = ["early: info in b", "unplayed: cascade in b", "stall: primary in b", "flood: primary in b"]
     assert [*lane_cases("verify", found, lines_of)] == [

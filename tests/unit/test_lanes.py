@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from acp_proxy.engine.lanes import Connection, Lane, LaneFinder, latest
-from acp_proxy.engine.script import Answer, Ask, Step
+from acp_proxy.engine.agent.lanes import Connection, Lane, latest
+from acp_proxy.engine.shared.lane_finder import LaneFinder
+from acp_proxy.engine.shared.steps import Answer, Ask, Step
 
 
 def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: Any) -> Step:

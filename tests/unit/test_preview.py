@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.inspection.preview import preview, prompt_text
-from acp_proxy.inspection.safe_text import plain, visible
+from acp_proxy.safe_text import plain, visible
 
 PICTURE = base64.b64encode(random.Random(1).randbytes(3000)).decode()
 

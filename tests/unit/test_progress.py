@@ -6,7 +6,7 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
-from acp_proxy.cli.progress import progress
+from acp_proxy.cli.render.progress import progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

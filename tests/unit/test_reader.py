@@ -22,7 +22,8 @@ from acp_proxy.errors import (
     UnreadableRecording,
 )
 from acp_proxy.runtime import indexing
-from acp_proxy.store import database, leftover
+from acp_proxy.store import database
+from acp_proxy.store import log_recovery as leftover
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.reader import RecordingReader

@@ -16,14 +16,14 @@ import trio
 from trio.testing import MockClock, memory_stream_pair
 
 from acp_proxy.capture.pumps import wait_until_ready
-from acp_proxy.cli.replay import answer_first
+from acp_proxy.cli.commands.replay import answer_first
 from acp_proxy.commands import Command, Send
-from acp_proxy.engine.choice import Choice
-from acp_proxy.engine.pacing import Pacing
-from acp_proxy.engine.replay import Replay
-from acp_proxy.engine.scripted_client import ScriptedClient
-from acp_proxy.engine.stage import Options
-from acp_proxy.engine.story import Order
+from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.state import Options
+from acp_proxy.engine.client.scripted_client import ScriptedClient
+from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.pacing import Pacing
 from acp_proxy.events import Event, LineReceived
 from acp_proxy.runtime import replayer as replayer_module
 from acp_proxy.runtime.conversation import converse
@@ -100,7 +100,7 @@ class Client:
     @property
     def found(self) -> list[str]:
         """The kinds of the departures."""
-        return [one.kind.value for one in self.replay.stage.judge.found]
+        return [one.kind.value for one in self.replay.stage.divergences.found]
 
 
 @pytest.fixture
@@ -356,7 +356,7 @@ async def talk_once(book: Book, chance: random.Random, order: Order) -> bytes:
         await converse(client, into, Tapped(out, chance))
         await into.aclose()
     assert client.is_done
-    assert replay.stage.judge.found == []
+    assert replay.stage.divergences.found == []
     return bytes(heard)
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import evolve
 
-from acp_proxy.cli.replay_junit import junit
-from acp_proxy.engine.comparison import Difference
-from acp_proxy.engine.divergence import Departure, Divergence, NearMiss, Rank
-from acp_proxy.engine.report import ReplayReport, Wait, report, text
+from acp_proxy.cli.render.replay_junit import junit
+from acp_proxy.engine.agent.report import ReplayReport, Wait, report, text
+from acp_proxy.engine.shared.comparison import Difference
+from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss, Rank
 from acp_proxy.forms import converter
 from tests.playbook import record
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CLEAN = ReplayReport("r.db", "clean", 0, 5, 3, 3, 0, (), 0, (), (), {})
 DIFFERS = Divergence(
-    Departure.PARAMS_DIFFER,
+    DivergenceKind.PARAMS_DIFFER,
     Rank.PRIMARY,
     "s-1",
     "the recording expected session/prompt #5; the client sent another one",
@@ -33,8 +33,8 @@ DIFFERS = Divergence(
         NearMiss(9, "session/prompt", tuple(Difference(f"/{n}", "1", "2") for n in range(9)), True),
     ),
 )
-FOLLOWS = evolve(DIFFERS, kind=Departure.UNMATCHED, rank=Rank.CASCADE, near_misses=())
-DRIFTS = evolve(DIFFERS, kind=Departure.DRIFT, rank=Rank.INFO)
+FOLLOWS = evolve(DIFFERS, kind=DivergenceKind.UNMATCHED, rank=Rank.CASCADE, near_misses=())
+DRIFTS = evolve(DIFFERS, kind=DivergenceKind.DRIFT, rank=Rank.INFO)
 DIVERGED = evolve(
     CLEAN,
     verdict="diverged",

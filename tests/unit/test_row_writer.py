@@ -10,7 +10,7 @@ import pytest
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.store.memory import Memory
+from acp_proxy.store.indexer_state import Memory
 from acp_proxy.store.row_writer import RowWriter
 from tests.rows import new_database, query
 from tests.scribe import STARTED_AT, line, notification, request, result

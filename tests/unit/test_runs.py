@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.engine.divergence import Departure, Divergence, Rank
+from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, Rank
 from acp_proxy.forms import converter
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.agent import AcpAgent
@@ -94,7 +94,7 @@ def test_starts_are_in_order(tmp_path: Path) -> None:
 def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object]) -> None:
     """What a client or a recording said is shown, and nothing of it is obeyed."""
     bad = Divergence(
-        Departure.UNMATCHED, Rank.PRIMARY, "s\x1b[2J", "it\x07", line=1, came="\x1b]0;"
+        DivergenceKind.UNMATCHED, Rank.PRIMARY, "s\x1b[2J", "it\x07", line=1, came="\x1b]0;"
     )
     report = clean | {"verdict": "diverged", "divergences": [converter.unstructure(bad)]}
     leave(tmp_path, 1, report)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.safe_text import LONGEST, plain, visible
+from acp_proxy.safe_text import LONGEST, plain, visible
 
 
 @pytest.mark.parametrize(

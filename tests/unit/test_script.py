@@ -9,7 +9,7 @@ from tests.playbook import record
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from acp_proxy.engine.script import Script, Step
+    from acp_proxy.engine.shared.steps import Script, Step
 
 HELLO = """
     1 -> #0 initialize {"protocolVersion": 1}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.scripted_client import ScriptedClient
+from acp_proxy.engine.client.scripted_client import ScriptedClient
 from tests.playbook import Book, record
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.cli.inspect.table import Column, cell, table
-from acp_proxy.cli.output import columns_of
+from acp_proxy.cli.render.output import columns_of
+from acp_proxy.cli.render.table import Column, cell, table
 
 COLUMNS = [
     Column("n", [cell("1"), cell("1,000")], right=True),

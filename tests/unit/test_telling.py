@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from acp_proxy.engine.divergence import Departure, Divergence, NearMiss, Rank
-from acp_proxy.engine.telling import SHOWN, blocks, counted, lines_of
+from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss, Rank
+from acp_proxy.engine.shared.report_text import SHOWN, blocks, counted, lines_of
 
 AGAIN = Divergence(
-    Departure.EXHAUSTED,
+    DivergenceKind.EXHAUSTED,
     Rank.PRIMARY,
     "s",
     "the file was read again",

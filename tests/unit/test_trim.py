@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.engine.report import text
+from acp_proxy.engine.agent.report import text
 from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, spans, trim
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.rehearsal import rehearse

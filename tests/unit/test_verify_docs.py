@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from attrs import fields
 
-from acp_proxy.cli.verdict import VerifyReport
+from acp_proxy.cli.render.verify_screen import VerifyReport
 from acp_proxy.engine.client.report import PlayReport
-from acp_proxy.engine.divergence import Departure, Divergence
+from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind
 from tests.unit.test_docs import first_cells, page, section
 
 
@@ -32,6 +32,6 @@ def test_every_kind_of_departure_is_documented() -> None:
     """Those that the client's engine tells of stand on its page, and no others."""
     package = Path(__file__).parents[2] / "acp_proxy" / "engine" / "client"
     source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
-    told = {kind.value for kind in Departure if f"Departure.{kind.name}" in source}
+    told = {kind.value for kind in DivergenceKind if f"DivergenceKind.{kind.name}" in source}
     text = section(page("verify.md"), "Where the conversation departs")
     assert set(first_cells(text)) == told

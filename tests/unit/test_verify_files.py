@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.engine.client import files
-from acp_proxy.engine.client.files import Files, is_whole, part
+from acp_proxy.engine.client import known_files as files
+from acp_proxy.engine.client.known_files import Files, is_whole, part
 
 
 @pytest.mark.parametrize(

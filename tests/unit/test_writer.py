@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.engine.bindings import Bindings
-from acp_proxy.engine.script import Wire
-from acp_proxy.engine.writer import Writer, quoted
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.line_rewriter import Writer, quoted
+from acp_proxy.engine.shared.steps import Wire
 
 
 def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:

@@ -1,6 +1,7 @@
-"""A recorded client, played against a live agent: events in, commands out.
+"""The recorded client, played to a live agent: events in, commands out.
 
-`plot` is what was recorded, as the client sees it: what it says, in lanes, and what it heard before
-each message. `causes` decides when a message may go out, `speaker` says it, `hearer` takes what the
-agent says, `asking` finds the recorded answer to what the agent asks. `verification` is the whole.
+`recorded_client` is the recording as the client sees it: what it sends, in lanes, and what it has
+received before each message. `send_conditions` decides when a message may go out, `sender` sends
+it, `agent_messages` takes what the agent says, `agent_requests` finds the recorded answer to what
+the agent asks. `verification` is the whole.
 """

@@ -6,12 +6,12 @@ Bytes stay as they were recorded but for values at typed places; JSON is never w
 import json
 from collections.abc import Mapping
 
-from acp_proxy.engine.bindings import Bindings
 from acp_proxy.engine.client.lane import Line
-from acp_proxy.engine.script import Wire
-from acp_proxy.engine.splice import Place, spans, splice
-from acp_proxy.engine.writer import Writer, members_of, quoted
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.line_rewriter import Writer, members_of, quoted
+from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.splice import Place, spans, splice
 
 _ANY = "surrogateescape"
 _OPTION = {"result": {"outcome": {"optionId": Place.FREE}}}

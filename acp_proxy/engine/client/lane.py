@@ -5,10 +5,10 @@ from collections import deque
 
 from attrs import define, field
 
-from acp_proxy.engine.client.extent import Extent, Meter, Total
-from acp_proxy.engine.client.questions import Questions
-from acp_proxy.engine.divergence import Divergence
-from acp_proxy.engine.script import CANCEL, CANCEL_REQUEST, Step
+from acp_proxy.engine.client.recorded_requests import Questions
+from acp_proxy.engine.client.stream_progress import Extent, Meter, Total
+from acp_proxy.engine.shared.divergence import Divergence
+from acp_proxy.engine.shared.steps import CANCEL, CANCEL_REQUEST, Step
 
 
 @define(eq=False)
@@ -106,7 +106,7 @@ class ClientLane:
     is_cancelled: bool = False
     cancelled_at: int = 0
     is_made: bool = False
-    poisoned: bool = False
+    abandoned: bool = False
     has_diverged: bool = False
     reason: Divergence | None = None
 
@@ -130,7 +130,7 @@ class ClientLane:
     @property
     def has_heard_all(self) -> bool:
         """Whether all has come that the recorded agent said at last, or more, or nobody minds."""
-        if self.poisoned:
+        if self.abandoned:
             return True
         if self.heard.extent < self.trailing or self.questions.first_awaited is not None:
             return False

@@ -14,10 +14,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from acp_proxy.engine.client.reading import member, params_of
-from acp_proxy.engine.comparison import Comparer, Difference, shown
-from acp_proxy.engine.places import places_of
-from acp_proxy.engine.script import PERMISSION
+from acp_proxy.engine.client.messages import member, params_of
+from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
+from acp_proxy.engine.shared.steps import PERMISSION
+from acp_proxy.protocol.typed_places import places_of
 
 Rewritten = Callable[[str], str]
 """Puts live directories into a piece of JSON."""

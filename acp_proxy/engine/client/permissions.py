@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.engine.client.reading import member
+from acp_proxy.engine.client.messages import member
 
 _FOR_ONE = ("allow_once", "reject_once", "reject_always")
 """Kinds of options of which any two allow the same."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from acp_proxy.engine import telling
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.divergence import Departure, Divergence
-from acp_proxy.engine.telling import SHOWN, counted
+from acp_proxy.engine.shared import report_text as telling
+from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind
+from acp_proxy.engine.shared.report_text import SHOWN, counted
 
 _SHOWN_EARLY = 3
 
@@ -46,7 +46,7 @@ class PlayReport:
 
 def report(engine: Verification) -> PlayReport:
     """Draws up the report of a conversation that has ended."""
-    stage, judge = engine.stage, engine.stage.judge
+    stage, divergences = engine.stage, engine.stage.divergences
     owed = (
         Owed(o.lane.title, o.step.seq, o.step.title, round((stage.now - o.at) / 1e6, 3))
         for o in engine.debts.answers
@@ -56,11 +56,11 @@ def report(engine: Verification) -> PlayReport:
         lines_received=stage.lines,
         turns=stage.turns,
         unsaid=engine.unsaid,
-        has_stalled=judge.has_stalled,
-        has_diverged=judge.has_diverged,
+        has_stalled=divergences.has_stalled,
+        has_diverged=divergences.has_diverged,
         is_played_out=engine.is_played_out,
-        divergences=tuple(judge.found),
-        left_out=judge.left_out,
+        divergences=tuple(divergences.found),
+        left_out=divergences.left_out,
         owed=tuple(owed),
         bindings=stage.bindings.changed,
     )
@@ -81,7 +81,7 @@ def text(found: PlayReport) -> Iterator[str]:
 
 def early(found: PlayReport) -> Iterator[str]:
     """What went out early, a line each: it explains what the agent does otherwise then."""
-    hurried = [one for one in found.divergences if one.kind is Departure.EARLY]
+    hurried = [one for one in found.divergences if one.kind is DivergenceKind.EARLY]
     for one in hurried[:_SHOWN_EARLY]:
         yield from lines_of(one)
     if len(hurried) > _SHOWN_EARLY:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from math import nan as NAN  # noqa: N812
 from typing import Any
 
-from acp_proxy.engine.client.reading import member, params_of
+from acp_proxy.engine.client.messages import member, params_of
 from acp_proxy.protocol.jsonrpc import Message
 
 _DONE = frozenset({"completed", "failed", "cancelled", "denied"})

@@ -8,18 +8,18 @@ the agent leaves; when it stalls or floods; or when it has taken too long, whate
 from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Finish, WakeAt
-from acp_proxy.engine.bindings import Bindings
-from acp_proxy.engine.client.debts import Debts
-from acp_proxy.engine.client.files import Files
-from acp_proxy.engine.client.hearer import Hearer
+from acp_proxy.engine.client.agent_messages import AgentMessages
+from acp_proxy.engine.client.known_files import Files
 from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.plot import Plot
-from acp_proxy.engine.client.speaker import Speaker
-from acp_proxy.engine.client.stage import Options, Stage
-from acp_proxy.engine.divergence import Departure
-from acp_proxy.engine.pacing import NS_PER_S
-from acp_proxy.engine.telling import counted
-from acp_proxy.events import EndOfInput, Event, LineReceived, PeerIsDeaf
+from acp_proxy.engine.client.pending import PendingAnswers
+from acp_proxy.engine.client.recorded_client import RecordedClient
+from acp_proxy.engine.client.sender import ClientSender
+from acp_proxy.engine.client.state import Options, Stage
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.divergence import DivergenceKind
+from acp_proxy.engine.shared.pacing import NS_PER_S
+from acp_proxy.engine.shared.report_text import counted
+from acp_proxy.events import EndOfInput, Event, LineReceived, WriteStalled
 
 _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
 """How many lines may come without an answer, at least; and as a multiple of all recorded frames."""
@@ -46,35 +46,35 @@ class Verification:
         debts: what the agent owes.
     """
 
-    def __init__(self, plot: Plot, options: Options) -> None:
-        self.stage = Stage(options, plot, Bindings(roots=dict(options.roots)))
+    def __init__(self, recording: RecordedClient, options: Options) -> None:
+        self.stage = Stage(options, recording, Bindings(roots=dict(options.roots)))
         self.is_over = False
         self.has_left = False
         self.is_hopeless = False
-        self.debts = Debts(self.stage)
+        self.debts = PendingAnswers(self.stage)
         files = Files()
-        self._hearer = Hearer(self.stage, files)
-        self._speaker = Speaker(self.stage, files)
+        self._agent_messages = AgentMessages(self.stage, files)
+        self._sender = ClientSender(self.stage, files)
         self._began: int | None = None
         self._part = 0
         """How much has come of a line that has not ended."""
         self._ends_since: int | None = None
-        self._unfinished = [*plot.lanes.values()]
+        self._unfinished = [*recording.lanes.values()]
         """Lanes, as far as is known, in which something is left to be said or waited for."""
         self._unheard: ClientLane | None = None
         """One in which last words lacked when somebody last looked."""
-        self._silence_ns = max(lane.silence_ns for lane in plot.lanes.values())
+        self._silence_ns = max(lane.silence_ns for lane in recording.lanes.values())
 
     @property
     def is_played_out(self) -> bool:
         """Whether all was said, and every recorded answer has come."""
-        was_given_up = any(lane.poisoned for lane in self.stage.plot.lanes.values())
+        was_given_up = any(lane.abandoned for lane in self.stage.recording.lanes.values())
         return self._nothing_left and not was_given_up
 
     @property
     def _nothing_left(self) -> bool:
         """Whether nothing is said or waited for any more but last words."""
-        if self.stage.plot.first_owed is not None:
+        if self.stage.recording.first_owed is not None:
             return False
         while self._unfinished and self._unfinished[-1].is_done:
             self._unfinished.pop()
@@ -83,7 +83,7 @@ class Verification:
     @property
     def unsaid(self) -> int:
         """How many of the client's messages were not said, answers to nothing among them."""
-        lanes = self.stage.plot.lanes.values()
+        lanes = self.stage.recording.lanes.values()
         return self.stage.given_up + sum(len(lane.lines) + len(lane.answers) for lane in lanes)
 
     def feed(self, event: Event) -> Iterator[Command]:
@@ -94,7 +94,7 @@ class Verification:
         if isinstance(event, LineReceived):
             self._hear(len(event.raw) - self._part, at)
             self._part = 0
-            said = self._hearer.take(event.raw, at)
+            said = self._agent_messages.take(event.raw, at)
         if self.is_over:
             for _ in said:  # nobody answers any more, but it is told
                 pass
@@ -105,7 +105,7 @@ class Verification:
             self._end(at)
             yield Finish()
             return
-        yield from self._go_on(at, is_deaf=isinstance(event, PeerIsDeaf))
+        yield from self._go_on(at, is_deaf=isinstance(event, WriteStalled))
 
     def feed_part(self, size: int, at: int) -> Iterator[Command]:
         """Takes notice of bytes of a line that has not ended: the agent says something.
@@ -124,7 +124,7 @@ class Verification:
         self.stage.now = at
         if self._began is None:
             self._began = self.stage.spoken_at = at
-            self.stage.judge.begin(at)
+            self.stage.divergences.begin(at)
 
     def _hear(self, size: int, at: int) -> None:
         self.stage.bytes_since += size
@@ -132,7 +132,7 @@ class Verification:
 
     def _go_on(self, at: int, *, is_deaf: bool = False) -> Iterator[Command]:
         """Says what may be said now, and sees whether it is over."""
-        yield from self._speaker.say(at)
+        yield from self._sender.say(at)
         if is_deaf:
             self._stall(at, "the agent has not read what it was sent")
         else:
@@ -151,7 +151,7 @@ class Verification:
             )
             # Of a lane of its own, as it were: it is told however much was told of that one before.
             lane = ClientLane(self.debts.lane.name)
-            self.stage.judge.note(Departure.FLOOD, lane, summary, at, of_handshake=True)
+            self.stage.divergences.note(DivergenceKind.FLOOD, lane, summary, at, of_handshake=True)
             self._give_up(at)
         elif self._nothing_left:
             if self._ends_since is None:
@@ -165,10 +165,10 @@ class Verification:
 
     def _is_waiting(self, at: int) -> bool:
         """Whether it is the agent's turn, and not a line's whose time will come."""
-        return self._speaker.causes.next_moment(at) is None
+        return self._sender.causes.next_moment(at) is None
 
     def _is_flooded(self) -> bool:
-        most = max(_FLOOD_LINES, _FLOOD_TIMES * self.stage.plot.frames)
+        most = max(_FLOOD_LINES, _FLOOD_TIMES * self.stage.recording.frames)
         lines = self.stage.lines - self.stage.lines_at_progress
         if self.stage.refused >= _FLOOD_REFUSALS or self.stage.bytes_since > _FLOOD_BYTES:
             return True
@@ -176,11 +176,11 @@ class Verification:
 
     def _has_heard_all(self) -> bool:
         """Whether all came that the recorded agent said at last, or more."""
-        if self.stage.plot.agent_left_at is not None or self._owes_an_answer:
+        if self.stage.recording.agent_left_at is not None or self._owes_an_answer:
             return False
         if self._unheard is not None and not self._unheard.has_heard_all:
             return False
-        lanes = self.stage.plot.lanes.values()
+        lanes = self.stage.recording.lanes.values()
         self._unheard = next((lane for lane in lanes if not lane.has_heard_all), None)
         return self._unheard is None
 
@@ -213,14 +213,14 @@ class Verification:
         seq = debts[0].seq if debts else None
         summary = "; ".join([what, *(debt.told(at) for debt in debts[:3])])
         # As after a handshake that failed, what was not said in any lane follows from this.
-        self.stage.judge.note(
-            Departure.STALL, self.debts.lane, summary, at, seq=seq, of_handshake=True
+        self.stage.divergences.note(
+            DivergenceKind.STALL, self.debts.lane, summary, at, seq=seq, of_handshake=True
         )
         self._give_up(at)
 
     def _give_up(self, at: int) -> None:
         """Ends it where it is, and tells what was not said."""
-        for lane in self.stage.plot.lanes.values():
+        for lane in self.stage.recording.lanes.values():
             self.stage.tell_unsaid(lane, lane.lines, at)
         self.is_over = self.is_hopeless = True
 
@@ -229,10 +229,10 @@ class Verification:
         self.is_over = True
         if self._nothing_left:
             return
-        left_at = self.stage.plot.agent_left_at
+        left_at = self.stage.recording.agent_left_at
         unsaid = [
             (lane, line)
-            for lane in self.stage.plot.lanes.values()
+            for lane in self.stage.recording.lanes.values()
             for line in lane.lines
             if left_at is None or line.seq < left_at
         ]
@@ -245,10 +245,10 @@ class Verification:
         else:
             lane, seq = unsaid[0][0], unsaid[0][1].seq
             summary = f"the agent left before {unsaid[0][1].title} #{seq} was sent"
-        self.stage.judge.note(Departure.AGENT_LEFT, lane, summary, at, seq=seq)
+        self.stage.divergences.note(DivergenceKind.AGENT_LEFT, lane, summary, at, seq=seq)
 
     def _next_moment(self, at: int) -> int | None:
-        moments = [self._speaker.causes.next_moment(at)]
+        moments = [self._sender.causes.next_moment(at)]
         if self._ends_since is not None:
             moments.append(self._ends_at())
         elif self.stage.options.stall_ns is not None:

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
-from acp_proxy.engine.splice import Place, Span, spans, splice
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
 from acp_proxy.faults.fault import Fault, Passing
 from acp_proxy.faults.settings import at_least
+from acp_proxy.protocol.splice import Place, Span, spans, splice
 
 _BODIES = ("params", "result")
 

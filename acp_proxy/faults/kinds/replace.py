@@ -10,7 +10,7 @@ from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
 from acp_proxy.faults.fault import Fault, Passing
 from acp_proxy.faults.settings import BadSetting, one_line, plain_json
-from acp_proxy.pointers import parts_of
+from acp_proxy.protocol.json_pointers import parts_of
 
 
 @frozen

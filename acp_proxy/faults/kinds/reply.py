@@ -5,11 +5,11 @@ from enum import StrEnum
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.engine.splice import Place, spans, splice
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, Effect
 from acp_proxy.faults.fault import Fault, Passing
 from acp_proxy.faults.settings import BadSetting, at_least
+from acp_proxy.protocol.splice import Place, spans, splice
 
 
 class Mode(StrEnum):

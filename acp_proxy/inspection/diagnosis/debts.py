@@ -12,8 +12,8 @@ from acp_proxy.inspection.diagnosis.evidence import (
 from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, Problem, Waiting
 from acp_proxy.inspection.diagnosis.lines import Line
 from acp_proxy.inspection.diagnosis.waits import Awaited, Silence, Wait
-from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import duration
+from acp_proxy.safe_text import plain
 
 
 def find_waiting(evidence: Evidence) -> list[Waiting]:

@@ -25,9 +25,9 @@ from acp_proxy.inspection.diagnosis.lines import (
 from acp_proxy.inspection.diagnosis.questions import prompt_of
 from acp_proxy.inspection.diagnosis.waits import awaited
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.safe_text import plain
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 MOST = 100

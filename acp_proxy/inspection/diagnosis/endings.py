@@ -7,7 +7,7 @@ from acp_proxy.inspection.describe.values import counted
 from acp_proxy.inspection.diagnosis.course import Happened
 from acp_proxy.inspection.diagnosis.evidence import Evidence, named_calls, under_way
 from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, Problem, TurnSummary
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.safe_text import plain
 
 
 def ended_agent(evidence: Evidence) -> Iterator[Problem]:

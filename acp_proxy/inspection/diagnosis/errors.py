@@ -15,7 +15,7 @@ from acp_proxy.inspection.diagnosis.codes import code_name
 from acp_proxy.inspection.diagnosis.facts import ErrorTally
 from acp_proxy.inspection.diagnosis.legality import Rules
 from acp_proxy.inspection.diagnosis.lines import Line, halves
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 _MOST_ERRORS = 10_000

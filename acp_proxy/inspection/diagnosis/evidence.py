@@ -24,8 +24,8 @@ from acp_proxy.inspection.diagnosis.questions import gist
 from acp_proxy.inspection.diagnosis.tool_calls import running_calls
 from acp_proxy.inspection.diagnosis.waits import Wait
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.safe_text import plain
 from acp_proxy.recording import Recording
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 _END = 1 << 62

@@ -7,8 +7,8 @@ from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.evidence import Evidence, request_text, requests
 from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, ErrorTally, Problem
 from acp_proxy.inspection.diagnosis.lines import halves
-from acp_proxy.inspection.safe_text import plain
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING
+from acp_proxy.safe_text import plain
 
 _OPENING = (*INITIALIZE, "authenticate", "auth/login", *OPENING)
 """Requests without whose success nothing goes on."""

@@ -7,7 +7,7 @@ from functools import cached_property
 from attrs import define, frozen
 
 from acp_proxy.inspection.diagnosis.course import Happened
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 _ENDING = ("exit", "close", "kill", "terminate", "limit-data")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from acp_proxy.inspection.diagnosis.course import Happened
 from acp_proxy.inspection.diagnosis.evidence import READERS, Evidence, request_text, requests
 from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, Problem
-from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import duration, seconds
+from acp_proxy.safe_text import plain
 
 
 def stalls(evidence: Evidence) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from acp_proxy.inspection.describe.values import Value, part, parts, word
 from acp_proxy.inspection.diagnosis.facts import Question
 from acp_proxy.inspection.diagnosis.lines import Line, halves
 from acp_proxy.inspection.preview import prompt_text
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 _QUESTIONS = ("session/request_permission", "elicitation/create")

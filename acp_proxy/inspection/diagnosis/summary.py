@@ -23,9 +23,9 @@ from acp_proxy.inspection.diagnosis.problems import find_problems, has_problem
 from acp_proxy.inspection.diagnosis.questions import read_questions
 from acp_proxy.inspection.diagnosis.tool_calls import read_tool_calls
 from acp_proxy.inspection.fired import read_faults
-from acp_proxy.inspection.safe_text import plain
 from acp_proxy.inspection.timeline import describe_event, seconds
 from acp_proxy.recording import Recording
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 __all__ = [

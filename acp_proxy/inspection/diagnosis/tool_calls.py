@@ -10,7 +10,7 @@ from acp_proxy.inspection.diagnosis.course import Call
 from acp_proxy.inspection.diagnosis.facts import FailedCall, ToolTally
 from acp_proxy.inspection.diagnosis.lines import HEAD, Line, read_lines
 from acp_proxy.inspection.measures.call_state import FAILED
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 RUNNING = ("pending", "in_progress", "awaiting_permission")

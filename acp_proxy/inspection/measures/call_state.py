@@ -10,7 +10,7 @@ from attrs import frozen
 from acp_proxy.inspection.describe.heads import completed
 from acp_proxy.inspection.describe.updates import kind_and_update
 from acp_proxy.inspection.describe.values import part, word
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.safe_text import plain
 
 HEAD = 65536
 """Bytes of a large frame that are read."""

@@ -12,14 +12,14 @@ from typing import Any
 from attrs import evolve, frozen
 
 from acp_proxy.filters import EVERYTHING, Filter, parse
-from acp_proxy.inspection.chunks import chunk_of
 from acp_proxy.inspection.measures.call_state import HEAD, CallState, params_of, state_of
 from acp_proxy.inspection.measures.traffic import CallTraffic, MethodStatistics, Traffic, totals
 from acp_proxy.inspection.measures.turn_times import TurnTime, TurnTimes, WholeTime
 from acp_proxy.inspection.measures.waterfall import VOICE, TurnWaterfall, Waterfall
 from acp_proxy.inspection.preview import prompt_text
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.recording import FrameHead
+from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
 _PROMPT = 200

@@ -15,7 +15,6 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.chunks import Chunk, chunk_of
 from acp_proxy.inspection.measures.call_state import FAILED, FINAL, CallState, state_of
 from acp_proxy.inspection.measures.turn_times import (
     PAUSE_NS,
@@ -25,8 +24,9 @@ from acp_proxy.inspection.measures.turn_times import (
     waiting_part,
 )
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.safe_text import plain
+from acp_proxy.protocol.chunks import Chunk, chunk_of
 from acp_proxy.recording import Payload
+from acp_proxy.safe_text import plain
 
 _THOUGHTS = frozenset({"agent_thought_chunk", "thought_message_chunk"})
 _MESSAGES = frozenset({"agent_message_chunk"})

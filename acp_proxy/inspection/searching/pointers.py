@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from acp_proxy.pointers import parts_of, pointer
+from acp_proxy.protocol.json_pointers import parts_of, pointer
 
 _TEXTS = (
     "/params/update/content/text",

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from attrs import frozen
 
-from acp_proxy.inspection.chunks import chunk_of
 from acp_proxy.inspection.searching.patterns import Pattern, undone
+from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.recording import Payload
 
 OVERLAP = 4096

@@ -1,0 +1,1 @@
+"""The commands of ``acp-proxy``, one module each."""

@@ -1,0 +1,130 @@
+"""``acp-proxy faults explain``: what a plan would do, in words, and to which recorded frames."""
+
+from collections.abc import Iterator
+
+import click
+
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.options.arguments import RecordingType
+from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.faults.dry_run import DryRun, Hit, Passed
+from acp_proxy.faults.manual import sentence
+from acp_proxy.faults.plan import Plan, joined, load_plan, parse_rule
+from acp_proxy.protocol.peers import Direction
+
+_ARROWS = {"to-agent": "→", "to-client": "←"}
+
+
+@click.command(
+    short_help="Say what a plan would do, perhaps to a recording.",
+    epilog="""\b
+    Examples:
+      acp-proxy faults explain @hung-permission
+          in words
+    \b
+      acp-proxy faults explain plan.toml latest
+          and which frames of the newest recording it would hit
+    \b
+      acp-proxy faults explain --fault 'drop where=kind:response' - latest
+          of a rule that is not in a file
+    """,
+)
+@click.argument("plan", metavar="PLAN")
+@click.argument("rec", metavar="[REC]", required=False, type=RecordingType())
+@click.option("--fault", multiple=True, metavar="RULE",
+              help="A rule besides; can be given several times.")  # fmt: skip
+@click.option("--seed", type=int, metavar="N", help="The seed of all chance.")
+@click.option("--json", is_flag=True, help="One JSON object.")
+def explain(
+    plan: str, rec: str | None, fault: tuple[str, ...], seed: int | None, json: bool
+) -> None:
+    """Say what a plan of faults would do.
+
+    PLAN is a TOML file, @NAME for a ready one, or `-` for the rules of --fault alone. With REC, a
+    dry run: the frames of the recording pass the plan at the times at which they were recorded, and
+    each one that a rule hits is told. Nobody answers there; what was said is what was recorded.
+    """
+    if plan == "-" and not fault:
+        raise Refusal("expected a plan, or a rule with --fault")
+    plans = [] if plan == "-" else [load_plan(plan)]
+    whole = joined(plans, [parse_rule(rule) for rule in fault], seed)
+    run = None if rec is None else DryRun(whole, _frames(rec), whole.seed or 0)
+    if json:
+        say_json(_form(whole, run))
+    else:
+        _say(whole, run)
+
+
+def _form(plan: Plan, run: DryRun | None) -> dict[str, object]:
+    fired = {} if run is None else run.fired
+    rules = [
+        {
+            "name": rule.name,
+            "kind": rule.kind,
+            "where": rule.trigger.where,
+            "words": sentence(rule),
+            "fired": fired.get(rule.name),
+        }
+        for rule in plan.rules
+    ]
+    hits = None if run is None else [_hit_form(hit) for hit in run.hits]
+    seed = plan.seed if run is None else run.seed
+    return {"about": plan.about, "seed": seed, "rules": rules, "hits": hits}
+
+
+def _hit_form(hit: Hit) -> dict[str, object]:
+    delivered = None if hit.delivered is None else hit.delivered.decode(errors="backslashreplace")
+    return {
+        "seq": hit.seq,
+        "direction": hit.direction,
+        "kind": hit.kind,
+        "method": hit.method,
+        "rules": list(hit.rules),
+        "outcome": hit.outcome,
+        "delivered": delivered,
+        "late_ms": hit.late_ms,
+        "injected": [line.decode(errors="backslashreplace") for line in hit.injected],
+        "effects": list(hit.effects),
+    }
+
+
+def _say(plan: Plan, run: DryRun | None) -> None:
+    if plan.about:
+        for line in plan.about.split("\n"):
+            say(line)
+    if plan.seed is not None:
+        say(f"seed {plan.seed}", dim=True)
+    for rule in plan.rules:
+        say(f"{rule.name}: {sentence(rule)}")
+    if not plan.rules:
+        say("no rule: everything passes as it is")
+    if run is None:
+        return
+    say()
+    for hit in run.hits:
+        what = f"{hit.method or ''} {hit.kind}".strip()
+        names = ", ".join(hit.rules)
+        say(f"#{hit.seq} {_ARROWS[hit.direction]} {what}: {hit.outcome}  [{names}]")
+    if not run.hits:
+        say("nothing would happen to this recording")
+    for name, count in run.fired.items():
+        if not count:
+            warn(f"{name} would never fire")
+
+
+def _frames(word: str) -> Iterator[Passed]:
+    from acp_proxy.cli.naming import find_recording
+    from acp_proxy.store.reader import RecordingReader
+
+    with RecordingReader(find_recording(word)) as reader:
+        for row in reader.frames():
+            if row["stream"] != "stderr":
+                yield Passed(
+                    seq=row["seq"],
+                    direction=Direction(row["stream"]),
+                    t_ns=row["t_ns"],
+                    method=row["method"],
+                    kind=row["kind"],
+                    raw=bytes(row["raw"]),
+                    newline=row["newline"].encode(),
+                )

@@ -1,0 +1,100 @@
+"""``acp-proxy faults list``: the kinds of faults and their settings, and the ready plans."""
+
+import json as json_
+from textwrap import wrap
+from typing import Any
+
+import click
+
+from acp_proxy.cli.render.output import pad, say, say_json
+from acp_proxy.cli.render.output import width as terminal_width
+from acp_proxy.faults.manual import KindManual, Setting, manual_of, trigger_manual
+from acp_proxy.faults.plan import load_plan, ready_plans
+from acp_proxy.faults.registry import KINDS
+
+_WIDTH = 100
+
+
+@click.command(
+    "list",
+    short_help="List the kinds of faults, and the ready plans.",
+    epilog="""\b
+    Examples:
+      acp-proxy faults list
+          all there is
+    \b
+      acp-proxy faults list latency reply
+          two kinds
+    """,
+)
+@click.argument("kinds", nargs=-1, metavar="[KIND]...")
+@click.option("--json", is_flag=True, help="One JSON object.")
+def list_(kinds: tuple[str, ...], json: bool) -> None:
+    """List the kinds of faults with their settings, and the ready plans.
+
+    With KIND, only these kinds.
+    """
+    for word in kinds:
+        if word not in KINDS:
+            from acp_proxy.errors import BadPlan
+            from acp_proxy.faults.structuring import hint
+
+            raise BadPlan(f"there is no kind {word!r}{hint(word, KINDS)}")
+    manuals = [manual_of(kind) for word, kind in KINDS.items() if not kinds or word in kinds]
+    plans = {} if kinds else {name: load_plan(f"@{name}").about for name in ready_plans()}
+    if json:
+        triggers = [] if kinds else list(trigger_manual())
+        say_json({"kinds": manuals, "triggers": triggers, "plans": plans})
+        return
+    for manual in manuals:
+        _say_kind(manual)
+    if not kinds:
+        _say_rest(plans)
+
+
+def _say_kind(manual: KindManual) -> None:
+    say(manual.kind, bold=True)
+    only = "" if len(manual.directions) == 2 else f" Only {manual.directions[0]}."
+    _say_wrapped(manual.about + only, "  ")
+    _say_settings(manual.settings)
+    say()
+
+
+def _say_rest(plans: dict[str, str]) -> None:
+    say("what sets a rule off, of every kind", bold=True)
+    _say_settings(trigger_manual())
+    say()
+    say("ready plans, for --faults", bold=True)
+    longest = max(map(len, plans)) + 1
+    for name, about in plans.items():
+        _say_wrapped(about, f"  {pad(f'@{name}', longest)}  ")
+
+
+def _say_settings(settings: tuple[Setting, ...]) -> None:
+    longest = max((len(_written(setting)) for setting in settings), default=0)
+    for setting in settings:
+        _say_wrapped(
+            f"{kind_of_value(setting)}. {setting.about}", f"  {pad(_written(setting), longest)}  "
+        )
+
+
+def _written(setting: Setting) -> str:
+    """A setting with its default, as a plan has it."""
+    return f"{setting.name}{written_default(setting.default)}"
+
+
+def written_default(default: Any) -> str:
+    """A default as a plan would have it; nothing where there is none."""
+    return "" if default is None or default == {} else f" = {json_.dumps(default)}"
+
+
+def kind_of_value(setting: Setting) -> str:
+    """What a setting is, in words."""
+    return ", ".join(setting.choices) if setting.choices else setting.type
+
+
+def _say_wrapped(text: str, head: str) -> None:
+    """Prints a text beside its head, in lines."""
+    room = max(20, (terminal_width() or _WIDTH) - len(head))
+    for place, line in enumerate(wrap(text, room) or [""]):
+        say((head if place == 0 else " " * len(head)) + line)

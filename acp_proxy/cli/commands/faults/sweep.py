@@ -1,0 +1,171 @@
+"""``acp-proxy faults sweep``: a client, once per plan, against a replayed recording."""
+
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import click
+
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.options.arguments import recording_argument
+from acp_proxy.cli.render.junit import Case, Failure, suite
+from acp_proxy.cli.render.output import pad, say, say_json, warn
+from acp_proxy.cli.reports import check_report_files, spare_recordings, write_text
+from acp_proxy.faults.plan import load_plan, ready_plans
+from acp_proxy.runtime.sweep import BAD, HUNG, PLACE, Run, run_client
+
+_NO_PLAN = "(no faults)"
+
+
+@click.command(
+    short_help="Run a client once per plan, and say how it took it.",
+    epilog="""\b
+    Examples:
+      acp-proxy faults sweep demo.db --plans @all --client 'my-client --agent {agent}'
+          with all ready plans
+    \b
+      acp-proxy faults sweep demo.db --plans plans/ --client ./run-client --junit sweep.xml
+          with the plans of a directory; ./run-client finds its agent in ACP_AGENT_COMMAND
+    """,
+)
+@recording_argument
+@click.option(
+    "--plans",
+    multiple=True,
+    required=True,
+    metavar="DIR|PLAN",
+    help="A directory of plans, one plan, @NAME, or @all; can be given several times.",
+)
+@click.option(
+    "--client",
+    required=True,
+    metavar="COMMAND",
+    help="The client's command; {agent} in it becomes the command of its agent.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds after which a client counts as hung.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="The seed of plans that have none.",
+)
+@click.option(
+    "--junit",
+    "junit_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the outcomes as JUnit XML.",
+)
+@click.option("--json", is_flag=True, help="One JSON object per run.")
+def sweep(
+    rec: str,
+    plans: tuple[str, ...],
+    client: str,
+    timeout: float,
+    seed: int,
+    junit_file: Path | None,
+    json: bool,
+) -> None:
+    """Run a client against a replayed recording, once per plan of faults.
+
+    The client has to do on its own what the recorded one did, and end. The first run is without
+    faults. Each run is finished (exit code 0), error shown (another one, with words), failed
+    silently (another one, without a word), hung, or crashed: by a signal, or an error that nobody
+    caught. The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never
+    started its agent or sent it nothing, or fails without faults, after which no plan is tried.
+    """
+    from acp_proxy.cli.naming import find_recording
+
+    recording = find_recording(rec).absolute()
+    words = _plans(plans)
+    _check_client(client)
+    check_report_files(junit_file)
+    spare_recordings([junit_file], [recording])
+    longest = max(map(len, (_NO_PLAN, *words)))
+    runs = []
+    for plan in ("", *words):
+        has_seed = not plan or load_plan(plan).seed is not None
+        options = [] if has_seed else [f"--seed={seed}"]
+        run = run_client(recording, client, plan, timeout, options)
+        runs.append(run)
+        say_json(run) if json else _say(run, longest)
+        if run.untested is not None:
+            warn(f"{plan or _NO_PLAN}: {run.untested}")
+            if not plan:
+                break
+    if junit_file is not None:
+        name = f"acp-proxy faults sweep {recording.name}"
+        write_text(junit_file, suite(name, [*map(_case, runs)]))
+    if any(run.untested is not None for run in runs):
+        sys.exit(2)
+    sys.exit(1 if any(run.outcome in BAD for run in runs) else 0)
+
+
+def _plans(words: tuple[str, ...]) -> list[str]:
+    """The plans that are meant, each of which can be read.
+
+    Raises:
+        BadPlan: one of them cannot.
+    """
+    found: list[str] = []
+    for word in words:
+        if word == "@all":
+            found += [f"@{name}" for name in ready_plans()]
+        elif not word.startswith("@") and Path(word).is_dir():
+            found += sorted(map(str, Path(word).glob("*.toml")))
+        else:
+            found.append(word)
+    for plan in found:
+        load_plan(plan)
+    if not found:
+        raise Refusal(f"expected plans (*.toml) in {', '.join(words)}")
+    return list(dict.fromkeys(found))
+
+
+def _check_client(client: str) -> None:
+    try:
+        words = shlex.split(client)
+    except ValueError as e:
+        raise Refusal(f"--client {client!r}: {str(e).lower()}") from None
+    if not words or words[0] == PLACE or shutil.which(words[0]) is None:
+        raise Refusal(f"--client {client!r}: expected a command that can be found")
+
+
+def _say(run: Run, longest: int) -> None:
+    code = "" if run.exit_code is None else str(run.exit_code)
+    fired = "" if run.fired is None else f"{sum(run.fired.values())} fired"
+    if not run.started:
+        fired = "no agent was started"
+    elif run.fired is None and run.outcome != HUNG:
+        fired = "no agent said what it did"
+    name = pad(run.plan or _NO_PLAN, longest)
+    line = f"{name}  {pad(run.outcome, 15)}  {code:>4}  {run.seconds:7.1f} s  {fired}"
+    say(line.rstrip())
+
+
+def _case(run: Run) -> Case:
+    lines = run.output.splitlines()
+    is_bad = run.outcome in BAD or run.untested is not None
+    kind = "untested" if run.untested is not None else run.outcome
+    return Case(
+        "sweep",
+        run.plan or _NO_PLAN,
+        Failure(kind, run.untested or _message(run), lines) if is_bad else None,
+        run.seconds,
+        None if is_bad else lines,
+    )
+
+
+def _message(run: Run) -> str:
+    code = "" if run.exit_code is None else f" with {run.exit_code}"
+    return f"the client {run.outcome}{code} after {run.seconds:.1f} s"

@@ -1,0 +1,48 @@
+"""``acp-proxy inspect``: look at recordings; one module per command, imported when it is called."""
+
+import click
+
+from acp_proxy.cli.main import CONTEXT, LazyGroup, recordings
+
+_COMMANDS = {
+    "list": "list_:list_",
+    "show": "show:show",
+    "log": "log:log",
+    "stats": "stats:stats",
+    "diff": "diff:diff",
+    "export": "export:export",
+    "import": "import_:import_",
+    "search": "search:search",
+    "note": "annotate:note",
+    "rename": "annotate:rename",
+    "prune": "prune:prune",
+}
+
+
+_EXAMPLES = """\b
+Examples:
+  acp-proxy inspect                       the newest recordings, and what to type next
+  acp-proxy inspect show latest           what went wrong?
+  acp-proxy inspect stats latest          where did the time go?
+  acp-proxy inspect log latest --follow   what is being said right now?
+"""
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=_EXAMPLES,
+    lazy={word: f"{__name__}.{place}" for word, place in _COMMANDS.items()},
+    invoke_without_command=True,
+    context_settings=CONTEXT,
+)
+@click.pass_context
+def inspect(ctx: click.Context) -> None:
+    """Look at recordings.
+
+    REC is a recording's path, its name, the start of its id, or `latest`: the newest one, of the
+    current directory where there is one. `-` is the text form on standard input.
+    """
+    if ctx.invoked_subcommand is None:
+        from acp_proxy.cli.commands.overview import overview
+
+        overview(recordings())

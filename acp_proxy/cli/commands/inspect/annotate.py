@@ -1,0 +1,98 @@
+"""``acp-proxy inspect note`` and ``rename``: a person's own words for a recording."""
+
+import click
+
+from acp_proxy.capture.options import name as read_name
+from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.naming import find_recording
+from acp_proxy.cli.options.arguments import recording_argument
+from acp_proxy.cli.render.output import say, warn
+from acp_proxy.store import annotations
+from acp_proxy.store.reader import RecordingReader
+
+
+def _name(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
+    try:
+        return read_name(text)
+    except ValueError as e:
+        raise click.BadParameter(str(e)) from None
+
+
+@click.command(
+    short_help="Write a note into a recording, or read it.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect note latest 'hangs after the second permission'
+          is shown by `inspect list`, and keeps the recording from being pruned
+    \b
+      acp-proxy inspect note latest
+          prints the note
+    \b
+      acp-proxy inspect note latest --clear
+          takes it away
+    """,
+)
+@recording_argument
+@click.argument("text", required=False)
+@click.option("--clear", is_flag=True, help="Take the note away.")
+def note(rec: str, text: str | None, clear: bool) -> None:
+    """Write a note into a recording; without TEXT, print the one that is there.
+
+    A note is stored in the recording itself and goes where it goes. It may be written while the
+    recorder runs. A recording that has a note is not pruned.
+    """
+    path = find_recording(rec)
+    if text is not None and clear:
+        raise Refusal("expected TEXT or --clear, got both")
+    if text is not None and not text.strip():
+        raise Refusal("expected words for a note, got none; --clear takes a note away")
+    if text is not None and not _is_utf8(text):
+        raise Refusal(f"expected a note in UTF-8, got {text[:60]!r}")
+    if text is not None or clear:
+        annotations.set_note(path, None if clear else text)
+        return
+    with RecordingReader(path) as reader:
+        words = reader.recording.note
+    if words:
+        for line in words.split("\n"):
+            say(line)
+    else:
+        warn(f"{path} has no note")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@click.command(
+    short_help="Give a recording another name.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect rename latest login-hangs
+          from now on it is `login-hangs`, and its file login-hangs.db
+    \b
+      acp-proxy inspect rename 3fa9 login-hangs --keep-file
+          only the name in it; the file stays as it is called
+    """,
+)
+@recording_argument
+@click.argument("name", callback=_name)
+@click.option("--keep-file", is_flag=True, help="Do not rename the file.")
+def rename(rec: str, name: str, keep_file: bool) -> None:
+    """Give a recording another name.
+
+    The file of a recording in the recordings directory is renamed as well, so that the name finds
+    it; nothing is ever replaced. While the recorder runs, and elsewhere, the file stays.
+    """
+    path = find_recording(rec)
+    with RecordingReader(path) as reader:
+        before, live = reader.recording.name, reader.live
+    at_home = path.absolute().parent == recordings()
+    moved = annotations.rename(path, name, moves=at_home and not live and not keep_file)
+    say(f"{before} is now {name}: {moved}")
+    if live and not keep_file:
+        warn(f"{path} stays while its recorder runs")

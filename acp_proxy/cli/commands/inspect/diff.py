@@ -1,0 +1,167 @@
+"""``acp-proxy inspect diff``: what is different in two recordings."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.opening import file_of, open_recording
+from acp_proxy.cli.options.arguments import RecordingType, filter_argument
+from acp_proxy.cli.options.comparison import comparison_options
+from acp_proxy.cli.render.diff_output import Reporter, tell
+from acp_proxy.cli.render.output import use_color, warn, width
+from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.reports import check_report_files, spare_recordings
+from acp_proxy.difference.options import Options
+from acp_proxy.difference.result import Expect
+from acp_proxy.filters import EVERYTHING, parse
+from acp_proxy.store.reader import RecordingReader
+
+
+@click.command(
+    short_help="Say what is different in two recordings.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect diff yesterday today
+          what the same agent does differently since yesterday
+    \b
+      acp-proxy inspect diff old.db new.db 'dir:to-client not method:session/update'
+          only what the agent asked for and answered
+    \b
+      acp-proxy inspect diff old.db new.db --expect structure
+          which tools were called in which order, whatever was said
+    \b
+      acp-proxy inspect diff old.db new.db --learn
+          what has to be ignored so that two runs of one agent are equal
+    \b
+      acp-proxy inspect diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
+          for a program: every place that differs
+
+    Exit code: 0 if they are equal, 1 if not, 2 for wrong use or a recording that cannot be read.
+    """,
+)
+@click.argument("rec", metavar="A", type=RecordingType())
+@click.argument("other", metavar="B", type=RecordingType())
+@filter_argument
+@comparison_options("B")
+@click.option("--exact", is_flag=True, help="Compare bytes: ids, paths, times and chunks count.")
+@click.option("--learn", is_flag=True, help="Print the options with which A and B are equal.")
+@click.option("--json", is_flag=True, help="One JSON object per difference.")
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write the differences as JUnit XML, too.",
+)
+def diff(
+    rec: str,
+    other: str,
+    filter_words: tuple[str, ...],
+    expect: str,
+    ignore: tuple[str, ...],
+    alias: tuple[str, ...],
+    apart: tuple[str, ...],
+    exact: bool,
+    learn: bool,
+    json: bool,
+    junit: Path | None,
+) -> None:
+    """Say what is different in two recordings of one story.
+
+    A and B are recordings. What differs between any two runs does not count: ids of sessions, tool
+    calls, terminals and messages, as long as they are used alike; the directory; times; and how a
+    text was cut into chunks.
+
+    First there is what differs in the handshake. Then, session by session and direction by
+    direction, the frames that only A has (-), only B has (+), that have changed (~), with the
+    places where, and that came in another order (>). At last how long answers took; times are no
+    difference.
+
+    FILTER restricts which frames are compared; how the agent ended does not count then.
+    """
+    _check(exact=exact, expect=expect, learn=learn, rules=(*ignore, *alias, *apart), junit=junit)
+    check_report_files(junit)
+    if rec == other == "-":
+        raise Refusal("expected one recording on standard input, got two")
+    chosen = parse(" ".join(filter_words)) if filter_words else EVERYTHING
+    options = Options(
+        expect=Expect(expect),
+        exact=exact,
+        ignored=ignore,
+        aliases=alias,
+        apart=apart,
+        chosen=chosen,
+        ending=chosen is EVERYTHING,
+    )
+    with ExitStack() as stack:
+        a, b = (stack.enter_context(open_recording(word)) for word in (rec, other))
+        spare_recordings([junit], map(file_of, (a, b)))
+        for reader in {a.path: a, b.path: b}.values():
+            _note(reader)
+        if learn:
+            code = _learn(a, b, options, as_json=json)
+        else:
+            words = () if exact or json else (rec, other)
+            code = _diff(a, b, options, _tellers(words, junit, as_json=json))
+    sys.exit(code)
+
+
+def _check(
+    *, exact: bool, expect: str, learn: bool, rules: Sequence[str], junit: Path | None
+) -> None:
+    """Refuses options that contradict each other."""
+    if exact and (learn or rules or expect != Expect.FRAMES):
+        raise Refusal("expected --exact without --learn, --ignore, --alias, --apart and --expect: "
+                      "of bytes nothing is left out")  # fmt: skip
+    if learn and junit is not None:
+        raise Refusal("expected --learn or --junit, got both")
+
+
+def _note(reader: RecordingReader) -> None:
+    """Says what cannot be told of a recording."""
+    if reader.live:
+        warn(f"{reader.path} is still being recorded; what comes from now on is not compared")
+    elif reader.recording.state == "incomplete":
+        warn(f"{reader.path} is incomplete; it is compared as far as it goes")
+
+
+def _diff(
+    a: RecordingReader, b: RecordingReader, options: Options, tellers: Sequence[Reporter]
+) -> int:
+    from acp_proxy.difference.diff import diff
+
+    found = diff(a, b, options, progress)
+    if options.chosen is not EVERYTHING and not found.a.frames + found.b.frames:
+        warn("no frame is what FILTER means")
+    tell(found, tellers)
+    return 0 if found.is_equal else 1
+
+
+def _tellers(words: tuple[str, ...], junit: Path | None, *, as_json: bool) -> list[Reporter]:
+    """Who is told: whoever reads stdout, a file, and whoever wants to know what to type next."""
+    from acp_proxy.cli.render.diff_json import JsonLines
+    from acp_proxy.cli.render.diff_junit import Junit
+    from acp_proxy.cli.render.diff_rules import Hint
+    from acp_proxy.cli.render.diff_screen import Screen
+
+    tellers: list[Reporter] = [JsonLines() if as_json else Screen(width(), color=use_color())]
+    tellers += [Junit(junit)] if junit is not None else []
+    tellers += [Hint(words)] if words else []
+    return tellers
+
+
+def _learn(a: RecordingReader, b: RecordingReader, options: Options, *, as_json: bool) -> int:
+    from acp_proxy.cli.render.diff_rules import say_learned
+    from acp_proxy.difference.learning import learn
+
+    found = learn(a, b, options, progress)
+    if as_json:
+        from acp_proxy.cli.render.diff_json import JsonLines
+
+        JsonLines().learned(found)
+    else:
+        say_learned(found)
+    return 1 if found.rest.total else 0

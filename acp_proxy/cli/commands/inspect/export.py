@@ -1,0 +1,152 @@
+"""``acp-proxy inspect export``: a recording in another form."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from acp_proxy.cli.commands.inspect.pytest_export import Turns, export_test, turns_type
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.new_file import new_file
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.options.arguments import filter_argument, recording_argument
+from acp_proxy.cli.render.output import say
+from acp_proxy.cli.render.progress import progress
+from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
+from acp_proxy.safe_text import visible
+from acp_proxy.store.held_values import is_excerpt
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.transcript import write_parts
+
+_FORMATS = ("jsonl", "raw", "pytest")
+_STREAMS = {
+    "to-agent": "dir:to-agent",
+    "to-client": "dir:to-client",
+    "stderr": "kind:stderr",
+}
+"""What each stream is in the filter grammar."""
+
+
+@click.command(
+    short_help="Write a recording as text, or as the bytes that passed.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect export latest -o hello.jsonl
+          the whole recording as text, for a pull request; `inspect import`
+          makes a database of it again
+    \b
+      acp-proxy inspect export latest | grep session/prompt
+          to standard output, a line per frame
+    \b
+      acp-proxy inspect export latest 'turn:1 not kind:stderr' -o turn.jsonl
+          a part of it; what stays keeps its numbers and its times
+    \b
+      acp-proxy inspect export latest --format raw --dir to-agent | my-agent
+          what the client said, byte for byte, said again to another agent
+    \b
+      acp-proxy inspect export latest --format pytest --turn 2 -o tests
+          tests/test_NAME.py, a test that plays what the second turn needs
+    \b
+      ssh host acp-proxy inspect export latest | acp-proxy inspect show -
+          a recording that is elsewhere
+    """,
+)
+@recording_argument
+@filter_argument
+@click.option(
+    "--format",
+    type=click.Choice(_FORMATS),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: the lossless text form. raw: the bytes of the lines and their newlines. pytest: "
+    "a test and its recording.",
+)
+@click.option(
+    "--turn",
+    callback=turns_type,
+    metavar="N..M",
+    help="With --format pytest: only what these turns need.",
+)
+@click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Where to write, in place of standard output. The file must not exist.",
+)
+@click.option("--force", is_flag=True, help="Replace the file that --output names.")
+def export(
+    rec: str,
+    filter_words: tuple[str, ...],
+    format: str,  # noqa: A002  the options' names
+    turn: Turns | None,
+    dir: str | None,  # noqa: A002
+    output: Path | None,
+    force: bool,
+) -> None:
+    """Write a recording in another form.
+
+    jsonl, the default, is the text form: one line of JSON for each frame and event, with the time
+    since the line before. It holds all that the recording holds, can be read and compared in a
+    review, and is itself a recording: every command takes it, by its path or as `-` on standard
+    input.
+
+    raw is what passed: the bytes of the lines and what ended them, without times. Say which stream
+    with --dir, or the streams follow each other as they came.
+
+    pytest is a regression test: DIR/test_NAME.py and DIR/recordings/NAME.jsonl, where -o names DIR.
+    The recording is cut down to what the turns of --turn need, and has replayed to its own client
+    before anything is written.
+
+    FILTER chooses frames and events, as in `inspect log`. The file that -o makes is readable by
+    its owner alone, and appears when it is whole.
+
+    A recording holds everything that was said, secrets included: look before you share one.
+    """
+    if format == "pytest":
+        if filter_words or dir is not None or output is None or str(output) == "-":
+            raise Refusal("expected a directory in --output, no FILTER and no --dir with "
+                          "--format pytest")  # fmt: skip
+        with open_recording(rec) as reader:
+            for path in export_test(reader, output, turn, force=force):
+                say(str(path))
+        return
+    if turn is not None:
+        raise Refusal("expected --format pytest with --turn; a FILTER such as turn:2 is for others")
+    chosen = _chosen(filter_words, dir)
+    with open_recording(rec) as reader:
+        if format == "raw":
+            parts = _raw(reader, chosen)
+        else:
+            parts = _text(reader, chosen, " ".join([*filter_words, _STREAMS.get(dir or "", "")]))
+        parts = progress(parts, label="writing")
+        if output is None or str(output) == "-":
+            sys.stdout.flush()
+            sys.stdout.buffer.writelines(parts)
+        else:
+            with new_file(output, force=force) as file:
+                file.writelines(parts)
+
+
+def _chosen(words: tuple[str, ...], stream: str | None) -> Filter:
+    parts = [parse(" ".join(words))] if words else []
+    if stream is not None:
+        parts.append(parse(_STREAMS[stream]))
+    return all_of(parts) if parts else EVERYTHING
+
+
+def _raw(reader: RecordingReader, chosen: Filter) -> Iterator[bytes]:
+    for row in reader.frames(chosen):
+        if is_excerpt(row):
+            yield from reader.pieces(row["seq"])
+            yield row["newline"].encode()
+        else:
+            yield row["raw"] + row["newline"].encode()
+
+
+def _text(reader: RecordingReader, chosen: Filter, words: str) -> Iterator[bytes]:
+    if chosen is not EVERYTHING:
+        yield f"# Not the whole recording, only: {visible(words.strip())}\n".encode()
+    yield from write_parts(reader, chosen)

@@ -1,0 +1,108 @@
+"""``acp-proxy inspect import``: databases from the text form."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import click
+
+from acp_proxy.capture import options
+from acp_proxy.capture.files import make_private
+from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.opening import STDIN, read_stdin
+from acp_proxy.cli.render.output import say, warn
+from acp_proxy.cli.render.progress import progress
+from acp_proxy.errors import NotARecording
+from acp_proxy.store.importer import import_transcript
+from acp_proxy.store.plain_files import reason
+
+
+def _name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    try:
+        return value if value is None else options.name(value)
+    except ValueError as e:
+        raise click.BadParameter(str(e)) from None
+
+
+@click.command(
+    "import",
+    short_help="Make a database of a recording's text form.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect import hello.jsonl
+          hello.db in the recordings directory
+    \b
+      acp-proxy inspect import tests/*.jsonl
+          several at once; prints the path of each database
+    \b
+      acp-proxy inspect import hello.jsonl -o /tmp/hello.db
+          where you say
+    \b
+      ssh host acp-proxy inspect export latest | acp-proxy inspect import - --name theirs
+          a recording that is elsewhere, as theirs.db
+    """,
+)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Where the database goes, in place of the recordings directory.",
+)
+@click.option("--name", metavar="NAME", callback=_name, help="A new name for the recording.")
+def import_(files: tuple[str, ...], output: str | None, name: str | None) -> None:
+    """Make a database of a recording's text form.
+
+    FILE is what `inspect export` has written, also if a person has edited it since; `-` is
+    standard input. Its rows are the same as those of the recording that was exported. The commands
+    of `inspect` read the text form as well; a database is quicker, and other programs read it.
+
+    Prints the path of the database. What exists is never touched: if NAME.db is there, the
+    database is NAME-2.db, and a line on standard error says so. A text with a mistake is answered
+    with the number of its line, and nothing is made of it.
+    """
+    if len(files) > 1 and (output or name):
+        raise Refusal("expected one file with --output or --name, got several")
+    for file in files:
+        wanted, made = _import(file, output, name)
+        if wanted is not None and made.name != wanted:
+            warn(f"{made.with_name(wanted)} exists; importing into {made}")
+        say(str(made))
+
+
+def _import(file: str, output: str | None, name: str | None) -> tuple[str | None, Path]:
+    """Imports one file; returns what the database should be called, if known, and where it is."""
+    stem = name or (None if file == "-" else Path(file).name.removesuffix(".jsonl"))
+    directory = recordings()
+    if output is not None:
+        directory, stem = Path(output).parent, Path(output).name.removesuffix(".db")
+        if not stem or stem in (".", "..") or Path(output).is_dir():
+            raise Refusal(f"expected the path of a file with --output, got {output!r}")
+    with _told(directory):
+        if output is None:
+            make_private(str(directory))
+        with _lines(file) as lines:
+            path = STDIN if file == "-" else Path(file)
+            made = import_transcript(lines, path, directory, stem=stem, name=name)
+    return f"{stem}.db" if stem else None, made
+
+
+@contextmanager
+def _lines(file: str) -> Iterator[Iterable[bytes]]:
+    if file == "-":
+        yield read_stdin()
+        return
+    with ExitStack() as files:
+        try:
+            source = files.enter_context(Path(file).open("rb"))
+        except OSError as e:
+            raise NotARecording(Path(file), reason(e)) from None
+        yield progress(source, label="importing")
+
+
+@contextmanager
+def _told(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as e:
+        raise Refusal(f"cannot make a database in {directory}: {reason(e)}") from None

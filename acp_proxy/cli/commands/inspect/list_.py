@@ -1,0 +1,134 @@
+"""``acp-proxy inspect list``: the recordings of a directory."""
+
+import os
+import re
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+
+from acp_proxy.capture.options import keep
+from acp_proxy.cli.commands.overview import described, judged_entries, table
+from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.options.arguments import DirectoryType, directory_argument
+from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.inspection.timeline import size
+from acp_proxy.store.library import Entry
+
+
+def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> datetime | None:
+    """Reads how long ago, or a date."""
+    if text is None:
+        return None
+    try:
+        if re.fullmatch(r"[\d.]+[smhdw]", text.strip()):
+            return datetime.now().astimezone() - timedelta(seconds=keep(text)[1])
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{text!r} is neither an age such as 2h or 7d nor a date such as 2025-06-15"
+        ) from None
+
+
+@click.command(
+    "list",
+    short_help="List recordings, newest first.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect list
+          all of the recordings directory
+    \b
+      acp-proxy inspect list --cwd --since 2d
+          of the current project, from the last two days
+    \b
+      acp-proxy inspect list --agent claude -n 10
+          the ten newest of one agent
+    \b
+      acp-proxy inspect list --json | jq 'select(.has_problem) | .path'
+          those in which something went wrong, for a program
+    """,
+)
+@directory_argument
+@click.option(
+    "--cwd",
+    type=DirectoryType(),
+    is_flag=False,
+    flag_value=Path(),
+    metavar="[DIR]",
+    help="Only those made in DIR or below; without DIR, in the current directory.",
+)
+@click.option("--agent", metavar="TEXT", help="Only those whose agent or its command has TEXT.")
+@click.option(
+    "--since",
+    metavar="AGE|DATE",
+    callback=_since,
+    help="Only those that began no longer ago than AGE (2h, 7d) or after DATE (2025-06-15).",
+)
+@click.option(
+    "-n", "--newest", type=click.IntRange(min=1), metavar="N", help="Only the newest N of these."
+)
+@click.option("--json", is_flag=True, help="One JSON object per recording.")
+def list_(
+    directory: Path | None,
+    cwd: Path | None,
+    agent: str | None,
+    since: datetime | None,
+    newest: int | None,
+    json: bool,
+) -> None:
+    """List recordings, newest first.
+
+    DIR is the directory to look in; without it, the recordings directory. A row begins with ✗ where
+    `inspect show` finds a problem, and with ! where it finds none but a fault has fired. On a
+    narrow terminal the columns that matter least are left out; a pipe gets them all.
+    """
+    where = directory or recordings()
+    if directory is not None and not directory.is_dir():
+        raise Refusal(f"{directory} is no directory; expected one that holds recordings")
+    every = judged_entries(where)
+    asked = cwd is not None or agent is not None or since is not None
+    found = [e for e in every if not asked or _is_meant(e, cwd, agent, since)][:newest]
+    if json:
+        for entry in found:
+            say_json(_form(entry))
+        return
+    if not every:
+        warn(
+            f"no recordings in {where}; put `acp-proxy record --` before an agent's command, and"
+            " they are made there"
+        )
+        return
+    table(found)
+    total = size(sum(entry.size for entry in found))
+    few = "" if len(found) == len(every) else f" of {len(every)}"
+    plural = "s" * (len(every if few else found) > 1)
+    say(f"{len(found)}{few} recording{plural}, {total} in {where}", dim=True)
+
+
+def _is_meant(entry: Entry, cwd: Path | None, agent: str | None, since: datetime | None) -> bool:
+    recording = entry.recording
+    if recording is None:
+        return False
+    if cwd is not None and not _is_within(recording.cwd, cwd):
+        return False
+    if agent is not None and agent.casefold() not in described(recording).casefold():
+        return False
+    return since is None or datetime.fromisoformat(recording.started_at) >= since
+
+
+def _is_within(made_in: str, directory: Path) -> bool:
+    return Path(os.path.realpath(made_in)).is_relative_to(os.path.realpath(directory))
+
+
+def _form(entry: Entry) -> dict[str, object]:
+    return {
+        "path": str(entry.path),
+        "recording": entry.recording,
+        "live": entry.live,
+        "problem": entry.problem,
+        "has_problem": entry.has_problem,
+        "has_faults": entry.has_faults,
+        "frames": entry.frames,
+        "turns": entry.turns,
+        "size": entry.size,
+    }

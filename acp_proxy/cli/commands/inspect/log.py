@@ -1,0 +1,279 @@
+"""``acp-proxy inspect log``: the timeline."""
+
+import contextlib
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import click
+from attrs import frozen
+
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.options.arguments import filter_argument, recording_argument
+from acp_proxy.cli.render.output import Writer, use_color, warn, width
+from acp_proxy.cli.render.timeline_layout import Layout
+from acp_proxy.filters import Filter, all_of, parse
+from acp_proxy.inspection.choice import Around, last, neighbourhood, of_session, of_turn, row_of
+from acp_proxy.inspection.folding import Run, fold
+from acp_proxy.inspection.frames import EventView, frame_json, large_frame_json
+from acp_proxy.inspection.hints import HintReader
+from acp_proxy.inspection.timeline import pair_of
+from acp_proxy.store.held_values import is_excerpt
+from acp_proxy.store.reader import RecordingReader
+
+_POLL = 0.1
+_MOST_LINES = 10**9
+_TAIL = 4
+"""How many rows the end of a recording is first thought to have for each line."""
+Row = dict[str, Any]
+
+
+@click.command()
+@recording_argument
+@filter_argument
+@click.option("--json", is_flag=True, help="One JSON object per frame or event.")
+@click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")
+@click.option(
+    "--seq",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only frame or event N, in full, with the frame that it answers or that answers it.",
+)
+@click.option(
+    "--around",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Frame or event N, marked, and what comes before and after it.",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(min=0),
+    metavar="K",
+    default=10,
+    show_default=True,
+    help="How many numbers before and after --around.",
+)
+@click.option(
+    "--turn", type=click.IntRange(min=1), metavar="N", help="Only turn N, and stderr meanwhile."
+)
+@click.option("--session", metavar="ID", help="Only one session; the start of its id is enough.")
+@click.option("--no-fold", is_flag=True, help="A line for each chunk of a message.")
+@click.option(
+    "--lines", "-n", type=click.IntRange(min=0), metavar="N", help="Only the last N lines."
+)
+@click.option(
+    "--follow",
+    "-f",
+    is_flag=True,
+    help="Wait for more while the recorder runs; latest is then one that runs, or the next.",
+)
+def log(
+    rec: str,
+    filter_words: tuple[str, ...],
+    json: bool,
+    raw: bool,
+    seq: int | None,
+    around: int | None,
+    context: int,
+    turn: int | None,
+    session: str | None,
+    no_fold: bool,
+    lines: int | None,
+    follow: bool,
+) -> None:
+    """Show a recording's timeline, a line per frame.
+
+    Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
+    ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
+    id, the number of the frame it is paired with and the latency, the size, and what it says. The
+    chunks of a message that come one after the other are one line, `agent_message_chunk ×57`, with
+    the first and the last number, how long they streamed, and the text in one piece. Below the line
+    of a batch, each of its messages has one.
+
+    FILTER chooses among them: dir:to-client, kind:error, method:session/*, latency:>2s, text:"foo",
+    params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
+
+    On a terminal lines are coloured and cut to its width, each turn has a rule above it, and five
+    seconds in which nothing was said have a line. In a pipe each line is plain and whole.
+
+    \b
+    Everything that was said, page by page:
+        acp-proxy inspect log latest | less
+    What went wrong, and what took long:
+        acp-proxy inspect log latest 'kind:error|invalid or latency:>2s'
+    The second turn without the text:
+        acp-proxy inspect log latest --turn 2 'not params.update.content.type=text'
+    What led to frame 42, and then frame 42 itself:
+        acp-proxy inspect log latest --around 42
+        acp-proxy inspect log latest --seq 42
+    The last twenty lines of a chat that is running, and on:
+        acp-proxy inspect log latest -n 20 --follow
+    For a program:
+        acp-proxy inspect log latest --json | jq -c 'select(.kind == "request") | .method'
+    """  # noqa: D301  click's mark for lines that are not to be joined
+    if json and raw:
+        raise Refusal("expected --json or --raw, got both")
+    if around is not None and (seq is not None or follow or lines is not None):
+        raise Refusal("expected --around alone, got --seq, --lines or --follow with it")
+    chosen = parse(" ".join(filter_words))
+    try:
+        with open_recording(rec, follow=follow and seq is None) as reader:
+            form = _form(reader, json=json, raw=raw, folded=not no_fold)
+            if seq is not None:
+                form.print_one(row_of(reader, seq))
+                return
+            parts = [chosen]
+            parts += [of_turn(reader, turn)] if turn is not None else []
+            parts += [of_session(reader, session)] if session is not None else []
+            if around is not None:
+                form.print_around(neighbourhood(reader, around, context), all_of(parts))
+                return
+            wanted = None if lines is None else min(lines, _MOST_LINES)
+            _print(reader, form, all_of(parts), lines=wanted, follow=follow)
+    except KeyboardInterrupt:
+        with contextlib.suppress(BrokenPipeError):
+            sys.stdout.flush()
+        sys.exit(130)
+
+
+def _print(
+    reader: RecordingReader, form: "_Form", chosen: Filter, *, lines: int | None, follow: bool
+) -> None:
+    """Prints what there is, and what comes until the recorder has ended."""
+    was_live = reader.live
+    printed = form.print_last(chosen, lines) if lines is not None else form.print_all(chosen, 0)
+    while follow and reader.live:
+        form.out.flush()
+        time.sleep(_POLL)
+        reader.refresh()
+        printed = form.print_all(chosen, printed)
+    form.out.flush()
+    if follow and was_live:
+        warn(f"the recording has ended: {reader.path}")
+
+
+@frozen
+class _Form:
+    """How rows are printed, and where: here in the form of JSON."""
+
+    reader: RecordingReader
+    out: Writer
+
+    def print_all(self, chosen: Filter, after: int) -> int:
+        """Prints what is chosen beyond a number, and returns up to which one has been seen."""
+        seen = after
+
+        def watched() -> Iterator[Row]:
+            nonlocal seen
+            for row in self.reader.rows(chosen, after):
+                seen = row["seq"]
+                yield row
+
+        self.write(self.items(watched()))
+        return max(seen, self.reader.newest)  # what was not chosen was seen as well
+
+    def print_last(self, chosen: Filter, count: int) -> int:
+        """Prints the last lines only, as `print_all` does all of them."""
+        newest = last(self.reader)
+        span = count * _TAIL
+        while count:
+            after = max(0, newest - span)
+            found = deque(self.items(self.reader.rows(chosen, after)), maxlen=count + 1)
+            if len(found) > count:
+                found.popleft()  # perhaps the rest of a run that began before
+                after = 0
+            if after == 0:
+                self.write(found)
+                break
+            span *= 8
+        return newest
+
+    def print_one(self, row: Row) -> None:
+        """Prints one frame or event in full."""
+        self.write([row])
+
+    def print_around(self, place: Around, chosen: Filter) -> None:
+        """Prints a frame or event, its pair, and what is chosen around it."""
+        self.write(self.items(place.rows(self.reader, chosen)))
+
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | Run]:
+        """What is one line each."""
+        return rows
+
+    def write(self, items: Iterable[Row | Run]) -> None:
+        """Prints one line for each."""
+        for row in items:
+            assert isinstance(row, dict)
+            if "raw" not in row:
+                self.out.json(EventView.of(row).json().encode())
+            elif is_excerpt(row):
+                for part in large_frame_json(row, partial(self.reader.pieces, row["seq"])):
+                    self.out.raw(part)
+                self.out.raw(b"\n")
+            else:
+                self.out.json(frame_json(row))
+
+
+class _Raw(_Form):
+    """The bytes that were received; what happened besides has none."""
+
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | Run]:
+        return (row for row in rows if "raw" in row)
+
+    def write(self, items: Iterable[Row | Run]) -> None:
+        for row in items:
+            assert isinstance(row, dict)
+            if "raw" in row and is_excerpt(row):
+                for piece in self.reader.pieces(row["seq"]):
+                    self.out.raw(piece)
+                self.out.raw(row["newline"].encode())
+            elif "raw" in row:
+                self.out.raw(bytes(row["raw"]) + row["newline"].encode())
+
+
+@frozen
+class _Screen(_Form):
+    """Lines for a person."""
+
+    layout: Layout
+    color: bool
+    folded: bool
+
+    def print_one(self, row: Row) -> None:
+        from acp_proxy.cli.render.frame_page import Page
+
+        started_at = datetime.fromisoformat(self.reader.recording.started_at)
+        page = Page(started_at, self.layout, self.color, terminal=width() is not None)
+        number = pair_of(row)
+        pair = None if number is None else row_of(self.reader, number)
+        for line in page.lines(row, pair):
+            self.out.line(line)
+
+    def print_around(self, place: Around, chosen: Filter) -> None:
+        self.layout.mark(place.seq, place.pair)
+        super().print_around(place, chosen)
+
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | Run]:
+        return fold(rows, self.layout.marked) if self.folded else rows
+
+    def write(self, items: Iterable[Row | Run]) -> None:
+        self.layout.live = self.reader.live
+        for item in items:
+            for line in self.layout.lines(item):
+                self.out.line(line)
+
+
+def _form(reader: RecordingReader, *, json: bool, raw: bool, folded: bool) -> _Form:
+    if json:
+        return _Form(reader, Writer())
+    if raw:
+        return _Raw(reader, Writer())
+    color = use_color()
+    hints_of = HintReader(reader).of
+    layout = Layout(width(), color=color, newest=last(reader), live=reader.live, hints_of=hints_of)
+    return _Screen(reader, Writer(), layout, color, folded)

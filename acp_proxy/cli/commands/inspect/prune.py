@@ -1,0 +1,125 @@
+"""``acp-proxy inspect prune``: delete old recordings."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from acp_proxy.capture.options import keep
+from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.options.arguments import directory_argument
+from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.inspection.timeline import size
+from acp_proxy.store.annotations import quick_look
+from acp_proxy.store.library import Old, delete, prunable
+
+
+def _of(wanted: str, examples: str) -> Callable[..., float | None]:
+    """Makes a callback that reads an age, or a size, as `record --keep` does."""
+
+    def convert(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
+        if text is None:
+            return None
+        try:
+            what, amount = keep(text)
+        except ValueError:
+            what, amount = "neither", 0.0
+        if what != wanted:
+            raise click.BadParameter(f"{text!r} is no {wanted}: expected one such as {examples}")
+        return amount
+
+    return convert
+
+
+@click.command(
+    short_help="Delete old recordings.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect prune --older-than 30d --dry-run
+          what would be deleted
+    \b
+      acp-proxy inspect prune --older-than 30d
+          what was last written more than 30 days ago
+    \b
+      acp-proxy inspect prune --larger-than 2GB
+          the oldest, until the rest takes no more than 2 GB
+    """,
+)
+@directory_argument
+@click.option(
+    "--older-than",
+    metavar="AGE",
+    callback=_of("age", "30s, 10m, 12h, 30d or 4w"),
+    help="What was last written longer ago: 12h, 30d.",
+)
+@click.option(
+    "--larger-than",
+    metavar="SIZE",
+    callback=_of("size", "500kB, 500MB, 2GB or 2GiB"),
+    help="The oldest, until the rest takes no more than SIZE: 500MB, 2GB.",
+)
+@click.option("--noted", is_flag=True, help="Also those that have a note.")
+@click.option("--dry-run", is_flag=True, help="Delete nothing; say what would be deleted.")
+@click.option("--json", is_flag=True, help="One JSON object per recording.")
+def prune(
+    directory: Path | None,
+    older_than: float | None,
+    larger_than: float | None,
+    noted: bool,
+    dry_run: bool,
+    json: bool,
+) -> None:
+    """Delete the old recordings of DIR, or of the recordings directory.
+
+    With --older-than and --larger-than, what either of them means is deleted. Recordings that are
+    running stay, and those that have a note; so do files that are no recordings or damaged.
+    """
+    if older_than is None and larger_than is None:
+        raise Refusal("expected --older-than AGE, --larger-than SIZE or both")
+    where = directory or recordings()
+    if directory is not None and not directory.is_dir():
+        raise Refusal(f"{directory} is no directory; expected one that holds recordings")
+    found = prunable(where, older_than=older_than, larger_than=larger_than, with_noted=noted)
+    gone = []
+    for old in found:
+        known = quick_look(old.path)
+        is_gone = not dry_run and delete(old.path)
+        if is_gone or dry_run:
+            gone.append(old)
+        if json:
+            say_json(_form(old, known[0] if known else None, is_gone=is_gone))
+        elif is_gone or dry_run:
+            say(_line(old, dry_run=dry_run))
+        if not is_gone and not dry_run:
+            warn(f"cannot delete {old.path}")
+    if not json:
+        _say_total(gone, where, dry_run=dry_run)
+    if len(gone) < len(found):
+        raise SystemExit(1)
+
+
+def _line(old: Old, *, dry_run: bool) -> str:
+    verb = "would delete" if dry_run else "deleted"
+    written = datetime.fromtimestamp(old.last_written)
+    return f"{verb} {old.path.name}  {size(old.size)}  last written {written:%Y-%m-%d %H:%M}"
+
+
+def _say_total(gone: list[Old], where: Path, *, dry_run: bool) -> None:
+    if not gone:
+        warn(f"nothing to delete in {where}")
+        return
+    verb = "would be" if dry_run else "was" if len(gone) == 1 else "were"
+    number = f"{len(gone)} recording{'s' * (len(gone) > 1)}"
+    total = size(sum(old.size for old in gone))
+    say(f"{number}, {total}, {verb} deleted from {where}", dim=True)
+
+
+def _form(old: Old, known: str | None, *, is_gone: bool) -> dict[str, object]:
+    return {
+        "path": str(old.path),
+        "recording": known,
+        "size": old.size,
+        "last_written": datetime.fromtimestamp(old.last_written, UTC).isoformat(),
+        "deleted": is_gone,
+    }

@@ -1,0 +1,182 @@
+"""``acp-proxy inspect export --format pytest``: a recording becomes a checked-in test.
+
+It makes DIR/test_NAME.py and DIR/recordings/NAME.jsonl. The recording is cut down to the turns that
+are asked for, and has replayed to its own client before anything is written.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from attrs import evolve, frozen
+
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.new_file import new_file
+from acp_proxy.filters import EVERYTHING, Filter, parse
+from acp_proxy.inspection.preview import preview
+from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, spans, trim
+from acp_proxy.safe_text import plain
+from acp_proxy.store.plain_files import reason
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.transcript import write_transcript
+from acp_proxy.testing.template import name_of_test, source_of_test
+from acp_proxy.transcript.header import write_header
+
+_RANGE = re.compile(r"(\d{1,9})?(\.\.)?(\d{1,9})?")
+_PROMPTS = 5
+"""How many prompts the test quotes."""
+
+
+@frozen
+class Turns:
+    """The turns that are wanted; without a bound as far as there are any."""
+
+    first: int | None = None
+    last: int | None = None
+
+    def __contains__(self, turn: int) -> bool:
+        return (self.first or 1) <= turn and (self.last is None or turn <= self.last)
+
+    def __str__(self) -> str:
+        if self.first == self.last:
+            return str(self.first)
+        return f"{self.first or ''}..{self.last or ''}"
+
+
+def turns_type(_ctx: click.Context, _param: click.Parameter, value: str | None) -> Turns | None:
+    """Reads ``2``, ``2..4``, ``2..`` or ``..4``."""
+    if value is None:
+        return None
+    match = _RANGE.fullmatch(value)
+    if match is None or not (match[1] or match[3]) or (match[3] and not match[2]):
+        raise click.BadParameter(f"{value!r} are no turns: expected 2, 2..4, 2.. or ..4")
+    first, last = (int(n) if n else None for n in (match[1], match[3]))
+    if not match[2]:
+        last = first
+    if first is not None and last is not None and first > last:
+        raise click.BadParameter(f"{value!r} is no turn at all: expected the smaller number first")
+    return Turns(first, last)
+
+
+def export_test(
+    reader: RecordingReader, directory: Path, turns: Turns | None, *, force: bool
+) -> list[Path]:
+    """Writes a test and its recording.
+
+    Args:
+        reader: the recording.
+        directory: where the test goes; it is made if it is not there.
+        turns: those that the test needs; all, and whatever else there is, if None.
+        force: whether to replace files that are there.
+
+    Returns:
+        The two files.
+
+    Raises:
+        Refusal: there are no such turns or no requests at all, the recorder still runs, they do
+            not replay, or a file cannot be written.
+        UnreadableRecording: the recording cannot be read.
+    """
+    if reader.live:
+        raise Refusal(f"{reader.path} is still being recorded; a test needs its end")
+    if next(reader.heads(parse("dir:to-agent kind:request")), None) is None:
+        raise Refusal(f"in {reader.path} the client asks for nothing, so there is nothing to test")
+    chosen = _chosen(reader, turns)
+    lines = trimmed(reader, turns)
+    _prove(lines, reader, "" if turns is None else f"turn {turns} of ")
+    name, source = _source(reader, chosen, partly=turns is not None)
+    test, recording = directory / f"test_{name}.py", directory / "recordings" / f"{name}.jsonl"
+    try:
+        recording.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as e:
+        raise Refusal(f"cannot make {recording.parent}: {reason(e)}") from None
+    with new_file(recording, force=force) as one, new_file(test, force=force) as other:
+        one.writelines(lines)
+        other.write(source.encode())
+    return [test, recording]
+
+
+def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
+    """Writes the text form of what some turns of a recording need.
+
+    A recorder that was killed, or still runs, has left nothing open in a conversation that ends
+    here, so the text is that of a complete recording.
+
+    Raises:
+        Refusal: there are no such turns.
+        UnreadableRecording: the recording cannot be read.
+    """
+    return list(_lines(reader, None if turns is None else _chosen(reader, turns)))
+
+
+def _chosen(reader: RecordingReader, turns: Turns | None) -> list[KnownTurn]:
+    rows = reader.query("SELECT id, session, prompt_seq, end_seq FROM turns ORDER BY id")
+    found = [KnownTurn(**row) for row in rows]
+    chosen = [turn for turn in found if turns is None or turn.id in turns]
+    if turns is not None and not chosen:
+        known = f"it has {', '.join(spans(t.id for t in found))}" if found else "it has none"
+        raise Refusal(f"no turn {turns} in {reader.path}: {known}")
+    return chosen
+
+
+def _lines(reader: RecordingReader, turns: list[KnownTurn] | None) -> Iterator[bytes]:
+    if turns is not None:
+        numbers = ", ".join(spans(turn.id for turn in turns))
+        yield f"# Not the whole recording, only what turn {numbers} needs.\n".encode()
+    yield write_header(evolve(reader.recording, state="complete"))
+    chosen = EVERYTHING if turns is None else _needed(reader, turns)
+    lines = write_transcript(reader, chosen)
+    next(lines)
+    yield from lines
+
+
+def _needed(reader: RecordingReader, turns: list[KnownTurn]) -> Filter:
+    exchanges = reader.query(EXCHANGES)
+    kept = trim(reader.heads(), (KnownExchange(**row) for row in exchanges), turns)
+    last, end = max(kept, default=0), 0
+    for head in reader.heads():
+        end = head.seq
+    is_cut = end > last
+
+    def is_needed(row: dict[str, Any]) -> bool:
+        """Of what happened after the last turn nothing is, so the agent does not end there."""
+        return row["seq"] in kept if "raw" in row else not is_cut or row["seq"] < last
+
+    return Filter(EVERYTHING.condition, is_needed)
+
+
+def _prove(lines: list[bytes], reader: RecordingReader, what: str) -> None:
+    """Replays what would be written."""
+    from acp_proxy.engine.agent.report import text
+    from acp_proxy.testing.rehearsal import rehearse
+
+    with RecordingReader(reader.path, iter(lines)) as trimmed:
+        found = rehearse(trimmed)
+    if found.verdict != "clean":
+        why = next((line for line in text(found)[1:] if line), found.verdict)
+        raise Refusal(f"{what}{reader.path} does not replay, so no test was written: {plain(why)}")
+
+
+def _source(reader: RecordingReader, turns: list[KnownTurn], *, partly: bool) -> tuple[str, str]:
+    recording = reader.recording
+    numbers = list(spans(turn.id for turn in turns))
+    name = name_of_test(recording.name)
+    what = "the conversation"
+    if partly:
+        what = f"turn {', '.join(numbers)}"
+        name = name_of_test("_".join([name[:40], "turn", *numbers]))
+    return name, source_of_test(
+        name,
+        client=recording.client_name or "a client",
+        agent=recording.agent_name or "an agent",
+        date=recording.started_at[:10],
+        what=what,
+        prompts=[_prompt(reader, turn) for turn in turns[:_PROMPTS]],
+    )
+
+
+def _prompt(reader: RecordingReader, turn: KnownTurn) -> str:
+    rows = reader.query("SELECT raw, kind, method FROM frames WHERE seq = ?", (turn.prompt_seq,))
+    return next(preview(bytes(row["raw"]), row["kind"], row["method"]) for row in rows)

@@ -1,0 +1,190 @@
+"""``acp-proxy inspect search``: where was this said?"""
+
+import json
+import sys
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import click
+
+from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.naming import find_recording
+from acp_proxy.cli.options.arguments import FilterType, RecordingType
+from acp_proxy.cli.render.matches import Printer, printer_for
+from acp_proxy.cli.render.output import warn
+from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.time_limit import searchers
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.filters import Filter, parse
+from acp_proxy.inspection.searching.patterns import Pattern
+from acp_proxy.inspection.searching.search import Hit, Searcher
+from acp_proxy.inspection.timeline import describe_event
+from acp_proxy.recording import Payload
+from acp_proxy.store.library import paths, started_at
+from acp_proxy.store.reader import RecordingReader
+
+_FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
+
+
+@click.command(
+    short_help="Find a text in one or all recordings.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect search 'permission denied'
+          in every recording, newest first, whatever its case
+    \b
+      acp-proxy inspect search -e 'exit (code|status) [1-9]' latest
+          a regular expression in the newest recording
+    \b
+      acp-proxy inspect search -w 'dir:to-client turn:2' TODO hello.db
+          only what the agent said in the second turn
+    \b
+      acp-proxy inspect search -l sk-ant- ~/recordings
+          which recordings have it: a secret that should not be there
+    \b
+      acp-proxy inspect search --json -m 1 Traceback | jq .path
+          the first match of each recording, for a program
+
+    Exit code: 0 if something was found, 1 if nothing, 2 if a recording could not be read or the
+    pattern is wrong.
+    """,
+)
+@click.argument("pattern")
+@click.argument("where", metavar="[REC|DIR]...", nargs=-1, type=RecordingType(directories=True))
+@click.option("-e", "--regex", is_flag=True, help="PATTERN is a regular expression of Python's.")
+@click.option("-i", "--ignore-case", is_flag=True, help="A and a are the same, in any pattern.")
+@click.option("-s", "--case-sensitive", is_flag=True, help="A and a differ, in any pattern.")
+@click.option("-w", "--filter", metavar="FILTER", type=FilterType(), help="Only these frames.")
+@click.option("-c", "--count", is_flag=True, help="Only how many frames match in each recording.")
+@click.option(
+    "-l", "--files-with-matches", is_flag=True, help="Only which recordings have a match."
+)
+@click.option(
+    "-m",
+    "--max-count",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="At most N matches of each recording.",
+)
+@click.option("--json", is_flag=True, help="One JSON object per match.")
+def search(
+    pattern: str,
+    where: tuple[str, ...],
+    regex: bool,
+    ignore_case: bool,
+    case_sensitive: bool,
+    filter: str | None,  # noqa: A002  the option's name, and its variable's
+    count: bool,
+    files_with_matches: bool,
+    max_count: int | None,
+    json: bool,
+) -> None:
+    """Find a text in recordings, as grep does.
+
+    PATTERN is looked for in the lines as they were sent, in their strings with all escapes undone,
+    in messages whose text was streamed in chunks, in stderr, and in events. Its case matters only
+    if it has a capital letter. REC is a recording, DIR a directory of them; without any, all of
+    the recordings directory are searched, the newest first.
+
+    Each frame that matches has a line: its number, the seconds since the start, its direction, its
+    method, and the match with what stands around it. A match that goes on in later chunks is at
+    the frame in which it begins.
+    """
+    if ignore_case and case_sensitive:
+        raise Refusal("expected --ignore-case or --case-sensitive, got both")
+    if json + count + files_with_matches > 1:
+        raise Refusal("expected one of --json, --count and --files-with-matches, got several")
+    case = True if ignore_case else False if case_sensitive else None
+    sought = Pattern(pattern, is_regex=regex, ignore_case=case)
+    chosen = parse(filter or "")
+    places = list(_places(where))
+    printer = printer_for(places, where, as_json=json, count=count, names=files_with_matches)
+    limit = 1 if files_with_matches else max_count
+    try:
+        with searchers(sought, is_regex=regex, with_pointers=json) as new_searcher:
+            code = _search(places, new_searcher, chosen, limit, printer)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(code)
+
+
+def _search(
+    places: list[Path],
+    new_searcher: Callable[[], Searcher],
+    chosen: Filter,
+    limit: int | None,
+    printer: Printer,
+) -> int:
+    found = unreadable = False
+    for path in places:
+        try:
+            with RecordingReader(path) as reader:
+                recording = reader.recording
+                with closing(_hits(reader, new_searcher(), chosen)) as hits:
+                    found |= printer.print_all(path, recording, _first(hits, limit))
+        except UnreadableRecording as e:
+            warn(str(e))
+            unreadable = True
+    return _TROUBLE if unreadable else _FOUND if found else _NOT_FOUND
+
+
+def _places(words: tuple[str, ...]) -> Iterator[Path]:
+    """The recordings that are meant, each once."""
+    if not words and not recordings().is_dir():
+        return
+    seen = set()
+    for word in words or (str(recordings()),):
+        directory = Path(word)
+        if directory.is_dir():
+            every = sorted(paths(directory), key=started_at, reverse=True)
+        else:
+            every = [find_recording(word)]
+        for path in every:
+            if path.absolute() not in seen:
+                seen.add(path.absolute())
+                yield path
+
+
+def _hits(
+    reader: RecordingReader, searcher: Searcher, chosen: Filter
+) -> Generator[Hit, None, None]:
+    """Looks at the frames and events of a recording in one order."""
+    happened = iter(_events(reader, chosen))
+    event = next(happened, None)
+    total = reader.count() if sys.stderr.isatty() else None
+    frames = progress(reader.payloads(chosen), total, reader.path.stem)
+    for frame in frames:
+        while event is not None and event.seq < frame.seq:
+            yield from searcher.feed_text(event, _text(event))
+            event = next(happened, None)
+        if frame.raw is None:
+            yield from searcher.feed_large(frame, partial(reader.pieces, frame.seq))
+        elif found := searcher.feed(frame):
+            yield from found
+    while event is not None:
+        yield from searcher.feed_text(event, _text(event))
+        event = next(happened, None)
+    yield from searcher.finish()
+
+
+def _events(reader: RecordingReader, chosen: Filter) -> Iterator[Payload]:
+    for row in reader.query("SELECT * FROM events ORDER BY seq"):
+        if chosen.matches(row):
+            data = row["data"].encode(errors="replace")
+            yield Payload(
+                row["seq"], row["t_ns"], "event", row["kind"], None, None, None, None, data
+            )
+
+
+def _text(event: Payload) -> str:
+    """What a person sees of an event."""
+    return f"{event.kind} {describe_event(event.kind, json.loads(event.raw or b'{}'))}"
+
+
+def _first(hits: Iterator[Hit], limit: int | None) -> Iterator[Hit]:
+    for number, hit in enumerate(hits, 1):
+        yield hit
+        if number == limit:
+            return

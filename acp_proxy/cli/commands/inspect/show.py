@@ -1,0 +1,43 @@
+"""``acp-proxy inspect show``: the first screen."""
+
+import time
+from collections.abc import Iterator
+
+import click
+
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.options.arguments import recording_argument
+from acp_proxy.cli.render.output import say_json
+from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.render.summary_screen import show_summary
+from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.recording import FrameHead
+
+_EXAMPLES = """\b
+Examples:
+  acp-proxy inspect show latest
+  acp-proxy inspect show 3f2a             the start of an id
+  acp-proxy inspect show bug.jsonl        the text form, from a colleague
+  acp-proxy inspect show latest --json | jq '.problems[].text'
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@recording_argument
+@click.option("--json", is_flag=True, help="Print one JSON object.")
+def show(rec: str, json: bool) -> None:
+    """Summarize a recording: who talked, how it went, what is wrong, how it ended.
+
+    A sentence under problems is marked ✗ where something went wrong and ! where it is worth
+    knowing. A person who thinks and a program that runs are no problem, however long they take.
+    """
+    with open_recording(rec) as reader:
+
+        def watched(heads: Iterator[FrameHead]) -> Iterator[FrameHead]:
+            return progress(heads, reader.count(), "reading")
+
+        summary = summarize(reader, time.monotonic_ns(), watched)
+    if json:
+        say_json(summary)
+    else:
+        show_summary(summary, rec)

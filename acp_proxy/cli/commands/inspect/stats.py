@@ -1,0 +1,127 @@
+"""``acp-proxy inspect stats``: how much passed, how quick answers were, where the time went."""
+
+from collections.abc import Iterator
+
+import click
+from attrs import evolve
+
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.options.arguments import filter_argument, recording_argument
+from acp_proxy.cli.render.output import say_json, use_color, warn, width
+from acp_proxy.cli.render.progress import progress
+from acp_proxy.filters import EVERYTHING, parse
+from acp_proxy.inspection.measures.statistics import (
+    Statistics,
+    gather,
+    slowest,
+    waterfall,
+    with_texts,
+)
+from acp_proxy.inspection.measures.turn_times import TurnTime
+from acp_proxy.recording import FrameHead
+from acp_proxy.store.reader import RecordingReader
+
+_STEPS = 30
+"""How many steps of a turn are shown that nobody has asked for by number."""
+
+
+@click.command(
+    short_help="Say where the time went, by turn and by method.",
+    epilog="""\b
+    Examples:
+      acp-proxy inspect stats latest
+          where the time went: the agent, a person, terminals, files
+    \b
+      acp-proxy inspect stats latest --turn 3
+          every step of the third turn
+    \b
+      acp-proxy inspect stats latest 'session:ses_a* method:terminal/*'
+          only what one session's terminals took
+    \b
+      acp-proxy inspect stats latest --json | jq '.turns[] | [.id, .client_ns, .agent_ns]'
+          for a program: how long each turn waited for the client
+    \b
+      acp-proxy inspect stats latest --json |
+        jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
+          which methods took more than a second for one answer in a hundred
+    """,
+)
+@recording_argument
+@filter_argument
+@click.option("--json", is_flag=True, help="Print one JSON object, with all turns.")
+@click.option(
+    "--turn",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Which turn to lay out in time, with all its steps, in place of the slowest.",
+)
+@click.option(
+    "--top",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="How many tool calls and turns to list: the heaviest, and the slowest.",
+)
+def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
+    """Say how much passed, how quick answers were, and where the time went.
+
+    First of all: how the time of the turns divides. A turn waits for its client while a request of
+    the agent is open: for a person (a permission), for terminals, for files, or for another answer;
+    of several at once the first of these counts. The rest is the agent's: it streams as long as it
+    goes on within 2 s, and else it is silent, as it is until its first word.
+
+    Methods: frames and bytes of requests, answers and notifications; how many requests were
+    answered with an error, cancelled, or are open; the latency that 50, 90 and 99 of a hundred
+    answers did not exceed (nearest rank, cancelled ones apart), and the largest; and when in the
+    recording the frames came.
+
+    Tool calls: those of most bytes, with everything said about them.
+
+    Turns: how long each took, when the first piece of its answer came, and a bar of its parts. At
+    last the slowest turn, step by step.
+
+    FILTER restricts what is counted, as in `inspect log`. Turns are those that these frames belong
+    to, each measured whole. A turn without an end counts until the end of the recording, or until
+    now while it is recorded.
+    """
+    chosen = parse(" ".join(filter_words)) if filter_words else EVERYTHING
+    with open_recording(rec) as reader:
+
+        def watched(heads: Iterator[FrameHead]) -> Iterator[FrameHead]:
+            return progress(heads, reader.count(), "counting")
+
+        found = gather(reader, chosen, top=top, watch=watched)
+        wanted = _turn(reader, found, turn)
+        if wanted is not None:
+            wanted = with_texts(reader, wanted)
+            most = _STEPS if turn is None else None
+            found = evolve(found, waterfall=waterfall(reader, wanted, most))
+        listed = found.turns if json else slowest(found.turns, top)
+        texts = [with_texts(reader, one) for one in listed]
+        if json:
+            say_json(evolve(found, turns=texts))
+            return
+        name = reader.recording.name
+    if not found.frames:
+        warn("no frame is counted" if chosen is EVERYTHING else "no frame is what FILTER means")
+    from acp_proxy.cli.render.stats_screen import show_statistics
+
+    show_statistics(found, name, texts, wanted, width(), color=use_color())
+
+
+def _turn(reader: RecordingReader, found: Statistics, number: int | None) -> TurnTime | None:
+    """The turn to lay out.
+
+    Raises:
+        Refusal: there is none of that number.
+    """
+    if number is None:
+        return next(iter(slowest(found.turns, 1)), None)
+    every = {turn.id: turn for turn in found.turns}
+    if number not in every:
+        every = {turn.id: turn for turn in gather(reader, top=0).turns}
+    if number not in every:
+        raise Refusal(f"no turn {number} in {reader.path}; it has {len(every) or 'none'}")
+    return every[number]

@@ -1,0 +1,229 @@
+"""``acp-proxy replay``: be the recorded agent."""
+
+import contextlib
+import os
+import select
+import time
+from pathlib import Path
+
+import click
+
+from acp_proxy.capture.pumps import CHUNK
+from acp_proxy.capture.starter import take_stdio
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.options.arguments import RecordingType, pointers
+from acp_proxy.cli.options.playback import (
+    limit_ns,
+    order_option,
+    report_options,
+    stall_option,
+    timing_options,
+)
+from acp_proxy.cli.reports import check_report_files, spare_recordings, try_write
+from acp_proxy.commands import Send
+from acp_proxy.engine.agent import report as reports
+from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.state import Options
+from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
+from acp_proxy.events import LineReceived
+from acp_proxy.safe_text import visible
+
+_SAFE = 4096
+"""Bytes that a pipe takes at once, if nobody has written to it yet."""
+
+
+_EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it departed from that, 2 for
+wrong use or a recording that cannot be read, 3 if nothing went on any more, or if the recording is
+incomplete and was played to its end.
+
+\b
+Examples:
+  acp-proxy replay latest
+  acp-proxy replay bug.jsonl --report report.json --junit report.xml
+  acp-proxy replay run.db --timing recorded --idle-cap 2
+  acp-proxy replay run.db --lenient --ignore /params/prompt/0/text
+  acp-proxy replay first.db second.db       a client that starts its agent twice
+"""
+
+
+@click.command(epilog=_EXAMPLES)
+@click.argument("recording", nargs=-1, required=True, metavar="RECORDING...", type=RecordingType())
+@order_option("What is kept of the recorded order: within each session, of all, or only causes.")
+@timing_options(
+    "How long frames wait: not at all, as recorded, N times that, or MS milliseconds each.",
+    "The longest wait.",
+)
+@click.option(
+    "--strict/--lenient",
+    default=True,
+    help="Give a session up that diverged, or skip what is missing and go on.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="PTR",
+    callback=pointers,
+    help="A JSON pointer into the client's messages that does not count; * is any key or item.",
+)
+@click.option("--rewrite-text", is_flag=True, help="Put the client's directories into texts, too.")
+@click.option(
+    "--inert",
+    is_flag=True,
+    help="Ask the client for nothing but to read files and to ask a person.",
+)
+@click.option(
+    "--allow-outside",
+    is_flag=True,
+    help="Ask it to change files and run commands outside the directories that it named, too.",
+)
+@stall_option("Seconds without progress after which the replay ends; 0 for never.")
+@report_options
+@click.option("--fault", multiple=True, metavar="RULE",
+              help="A fault: its kind, then name=value. Can be given several times.")  # fmt: skip
+@click.option("--faults", metavar="PLAN",
+              help="A plan of faults: a TOML file, or @NAME for a ready one.")  # fmt: skip
+@click.option("--seed", type=int, metavar="N", help="The seed of all chance in faults.")
+def replay(
+    recording: tuple[str, ...],
+    order: str,
+    timing: Pacing,
+    idle_cap: float | None,
+    strict: bool,
+    ignore: tuple[str, ...],
+    rewrite_text: bool,
+    inert: bool,
+    allow_outside: bool,
+    stall_timeout: float,
+    report: Path | None,
+    junit: Path | None,
+    fault: tuple[str, ...],
+    faults: str | None,
+    seed: int | None,
+) -> None:
+    """Play the recorded agent to a client, the same every time.
+
+    Use it as an agent's command. It says what the recorded agent said, as soon as the client has
+    done what the recorded client did, and tells on stderr where the client departs from that.
+    """
+    timing.cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
+    options = Options(
+        order=Order(order),
+        pacing=timing,
+        lenient=not strict,
+        ignored=ignore,
+        rewrite_text=rewrite_text,
+        inert=inert,
+        allow_outside=allow_outside,
+        stall_ns=limit_ns(stall_timeout),
+    )
+    check_report_files(report, junit)
+    paths = {word: _path(word) for word in recording}
+    spare_recordings((report, junit), paths.values())
+    stage: Stage = _Faultless()
+    if fault or faults is not None or seed is not None:
+        from acp_proxy.cli.faulty_replay import FaultyStage
+
+        stage = FaultyStage(fault, faults, seed)
+    found = stage.told(_play(paths, options, stage))
+    code = found.exit_code if _write_reports(found, report, junit) else found.exit_code or 2
+    for line in reports.text(found):
+        click.echo(f"acp-proxy: {visible(line)}" if line else "", err=True)
+    stage.leave()
+    os._exit(code)  # a thread may still wait for the client
+
+
+class Stage:
+    """Where a replay is played: what stands between it and the client."""
+
+    def play(self, replay: Choice, source: int, sink: int) -> None:
+        """Plays until the end, and closes the sink."""
+        raise NotImplementedError
+
+    def told(self, found: reports.ReplayReport) -> reports.ReplayReport:
+        """Adds to a report what else there is to say."""
+        return found
+
+    def leave(self) -> None:
+        """Ends the program, if it does so in a way of its own."""
+
+
+class _Faultless(Stage):
+    """Nothing stands between."""
+
+    def play(self, replay: Choice, source: int, sink: int) -> None:
+        """Plays."""
+        heard, unsaid = answer_first(replay, source, sink)
+        if not replay.is_over or unsaid:
+            from acp_proxy.runtime.replayer import play
+
+            play(replay, source, sink, heard=heard, unsaid=unsaid)
+        os.close(sink)
+
+
+def _play(paths: dict[str, Path], options: Options, stage: Stage) -> reports.ReplayReport:
+    """Plays recordings, of which there is the path by the word of the user's."""
+    from acp_proxy.store.reader import RecordingReader
+    from acp_proxy.store.recorded_steps import StoredScript
+
+    source, sink = take_stdio()
+    with contextlib.ExitStack() as stack:
+        readers = {word: stack.enter_context(RecordingReader(path)) for word, path in paths.items()}
+        replays = {word: Replay(StoredScript(reader), options) for word, reader in readers.items()}
+        choice = Choice(list(replays.values()))
+        stage.play(choice, source, sink)
+        word = next(word for word, replay in replays.items() if replay is choice.chosen)
+        incomplete = readers[word].recording.state == "incomplete"
+        return reports.report(choice.chosen, word, is_incomplete=incomplete)
+
+
+def answer_first(choice: Choice, source: int, sink: int) -> tuple[bytes, bytes]:
+    """Answers the client's first line, if it is there already, before trio is even imported.
+
+    Returns:
+        What was read and not fed; and what would have to be written and might block, beyond the few
+        bytes that every pipe takes at first.
+    """
+    poller = select.poll()
+    poller.register(source, select.POLLIN)
+    if not poller.poll(0):
+        return b"", b""
+    try:
+        heard = os.read(source, CHUNK)
+    except OSError:  # somebody else was quicker, or it is broken: whoever reads on finds out
+        return b"", b""
+    line, newline, rest = heard.partition(b"\n")
+    if not newline:
+        return heard, b""
+    event = LineReceived(line.removesuffix(b"\r"), time.monotonic_ns())
+    said = b"".join(c.data for c in choice.feed(event) if isinstance(c, Send))
+    try:
+        written = os.write(sink, said[:_SAFE])
+    except OSError:  # no room, or nobody who reads it: whoever writes on finds out
+        written = 0
+    return rest, said[written:]
+
+
+def _path(word: str) -> Path:
+    from acp_proxy.cli.naming import find_recording
+
+    if word == "-":
+        raise Refusal("expected a recording, got -: on standard input there is the client")
+    return find_recording(word)
+
+
+def _write_reports(
+    found: reports.ReplayReport, report_file: Path | None, junit_file: Path | None
+) -> bool:
+    """Writes the files that were asked for; False if one could not be written."""
+    are_written = True
+    if report_file is not None:
+        from acp_proxy.forms import converter
+
+        are_written &= try_write(report_file, converter.dumps(found, indent=2) + "\n")
+    if junit_file is not None:
+        from acp_proxy.cli.render.replay_junit import junit
+
+        are_written &= try_write(junit_file, junit(found))
+    return are_written

@@ -1,0 +1,241 @@
+"""``acp-proxy verify``: be the recorded client, and say what a live agent does otherwise."""
+
+import os
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
+from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.opening import file_of, open_recording
+from acp_proxy.cli.options.arguments import RecordingType
+from acp_proxy.cli.options.comparison import comparison_options
+from acp_proxy.cli.options.playback import (
+    limit_ns,
+    order_option,
+    report_options,
+    seconds,
+    stall_option,
+    timing_options,
+)
+from acp_proxy.cli.render.output import fit, warn
+from acp_proxy.cli.reports import check_report_files, spare_recordings
+from acp_proxy.difference.result import Expect
+from acp_proxy.engine.agent.report import STALLED
+from acp_proxy.engine.client.recorded_client import RecordedClient
+from acp_proxy.engine.client.state import Options
+from acp_proxy.engine.client.verification import Verification
+from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
+from acp_proxy.runtime.handled_signals import heeded
+from acp_proxy.safe_text import visible
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_steps import StoredScript
+
+if TYPE_CHECKING:
+    from acp_proxy.runtime.verifier import Outcome
+
+_TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
+"""How many times as long as the recorded conversation a live one may take, and what counts as the
+shortest of recorded ones."""
+_EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
+agent that cannot start or a recording that cannot be read, 3 if nothing went on any more or it took
+longer than --timeout, or if the recording is incomplete and was played to its end.
+
+\b
+Examples:
+  acp-proxy verify run.db -- opencode acp
+  acp-proxy verify run.db --expect structure -- npx @google/gemini-cli --acp
+  acp-proxy verify run.db --cwd ./fixture -- ./my-agent
+  acp-proxy verify run.jsonl --report report.json --junit report.xml -- ./my-agent
+"""
+
+
+@click.command(
+    short_help="Play the recorded client against a live agent and report what changed.",
+    epilog=_EXAMPLES,
+)
+@click.argument("recording", type=RecordingType())
+@click.argument(
+    "command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT [ARGS]..."
+)
+@comparison_options("the recording")
+@click.option(
+    "--strict/--lenient",
+    default=True,
+    help="Answer only what was recorded, or answer with what is like it.",
+)
+@click.option(
+    "--rewrite-text/--keep-text",
+    default=True,
+    help="Put the new directories into texts, too, or only where the protocol has them.",
+)
+@click.option(
+    "--cwd",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The directory to work in; without it, a fresh and empty one.",
+)
+@order_option("When messages go out: in order within each session, of all, or only after answers.")
+@timing_options(
+    "How long the client thinks: not at all, as recorded, N times that, or MS milliseconds.",
+    "The longest that it thinks.",
+)
+@stall_option("Seconds without a word from the agent after which it ends; 0 for never.")
+@click.option("--timeout", callback=seconds, metavar="S",
+              help="Seconds after which it is over in any case: ten minutes, or ten times as long"
+              " as the recorded conversation, unless given; 0 for never.")  # fmt: skip
+@click.option("--grace", callback=seconds, default="5", metavar="S",
+              help="Seconds of silence after which an agent that stays when its client has left is "
+              "told to stop, and seconds until it is killed then.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="Where to record the new run.")  # fmt: skip
+@report_options
+def verify(
+    recording: str,
+    command: tuple[str, ...],
+    expect: str,
+    ignore: tuple[str, ...],
+    alias: tuple[str, ...],
+    apart: tuple[str, ...],
+    strict: bool,
+    rewrite_text: bool,
+    cwd: Path | None,
+    order: str,
+    timing: Pacing,
+    idle_cap: float | None,
+    stall_timeout: float,
+    timeout: float | None,
+    grace: float,
+    output: Path | None,
+    report: Path | None,
+    junit: Path | None,
+) -> None:
+    """Play the recorded client against a live agent and report what changed.
+
+    Starts AGENT, says what the recorded client said, each message when its time has come, and
+    answers what the agent asks with the recorded answers. No file is read or written, and no
+    command is run, but by the agent itself, which works in a fresh directory. The new run is
+    recorded, and compared with the old one.
+    """
+    check_report_files(report, junit)
+    if cwd is not None and not cwd.is_dir():
+        raise Refusal(f"expected a directory to work in, got {cwd}")
+    if not command[0]:
+        raise Refusal("expected an agent's command, got an empty word")
+    timing.cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
+    with ExitStack() as stack:
+        stack.enter_context(_orderly())
+        reader = stack.enter_context(open_recording(recording))
+        if reader.live:
+            warn(f"{reader.path} is still being recorded; what comes from now on is not played")
+        plot = RecordedClient(StoredScript(reader, as_said=True))
+        new = _new_path(command[0], output)
+        spare_recordings((report, junit), (file_of(reader), output or new, new))
+        from acp_proxy.cli.scratch_directory import directories
+
+        roots = stack.enter_context(directories(plot.roots, cwd, reader.recording.cwd))
+        options = Options(
+            order=Order(order),
+            pacing=timing,
+            lenient=not strict,
+            ignored=ignore,
+            rewrite_text=rewrite_text,
+            roots=roots,
+            stall_ns=limit_ns(stall_timeout),
+            timeout_ns=_timeout_ns(timeout, plot, timing),
+        )
+        engine = Verification(plot, options)
+        outcome = _play(engine, command, new, grace)
+        fresh = stack.enter_context(RecordingReader(new))
+        if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
+            fresh.close()
+            new.unlink(missing_ok=True)
+            sys.exit(2)  # the recorder has said why
+        from acp_proxy.cli.render.verify_screen import Asked, conclude
+
+        asked = Asked(
+            word=recording,
+            expect=Expect(expect),
+            ignored=ignore,
+            aliases=alias,
+            apart=apart,
+            roots=roots,
+            report=report,
+            junit=junit,
+            was_stopped=outcome.was_stopped,
+            pauses=outcome.pauses,
+        )
+        code = conclude(engine, reader, fresh, asked)
+    sys.exit(code)
+
+
+@contextmanager
+def _orderly() -> Iterator[None]:
+    """Lets a signal that ends us end us in an orderly way, so that no directory is left."""
+    signums = heeded(signal.SIGTERM, signal.SIGHUP)
+    before = {signum: signal.signal(signum, _leave) for signum in signums}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
+
+
+def _leave(signum: int, _: object) -> None:
+    sys.exit(128 + signum)
+
+
+def _play(engine: Verification, command: tuple[str, ...], new: Path, grace: float) -> "Outcome":
+    """Plays, and records the new run."""
+    from acp_proxy.runtime.verifier import verify as play
+
+    show = _show if sys.stderr.isatty() else None
+    outcome = play(engine, str(new), command, grace=grace, show=show)
+    for one in outcome.left_behind:
+        warn(f"the agent left this behind, and it was ended: {visible(one)}")
+    if outcome.signum is not None:
+        warn(f"stopped; what was said until then is recorded as {new}")
+        sys.exit(128 + outcome.signum)
+    if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
+        if engine.is_hopeless:
+            warn("the agent had no time to begin, and nothing was recorded; expected more of it"
+                 " for --stall-timeout and --timeout")  # fmt: skip
+            sys.exit(STALLED)
+        raise Refusal("nothing was recorded, so there is nothing to compare")
+    return outcome
+
+
+def _timeout_ns(given: float | None, plot: RecordedClient, timing: Pacing) -> int | None:
+    """How long it may take, by default so long that only what never ends takes longer."""
+    if given is not None:
+        return limit_ns(given)
+    lines = sum(len(lane.lines) + len(lane.answers) for lane in plot.lanes.values())
+    recorded_ns = int(plot.duration_ns * max(1.0, timing.factor))
+    return _TIMES * max(_SHORTEST_NS, recorded_ns + lines * (timing.fixed_ns or 0))
+
+
+def _show(text: str) -> None:
+    """Shows a line on the terminal in place of the one before."""
+    columns = shutil.get_terminal_size().columns - len("acp-proxy: ") - 1
+    line = f"acp-proxy: {fit(visible(text), columns)}" if text else ""
+    click.echo(f"\r\x1b[2K{line}", nl=False, err=True)
+
+
+def _new_path(program: str, output: Path | None) -> Path:
+    """A path for a new recording, at which there is nothing."""
+    if output is not None and output.suffix == ".jsonl":
+        raise Refusal(f"verify records a database: expected a name such as NAME.db, got {output}")
+    if output is None:
+        output = recordings() / f"{fresh_name(program, os.urandom(2).hex(), time.time_ns())}.db"
+    for path in map(Path, candidates(str(output.absolute()))):
+        if not os.path.lexists(path) and not os.path.lexists(f"{path}{LOG_SUFFIX}"):
+            return path
+    raise Refusal(f"cannot record into {output}: no free name is left")

@@ -1,0 +1,1 @@
+"""How results are printed: screens, tables, JSON lines and JUnit XML."""

@@ -1,0 +1,205 @@
+"""The lines that tell one difference: a frame, or a place in which two frames differ."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from acp_proxy.cli.render.output import Ink, columns_of, fit, paint
+from acp_proxy.cli.render.paragraphs import Piece, piece, wrap
+from acp_proxy.difference.result import Change, Entry, Field
+from acp_proxy.difference.words import excerpts, word_diff
+from acp_proxy.safe_text import LONGEST, visible
+
+MARKS = {
+    Change.ONLY_A: ("-", Ink.TROUBLE),
+    Change.ONLY_B: ("+", Ink.TO_CLIENT),
+    Change.CHANGED: ("~", Ink.STDERR),
+    Change.MOVED: (">", Ink.TO_AGENT),
+}
+MEANINGS = {
+    Change.ONLY_A: "only in A",
+    Change.ONLY_B: "only in B",
+    Change.CHANGED: "changed",
+    Change.MOVED: "moved",
+}
+_SIDES = {"a": Change.ONLY_A, "b": Change.ONLY_B, None: Change.CHANGED}
+_LONGEST_LINE = 120
+"""Characters that a changed value has on one line where no terminal says how many there are."""
+_ALIKE = 4
+"""Of texts that have less than one in so many characters in common each is shown by itself."""
+_LONGEST_PIECE = 200
+"""Characters of a text that was added or left out."""
+_MOST_EXCERPTS = 20
+
+
+class DiffLines:
+    """Makes the lines.
+
+    Args:
+        columns: of the terminal, or None if there is none.
+        color: whether to colour.
+        newest: about the largest number of a frame.
+    """
+
+    def __init__(self, columns: int | None, *, color: bool, newest: int = 0) -> None:
+        self.columns = columns
+        self.color = color
+        self._number = max(4, len(str(newest)) + 1)
+
+    def painted(self, *pieces: Piece) -> str:
+        """A line of pieces, which is cut where there is no more room."""
+        shown = pieces if self.columns is None else [*_fitting(pieces, self.columns)]
+        if not self.color:
+            return "".join(text for text, _, _ in shown).rstrip()
+        return "".join(paint(text, ink, bold=bold) for text, ink, bold in shown)
+
+    def wrapped(self, first: Piece, *pieces: Piece) -> Iterator[str]:
+        """Lines that are broken where the terminal ends, each below the first one's first piece."""
+        indent = " " * len(first[0])
+        room = None if self.columns is None else max(1, self.columns - len(indent))
+        lead = first
+        for line in wrap(pieces, room):
+            if line:
+                text, ink, bold = line.pop()
+                line.append((text.rstrip(), ink, bold))
+            yield self.painted(lead, *line)
+            lead = (indent, None, False)
+
+    def entry(self, entry: Entry) -> Iterator[str]:
+        """Yields the line of a frame or a run, and those of the places in which it differs."""
+        mark, ink = MARKS[entry.change]
+        of_a, of_b = (f"#{number}" if number else "" for number in (entry.a, entry.b))
+        numbers = f" {of_a:>{self._number}} {of_b:>{self._number}}  "
+        yield self.painted(
+            (mark, ink, True),
+            (numbers, Ink.FAINT, False),
+            piece(entry.title, ink),
+            (_runs(entry), Ink.FAINT, False),
+            piece(_said(entry)),
+        )
+        for one in entry.fields:
+            yield from self.field(one, "    ", is_marked=False)
+
+    def field(self, one: Field, indent: str, *, is_marked: bool = True) -> Iterator[str]:
+        """Yields what there is to say of one place.
+
+        Args:
+            one: the place.
+            indent: what stands before the mark.
+            is_marked: whether a value that has changed has a mark, too.
+        """
+        change = _SIDES[one.only]
+        mark, ink = MARKS[change]
+        if change is Change.CHANGED and not is_marked:
+            mark, ink = " ", Ink.FAINT
+        place = piece(one.pointer or "(the whole message)")
+        longest = LONGEST if self.columns is None else self.columns * 3
+        values = [*_values(one, longest)]
+        line = [place, piece("  "), *values]
+        if self._fits(indent, line, change):
+            yield self.painted((f"{indent}{mark} ", ink, True), *line)
+            return
+        yield from self.wrapped((f"{indent}{mark} ", ink, True), place)
+        deeper = f"{indent}    "
+        if change is not Change.CHANGED:
+            yield from self.wrapped((deeper, None, False), *values)
+        elif pieces := _words(one, longest):
+            yield from self._excerpts(pieces, deeper)
+        else:
+            yield from self.wrapped((f"{deeper}- ", Ink.TROUBLE, False), values[0])
+            yield from self.wrapped((f"{deeper}+ ", Ink.TO_CLIENT, False), values[-1])
+
+    def _fits(self, indent: str, line: list[Piece], change: Change) -> bool:
+        most = self.columns
+        if most is None:
+            if change is not Change.CHANGED:
+                return True
+            most = _LONGEST_LINE
+        return len(indent) + 2 + sum(columns_of(text) for text, _, _ in line) <= most
+
+    def _excerpts(self, words: Sequence[tuple[str, str]], indent: str) -> Iterator[str]:
+        """What has changed in a text, with a few words around it."""
+        found = list(excerpts(words))
+        for excerpt in found[:_MOST_EXCERPTS]:
+            pieces = [self._word_piece(op, text) for op, text in excerpt]
+            yield from self.wrapped((indent, None, False), *pieces)
+        if len(found) > _MOST_EXCERPTS:
+            more = f"… and {len(found) - _MOST_EXCERPTS:,} more places"
+            yield self.painted((indent, None, False), (more, Ink.FAINT, False))
+
+    def _word_piece(self, op: str, text: str) -> Piece:
+        if op == "=":
+            return piece(_escaped(text))
+        shown = _cut(_escaped(text[: _LONGEST_PIECE + 1]), _LONGEST_PIECE, len(text))
+        if not self.color or not shown.strip():
+            shown = f"[-{shown}-]" if op == "-" else f"{{+{shown}+}}"
+        return piece(shown, Ink.TROUBLE) if op == "-" else piece(shown, Ink.TO_CLIENT, bold=True)
+
+
+def _fitting(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
+    """Cuts a line that is too long in the piece in which it gets too long."""
+    if sum(columns_of(text) for text, _, _ in pieces) <= columns:
+        yield from pieces
+        return
+    for text, ink, bold in pieces:
+        taken = columns_of(text)
+        if taken >= columns:
+            yield fit(text if taken > columns else f"{text}…", columns), ink, bold
+            return
+        columns -= taken
+        yield text, ink, bold
+
+
+def _words(one: Field, longest: int) -> list[tuple[str, str]]:
+    """Two texts word by word; nothing if they are none, or short and have little in common."""
+    if not (isinstance(one.a, str) and isinstance(one.b, str)):
+        return []
+    pieces = word_diff(one.a, one.b)
+    same = sum(len(text) for op, text in pieces if op == "=")
+    longer = max(len(one.a), len(one.b))
+    return pieces if longer > longest or same * _ALIKE >= longer else []
+
+
+def _said(entry: Entry) -> str:
+    """What a frame says, without the word with which its title ends."""
+    word = entry.title.rpartition(" ")[2]
+    said = (entry.preview or "").removeprefix(f"{word}: ")
+    return f"  {said}" if said else ""
+
+
+def _runs(entry: Entry) -> str:
+    """How many frames a run of chunks has."""
+    counts = [n for n in (entry.a_frames, entry.b_frames) if n]
+    if max(counts, default=1) < 2:
+        return ""
+    return " ×" + " / ×".join(str(n) for n in dict.fromkeys(counts))
+
+
+def _values(one: Field, longest: int) -> Iterator[Piece]:
+    if one.only != "b":
+        yield piece(_shown(one.a, longest), Ink.TROUBLE)
+    if one.only is None:
+        yield piece(" → ", Ink.FAINT)
+    if one.only != "a":
+        yield piece(_shown(one.b, longest), Ink.TO_CLIENT)
+
+
+def _shown(value: Any, longest: int) -> str:
+    """A value as JSON, cut if it is very long."""
+    if isinstance(value, str):
+        text = visible(json.dumps(value[: longest + 1], ensure_ascii=False))
+        return _cut(text, longest, len(value))
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deeply)"
+    return _cut(text, longest, len(text))
+
+
+def _cut(text: str, longest: int, length: int) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}… ({length:,} characters)"
+
+
+def _escaped(text: str) -> str:
+    """A part of a string, as JSON writes it, and without what no line has room for."""
+    return visible(json.dumps(text, ensure_ascii=False)[1:-1])

@@ -1,0 +1,224 @@
+"""Prints a comparison for a person: what was compared, lane by lane what differs, how quick it was.
+
+A terminal gets lines of its width; a pipe gets each as long as it is.
+"""
+
+import signal
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from acp_proxy.cli.render.diff_lines import MARKS, MEANINGS, DiffLines
+from acp_proxy.cli.render.diff_output import Reporter, counted, verdict
+from acp_proxy.cli.render.output import Ink, Writer
+from acp_proxy.cli.render.paragraphs import Piece, piece
+from acp_proxy.cli.render.table import Cell, Column, cell, table
+from acp_proxy.difference.result import Change, Diff, Entry, Field, Latency, Side
+from acp_proxy.inspection.timeline import duration
+
+_MANY = 25
+"""Differences from which on it is told how many there are before they are listed, too."""
+_NOTABLE_NS = 1_000_000
+"""An answer that took longer is worth a line."""
+_SLOWER, _MUCH_NS = 2, 50_000_000
+"""How many times as long, and how much longer, an answer takes that has become slow."""
+_DIRECTIONS = {
+    "to-agent": ("→ to the agent", Ink.TO_AGENT),
+    "to-client": ("← to the client", Ink.TO_CLIENT),
+}
+
+
+class Screen(Reporter):
+    """Prints as it is told.
+
+    Args:
+        columns: of the terminal, or None if there is none.
+        color: whether to colour.
+        most: entries that are printed; None for all of them. How many more there are is told.
+    """
+
+    def __init__(self, columns: int | None, *, color: bool, most: int | None = None) -> None:
+        self._out = Writer()
+        self._columns = columns
+        self._lines = DiffLines(columns, color=color)
+        self._aliases: dict[str, tuple[str | None, str | None]] = {}
+        self._lane: tuple[str, str] | None = None
+        self._most = most
+        self._entries = 0
+
+    def begin(self, found: Diff) -> None:
+        """Prints what was compared, and what comes before the first entry."""
+        newest = max(found.a.frames, found.b.frames)
+        self._lines = DiffLines(self._columns, color=self._lines.color, newest=newest)
+        self._aliases = found.aliases
+        for line in _sides(found.a, found.b, self._columns, color=self._lines.color):
+            self._out.line(line)
+        if found.is_equal:
+            return
+        self._out.line("")
+        if found.counts.total > _MANY:
+            self._verdict(found)
+        self._line(*_legend(found))
+        if found.handshake:
+            self._title(piece("handshake", bold=True))
+            for one in found.handshake:
+                for line in self._lines.field(one, ""):
+                    self._out.line(line)
+
+    def entry(self, entry: Entry) -> None:
+        """Prints an entry, and above it its lane's title if it is the first one there."""
+        self._entries += 1
+        if self._most is not None and self._entries > self._most:
+            return
+        if (entry.lane, entry.direction) != self._lane:
+            self._lane = entry.lane, entry.direction
+            self._title(*self._lane_title(entry))
+        for line in self._lines.entry(entry):
+            self._out.line(line)
+
+    def end(self, found: Diff) -> None:
+        """Prints how it ended, how quick answers were, and all of it in one line."""
+        if self._most is not None and self._entries > self._most:
+            more = counted(self._entries - self._most, "more difference")
+            self._title(piece(f"… and {more}", Ink.FAINT))
+        if found.ending:
+            self._title(piece("ending", bold=True))
+            for one in found.ending:
+                self._line(*_ending(one))
+        notable = [one for one in found.latency if _longest(one) >= _NOTABLE_NS]
+        if notable:
+            self._title(piece("answers", bold=True))
+            for line in table(_latencies(notable), self._columns, color=self._lines.color):
+                self._out.line(line)
+            rest = len(found.latency) - len(notable)
+            if rest:
+                self._line(
+                    piece(f"… and {counted(rest, 'method')} that took less than 1 ms", Ink.FAINT)
+                )
+        self._out.line("")
+        self._verdict(found)
+        self._out.flush()
+
+    def _line(self, *pieces: Piece) -> None:
+        """Prints a line of pieces."""
+        self._out.line(self._lines.painted(*pieces))
+
+    def _verdict(self, found: Diff) -> None:
+        ink = Ink.TO_CLIENT if found.is_equal else None
+        for line in self._lines.wrapped(piece(""), piece(verdict(found), ink, bold=True)):
+            self._out.line(line)
+
+    def _title(self, *pieces: Piece) -> None:
+        self._out.line("")
+        self._line(*pieces)
+
+    def _lane_title(self, entry: Entry) -> Iterator[Piece]:
+        words, ink = _DIRECTIONS.get(entry.direction, (entry.direction, None))
+        yield piece(entry.lane, bold=True)
+        yield piece(f" {words}", ink)
+        ids = list(dict.fromkeys(filter(None, self._aliases.get(entry.lane, ()))))
+        if ids:
+            yield piece(f"  {' / '.join(ids)}", Ink.FAINT)
+
+
+def _sides(a: Side, b: Side, columns: int | None, *, color: bool) -> Iterator[str]:
+    """Yields a line for each recording."""
+    sides = (a, b)
+    names = [s.name for s in sides] if a.name != b.name else [s.path for s in sides]
+    states = ["" if s.state == "complete" else s.state for s in sides]
+    lines = table(
+        [
+            Column("", [cell("A", Ink.TROUBLE), cell("B", Ink.TO_CLIENT)]),
+            Column("name", [cell(name) for name in names], least=10),
+            Column("when", [cell(_when(s.started_at), Ink.FAINT) for s in sides], rank=1),
+            Column("agent", [cell(s.agent) for s in sides], least=8),
+            Column("client", [cell(s.client) for s in sides], least=8, rank=2),
+            Column("frames", [cell(counted(s.frames, "frame")) for s in sides], right=True),
+            Column("state", [cell(state, Ink.STDERR) for state in states], rank=3),
+        ],
+        columns,
+        color=color,
+    )
+    next(lines)  # nobody needs these titles
+    yield from lines
+
+
+def _when(started_at: str) -> str:
+    return f"{datetime.fromisoformat(started_at).astimezone():%Y-%m-%d %H:%M}"
+
+
+def _legend(found: Diff) -> Iterator[Piece]:
+    """What the marks mean that occur, and the numbers."""
+    counts = found.counts
+    fields = {one.only for one in (*found.handshake, *found.ending)}
+    has = {
+        Change.ONLY_A: counts.only_a or counts.changed or "a" in fields,
+        Change.ONLY_B: counts.only_b or counts.changed or "b" in fields,
+        Change.CHANGED: counts.changed or None in fields,
+        Change.MOVED: counts.moved,
+    }
+    for change, (mark, ink) in MARKS.items():
+        if has[change]:
+            yield mark, ink, True
+            yield f" {MEANINGS[change]}   ", Ink.FAINT, False
+    if counts.total > counts.handshake + counts.ending:
+        yield "#1 #2 the frame in A and in B", Ink.FAINT, False
+
+
+def _ending(one: Field) -> Iterator[Piece]:
+    """How the agent ended; what only one side has was a signal there, or an exit code."""
+    is_signal = one.pointer == "/exit_signal"
+    a, b = map(_signal, (one.a, one.b)) if is_signal else (one.a, one.b)
+    change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED
+    mark, ink = MARKS[change]
+    yield f"{mark} ", ink, True
+    yield piece(f"{one.pointer.removeprefix('/').replace('_', ' ')}  ")
+    if a is not None:
+        yield piece(str(a), Ink.TROUBLE)
+    if change is Change.CHANGED:
+        yield piece(" → ", Ink.FAINT)
+    if b is not None:
+        yield piece(str(b), Ink.TO_CLIENT)
+
+
+def _signal(number: int | None) -> object:
+    try:
+        return None if number is None else signal.Signals(number).name
+    except ValueError:
+        return number
+
+
+def _longest(one: Latency) -> int:
+    return max(one.a_max_ns or 0, one.b_max_ns or 0)
+
+
+def _latencies(found: Sequence[Latency]) -> list[Column]:
+    directions = [_DIRECTIONS.get(one.direction, ("", None)) for one in found]
+
+    def took(name: str) -> list[Cell]:
+        return [cell(duration(getattr(one, name))) for one in found]
+
+    def count(name: str) -> list[Cell]:
+        return [cell(f"{n:,}" if (n := getattr(one, name)) else "") for one in found]
+
+    methods = [cell(o.method, ink) for o, (_, ink) in zip(found, directions, strict=True)]
+    return [
+        Column("", [cell(words[:1], ink) for words, ink in directions]),
+        Column("method", methods, least=16),
+        Column("A", count("a_count"), right=True),
+        Column("B", count("b_count"), right=True),
+        Column("p50 A", took("a_p50_ns"), right=True),
+        Column("p50 B", took("b_p50_ns"), right=True),
+        Column("ratio", [_ratio(one) for one in found], right=True),
+        Column("max A", took("a_max_ns"), right=True, rank=1),
+        Column("max B", took("b_max_ns"), right=True, rank=1),
+    ]
+
+
+def _ratio(one: Latency) -> Cell:
+    """How many times as long an answer of B takes."""
+    if not one.a_p50_ns or not one.b_p50_ns:
+        return cell("")
+    ratio = one.b_p50_ns / one.a_p50_ns
+    is_slow = ratio >= _SLOWER and one.b_p50_ns - one.a_p50_ns >= _MUCH_NS
+    text = f"×{ratio:,.0f}" if ratio >= 9.95 else f"×{ratio:.1f}" if ratio >= 0.095 else "<×0.1"
+    return cell(text, Ink.STDERR if is_slow else None)

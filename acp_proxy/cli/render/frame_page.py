@@ -1,0 +1,112 @@
+"""One frame or event in full: what is known of it, its message, and the frame it goes with."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.cli.render.output import Ink, paint
+from acp_proxy.cli.render.timeline_layout import Layout
+from acp_proxy.inspection.fired import delivered_instead
+from acp_proxy.inspection.frames import facts
+from acp_proxy.inspection.hexview import hex_view
+from acp_proxy.inspection.highlight import LONGEST, Role, pretty
+from acp_proxy.inspection.timeline import event_line, frame_line, member_lines, size
+from acp_proxy.inspection.unfolded import unfolded
+from acp_proxy.safe_text import visible
+from acp_proxy.store.held_values import is_excerpt
+
+_PARSED = ("request", "response", "error", "notification", "batch")
+_LABEL = 12
+_TERMINAL_LONGEST = 100_000
+"""Characters of a message that a person may want to scroll through."""
+_PAIR_LONGEST = 20_000
+"""Characters of the other frame's message; it has a number of its own to ask for."""
+_INKS = {
+    Role.KEY: Ink.TO_AGENT,
+    Role.STRING: Ink.TO_CLIENT,
+    Role.NUMBER: Ink.STDERR,
+    Role.WORD: Ink.PERMISSION,
+    Role.OTHER: Ink.TROUBLE,
+    Role.NOTE: Ink.FAINT,
+}
+Row = dict[str, Any]
+
+
+@frozen
+class Page:
+    """How frames are printed in full."""
+
+    started_at: datetime
+    """When the recording began."""
+    layout: Layout
+    color: bool
+    terminal: bool
+    """Whether a person reads it there: base64 texts are told by their size, and less is enough."""
+
+    def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
+        """Yields the lines about a row, and about the one that it is paired with."""
+        yield self._title(row)
+        for member in member_lines(row, live=self.layout.live, hints_of=self.layout.hints_of):
+            yield self.layout.text(member)
+        for name, value in facts(row, self.started_at, live=self.layout.live):
+            if value not in (None, ""):
+                yield f"  {self._paint(f'{name:<{_LABEL}}', Ink.FAINT)}{visible(str(value))}"
+        longest = _TERMINAL_LONGEST if self.terminal else LONGEST
+        yield from self._content(row, longest)
+        if "raw" in row and row["kind"] in _PARSED and not is_excerpt(row):
+            yield from self._unfolded(bytes(row["raw"]))
+        if "raw" in row and (instead := delivered_instead(row)) is not None:
+            yield ""
+            yield self._paint("delivered in its place:", Ink.FAINT)
+            yield from self._text(instead, longest)
+        if pair is not None:
+            yield ""
+            yield self._title(pair)
+            yield from self._content(pair, _PAIR_LONGEST)
+
+    def _title(self, row: Row) -> str:
+        if "raw" not in row:
+            return self.layout.text(event_line(row))
+        hints = self.layout.hints_of(row)
+        return self.layout.text(frame_line(row, live=self.layout.live, hints=hints))
+
+    def _content(self, row: Row, longest: int) -> Iterator[str]:
+        if "raw" in row and is_excerpt(row):
+            yield from self._text(bytes(row["raw"]), min(longest, len(row["raw"]) - 1), row["size"])
+        elif "raw" not in row:
+            yield from self._json(row["data"].encode(), longest, "--json")
+        elif row["kind"] in _PARSED:
+            hint = "--raw" if longest > _PAIR_LONGEST else f"--seq {row['seq']}"
+            yield from self._json(bytes(row["raw"]), longest, hint)
+        else:
+            yield from self._text(bytes(row["raw"]), longest)
+
+    def _unfolded(self, raw: bytes) -> Iterator[str]:
+        """Plans, diffs and texts of several lines, as they are read."""
+        for place, lines in unfolded(raw):
+            yield ""
+            yield self._paint(f"{visible(place)}:", Ink.FAINT)
+            for text in lines:
+                yield f"  {visible(text)}"
+
+    def _json(self, raw: bytes, longest: int, hint: str) -> Iterator[str]:
+        for line in pretty(raw, elide=self.terminal, longest=longest):
+            yield "".join(self._paint(text, _INKS.get(role)) for role, text in line)
+            if line and line[-1][0] is Role.NOTE and line[-1][1].startswith("… cut"):
+                yield self._paint(f"{hint} prints the rest", Ink.FAINT)
+
+    def _text(self, raw: bytes, longest: int, whole: int | None = None) -> Iterator[str]:
+        yield visible(raw[:longest].decode(errors="backslashreplace"))
+        if len(raw) > longest:
+            yield self._paint(
+                f"… cut: all of it is {size(whole or len(raw))}; --raw prints it", Ink.FAINT
+            )
+        rows = list(hex_view(raw))
+        if rows:
+            yield self._paint("not UTF-8:", Ink.FAINT)
+            yield from rows
+
+    def _paint(self, text: str, ink: Ink | None) -> str:
+        return paint(text, ink) if self.color else text

@@ -1,0 +1,280 @@
+"""Prints the statistics of a recording for a person."""
+
+from collections.abc import Iterator, Sequence
+
+from acp_proxy.cli.render.bars import GLYPHS, placed, stacked
+from acp_proxy.cli.render.output import Ink, Writer, fit, paint
+from acp_proxy.cli.render.table import WIDE, Cell, Column, Piece, cell, table
+from acp_proxy.inspection.measures.statistics import CallStatistics, Statistics
+from acp_proxy.inspection.measures.traffic import MethodStatistics, halved, sparkline
+from acp_proxy.inspection.measures.turn_times import Part, TurnTime
+from acp_proxy.inspection.measures.waterfall import Step, TurnWaterfall
+from acp_proxy.inspection.timeline import ARROWS, duration, seconds, size
+from acp_proxy.safe_text import visible
+
+_INDENTED = 40
+"""Columns from which on tables are indented."""
+_DIRECTIONS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
+_PARTS = {
+    Part.STREAMING: "agent, streaming",
+    Part.SILENT: "agent, silent",
+    Part.PERSON: "a person",
+    Part.TERMINALS: "terminals",
+    Part.FILES: "files",
+    Part.OTHER: "other requests",
+}
+_STEPS: dict[str, Piece] = {
+    "prompt": ("▏", None),
+    "thought": ("▒", Ink.TO_CLIENT),
+    "message": ("█", Ink.TO_CLIENT),
+    "tool_call": ("─", None),
+    "silence": GLYPHS[Part.SILENT],
+    "end": ("▏", None),
+}
+_WORDS = {"thought": "thinking", "tool_call": "tool call", "silence": "silent"}
+_SHORT = {"session/request_permission": "permission"}
+
+
+def show_statistics(
+    found: Statistics,
+    name: str,
+    turns: Sequence[TurnTime],
+    laid_out: TurnTime | None,
+    width: int | None,
+    *,
+    color: bool,
+) -> None:
+    """Prints all of it.
+
+    Args:
+        found: the statistics.
+        name: of the recording.
+        turns: those to list.
+        laid_out: the turn of the waterfall, if there is one.
+        width: of the terminal, if there is one.
+        color: whether to colour.
+    """
+    out = Writer()
+    for line in _Screen(width, color).lines(found, name, turns, laid_out):
+        out.line(line)
+    out.flush()
+
+
+class _Screen:
+    def __init__(self, width: int | None, color: bool) -> None:
+        self._width = width
+        self._color = color
+        self._wide = width is None or width >= WIDE
+
+    def lines(
+        self,
+        found: Statistics,
+        name: str,
+        turns: Sequence[TurnTime],
+        laid_out: TurnTime | None,
+    ) -> Iterator[str]:
+        sums = f"{duration(found.duration_ns)}, {_counted(found.frames, 'frame')}"
+        yield self._title(f"{name}  {sums}, {size(found.bytes)}")
+        yield from self._whole(found)
+        if found.methods:
+            yield from self._section("methods", self._methods(found.methods))
+        if found.tool_calls:
+            yield from self._section("tool calls", self._calls(found.tool_calls))
+            yield from self._more(
+                found.tool_call_count - len(found.tool_calls), "lighter tool call"
+            )
+        if turns:
+            yield from self._section("turns", self._turns(turns))
+            yield from self._more(len(found.turns) - len(turns), "quicker turn")
+        if found.waterfall is not None and laid_out is not None:
+            state = "open" if laid_out.open else laid_out.stop_reason or "ended"
+            title = f"turn {laid_out.id}: {duration(laid_out.duration_ns)}, {state}"
+            yield from self._section(title, self._waterfall(found.waterfall, found.live))
+            left_out = found.waterfall.left_out
+            yield from self._more(left_out, "shorter step", f"--turn {laid_out.id}")
+
+    def _whole(self, found: Statistics) -> Iterator[str]:
+        """How the recording divides, then how its turns do."""
+        whole, turns = found.time, found.turns
+        if turns or whole.before_turns_ns < found.duration_ns:
+            yield self._cut(
+                f"{duration(whole.before_turns_ns)} before the first prompt,"
+                f" {duration(whole.in_turns_ns)} in turns,"
+                f" {duration(whole.between_turns_ns)} between and after them"
+            )
+        else:
+            yield self._cut("no prompt was sent")
+        spent = {part: sum(turn.part_ns(part) for turn in turns) for part in Part}
+        total = sum(spent.values())
+        if not total:
+            return
+        columns = 60 if self._wide else 40
+        shown = [part for part in Part if spent[part]]
+        yield ""
+        yield self._title(f"where {duration(total)} of {_counted(len(turns), 'turn')} went")
+        rows = [
+            Column("part", [cell(_PARTS[part], GLYPHS[part][1]) for part in shown], least=10),
+            Column("took", [cell(duration(spent[part])) for part in shown], right=True),
+            Column("share", [cell(_share(spent[part], total)) for part in shown], right=True),
+            Column("bar", [stacked({p: spent[p]}, total, columns) for p in shown], least=1),
+        ]
+        lines = table(rows, self._inner, color=self._color)
+        next(lines)  # nobody needs these titles
+        yield from (f"{self._indent}{line}" for line in lines)
+
+    @property
+    def _indent(self) -> str:
+        return "  " if self._width is None or self._width >= _INDENTED else ""
+
+    @property
+    def _inner(self) -> int | None:
+        return None if self._width is None else self._width - len(self._indent)
+
+    def _cut(self, text: str) -> str:
+        return fit(visible(text), self._width)
+
+    def _title(self, text: str) -> str:
+        text = self._cut(text)
+        return paint(text, bold=True) if self._color else text
+
+    def _section(self, title: str, columns: list[Column]) -> Iterator[str]:
+        yield ""
+        yield self._title(title)
+        for line in table(columns, self._inner, color=self._color):
+            yield f"{self._indent}{line}"
+
+    def _more(self, count: int, noun: str, option: str = "--top") -> Iterator[str]:
+        if count > 0:
+            text = self._cut(f"  … and {_counted(count, noun)}, see {option}")
+            yield paint(text, Ink.FAINT) if self._color else text
+
+    def _methods(self, methods: Sequence[MethodStatistics]) -> list[Column]:
+        def took(name: str) -> list[Cell]:
+            return [cell(duration(getattr(m, f"{name}_ns"))) for m in methods]
+
+        def count(name: str, ink: int | None = None) -> list[Cell]:
+            numbers = [getattr(m, name) for m in methods]
+            return [cell(f"{n:,}" if n else "", ink) for n in numbers]
+
+        activity = [m.activity if self._wide else halved(m.activity) for m in methods]
+        inks = [_DIRECTIONS.get(m.direction) for m in methods]
+        names = [m.method if m.method is not None else f"({m.kind})" for m in methods]
+        arrows = [ARROWS.get(m.direction, "?") for m in methods]
+        return [
+            Column("", [cell(a, ink) for a, ink in zip(arrows, inks, strict=True)]),
+            Column("method", [cell(n, i) for n, i in zip(names, inks, strict=True)], least=20),
+            Column("frames", count("frames"), right=True),
+            Column("bytes", [cell(size(m.bytes)) for m in methods], right=True),
+            Column("asked", count("requests"), right=True, rank=5),
+            Column("errors", count("errors", Ink.TROUBLE), right=True),
+            Column("cancelled", count("cancelled"), right=True, rank=3),
+            Column("open", count("unanswered"), right=True),
+            Column("p50", took("p50"), right=True),
+            Column("p90", took("p90"), right=True, rank=2),
+            Column("p99", took("p99"), right=True, rank=4),
+            Column("max", took("max"), right=True),
+            Column("when", [cell(sparkline(a), Ink.FAINT) for a in activity], rank=1),
+        ]
+
+    def _calls(self, calls: Sequence[CallStatistics]) -> list[Column]:
+        return [
+            Column("bytes", [cell(size(c.bytes)) for c in calls], right=True),
+            Column("frames", [cell(f"{c.frames:,}") for c in calls], right=True),
+            Column("took", [cell(duration(c.duration_ns or None)) for c in calls], right=True),
+            Column("turn", [cell(str(c.turn or "")) for c in calls], right=True),
+            Column("kind", [cell(c.kind or "") for c in calls], least=8),
+            Column("status", [_status(c.status) for c in calls], least=9),
+            Column("title", [cell(c.title or c.tool_call) for c in calls], least=10),
+        ]
+
+    def _turns(self, turns: Sequence[TurnTime]) -> list[Column]:
+        def took(name: str, ink: int | None = None) -> list[Cell]:
+            return [cell(duration(getattr(t, f"{name}_ns") or None), ink) for t in turns]
+
+        longest = max(turn.duration_ns for turn in turns)
+        columns = 40 if self._wide else 14
+        bars = [stacked({p: t.part_ns(p) for p in Part}, longest, columns) for t in turns]
+        return [
+            Column("turn", [cell(str(t.id)) for t in turns], right=True),
+            Column("took", [cell(duration(t.duration_ns)) for t in turns], right=True),
+            Column("first", took("first_chunk"), right=True),
+            Column("agent", took("agent"), right=True),
+            *(
+                Column(part, took(part, GLYPHS[part][1]), right=True)
+                for part in (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
+            ),
+            Column(f"0 to {duration(longest)}", bars),
+            Column("prompt", [_prompt(turn) for turn in turns], least=8),
+        ]
+
+    def _waterfall(self, fall: TurnWaterfall, live: bool) -> list[Column]:
+        columns = 60 if self._wide else 20
+        return [
+            Column("seq", [cell(str(s.seq or "")) for s in fall.steps], right=True, rank=1),
+            Column("at", [cell(_at(s, fall)) for s in fall.steps], right=True),
+            Column("took", [cell(duration(s.duration_ns or None)) for s in fall.steps], right=True),
+            Column(
+                f"0 to {duration(fall.duration_ns)}",
+                [
+                    placed(s.start_ns, s.duration_ns, fall.duration_ns, columns, _glyph(s))
+                    for s in fall.steps
+                ],
+            ),
+            Column("what", [cell(_what(s), _ink(s)) for s in fall.steps], least=18),
+            Column(
+                "",
+                [cell(_said(s, live), Ink.TROUBLE if s.failed else None) for s in fall.steps],
+                least=16,
+            ),
+        ]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("s" if count != 1 else "")
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part / whole:.0%}" if part * 200 >= whole else "<1%"
+
+
+def _status(status: str | None) -> Cell:
+    return cell(status or "", Ink.TROUBLE if status in ("failed", "denied") else None)
+
+
+def _prompt(turn: TurnTime) -> Cell:
+    state = "open" if turn.open else turn.stop_reason
+    if state in ("end_turn", None):
+        return cell(turn.prompt)
+    ink = None if state in ("open", "cancelled") else Ink.TROUBLE
+    return [*cell(f"[{state}] ", ink), *cell(turn.prompt)]
+
+
+def _at(step: Step, fall: TurnWaterfall) -> str:
+    """The seconds since the prompt, in as many digits as matter."""
+    return seconds(step.start_ns) if fall.duration_ns >= 10**9 else f"{step.start_ns / 1e9:.6f}"
+
+
+def _glyph(step: Step) -> Piece:
+    if step.waits_for is not None:
+        return GLYPHS[Part(step.waits_for)]
+    return _STEPS[step.kind]
+
+
+def _ink(step: Step) -> int | None:
+    return Ink.TROUBLE if step.failed else _glyph(step)[1]
+
+
+def _what(step: Step) -> str:
+    if step.method is not None:
+        return _SHORT.get(step.method, step.method)
+    word = _WORDS.get(step.kind, step.kind)
+    return f"{word} ×{step.frames}" if step.kind in ("thought", "message") else word
+
+
+def _said(step: Step, live: bool) -> str:
+    parts = [step.title]
+    if step.status and (step.kind == "tool_call" or step.status in ("cancelled", "unanswered")):
+        parts.append("[open]" if live and step.status == "unanswered" else f"[{step.status}]")
+    if step.answer:
+        parts.append(f"→ {step.answer}")
+    return " ".join(filter(None, parts))

@@ -1,0 +1,376 @@
+"""Prints a recording's summary for a person."""
+
+import json
+import shlex
+from datetime import datetime
+from itertools import zip_longest
+
+from acp_proxy.cli.render.output import Ink, columns_of
+from acp_proxy.cli.render.paragraphs import Page, Piece, piece, wrap
+from acp_proxy.inspection.diagnosis.debts import silence_text
+from acp_proxy.inspection.diagnosis.errors import error_text
+from acp_proxy.inspection.diagnosis.facts import (
+    PROBLEM,
+    Problem,
+    Question,
+    SessionSummary,
+    Summary,
+    Tally,
+    TurnSummary,
+)
+from acp_proxy.inspection.fired import counted
+from acp_proxy.inspection.timeline import duration
+
+_LABEL = 12
+_INDENT = " " * _LABEL
+_MOST_TURNS = 5
+"""How many of the first turns are shown, and of the last ones; a few more are shown whole."""
+_MOST = 5
+"""Sessions, questions, and problems of one kind."""
+_MOST_CAPABILITIES = 14
+_SILENCE_NS = 10**9
+"""A shorter silence is not worth a line."""
+_MORE = {
+    "unanswered": "--json has a hundred",
+    "error": "inspect log REC kind:error",
+    "not-acp": "inspect log REC kind:invalid",
+    "gap": "inspect log REC kind:event",
+    "not-reading": "inspect log REC kind:event",
+}
+
+
+def show_summary(summary: Summary, word: str) -> None:
+    """Prints the first screen.
+
+    Args:
+        summary: what it says.
+        word: how the user named the recording.
+    """
+    page = Page()
+    _headline(page, summary)
+    _about(page, summary)
+    page.line()
+    _peers(page, summary)
+    page.line()
+    _course(page, summary)
+    _problems(page, summary, word)
+    _stderr(page, summary)
+    if page.columns is not None:
+        page.line()
+        _next(page, summary, word)
+
+
+def _headline(page: Page, summary: Summary) -> None:
+    recording = summary.recording
+    state = "running" if summary.live else recording.state
+    problems = _counted_problems(summary)
+    verdict = piece("no problems", Ink.TO_CLIENT)
+    if problems:
+        more = sum(summary.problem_counts.values()) - len(summary.problems)
+        count = problems + more
+        text = "1 problem" if count == 1 else f"{count:,} problems"
+        verdict = piece(f"✗ {text}", Ink.TROUBLE, bold=True)
+    page.paragraph(
+        "", "", piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  "), verdict
+    )  # fmt: skip
+
+
+def _counted_problems(summary: Summary) -> int:
+    """How many of the listed problems are more than remarks."""
+    return sum(problem.severity == PROBLEM for problem in summary.problems)
+
+
+def _about(page: Page, summary: Summary) -> None:
+    recording = summary.recording
+    started = datetime.fromisoformat(recording.started_at).astimezone()
+    _row(page, "file", summary.path)
+    _row(page, "command", " ".join(json.loads(recording.command)))
+    _row(page, "directory", recording.cwd)
+    took = f"{'last heard of after ' if summary.live else ''}{duration(summary.duration_ns)}"
+    _row(page, "started", f"{started:%Y-%m-%d %H:%M:%S %z}, {took}")
+    _row(page, "ended", summary.ending)
+    more = f"; ... and {len(summary.signals) - _MOST} more" if len(summary.signals) > _MOST else ""
+    _row(page, "signals", "; ".join(summary.signals[:_MOST]) + more)
+    if recording.dialect:
+        version = f", protocol {recording.protocol_version}" if recording.protocol_version else ""
+        why = f" ({recording.dialect_reason})" if recording.dialect_reason else ""
+        _row(page, "dialect", f"{recording.dialect}{version}{why}")
+    if summary.faults:
+        seed = "" if recording.seed is None else f" (seed {recording.seed})"
+        _row(page, "faults", counted(summary.faults) + seed)
+    _row(page, "note", recording.note or "")
+
+
+def _peers(page: Page, summary: Summary) -> None:
+    """Client and agent side by side."""
+    recording, can = summary.recording, summary.capabilities
+    client = _peer(recording.client_name, recording.client_version)
+    agent = _peer(recording.agent_name, recording.agent_version)
+    rows = [("", "client", "agent"), ("name", client, agent)]
+    names = zip_longest(_few(can.client), _few(can.agent), fillvalue="")
+    rows += [("" if n else "can", mine, theirs) for n, (mine, theirs) in enumerate(names)]
+    if can.required:
+        rows.append(("needs", "", ", ".join(can.required)))
+    if can.auth_methods:
+        rows.append(("auth", "", ", ".join(can.auth_methods)))
+    wide = max(columns_of(piece(mine)[0]) for _, mine, _ in rows)
+    if page.columns is not None:
+        wide = min(wide, (page.columns - _LABEL) // 2 - 2)
+    for number, row in enumerate(rows):
+        _pair(page, row, wide, number)
+
+
+def _pair(page: Page, row: tuple[str, str, str], wide: int, number: int) -> None:
+    """A label and two cells, the first of which is so many columns wide."""
+    label, mine, theirs = row
+    inks = (Ink.TO_AGENT, Ink.TO_CLIENT) if number < 2 else (None, None)
+    room = None if page.columns is None else max(1, page.columns - _LABEL - wide - 2)
+    left = wrap([piece(mine, inks[0], bold=number == 0)], max(1, wide))
+    right = wrap([piece(theirs, inks[1], bold=number == 0)], room)
+    for one, other in zip_longest(left, right, fillvalue=list[Piece]()):
+        gap = " " * (wide + 2 - sum(columns_of(text) for text, _, _ in one))
+        page.line(piece(label.ljust(_LABEL)), *one, piece(gap), *other)
+        label = ""
+
+
+def _few(names: list[str]) -> list[str]:
+    if len(names) <= _MOST_CAPABILITIES:
+        return names
+    return [*names[: _MOST_CAPABILITIES - 1], f"... and {len(names) - _MOST_CAPABILITIES + 1} more"]
+
+
+def _peer(name: str | None, version: str | None) -> str:
+    return " ".join(filter(None, (name, version))) or "(did not say its name)"
+
+
+def _course(page: Page, summary: Summary) -> None:
+    """How it went."""
+    total = sum(summary.frames.values())
+    frames = ", ".join(f"{n:,} {name}" for name, n in summary.frames.items())
+    _row(page, "frames", f"{total:,}: {frames}" if frames else "none")
+    kinds = ", ".join(f"{n:,} {name}" for name, n in summary.kinds.items())
+    _row(page, "kinds", kinds)
+    _row(page, "updates", f"{summary.updates:,}" if summary.updates else "")
+    _sessions(page, summary.opened)
+    _turns(page, summary)
+    _tool_calls(page, summary)
+    _questions(page, summary)
+    files = ", ".join(
+        filter(None, (_tally(summary.files_read, "read"), _tally(summary.files_written, "written")))
+    )
+    _row(page, "files", files)
+    _row(page, "terminals", _tally(summary.terminals, "created"))
+    silence = summary.longest_silence
+    if silence is not None and silence.length_ns >= _SILENCE_NS:
+        _row(page, "silence", f"at the longest {silence_text(silence)}")
+    _errors(page, summary)
+
+
+def _sessions(page: Page, sessions: list[SessionSummary]) -> None:
+    if not sessions:
+        return
+    _row(page, "sessions", f"{len(sessions):,}")
+    rows = []
+    for session in sessions[:_MOST]:
+        how = [_OPENED.get(way, way) for way in session.opened]
+        how += [f"not {_OPENED.get(way, way)}" for way in session.failed]
+        rows.append(
+            [
+                [piece(session.id)],
+                [piece(", ".join(how), Ink.TROUBLE if not session.opened and how else None)],
+                [piece(_counted(session.turns, "turn"))],
+                [piece(session.cwd or "")],
+            ]
+        )
+    page.table(rows, "  ")
+    _more(page, len(sessions) - _MOST)
+
+
+_OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
+
+
+def _turns(page: Page, summary: Summary) -> None:
+    turns, many = summary.turns, len(summary.opened) > 1
+    if not turns:
+        return
+    _row(page, "turns", f"{len(turns):,}")
+    shown: list[TurnSummary | None] = [*turns]
+    if len(turns) > 2 * _MOST_TURNS + 2:
+        shown = [*turns[:_MOST_TURNS], None, *turns[-_MOST_TURNS:]]
+    before: list[list[list[Piece]]] = []
+    for turn in shown:
+        if turn is None:
+            more = len(turns) - 2 * _MOST_TURNS
+            before.append([[piece("...")], [piece(f"and {more:,} more")]])
+        else:
+            before.append(_turn(turn, summary.live, _session(page, turn) if many else None))
+    page.table(before, "  ", is_cut=True)
+
+
+def _session(page: Page, turn: TurnSummary) -> str:
+    return _short(turn.session or "", 12 if page.columns is not None else None)
+
+
+def _turn(turn: TurnSummary, live: bool, session: str | None) -> list[list[Piece]]:
+    failed = "error" if turn.outcome == "error" else "ended"
+    unended = "open" if live else "never ended"
+    reason = turn.stop_reason or (failed if turn.end_seq else unended)
+    inks = {"end_turn": None, "ended": None, "open": None, "cancelled": Ink.STDERR}
+    cells = [
+        [piece(f"{turn.id}.", Ink.FAINT)],
+        [piece(f"#{turn.prompt_seq}" + (f"–{turn.end_seq}" if turn.end_seq else ""), Ink.FAINT)],
+        [piece(reason, inks.get(reason, Ink.TROUBLE))],
+        [piece(duration(turn.duration_ns))],
+        [piece(_counted(turn.updates, "update"))],
+        [piece(_counted(turn.tool_calls, "tool call"))],
+    ]
+    if session is not None:
+        cells.append([piece(session)])
+    return [*cells, [piece(turn.prompt)]]
+
+
+def _tool_calls(page: Page, summary: Summary) -> None:
+    count = sum(tally.count for tally in summary.tool_calls)
+    if not count:
+        return
+    pieces = [piece(f"{count:,}:")]
+    for tally in summary.tool_calls[:12]:
+        pieces.append(piece(f" {tally.count:,} {tally.kind} ("))
+        for n, (status, number) in enumerate(tally.statuses.items()):
+            ink = Ink.TROUBLE if status == "failed" else None
+            pieces += [piece(", " if n else ""), piece(f"{number:,} {status}", ink)]
+        pieces.append(piece("),"))
+    pieces[-1] = piece(")")
+    if len(summary.tool_calls) > 12:
+        pieces.append(piece(f", ... and {len(summary.tool_calls) - 12} more kinds"))
+    _row(page, "tool calls", *pieces)
+    rows = [
+        [
+            [piece(f"#{call.seq}", Ink.FAINT)],
+            [piece(call.status, Ink.TROUBLE)],
+            [piece(": ".join(filter(None, (call.title, call.text))))],
+        ]
+        for call in summary.failed_calls[:_MOST]
+    ]
+    page.table(rows, "  ", is_cut=True)
+    _more(page, len(summary.failed_calls) - _MOST)
+
+
+def _questions(page: Page, summary: Summary) -> None:
+    answers = summary.answers
+    if not answers:
+        return
+    count = sum(answers.values())
+    told = ", ".join(
+        f"{n:,} {'without an answer' if a == 'open' else a}" for a, n in answers.items()
+    )
+    _row(page, "asked", f"{_counted(count, 'time')} of a person: {told}")
+    rows = [_question(question, summary.live) for question in summary.questions[:_MOST]]
+    page.table(rows, "  ", is_cut=True)
+    _more(page, count - _MOST)
+
+
+def _question(question: Question, live: bool) -> list[list[Piece]]:
+    what = "permission" if question.method == "session/request_permission" else "form"
+    unanswered = piece("open") if live else piece("not answered", Ink.TROUBLE)
+    answer = unanswered if question.answer is None else piece(question.answer)
+    return [
+        [piece(f"#{question.seq}", Ink.FAINT)],
+        [piece(what, Ink.PERMISSION)],
+        [answer],
+        [piece(f"after {duration(question.waited_ns)}")],
+        [piece(question.title)],
+    ]
+
+
+def _errors(page: Page, summary: Summary) -> None:
+    """Those that are routine; the others stand among the problems."""
+    routine = [error for error in summary.error_codes if error.is_routine]
+    told = "; ".join(
+        f"{error.method} {error_text(error)} ({error.count:,} ×, first #{error.seq})"
+        if error.count > 1
+        else f"{error.method} {error_text(error)} (#{error.seq})"
+        for error in routine[:_MOST]
+    )
+    more = len(routine) - _MOST
+    _row(page, "routine", f"{told}; ... and {more} more kinds of error" if more > 0 else told)
+
+
+def _problems(page: Page, summary: Summary, word: str) -> None:
+    """What is wrong or worth knowing, and below it what a running conversation waits for."""
+    if summary.problems:
+        title = "problems" if _counted_problems(summary) else "remarks"
+        page.line()
+        page.line(piece(title, bold=True))
+    seen: dict[str, int] = {}
+    for problem in summary.problems:
+        seen[problem.kind] = seen.get(problem.kind, 0) + 1
+        if seen[problem.kind] <= _MOST:
+            _problem(page, problem)
+        elif seen[problem.kind] == _MOST + 1:
+            more = summary.problem_counts[problem.kind] - _MOST
+            hint = _MORE.get(problem.kind, "--json has a hundred").replace("REC", shlex.quote(word))
+            text = f"... and {more:,} more of this kind: {hint}"
+            page.paragraph("    ", "    ", piece(text, Ink.FAINT))
+    if summary.waiting:
+        page.line()
+        page.line(piece("waiting", bold=True))
+    for waiting in summary.waiting[:_MOST]:
+        page.paragraph("  … ", "    ", piece(waiting.text))
+    _more(page, len(summary.waiting) - _MOST)
+
+
+def _problem(page: Page, problem: Problem) -> None:
+    mark, ink = ("✗", Ink.TROUBLE) if problem.severity == PROBLEM else ("!", Ink.STDERR)
+    page.paragraph(f"  {mark} ", "    ", piece(problem.text), ink=ink)
+
+
+def _stderr(page: Page, summary: Summary) -> None:
+    if not summary.stderr_tail:
+        return
+    page.line()
+    page.line(
+        piece("stderr", bold=True), piece(f"  (the last lines of {summary.frames['stderr']:,})")
+    )
+    for line in summary.stderr_tail:
+        page.paragraph("  ", "    ", piece(line, Ink.STDERR))
+
+
+def _next(page: Page, summary: Summary, word: str) -> None:
+    """The next command to type."""
+    name = shlex.quote(word)
+    command = f"acp-proxy inspect log {name}"
+    seqs = next((problem.seqs for problem in summary.problems if problem.seqs), [])
+    if seqs:
+        command = f"{command} --around {seqs[0]}"
+    elif summary.live:
+        command = f"{command} --follow"
+    page.paragraph("", "", piece("Next: "), piece(command, bold=True))
+
+
+def _tally(tally: Tally, what: str) -> str:
+    if tally == Tally():
+        return ""
+    parts = [f"{tally.failed:,} failed" if tally.failed else "",
+             f"{tally.open:,} not answered" if tally.open else ""]  # fmt: skip
+    remark = ", ".join(filter(None, parts))
+    return f"{tally.done:,} {what}" + (f" ({remark})" if remark else "")
+
+
+def _row(page: Page, label: str, *pieces: str | Piece) -> None:
+    made = [p if isinstance(p, tuple) else piece(p) for p in pieces]
+    if any(text for text, _, _ in made):
+        page.paragraph(label.ljust(_LABEL), _INDENT, *made, ink=None)
+
+
+def _more(page: Page, count: int) -> None:
+    if count > 0:
+        page.line(piece(f"  ... and {count:,} more", Ink.FAINT))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def _short(text: str, most: int | None) -> str:
+    return text if most is None or len(text) <= most else f"{text[: most - 1]}…"

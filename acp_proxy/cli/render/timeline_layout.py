@@ -1,0 +1,185 @@
+"""Lays the timeline out: columns that fit the terminal, colours, turns, silences and marks."""
+
+from collections.abc import Callable, Container, Iterator
+from typing import Any
+
+from acp_proxy.cli.render.output import Ink, columns_of, fit, pad, paint
+from acp_proxy.inspection.folding import Run
+from acp_proxy.inspection.hints import NONE, Hints
+from acp_proxy.inspection.timeline import (
+    SILENCE_NS,
+    Line,
+    Pace,
+    Tone,
+    began_ns,
+    duration,
+    event_line,
+    frame_line,
+    member_lines,
+    run_line,
+)
+from acp_proxy.safe_text import visible
+
+Row = dict[str, Any]
+Piece = tuple[str, int | None, bool]
+"""Text, its colour, and whether it is bold."""
+
+_WIDE = 110
+"""Columns from which on there is room for the pair and the size beside what a frame says."""
+_METHOD = {True: 28, False: 18}
+_ID = {True: 5, False: 3}
+_STREAMS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
+_TONES = {Tone.PERMISSION: Ink.PERMISSION, Tone.TROUBLE: Ink.TROUBLE}
+_PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
+
+
+class Layout:
+    """Turns rows and runs into lines, one after the other.
+
+    Where there is no terminal a row, a run or a message of a batch is one line, whole and plain. On
+    a terminal each turn has a rule above it, and so has a silence.
+    """
+
+    def __init__(
+        self,
+        columns: int | None,
+        *,
+        color: bool,
+        newest: int = 0,
+        live: bool = False,
+        hints_of: Callable[[Row], Hints] = lambda _: NONE,
+    ) -> None:
+        """Begins a timeline.
+
+        Args:
+            columns: of the terminal, or None if there is none.
+            color: whether to colour.
+            newest: the number of the last frame or event so far, which has to have room.
+            live: whether an answer may still come.
+            hints_of: looks up what other frames tell of one.
+        """
+        self.live = live
+        self.hints_of = hints_of
+        self._columns = columns
+        self._color = color
+        self._wide = columns is None or columns >= _WIDE
+        digits = len(str(newest))
+        self._number = max(6, digits * 2 + 1) if columns is None else max(5, digits + 3)
+        self._time = 9 if self._wide else 7
+        self._before: tuple[int, int] | None = None
+        self._marks: dict[int, str] = {}
+
+    def mark(self, frame: int, pair: int | None) -> None:
+        """Gives every line a margin, in which a frame and its pair are marked."""
+        self._marks = {frame: "▸ "} | ({} if pair is None else {pair: "▹ "})
+
+    @property
+    def marked(self) -> Container[int]:
+        """The numbers of the marked frames."""
+        return self._marks
+
+    def lines(self, item: Row | Run) -> Iterator[str]:
+        """Yields the line of a row or run, after what stands between it and the one before.
+
+        A batch has a line for each of its messages below its own.
+        """
+        row = item.first if isinstance(item, Run) else item
+        line = self._line(item)
+        if self._columns is not None and self._before is not None:
+            yield from self._between(row, line)
+        self._before = (item.last, item.last_ns) if isinstance(item, Run) else (
+            row["seq"], row["t_ns"])  # fmt: skip
+        yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
+        for member in member_lines(row, live=self.live, hints_of=self.hints_of):
+            yield self.text(member, "  " if self._marks else "")
+
+    def text(self, line: Line, mark: str = "") -> str:
+        """One line of the timeline, without what stands above it."""
+        pieces = [(mark, None, True), *self._pieces(line)]
+        if self._columns is not None:
+            pieces = list(_fitting(pieces, self._columns))
+        if not self._color:
+            return "".join(text for text, _, _ in pieces).rstrip()
+        return "".join(paint(text, ink, bold=bold) for text, ink, bold in pieces).rstrip()
+
+    def _line(self, item: Row | Run) -> Line:
+        if isinstance(item, Run):
+            return run_line(item)
+        if "raw" not in item:
+            return event_line(item)
+        return frame_line(item, live=self.live, hints=self.hints_of(item))
+
+    def _between(self, row: Row, line: Line) -> Iterator[str]:
+        assert self._before is not None
+        number, ended_ns = self._before
+        silent_ns = began_ns(row) - ended_ns
+        if row["seq"] == number + 1 and silent_ns >= SILENCE_NS:  # else more happened meanwhile
+            yield self._note(f"··· {duration(silent_ns)} ···", Ink.STDERR)
+        elif self._marks and row["seq"] != number + 1:
+            yield self._note("⋮", Ink.FAINT)
+        if line.tone is Tone.PROMPT and row["turn"] is not None:
+            yield self._rule(" · ".join(filter(None, (f"turn {row['turn']}", row["session"]))))
+
+    def _rule(self, text: str) -> str:
+        text = f"── {visible(text)} "
+        return self._painted(text + "─" * ((self._columns or 0) - columns_of(text)), Ink.FAINT)
+
+    def _note(self, text: str, ink: Ink) -> str:
+        return self._painted(" " * (self._number + 1) + text, ink)
+
+    def _painted(self, text: str, ink: Ink) -> str:
+        text = fit(text, self._columns)
+        return paint(text, ink) if self._color else text
+
+    def _pieces(self, line: Line) -> list[Piece]:
+        cells, tone = line.cells, line.tone
+        number = cells.number if self._columns is None else _short(cells.number)
+        ink = _TONES.get(tone, _STREAMS.get(line.stream))
+        bold = tone is Tone.PROMPT
+        self._number = max(self._number, len(number))
+        self._time = max(self._time, len(cells.time))
+        said = Ink.STDERR if line.stream == "stderr" else _TONES.get(tone)
+        return [
+            (f"{number:>{self._number}} {cells.time:>{self._time}} ", Ink.FAINT, False),
+            *self._head(line, ink, bold=bold),
+            *(self._more(line) if self._wide else self._less(line)),
+            (visible(line.text), said, bold),
+        ]
+
+    def _head(self, line: Line, ink: int | None, *, bold: bool) -> Iterator[Piece]:
+        """The method and the id; a method without an id may have the room of both."""
+        cells, method, rpc_id = line.cells, _METHOD[self._wide], _ID[self._wide]
+        if not cells.rpc_id:
+            method += rpc_id + 1
+        yield f"{cells.arrow} {pad(visible(cells.method), method)} ", ink, bold
+        if cells.rpc_id:
+            yield f"{pad(visible(cells.rpc_id), rpc_id)} ", None, False
+
+    def _more(self, line: Line) -> Iterator[Piece]:
+        cells = line.cells
+        yield f"{pad(cells.pair, 14)} ", _PACES[line.pace], False
+        yield f"{cells.size:>7}  ", Ink.FAINT, False
+
+    def _less(self, line: Line) -> Iterator[Piece]:
+        """What a frame says is worth more than its pair and its size, unless something is odd."""
+        if line.pace is not Pace.QUICK or line.cells.pair == "open":
+            yield f"[{line.cells.pair}] ", _PACES[line.pace], False
+
+
+def _short(span: str) -> str:
+    """Leaves out of the second number what it has in common with the first, but for two digits."""
+    first, dash, last = span.partition("–")
+    same = 0
+    while len(first) == len(last) and same < len(last) - 2 and first[same] == last[same]:
+        same += 1
+    return f"{first}{dash}{last[same:]}"
+
+
+def _fitting(pieces: list[Piece], columns: int) -> Iterator[Piece]:
+    """Cuts a line that is too long in the piece in which it gets too long."""
+    for text, ink, bold in pieces:
+        if len(text) * 2 > columns and (len(text) > columns or columns_of(text) > columns):
+            yield fit(text, columns), ink, bold
+            return
+        columns -= columns_of(text)
+        yield text, ink, bold

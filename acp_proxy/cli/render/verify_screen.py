@@ -1,0 +1,228 @@
+"""What a verification came to: how the conversation went, what is different, and the exit code."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, define, evolve, field, frozen
+
+from acp_proxy.cli.render.diff_junit import Cases
+from acp_proxy.cli.render.diff_output import Reporter, tell
+from acp_proxy.cli.render.diff_rules import Hint
+from acp_proxy.cli.render.diff_screen import Screen
+from acp_proxy.cli.render.junit import Case, Failure, departed, lane_cases, suite
+from acp_proxy.cli.render.output import say, use_color, warn, width
+from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.reports import try_write
+from acp_proxy.difference.diff import diff
+from acp_proxy.difference.options import Options
+from acp_proxy.difference.result import Diff, Entry, Expect, Field
+from acp_proxy.engine.client import report as plays
+from acp_proxy.engine.client.report import PlayReport
+from acp_proxy.engine.client.verification import Verification
+from acp_proxy.engine.shared.divergence import Rank
+from acp_proxy.forms import converter
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.safe_text import plain
+from acp_proxy.store.reader import RecordingReader
+
+CLEAN, DIFFERS, WRONG_USE, STALLED = 0, 1, 2, 3
+_MOST_ENTRIES = 10_000
+_MOST_PRINTED = 1000
+
+
+@frozen
+class Asked:
+    """What is compared, and who is told.
+
+    Attributes:
+        word: how the user calls the recording.
+        roots: what recorded directories were called in the new run.
+        report: where to write a report as JSON, if anywhere.
+        junit: where to write one as JUnit XML.
+        was_stopped: whether the agent was told to stop, so that it does not matter how it ended.
+        pauses: when we held a message back for what never came, by the monotonic clock.
+    """
+
+    word: str
+    expect: Expect
+    ignored: tuple[str, ...]
+    aliases: tuple[str, ...]
+    apart: tuple[str, ...]
+    roots: Mapping[str, str]
+    report: Path | None
+    junit: Path | None
+    was_stopped: bool = False
+    pauses: tuple[tuple[int, int], ...] = ()
+
+
+@frozen
+class VerifyReport:
+    """The report of one verification."""
+
+    recording: str
+    recorded_as: str
+    """The recording of the new run."""
+    verdict: str
+    """clean, differs, stalled or incomplete."""
+    exit_code: int
+    agent_exit_code: int | None
+    agent_exit_signal: int | None
+    expect: Expect
+    conversation: PlayReport
+    """How it went, and where it departed from the recording."""
+    differences: dict[str, int]
+    """Between the two recordings, by kind."""
+    handshake: tuple[Field, ...] = ()
+    ending: tuple[Field, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    entries_left_out: int = 0
+
+
+@define
+class _Collector(Reporter):
+    """Keeps the first entries."""
+
+    entries: list[Entry] = field(factory=list)
+    left_out: int = 0
+
+    def entry(self, entry: Entry) -> None:
+        """Keeps one."""
+        if len(self.entries) < _MOST_ENTRIES:
+            self.entries.append(entry)
+        else:
+            self.left_out += 1
+
+
+def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, asked: Asked) -> int:
+    """Compares the two runs, tells what came of it, and returns the exit code.
+
+    Raises:
+        UnreadableRecording: one is damaged.
+    """
+    played = plays.report(engine)
+    options = Options(
+        expect=asked.expect,
+        ignored=asked.ignored,
+        aliases=asked.aliases,
+        apart=asked.apart,
+        only=Direction.TO_CLIENT.value,  # all that we say follows from what the agent has said
+        ending=not (asked.was_stopped or _was_told_to_stop(old)),
+        same=tuple((live, recorded) for recorded, live in asked.roots.items()),
+        pauses=_on_its_clock(asked.pauses, new),
+    )
+    found = diff(old, new, options, progress)
+    verdict, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
+    report = VerifyReport(
+        recording=asked.word,
+        recorded_as=str(new.path),
+        verdict=verdict,
+        exit_code=code,
+        agent_exit_code=new.recording.exit_code,
+        agent_exit_signal=new.recording.exit_signal,
+        expect=asked.expect,
+        conversation=played,
+        differences={**asdict(found.counts), "total": found.counts.total},
+        handshake=found.handshake,
+        ending=found.ending,
+    )
+    collector = _Collector()
+    cases = None if asked.junit is None else Cases()
+    tellers: list[Reporter] = [collector] if cases is None else [collector, cases]
+    _tell_conversation(report)
+    if not found.is_equal:
+        tellers.append(Screen(width(), color=use_color(), most=_MOST_PRINTED))
+        if asked.word != "-":
+            word = str(old.path) if asked.word == "latest" else asked.word
+            tellers.append(Hint((word, str(new.path))))
+    tell(found, tellers)
+    if found.ending and (stayed := _overstayed(new)) is not None:
+        warn(f"the agent was still there when its client had left: {stayed}")
+    _tell_end(report)
+    report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
+    compared = [] if cases is None else cases.cases
+    return code if _write_reports(report, compared, asked) else code or WRONG_USE
+
+
+def _on_its_clock(
+    pauses: tuple[tuple[int, int], ...], new: RecordingReader
+) -> tuple[tuple[int, int], ...]:
+    """Moments of the monotonic clock as the new recording counts them."""
+    for row in new.query("SELECT data FROM events WHERE kind = 'start' LIMIT 1"):
+        origin = json.loads(row["data"]).get("origin")
+        if isinstance(origin, int):
+            return tuple((start - origin, end - origin) for start, end in pauses)
+    return ()
+
+
+def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[str, int]:
+    if played.has_stalled:
+        return "stalled", STALLED
+    ran_out = is_incomplete and played.is_played_out
+    if played.has_diverged or not found.is_equal:
+        return "differs", STALLED if ran_out else DIFFERS
+    return ("incomplete", STALLED) if ran_out else ("clean", CLEAN)
+
+
+def _was_told_to_stop(reader: RecordingReader) -> bool:
+    """Whether a signal has ended the recorded agent, its client's or its recorder's."""
+    return any(done.get("action") in ("passed on", "sent") for done in _signals(reader))
+
+
+def _overstayed(reader: RecordingReader) -> str | None:
+    """What was done to an agent that did not end by itself, and why."""
+    for done in _signals(reader):
+        if done.get("action") == "sent":
+            return plain(f"{done.get('name')} sent: {done.get('reason')}")
+    return None
+
+
+def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
+    """The signals that a recorder has seen or sent, and what was done with each."""
+    for row in reader.query("SELECT data FROM events WHERE kind = 'signal'"):
+        yield json.loads(row["data"])
+
+
+def _tell_conversation(report: VerifyReport) -> None:
+    for line in plays.text(report.conversation):
+        say(line)
+    for line in plays.early(report.conversation):
+        warn(line)
+
+
+def _tell_end(report: VerifyReport) -> None:
+    played = plays.headline(report.conversation)
+    where = f"recorded as {report.recorded_as}"
+    match report.verdict:
+        case "clean":
+            warn(f"the agent did what was recorded: {played}; {where}")
+        case "incomplete":
+            warn(f"the recording is incomplete, and was played to its end: {played}; {where}")
+        case "stalled":
+            warn(f"the agent stalled: {played}; {where}")
+        case _:
+            warn(f"the agent did not do what was recorded: {played}; {where}")
+
+
+def _write_reports(report: VerifyReport, compared: Sequence[Case], asked: Asked) -> bool:
+    """Writes the files that were asked for; False if one could not be written."""
+    are_written = True
+    if asked.report is not None:
+        values = json.loads(converter.dumps(report), parse_constant=lambda _: None)
+        are_written &= try_write(asked.report, json.dumps(values, indent=2) + "\n")
+    if asked.junit is not None:
+        name = f"acp-proxy verify {report.recording}"
+        are_written &= try_write(asked.junit, suite(name, [*_cases_of(report), *compared]))
+    return are_written
+
+
+def _cases_of(report: VerifyReport) -> Iterator[Case]:
+    """The cases of the conversation: one for the connection, one for each lane that departed."""
+    counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
+    whole = departed([one for one in counted if one.lane == "connection"], plays.lines_of)
+    if report.verdict == "incomplete":
+        whole = Failure("incomplete", "the recording is incomplete, and was played to its end")
+    yield Case("verify", "conversation", whole)
+    sessions = [one for one in counted if one.lane != "connection"]
+    yield from lane_cases("verify", sessions, plays.lines_of)

@@ -1,0 +1,128 @@
+"""Directories for an agent to work in, in place of those that were recorded."""
+
+import ntpath
+import os
+import posixpath
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.temporary_directory import own_directory
+from acp_proxy.store.plain_files import reason
+
+_LONGEST_NAME = 100
+"""Bytes of a recorded name that are kept."""
+_NOWHERE = "/nowhere/work"
+"""Where a recorded agent was started of which that is not known."""
+
+
+@contextmanager
+def directories(
+    recorded: Sequence[str], chosen: Path | None, start: str = ""
+) -> Iterator[dict[str, str]]:
+    """Makes a fresh directory for each recorded one, and removes them in the end.
+
+    One that lies below another stays below it. A relative one is what it was for the recorded
+    agent; so ``..`` leads to another fresh one, and nowhere else. What is no path stays as it is.
+
+    Args:
+        recorded: directories, in the order in which the client named them.
+        chosen: what to use for the first of them; it is not removed, and neither is what the agent
+            has made in it.
+        start: the directory in which the recorded agent was started, as far as that is known.
+
+    Yields:
+        the directories by the recorded ones; relative ones come last, and each of them has a fellow
+        that says the same as an absolute path, if that is known.
+
+    Raises:
+        Refusal: one cannot be made, or a symbolic link leads it out of the one that it is below.
+    """
+    meant = {root: _resolved(root, start) for root in recorded if _is_path(root)}
+    absolute = [*dict.fromkeys(meant.values())]
+    made: list[str] = []
+    with ExitStack() as stack:
+        try:
+            scratch = stack.enter_context(own_directory())
+        except OSError as e:
+            raise Refusal(f"cannot make a directory to work in: {e.strerror or e}") from None
+        stack.callback(_remove_empty, made)
+        places: dict[str, str] = {}
+        for root in sorted(absolute, key=lambda root: (root != absolute[0], len(root))):
+            below = next((other for other in places if _is_below(root, other)), None)
+            if chosen is not None and root == absolute[0]:
+                place = Path(os.path.realpath(chosen))
+            elif below is not None:
+                place = Path(places[below], *_parts(root)[len(_parts(below)) :])
+                if not Path(os.path.realpath(place)).is_relative_to(places[below]):
+                    raise Refusal(f"cannot work in {place}: it leads out of {places[below]}")
+            else:
+                place = _free(scratch, root)
+            try:
+                _make(Path(os.path.realpath(place)), made)
+            except OSError as e:
+                raise Refusal(f"cannot make {place}: {reason(e)}") from None
+            places[root] = str(place)
+        relative = {root: places[meant[root]] for root in meant if root not in places}
+        known = meant if not _is_absolute(start) else places
+        yield {root: place for root, place in places.items() if root in known} | relative
+
+
+def _make(place: Path, made: list[str]) -> None:
+    """Makes a directory and those around it, and notes which were not there."""
+    for one in reversed((place, *place.parents)):
+        if not one.is_dir():
+            one.mkdir()
+            made.append(str(one))
+
+
+def _remove_empty(made: list[str]) -> None:
+    """Removes directories that were made, as far as there is nothing in them."""
+    for one in reversed(made):
+        if os.path.realpath(one) == one:  # and not in the place of a link that is new
+            with suppress(OSError):
+                os.rmdir(one)  # noqa: PTH106
+
+
+def _resolved(root: str, start: str) -> str:
+    """The absolute path that a recorded one meant."""
+    if _is_absolute(root):
+        return root
+    if not _is_absolute(start):
+        start = _NOWHERE
+    if start.startswith("/"):
+        return posixpath.normpath(posixpath.join(start, root))
+    return ntpath.normpath(ntpath.join(start, root))
+
+
+def _is_path(root: str) -> bool:
+    """Whether a directory could be called so."""
+    try:
+        root.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in root
+
+
+def _is_absolute(root: str) -> bool:
+    return any(kind(root).is_absolute() for kind in (PurePosixPath, PureWindowsPath))
+
+
+def _free(scratch: Path, root: str) -> Path:
+    """A new place that is called as the recorded directory is."""
+    parts = [part for part in _parts(root) if part.strip("/\\.:")]
+    name = (parts[-1] if parts else "root").encode()[:_LONGEST_NAME].decode(errors="ignore")
+    place, number = scratch / name, 2
+    while place.exists():
+        place, number = scratch / f"{name}-{number}", number + 1
+    return place
+
+
+def _is_below(root: str, other: str) -> bool:
+    mine, theirs = _parts(root), _parts(other)
+    return len(mine) > len(theirs) and mine[: len(theirs)] == theirs and ".." not in mine
+
+
+def _parts(root: str) -> tuple[str, ...]:
+    return PurePosixPath(root).parts if root.startswith("/") else PureWindowsPath(root).parts

@@ -1,0 +1,1 @@
+"""The recorded agent, played to a live client: events in, commands out."""

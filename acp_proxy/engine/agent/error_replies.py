@@ -1,0 +1,65 @@
+"""What the engine says of its own, so that nobody waits for what was not recorded."""
+
+import json
+from typing import Any
+
+from acp_proxy.commands import Send
+from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
+from acp_proxy.engine.shared.steps import UPDATE
+
+_CANCELLED_CODE = -32800
+"""JSON-RPC's for a request that ``$/cancel_request`` has cancelled."""
+
+
+def refusal(token: str | None, divergence: Divergence) -> Send:
+    """The error that answers a request which has no recorded answer any more."""
+    return _error(token, ERROR_CODE, f"replay: {divergence.summary}", divergence)
+
+
+def cancelled_request(token: str, divergence: Divergence) -> Send:
+    """The error that answers a request which was cancelled, though not in the recording."""
+    return _error(token, _CANCELLED_CODE, "replay: cancelled", divergence)
+
+
+def cancelled_answer(token: str, *, is_v2: bool) -> Send:
+    """The answer to a prompt that was cancelled, though not in the recording.
+
+    In v2 it only accepts the prompt.
+    """
+    return _line(token, {} if is_v2 else {"stopReason": "cancelled"})
+
+
+def received(token: str) -> Send:
+    """The answer to a piece of a terminal's output, in the 1.0 draft."""
+    return _line(token, {"received": True})
+
+
+def cancelled_update(session: str) -> Send:
+    """The update that ends a turn in v2."""
+    update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
+    params = json.dumps({"sessionId": session, "update": update}, separators=(",", ":"))
+    return Send(f'{{"jsonrpc":"2.0","method":"{UPDATE}","params":{params}}}\n'.encode())
+
+
+def _error(token: str | None, code: int, message: str, divergence: Divergence) -> Send:
+    data = {
+        "divergence": divergence.kind,
+        "recorded": divergence.seq,
+        "lane": divergence.lane,
+        "differences": [
+            {"pointer": d.pointer, "recorded": d.recorded, "live": d.live}
+            for d in divergence.differences or _nearest(divergence)
+        ],
+    }
+    return _line(token, {"code": code, "message": message, "data": data}, "error")
+
+
+def _nearest(divergence: Divergence) -> tuple[Any, ...]:
+    return divergence.near_misses[0].differences if divergence.near_misses else ()
+
+
+def _line(token: str | None, value: dict[str, Any], name: str = "result") -> Send:
+    """An answer; the id is a token, and stands there as the client wrote it."""
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = f'{{"jsonrpc":"2.0","id":{token or "null"},"{name}":{body}}}\n'
+    return Send(text.encode("utf-8", "backslashreplace"))

@@ -1,0 +1,179 @@
+"""What a replay came to: a verdict, every departure, what was left, and what waited for what."""
+
+from collections.abc import Iterator, Sequence
+
+from attrs import frozen
+
+from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.shared import report_text as telling
+from acp_proxy.engine.shared.divergence import Divergence, Rank
+from acp_proxy.engine.shared.report_text import SHOWN, counted
+from acp_proxy.safe_text import visible
+
+CLEAN, DIVERGED, STALLED = 0, 1, 3
+"""Exit codes of the contract; an incomplete recording that was played to its end gives 3, too."""
+
+
+@frozen
+class Wait:
+    """What a lane was waiting for at the end."""
+
+    lane: str
+    waits_for: str
+    """``client`` or ``agent``, the recorded one."""
+    seq: int
+    method: str
+    """The message's; ``the answer to ...`` if it is one."""
+
+
+@frozen
+class ReplayReport:
+    """The report of one replay."""
+
+    recording: str
+    verdict: str
+    """clean, diverged, stalled or incomplete."""
+    exit_code: int
+    frames_sent: int
+    lines_received: int
+    messages_matched: int
+    unplayed: int
+    """Frames of the agent that never went out."""
+    divergences: tuple[Divergence, ...]
+    left_out: int
+    """Departures beyond those that are listed."""
+    withheld: tuple[int, ...]
+    """Numbers of the frames that were kept from the client, or a part of them."""
+    waits: tuple[Wait, ...]
+    bindings: dict[str, str]
+    """Recorded values that have another one now."""
+    withheld_outside: tuple[int, ...] = ()
+    """Those among them that would have changed or run something outside its directories."""
+    faults: dict[str, int] | None = None
+    """How often each rule fired; None if no faults were asked for."""
+    seed: int | None = None
+    """Of the faults."""
+    reproduce: str | None = None
+    """A command line that gives the same faults."""
+
+
+def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayReport:
+    """Draws up the report of a replay that has ended.
+
+    Args:
+        replay: the engine.
+        recording: the recording's path or name.
+        is_incomplete: whether the recorder was killed before the recorded agent had ended.
+    """
+    stage = replay.stage
+    divergences = stage.divergences
+    ran_out = is_incomplete and replay.is_played_out
+    verdict, code = "clean", CLEAN
+    if divergences.has_stalled:
+        verdict, code = "stalled", STALLED
+    elif divergences.has_diverged:
+        verdict, code = "diverged", STALLED if ran_out else DIVERGED
+    elif ran_out:
+        verdict, code = "incomplete", STALLED
+    return ReplayReport(
+        recording=recording,
+        verdict=verdict,
+        exit_code=code,
+        frames_sent=stage.player.sent,
+        lines_received=replay.lines,
+        messages_matched=sum(lane.messages for lane in stage.schedule.lanes.values()),
+        unplayed=replay.unplayed,
+        divergences=tuple(divergences.found),
+        left_out=divergences.left_out,
+        withheld=tuple(stage.player.withholding.frames),
+        waits=tuple(_waits(replay)),
+        bindings=stage.bindings.changed,
+        withheld_outside=tuple(stage.player.withholding.outside),
+    )
+
+
+def text(found: ReplayReport) -> list[str]:
+    """The report for a person, in lines; of a clean replay there is nothing to say.
+
+    What came from the recording or the client has its control characters made visible.
+    """
+    return [visible(line) for line in _lines(found)]
+
+
+def _lines(found: ReplayReport) -> list[str]:
+    return _told_lines(found) + _fault_lines(found)
+
+
+def _fault_lines(found: ReplayReport) -> list[str]:
+    """Which faults fired, which never did, and how to have them again."""
+    if found.faults is None:
+        return []
+    fired = [f"{name} {count}" for name, count in found.faults.items() if count]
+    lines = [f"faults that fired: {', '.join(fired) or 'none'}; seed {found.seed}"]
+    lines += [f"warning: {name} never fired" for name, count in found.faults.items() if not count]
+    return [*lines, f"reproduce with: {found.reproduce}"]
+
+
+def _told_lines(found: ReplayReport) -> list[str]:
+    if found.verdict == "clean" and not found.withheld:
+        return []
+    lines = [f"replay of {found.recording}: {headline(found)}"]
+    told = telling.blocks(found.divergences, found.left_out, "client")
+    for block in told:
+        lines += ["", *block]
+    if found.verdict in ("stalled", "diverged") and found.waits:
+        lines += ["", "waiting:"]
+        lines += [f"  {w.lane}: for the {w.waits_for}, {w.method} #{w.seq}" for w in found.waits]
+    if found.bindings and told:
+        lines += ["", "the client's own values:"]
+        lines += [f"  {old} is now {new}" for old, new in found.bindings.items()]
+    return lines + _withheld_lines(found)
+
+
+def _withheld_lines(found: ReplayReport) -> list[str]:
+    """What the client was not asked for, and what lets it pass."""
+    outside = found.withheld_outside
+    if outside:
+        return [
+            "",
+            "withheld from the client, as it would write or run something outside the directories"
+            f" that the client named: {_numbers(outside)}; --allow-outside lets it pass",
+        ]
+    if found.withheld:
+        return ["", f"withheld from the client (--inert): {_numbers(found.withheld)}"]
+    return []
+
+
+def _numbers(seqs: Sequence[int]) -> str:
+    numbers = ", ".join(f"#{seq}" for seq in seqs[:SHOWN])
+    return f"{numbers} and {len(seqs) - SHOWN} more" if len(seqs) > SHOWN else numbers
+
+
+def headline(found: ReplayReport) -> str:
+    """The verdict, and how much was played."""
+    played = (
+        f"{counted(found.frames_sent, 'frame')} sent,"
+        f" {counted(found.messages_matched, 'message')} matched"
+    )
+    unplayed = f"{counted(found.unplayed, 'frame')} unplayed"
+    match found.verdict:
+        case "clean":
+            return f"clean; {played}"
+        case "incomplete":
+            return f"the recording is incomplete, and was played to its end; {played}"
+        case "stalled":
+            return f"stalled; {played}, {unplayed}"
+    primary = sum(one.rank is Rank.PRIMARY for one in found.divergences)
+    return f"{counted(primary, 'divergence')}; {played}, {unplayed}"
+
+
+def lines_of(one: Divergence) -> Iterator[str]:
+    """A departure for a person."""
+    return telling.lines_of(one, "client")
+
+
+def _waits(replay: Replay) -> Iterator[Wait]:
+    for lane in replay.stage.schedule.lanes.values():
+        awaited = lane.awaited
+        if awaited is not None and not lane.abandoned:
+            yield Wait(lane.title, "client", awaited.seq, awaited.title)

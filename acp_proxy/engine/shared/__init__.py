@@ -1,0 +1,1 @@
+"""What both sides of a replay share: recorded steps, comparison, divergences, pacing."""

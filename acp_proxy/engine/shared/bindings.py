@@ -1,0 +1,175 @@
+"""Values that a client chose, as recorded and as it chooses them now.
+
+Agents choose session ids, tool call ids and option ids; those are replayed as they were, since the
+client only echoes them. Working directories, terminals and what lies under a directory are the
+client's: its choice is learnt where the protocol says that it makes one, and put into what the
+recorded agent says later, at typed places alone.
+"""
+
+import json
+import re
+from urllib.parse import quote, unquote
+
+from attrs import define, evolve, field
+
+from acp_proxy.protocol.splice import Place
+
+_SCHEME = "file://"
+_PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
+_BEFORE = r"(?:(?<![\w.\-~})\]*?])(?<![\w.\-~})\]*?:]/)|(?<=\\[bfnrt]))"
+_AFTER = r"(?![\w\-~+@%=*?\[{$^]|\.+[\w\-~+@%=*?\[{$^/])"
+"""What stands around a directory that is named in a piece of JSON, and is no part of its name."""
+_ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
+
+
+@define
+class Bindings:
+    """What recorded values are called now.
+
+    Attributes:
+        roots: directories.
+        terminals: terminal ids.
+        messages: ids of the client's messages; one may be chosen anew each time.
+        connections: ids of connections to MCP servers.
+        sessions: session ids; different only after two interchangeable ones were swapped, or where
+            the client was sent those of another recording before it was known which one is played.
+    """
+
+    roots: dict[str, str] = field(factory=dict)
+    terminals: dict[str, str] = field(factory=dict)
+    sessions: dict[str, str] = field(factory=dict)
+    connections: dict[str, str] = field(factory=dict)
+    messages: dict[str, str] = field(factory=dict)
+
+    released: set[str] = field(factory=set)
+    """Recorded terminals that are no more, so that a client may use their ids again."""
+
+    def known(self, place: Place, recorded: str) -> str | None:
+        """What a value is bound to for good; None if it is free."""
+        if place is Place.TERMINAL:
+            return None if recorded in self.released else self.terminals.get(recorded)
+        table = self.connections if place is Place.CONNECTION else self.roots
+        return table.get(recorded)
+
+    def bind(self, place: Place, recorded: str, live: str) -> None:
+        """Learns a value."""
+        match place:
+            case Place.SESSION:
+                self.sessions[recorded] = live
+            case Place.TERMINAL:
+                self.terminals[recorded] = live
+                self.released.discard(recorded)
+            case Place.CONNECTION:
+                self.connections[recorded] = live
+            case Place.MESSAGE:
+                self.messages[recorded] = live
+            case Place.ROOT:
+                self.roots[recorded] = live
+
+    @property
+    def changed(self) -> dict[str, str]:
+        """Recorded values that have another one now, but for messages, which are many."""
+        return {old: new for table in self._tables for old, new in table.items() if old != new}
+
+    @property
+    def change_anything(self) -> bool:
+        """Whether any value differs from the recorded one."""
+        tables = (*self._tables, self.messages)
+        return any(old != new for table in tables for old, new in table.items())
+
+    @property
+    def _tables(self) -> tuple[dict[str, str], ...]:
+        return self.roots, self.terminals, self.sessions, self.connections
+
+    def live(self, place: Place, recorded: str) -> str:
+        """Returns what a recorded value is called now; itself, if nothing is known."""
+        match place:
+            case Place.SESSION:
+                return self.sessions.get(recorded, recorded)
+            case Place.TERMINAL:
+                return self.terminals.get(recorded, recorded)
+            case Place.CONNECTION:
+                return self.connections.get(recorded, recorded)
+            case Place.MESSAGE:
+                return self.messages.get(recorded, recorded)
+            case Place.URI | Place.ROOT_URI if recorded.startswith(_SCHEME):
+                return self._moved_uri(recorded)
+            case Place.ROOT | Place.PATH | Place.URI | Place.ROOT_URI:
+                return self._moved(recorded)
+        return recorded
+
+    def moved(self, text: str) -> str:
+        """Returns what a string means now that may be a path anywhere in a message.
+
+        It is moved if the whole of it is a directory of the client's, or a path or a ``file://``
+        URI below one, and returned as it is otherwise. A relative directory is an ordinary word.
+        """
+        named = evolve(self, roots={o: n for o, n in self.roots.items() if _is_named(o)})
+        return named.live(Place.URI if text.startswith(_SCHEME) else Place.PATH, text)
+
+    def rewritten(self, text: str) -> str:
+        """Replaces directories wherever they are named in a piece of JSON, the longest first.
+
+        A relative one, ``.`` or ``src``, is an ordinary word; and a name that goes on before or
+        after it, as in ``~/work``, ``http://work`` or ``/work.bak``, is another one.
+        """
+        named = ((old, new) for old, new in self.roots.items() if _is_named(old))
+        names = {_inside_json(old): _inside_json(new) for old, new in named}
+        if not names:
+            return text
+        choice = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        return re.sub(f"{_BEFORE}(?:{choice}){_AFTER}", lambda found: names[found[0]], text)
+
+    @property
+    def after_rewriting(self) -> "Bindings":
+        """What values are called in a text that was rewritten; no directory moves twice."""
+        return evolve(self, roots={o: n for o, n in self.roots.items() if not _is_named(o)})
+
+    def _moved(self, path: str) -> str:
+        """The longest directory that a path lies under decides."""
+        for old in sorted(self.roots, key=len, reverse=True):
+            if (rest := _below(old, path)) is not None:
+                return _joined(self.roots[old], rest)
+        return path
+
+    def _moved_uri(self, uri: str) -> str:
+        """A URI is compared as what it means, and only the directory in it is written anew."""
+        path = uri.removeprefix(_SCHEME)
+        for old in sorted(self.roots, key=len, reverse=True):
+            for spelled in (old, _in_uri(old)):
+                if (rest := _below(spelled, path)) is not None:
+                    return _SCHEME + _joined(_in_uri(self.roots[old]), rest)
+        return uri
+
+
+def path_in(uri: str) -> str | None:
+    """Returns the path that a ``file://`` URI names; None for any other URI."""
+    return unquote(uri.removeprefix(_SCHEME)) if uri.startswith(_SCHEME) else None
+
+
+def _is_named(root: str) -> bool:
+    """Whether a directory is told from an ordinary word."""
+    return _ABSOLUTE.match(root) is not None and root.strip("/\\") != ""
+
+
+def _in_uri(path: str) -> str:
+    return quote(path, safe=_PLAIN_IN_URI, errors="surrogatepass")
+
+
+def _below(root: str, path: str) -> str | None:
+    """The rest of a path that lies under a directory, with its separator; else None."""
+    trimmed = root.rstrip("/\\")
+    if path == root:
+        return ""
+    if not root:
+        return None
+    rest = path.removeprefix(trimmed)
+    return rest if path.startswith(trimmed) and rest[:1] in ("/", "\\") else None
+
+
+def _joined(root: str, rest: str) -> str:
+    return root.rstrip("/\\") + rest if rest else root
+
+
+def _inside_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=not text.isprintable())[1:-1]

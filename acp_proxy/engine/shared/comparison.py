@@ -1,0 +1,266 @@
+"""Compares what a client sent with what was recorded, as JSON values, and says where they differ.
+
+The order of keys and the spelling of numbers do not matter; the order of lists does. ``_meta`` is
+left out, as is what the user ignores. At typed places a recorded value means what it is bound to;
+where the client may choose, a new value is no difference but a proposal to bind it.
+"""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from attrs import define, evolve, field, frozen
+
+from acp_proxy.engine.shared.bindings import Bindings, path_in
+from acp_proxy.engine.shared.hidden_credentials import without_free
+from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.json_pointers import parts_of, pointer
+from acp_proxy.protocol.splice import Place, Places
+
+_MISSING = object()
+_NOTHING = "(nothing)"
+_HANDSHAKE = ("protocolVersion", "clientCapabilities", "capabilities")
+"""What of ``initialize`` counts: a client may change its name and version."""
+
+
+@frozen
+class Difference:
+    """One place in which two messages differ."""
+
+    pointer: str
+    """A JSON pointer (RFC 6901) from the message's root."""
+    recorded: str
+    """JSON, or ``(nothing)``."""
+    live: str
+
+
+@define
+class Comparison:
+    """What came of comparing two messages."""
+
+    differences: list[Difference] = field(factory=list)
+    proposals: list[tuple[Place, str, str]] = field(factory=list)
+    """Values to bind if the messages are paired: place, recorded, live."""
+    conflicts: list[Difference] = field(factory=list)
+    """Values that the client chose, but chose otherwise before."""
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether nothing differs and nothing has another value than it had."""
+        return self.is_match and all(old == new for _, old, new in self.proposals)
+
+    @property
+    def is_match(self) -> bool:
+        """Whether the messages can be paired."""
+        return not self.differences and not self.conflicts
+
+
+class Comparer:
+    """Compares messages with the values known so far.
+
+    Args:
+        bindings: what recorded values are called now.
+        ignored: JSON pointers that are left out; ``*`` in one is any key or item.
+
+    Attributes:
+        ignored: the ways to these, as of `pointers.parts_of`.
+    """
+
+    def __init__(self, bindings: Bindings, ignored: Iterable[str] = ()) -> None:
+        self._bindings = bindings
+        self.ignored = [*map(parts_of, ignored)]
+
+    @property
+    def after_rewriting(self) -> "Comparer":
+        """Compares recorded messages that were rewritten, as by `Bindings.rewritten`."""
+        return Comparer(self._bindings.after_rewriting, map(pointer, self.ignored))
+
+    def params(self, method: str | None, recorded: Any, live: Any, places: Places) -> Comparison:
+        """Compares the params of two messages of one method.
+
+        Args:
+            method: the method.
+            recorded: the recorded message, decoded.
+            live: the one that came, decoded.
+            places: its typed places.
+        """
+        old, new = _member(recorded, "params"), _member(live, "params")
+        if method in INITIALIZE:
+            return self._handshakes(old, new)
+        return self._compared(("params",), old, new, _inner(places, "params"))
+
+    def results(self, recorded: Any, live: Any, places: Places) -> Comparison:
+        """Compares the results, or the errors, of two responses."""
+        comparison = Comparison()
+        for name in ("result", "error"):
+            old, new = _member(recorded, name), _member(live, name)
+            part = self._compared((name,), old, new, _inner(places, name))
+            comparison.differences += part.differences
+            comparison.proposals += part.proposals
+            comparison.conflicts += part.conflicts
+        return comparison
+
+    def _handshakes(self, old: Any, new: Any) -> Comparison:
+        """Compares the params of initialize; a difference is told as it was written."""
+        try:
+            was, now = (_picked(normalized(params), _HANDSHAKE) for params in (old, new))
+        except RecursionError:
+            was, now = old, new
+        if isinstance(was, dict) and isinstance(now, dict):
+            said = [name for name in CAPABILITIES if name in was or name in now]
+            was, now = ({**{name: {} for name in said}, **params} for params in (was, now))
+        found = self._compared(("params",), was, now, None)
+        found.differences = [
+            Difference(
+                one.pointer,
+                one.recorded if one.recorded != _NOTHING else shown(_at(old, one.pointer)),
+                one.live if one.live != _NOTHING else shown(_at(new, one.pointer)),
+            )
+            for one in found.differences
+        ]
+        return found
+
+    def _compared(self, path: tuple[str, ...], old: Any, new: Any, places: Any) -> Comparison:
+        comparison = Comparison()
+        try:
+            self._walk(comparison, path, old, new, places)
+            roots = {was: now for place, was, now in comparison.proposals if place is Place.ROOT}
+            if comparison.differences and roots:  # paths below a directory that it only now names
+                bindings = evolve(self._bindings, roots={**self._bindings.roots, **roots})
+                again = Comparison()
+                Comparer(bindings, map(pointer, self.ignored))._walk(again, path, old, new, places)
+                comparison.differences = again.differences
+        except RecursionError:
+            deep = Difference(pointer(path), "(nested too deeply)", "(nested too deeply)")
+            return Comparison([deep])
+        return comparison
+
+    def _walk(
+        self, found: Comparison, path: tuple[str, ...], old: Any, new: Any, places: Any
+    ) -> None:
+        if self._is_ignored(path):
+            return
+        if isinstance(places, Place):
+            if self._settle(found, path, places, old, new):
+                return
+            places = None
+        if isinstance(old, dict) and isinstance(new, dict):
+            for key in [*old, *(key for key in new if key not in old)]:
+                if key != "_meta":
+                    inner = (old.get(key, _MISSING), new.get(key, _MISSING), _inner(places, key))
+                    self._walk(found, (*path, key), *inner)
+        elif isinstance(old, list) and isinstance(new, list):
+            for place in range(max(len(old), len(new))):
+                inner = (_item(old, place), _item(new, place), _inner(places, "*"))
+                self._walk(found, (*path, str(place)), *inner)
+        elif not (_is_same(old, new) or self._is_moved(old, new)):
+            texts = (shown(without_free(value, places)) for value in (old, new))
+            found.differences.append(Difference(pointer(path), *texts))
+
+    def _is_moved(self, old: Any, new: Any) -> bool:
+        """Whether two strings are one path in the recorded directory and in the live one."""
+        return isinstance(old, str) and isinstance(new, str) and self._bindings.moved(old) == new
+
+    def _settle(
+        self, found: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any
+    ) -> bool:
+        """Compares two values at a typed place; False if they are none of its kind."""
+        are_texts = isinstance(old, str) and isinstance(new, str)
+        if place is Place.MESSAGE and are_texts:
+            found.proposals.append((place, old, new))
+        if place in (Place.FREE, Place.ID, Place.MESSAGE):
+            return True
+        if not are_texts:
+            return False
+        if place is Place.ROOT_URI:
+            paths = path_in(old), path_in(new)
+            if paths[0] is not None and paths[1] is not None:
+                place, (old, new) = Place.ROOT, paths
+        if place in (Place.ROOT, Place.TERMINAL, Place.CONNECTION):
+            self._settle_choice(found, path, place, old, new)
+            return True
+        expected = self._bindings.live(place, old)
+        if expected != new and not (place is Place.URI and _meant(expected) == _meant(new)):
+            found.differences.append(Difference(pointer(path), shown(expected), shown(new)))
+        return True
+
+    def _settle_choice(
+        self, found: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
+    ) -> None:
+        """Compares what a client may choose, but only once."""
+        proposed = (one[2] for one in found.proposals if one[:2] == (place, old))
+        known = self._bindings.known(place, old) or next(proposed, None)
+        if known is None:
+            found.proposals.append((place, old, new))
+        elif known != new:
+            both = f"{shown(old)}, which is {shown(known)} already"
+            found.conflicts.append(Difference(pointer(path), both, shown(new)))
+
+    def _is_ignored(self, path: tuple[str, ...]) -> bool:
+        return any(
+            len(path) >= len(ignored)
+            and all(want in ("*", has) for want, has in zip(ignored, path, strict=False))
+            for ignored in self.ignored
+        )
+
+
+def decoded(raw: bytes) -> Any:
+    """Decodes a line; None if it is no JSON."""
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def shown(value: Any, limit: int = 200) -> str:
+    """A value as a report shows it."""
+    if value is _MISSING:
+        return _NOTHING
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "(nested too deeply)"
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def _member(message: Any, name: str) -> Any:
+    return message.get(name, _MISSING) if isinstance(message, dict) else _MISSING
+
+
+def _at(params: Any, pointer: str) -> Any:
+    """The value at a pointer from a message's root into its params."""
+    for key in parts_of(pointer)[1:]:
+        params = params.get(key, _MISSING) if isinstance(params, dict) else _MISSING
+    return params
+
+
+def _meant(uri: str) -> bytes:
+    """A URI without escapes; those of bytes that are no UTF-8 differ, too."""
+    return unquote_to_bytes(uri.encode("utf-8", "surrogatepass"))
+
+
+def _picked(value: Any, names: Iterable[str]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: value[name] for name in names if name in value}
+
+
+def _inner(places: Any, key: str) -> Any:
+    return places.get(key) if isinstance(places, dict) else None
+
+
+def _item(values: list[Any], place: int) -> Any:
+    return values[place] if place < len(values) else _MISSING
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """JSON knows one kind of number, and no truth value that is one."""
+    if isinstance(old, bool) or isinstance(new, bool):
+        return old is new
+    if type(old) is not type(new) and not (
+        isinstance(old, int | float) and isinstance(new, int | float)
+    ):
+        return False
+    return bool(old == new)

@@ -1,0 +1,93 @@
+"""Writes a recorded frame as the live client has to see it: its own ids, its own directories.
+
+A frame in which nothing is replaced goes out byte for byte, whatever bytes these are. In a batch
+each member is a message of its own; only replies get another id, since the agent's requests keep
+theirs.
+"""
+
+import json
+from collections.abc import Callable
+
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.steps import REPLIES, Wire
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.splice import Place, Span, spans, splice
+from acp_proxy.protocol.typed_places import places_of
+
+_NAMING = ("elicitation/create",)
+"""What of the agent's names a request of the client's: the one for which it needs to know."""
+ANY_BYTES = "surrogateescape"
+"""How bytes that are no text get through text."""
+
+
+_Rewriter = Callable[[str], str]
+
+
+class Writer:
+    """Writes frames.
+
+    Args:
+        bindings: what recorded values are called now.
+        rewrite_text: whether to put the client's directories into free text, too.
+    """
+
+    def __init__(self, bindings: Bindings, *, rewrite_text: bool) -> None:
+        self._bindings = bindings
+        self._rewrite_text = rewrite_text
+
+    def written(self, wire: Wire, ids: dict[str, str]) -> bytes:
+        """Writes a frame, without its line's end.
+
+        Args:
+            wire: as it was recorded.
+            ids: the live ids of the requests that it answers or names, by the recorded tokens.
+        """
+        ids = {old: new for old, new in ids.items() if old != new}
+        if not ids and not self._bindings.change_anything:
+            return wire.raw
+        text = wire.raw.decode("utf-8", ANY_BYTES)
+        if wire.kind == "batch":
+            members = [
+                (span, self._member(text[span.start : span.end], ids)) for span in members_of(text)
+            ]
+            text = splice(text, members)
+        else:
+            text = self._message(text, wire.kind, wire.method, ids)
+        return text.encode("utf-8", ANY_BYTES)
+
+    def _member(self, text: str, ids: dict[str, str]) -> str:
+        message = read(text.encode("utf-8", ANY_BYTES))
+        return self._message(text, message.kind, message.method, ids)
+
+    def _message(self, text: str, kind: str, method: str | None, ids: dict[str, str]) -> str:
+        places = places_of(kind, method)
+        if kind in REPLIES:
+            places = {"id": Place.ID, **places}
+        elif method not in _NAMING:
+            ids = {}
+        replacements = [(s, self._new(text[s.start : s.end], s, ids)) for s in spans(text, places)]
+        between: _Rewriter | None = None
+        if self._rewrite_text:
+            between = self._bindings.rewritten
+        return splice(text, replacements, between)
+
+    def _new(self, token: str, span: Span, ids: dict[str, str]) -> str:
+        if span.place is Place.ID:
+            return ids.get(token, token)
+        old = json.loads(token)
+        new = self._bindings.live(span.place, old) if isinstance(old, str) else old
+        return token if new == old else quoted(new)
+
+
+def quoted(value: str) -> str:
+    """A string as JSON; what no encoding can carry is escaped."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def members_of(text: str) -> list[Span]:
+    """Where the members of a batch stand."""
+    return spans(text, {"*": Place.FREE})

@@ -1,0 +1,242 @@
+"""A recording as a script for the replay engine: steps in order, payloads by number."""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from acp_proxy.engine.shared.steps import FORK, Answer, Ask, Step, Wire
+from acp_proxy.errors import UnreadableRecording
+from acp_proxy.protocol.dialects import DRAFT
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.store import database
+from acp_proxy.store.agent_ending import ended_by_itself_at
+from acp_proxy.store.faulted import FaultedFrames
+from acp_proxy.store.held_values import RAW_OR_NULL
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.schema import KIND_CODES, NEWLINE_CODES, STREAM_CODES
+
+_STEPS = 256
+"""Steps that are read at a time."""
+_AHEAD, _AHEAD_BYTES, _HELD_BYTES = 64, 1 << 20, 4 << 20
+"""How many frames, and about how many bytes, are read ahead, and how many bytes are held."""
+
+LARGEST = 64 << 20
+"""Bytes of the largest line that is played; about three times that is held to send it."""
+
+_SELECT = """
+SELECT f.seq, f.t_ns, f.flags & 3, f.kind, m.text, f.rpc_id, s.text, f.exchange,
+  e.session, e.request_seq, e.response_seq
+FROM frame_rows AS f
+  LEFT JOIN labels AS m ON m.id = f.method
+  LEFT JOIN labels AS s ON s.id = f.session
+  LEFT JOIN exchanges AS e ON e.id = f.exchange
+WHERE f.seq > ? AND f.flags & 3 < 3
+"""
+_WIRE = f"""
+SELECT f.seq, {RAW_OR_NULL}, f.flags, f.t_ns, f.kind, m.text
+FROM frame_rows AS f LEFT JOIN labels AS m ON m.id = f.method
+WHERE f.seq >= ? AND f.flags & 3 = ? ORDER BY f.seq LIMIT ?
+"""
+_KINDS = {code: kind for kind, code in KIND_CODES.items()}
+_NEWLINES = {code: newline.decode() for newline, code in NEWLINE_CODES.items()}
+_CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
+
+
+class StoredScript:
+    """Reads a script from a finished recording.
+
+    Args:
+        reader: the recording.
+        as_said: whether what the agent asks and tells is wanted as it said it, where faults have
+            made something else of that for the client. Answers are what the client got, since what
+            it did next was because of them.
+    """
+
+    def __init__(self, reader: RecordingReader, *, as_said: bool = False) -> None:
+        self._as_said = as_said
+        self._reader = reader
+        self._connection = reader.connection
+        self._path = reader.path
+        self._after = 0
+        self._wires: dict[int, Wire] = {}
+        self._held = 0
+        self._faulted = FaultedFrames(self._connection)
+        self.agent_left_at = self._agent_left_at()
+        self.dialect = reader.recording.dialect
+
+    def read(self) -> list[Step]:
+        """Returns the next steps in recorded order; none at the end.
+
+        Raises:
+            DamagedRecording: the file is damaged, as from all that reads.
+        """
+        with self._damage_told():
+            return self._read()
+
+    def _read(self) -> list[Step]:
+        steps: list[Step] = []
+        while not steps:
+            rows = self._query(f"{_SELECT} ORDER BY f.seq LIMIT {_STEPS}", (self._after,))
+            if not rows:
+                break
+            self._after = rows[-1][0]
+            for row in rows:
+                steps += self._steps(row)
+        return steps
+
+    def wire(self, seq: int) -> Wire:
+        """Returns a frame as it was written."""
+        if (wire := self._wires.get(seq)) is None:
+            with self._damage_told():
+                self._read_ahead(seq)
+                wire = self._wires[seq]
+        return wire
+
+    def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
+        """Finds client messages of a method beyond number ``after``, in order."""
+        sql = (
+            f"{_SELECT} AND f.method = (SELECT id FROM labels WHERE text = ?) AND f.kind = ?"
+            f" AND f.flags & 3 = {_CLIENT} ORDER BY f.seq"
+        )
+        with self._damage_told():
+            for row in self._connection.execute(sql, (after, method, KIND_CODES[Kind(kind)])):
+                yield from self._steps(row)
+
+    @contextlib.contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        """Says of a file that is broken that it is, and not that a client did something wrong."""
+        try:
+            yield
+        except (sqlite3.Error, ValueError, LookupError, TypeError) as e:
+            raise database.unreadable(self._path, e) from None
+
+    def _agent_left_at(self) -> int | None:
+        kinds = "('eof', 'signal', 'exit')"
+        sql = f"SELECT seq, kind, data FROM events WHERE kind IN {kinds} ORDER BY seq"
+        return ended_by_itself_at(self._query(sql, ()))
+
+    def _read_ahead(self, seq: int) -> None:
+        """Holds a frame, and some that will probably be asked for next."""
+        (stream,) = self._query("SELECT flags & 3 FROM frame_rows WHERE seq = ?", (seq,))[0]
+        if self._held > _HELD_BYTES:
+            self._wires.clear()
+            self._held = 0
+        size = 0
+        ahead = _AHEAD if stream == _AGENT else 1
+        for row in self._connection.execute(_WIRE, (seq, stream, ahead)):
+            number, raw, flags, t_ns, kind, method = row
+            if raw is None:
+                if number != seq:
+                    break
+                raw = self._large(seq)
+            newline = _NEWLINES[flags >> 2 & 3]
+            is_heard = stream == _AGENT and self._is_heard(_KINDS[kind])
+            if is_heard and number in self._faulted.changed:
+                raw, newline = self._faulted.delivered(number)
+            self._wires[number] = Wire(bytes(raw), newline, t_ns, _KINDS[kind].value, method)
+            size += len(raw)
+            if size > _AHEAD_BYTES:
+                break
+        self._held += size + _AHEAD * 256
+
+    def _large(self, seq: int) -> bytes:
+        """A line that is larger than what is read otherwise.
+
+        Raises:
+            UnreadableRecording: it is too large to be held.
+        """
+        (size,) = self._query("SELECT size FROM frames WHERE seq = ?", (seq,))[0]
+        if size > LARGEST:
+            raise UnreadableRecording(
+                self._path, f"frame {seq} has {size} bytes, and a line of more than {LARGEST >> 20}"
+                " MiB is not played"
+            )  # fmt: skip
+        return b"".join(self._reader.pieces(seq))
+
+    def _is_heard(self, kind: Kind) -> bool:
+        """Whether a frame of the agent's is wanted as its client got it."""
+        return not self._as_said or kind in (Kind.RESPONSE, Kind.ERROR)
+
+    def _steps(self, row: tuple[Any, ...]) -> list[Step]:
+        seq, t_ns, stream, code, method, rpc_id, session, exchange, of, asked, answered = row
+        is_heard = stream == _AGENT and self._is_heard(_KINDS[code])
+        if not self._faulted.reached_client(seq, from_agent=is_heard):
+            return []
+        if answered in self._faulted.lost:
+            answered = None
+        kind = _KINDS[code]
+        step = Step(
+            seq=seq,
+            t_ns=t_ns,
+            from_agent=stream == _AGENT,
+            kind=kind.value,
+            method=method,
+            rpc_id=rpc_id,
+            session=of or session,
+            names_session=session is not None and not self._is_inferred(method),
+            exchange=exchange,
+        )
+        if kind is Kind.BATCH:
+            return self._batch(step)
+        if method == FORK and kind is Kind.REQUEST and answered is not None:
+            step.session = read(self.wire(answered).raw).session or session
+        if kind is Kind.BLANK and not step.from_agent:
+            return []
+        if kind in (Kind.REQUEST, Kind.RESPONSE, Kind.ERROR):
+            step.request_seq, step.response_seq = asked, answered
+        if step.from_agent and exchange is not None and rpc_id is not None:
+            if kind is Kind.REQUEST:
+                step.asks = (Ask(exchange, rpc_id, method, answered),)
+            elif kind in (Kind.RESPONSE, Kind.ERROR):
+                step.answers = (Answer(exchange, rpc_id),)
+        return [step]
+
+    def _is_inferred(self, method: str | None) -> bool:
+        """Whether a message's session is only known from the turn that is open."""
+        return self.dialect == DRAFT and (method or "").startswith(("fs/", "terminal/"))
+
+    def _batch(self, step: Step) -> list[Step]:
+        asked = self._exchanges("request_seq", step)
+        answered = self._exchanges("response_seq", step)
+        if step.from_agent:
+            step.asks = tuple(Ask(e, token, m, reply) for e, token, m, _, reply, _ in asked)
+            step.answers = tuple(Answer(e, token) for e, token, *_ in answered)
+            step.session = next((row[5] for row in (*asked, *answered) if row[5]), step.session)
+            step.request_seq = min((row[3] for row in answered), default=None)
+            return [step]
+        members = read(self.wire(step.seq).raw).members
+        if not members:
+            step.kind = Kind.INVALID.value
+            return [step]
+        return [
+            self._member(step, place, member, [*asked, *answered])
+            for place, member in enumerate(members)
+        ]
+
+    def _member(
+        self, batch: Step, place: int, message: Message, exchanges: list[tuple[Any, ...]]
+    ) -> Step:
+        step = Step(batch.seq, batch.t_ns, False, message.kind.value, message.method)
+        step.rpc_id, step.session, step.member = message.rpc_id, message.session, place
+        step.names_session = message.session is not None
+        is_request = message.kind is Kind.REQUEST
+        for exchange, token, method, request_seq, response_seq, session in exchanges:
+            if token == message.rpc_id and is_request == (request_seq == batch.seq):
+                step.exchange, step.method = exchange, method
+                step.session = session or step.session
+                step.request_seq, step.response_seq = request_seq, response_seq
+        return step
+
+    def _exchanges(self, column: str, step: Step) -> list[tuple[Any, ...]]:
+        asks_client = (column == "request_seq") == step.from_agent
+        direction = Direction.TO_CLIENT if asks_client else Direction.TO_AGENT
+        return self._query(
+            "SELECT id, rpc_id, method, request_seq, response_seq, session FROM exchanges"
+            f" WHERE {column} = ? AND direction = ? ORDER BY id",
+            (step.seq, direction.value),
+        )
+
+    def _query(self, sql: str, parameters: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, parameters).fetchall()
