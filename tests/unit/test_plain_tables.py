@@ -18,7 +18,7 @@ from tests.commands import complaint
 from tests.scribe import Scribe, handshake, record_story
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
@@ -38,13 +38,12 @@ def alter(path: Path, *statements: str) -> None:
 
 
 @pytest.fixture
-def impatient() -> Iterator[None]:
-    """Presses Ctrl-C as soon as somebody waits."""
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+def press_ctrl_c() -> Iterator[Callable[[], object]]:
+    """Has Ctrl-C pressed once, after a twentieth of a second of this process's own work."""
+    before = signal.signal(signal.SIGVTALRM, signal.default_int_handler)
+    yield lambda: signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -110,22 +109,20 @@ def test_what_a_recorder_makes_is_plain(tmp_path: Path) -> None:
         check_tables(connection)
 
 
-@pytest.mark.usefixtures("impatient")
-def test_ctrl_c_ends_a_query(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
     """A query that does not end is ended by Ctrl-C, and that is no damage of the file's."""
-    with (
-        RecordingReader(record_story(tmp_path / "x.db")) as reader,
-        pytest.raises(KeyboardInterrupt),
-    ):
-        list(reader.query(ENDLESS))
+    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+        press_ctrl_c()
+        with pytest.raises(KeyboardInterrupt):
+            list(reader.query(ENDLESS))
 
 
-@pytest.mark.usefixtures("impatient")
-def test_ctrl_c_ends_a_change(tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_change(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
     """So is a change of a note."""
     path = record_story(tmp_path / "x.db")
     with contextlib.closing(database.open_for_writing(path, timeout=0)) as connection:
         database.heed_interrupts(connection)
+        press_ctrl_c()
         with pytest.raises(sqlite3.OperationalError) as caught:
             connection.execute(f"UPDATE recording SET note = ({ENDLESS})")
     with pytest.raises(KeyboardInterrupt):
