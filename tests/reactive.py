@@ -18,7 +18,6 @@ from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import Options
 from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
-from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import StoredScript
 from tests import captures
 from tests.scribe import Scribe
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from acp_proxy.engine.shared.divergence import Divergence
     from acp_proxy.engine.shared.steps import Step
+    from acp_proxy.store.reader import RecordingReader
 
 _US = 1000
 _S = 10**9
@@ -51,9 +51,9 @@ class Saying:
 
 @define
 class Conversation:
-    """A recording, read as a whole."""
+    """A recording, read as a whole; to be played as long as its reader is open."""
 
-    path: Path
+    reader: RecordingReader
     says: list[Saying] = field(factory=list)
     lanes: dict[str | None, list[int]] = field(factory=dict)
     """The numbers of the agent's frames, by lane."""
@@ -62,17 +62,21 @@ class Conversation:
     steps: list[Step] = field(factory=list)
 
     @classmethod
-    def load(cls, path: Path) -> Conversation:
+    def load(cls, reader: RecordingReader) -> Conversation:
         """Reads a recording."""
-        found, finder = cls(path), LaneFinder()
-        with RecordingReader(path) as reader:
-            script = StoredScript(reader)
-            while steps := script.read():
-                for step in steps:
-                    finder.place(step)
-                    wire = script.wire(step.seq)
-                    found._add(step, wire.raw, wire.newline.encode())
+        found, finder = cls(reader), LaneFinder()
+        script = StoredScript(reader)
+        while steps := script.read():
+            for step in steps:
+                finder.place(step)
+                wire = script.wire(step.seq)
+                found._add(step, wire.raw, wire.newline.encode())
         return found
+
+    @property
+    def path(self) -> Path:
+        """Where the recording is."""
+        return self.reader.path
 
     def _add(self, step: Step, raw: bytes, newline: bytes) -> None:
         self.steps.append(step)
@@ -147,14 +151,13 @@ def play(
         choose: which message it says next, of those whose turn it is, one of each lane at most.
         **options: of the engine.
     """
-    with RecordingReader(conversation.path) as reader:
-        engine = Replay(StoredScript(reader), Options(**options))
-        client = _Client(conversation, engine)
-        client.feed(Wakeup(client.now))
-        client.play(act, choose)
-        client.feed(EndOfInput(client.now))
-        judge = engine.stage.divergences
-        return Played(conversation, client.sent, judge.found, judge.has_diverged)
+    engine = Replay(StoredScript(conversation.reader), Options(**options))
+    client = _Client(conversation, engine)
+    client.feed(Wakeup(client.now))
+    client.play(act, choose)
+    client.feed(EndOfInput(client.now))
+    judge = engine.stage.divergences
+    return Played(conversation, client.sent, judge.found, judge.has_diverged)
 
 
 class _Client:

@@ -20,12 +20,13 @@ TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events")
 def new_database() -> Iterator[sqlite3.Connection]:
     """A fresh database with our tables."""
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.deserialize(_empty())
+        connection.deserialize(empty_database())
         yield connection
 
 
 @functools.cache
-def _empty() -> bytes:
+def empty_database() -> bytes:
+    """The file of a fresh database with our tables; to migrate one takes longer than to fill it."""
     with closing(sqlite3.connect(":memory:")) as connection:
         database.migrate(connection)
         return connection.serialize()

@@ -18,8 +18,10 @@ from acp_proxy.capture.log import BASE, BASE_SIZE, HEADER, STDERR, TO_AGENT, TO_
 from acp_proxy.store import database
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
+from tests.rows import empty_database
 
 if TYPE_CHECKING:
+    import sqlite3
     from types import TracebackType
 
 WALL_NS = 1_750_000_000 * 10**9
@@ -108,7 +110,7 @@ class Scribe:
 
     def index(self) -> None:
         """Turns into rows what the log has, as the recorder does when it is quiet."""
-        with contextlib.closing(database.create(self.path)) as connection:
+        with contextlib.closing(self._database()) as connection:
             indexer = Indexer(connection, LogReader(self._fd))
             while indexer.step():
                 pass
@@ -121,13 +123,19 @@ class Scribe:
 
     def finish(self) -> None:
         """Closes the database and removes the log, as a recorder does at its end."""
-        connection = database.create(self.path)
+        connection = self._database()
         indexer = Indexer(connection, LogReader(self._fd))
         while indexer.step():
             pass
         indexer.settle()
         database.close(connection)
         self.log_path.unlink()
+
+    def _database(self) -> sqlite3.Connection:
+        if not self.path.exists():
+            self.path.touch(0o600)
+            self.path.write_bytes(empty_database())
+        return database.create(self.path)
 
     def _record(self, kind: int, stream: int, payload: bytes) -> None:
         header = HEADER.pack(capture_log.MAGIC, kind, stream, len(payload), ORIGIN_NS + self.t_ns)

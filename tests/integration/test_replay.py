@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 from tests.integration.processes import DEADLINE_S, Recorder, Recording, Talk, plain_signals
@@ -483,7 +484,8 @@ def test_processes_agree_whatever_their_hashes(
     from tests.unit.test_replayer import TALK as TWO_LANES
 
     book = record_book(tmp_path, TWO_LANES)
-    conversation = Conversation.load(book.path)
+    with RecordingReader(book.path) as reader:
+        conversation = Conversation.load(reader)
     hashes = set()
     for seed in hash_seeds(count):
         talk = replay(book.path, "--order", "recorded", PYTHONHASHSEED=seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import random
@@ -31,10 +32,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def conversations(tmp_path_factory: pytest.TempPathFactory) -> list[Conversation]:
+def conversations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Conversation]]:
     """Every recording in the repository and every captured conversation."""
-    directory = tmp_path_factory.mktemp("captures")
-    return [Conversation.load(path) for path in reactive.recordings(directory)]
+    paths = reactive.recordings(tmp_path_factory.mktemp("captures"))
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(RecordingReader(path)) for path in paths]
+        yield [Conversation.load(reader) for reader in readers]
 
 
 def assert_faithful(played: Played, order: Order) -> None:
@@ -205,8 +208,7 @@ def assert_one_divergence(
 
 def is_last_word(conversation: Conversation, step: Step) -> bool:
     """Whether the agent's output ended after this message, and no other one is waited for."""
-    with RecordingReader(conversation.path) as reader:
-        left_at = StoredScript(reader).agent_left_at
+    left_at = StoredScript(conversation.reader).agent_left_at
     return left_at is not None and all(
         other.seq <= step.seq or other.seq > left_at for other in conversation.required
     )
@@ -376,7 +378,8 @@ def recorded(said: list[Line]) -> Iterator[Conversation]:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "talk.db")
         record(said, path)
-        yield Conversation.load(path)
+        with RecordingReader(path) as reader:
+            yield Conversation.load(reader)
 
 
 @given(talks(), st.sampled_from(Order))

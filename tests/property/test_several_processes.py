@@ -20,6 +20,8 @@ from tests import reactive
 from tests.reactive import Conversation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from acp_proxy.events import Event
 
 
@@ -73,11 +75,13 @@ class Client:
 
 
 @pytest.fixture(scope="module")
-def conversations(tmp_path_factory: pytest.TempPathFactory) -> list[Conversation]:
+def conversations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Conversation]]:
     """The captured conversations of real agents."""
     directory = tmp_path_factory.mktemp("captures")
     found = [path for path in reactive.recordings(directory) if path.parent == directory]
-    return [Conversation.load(path) for path in found]
+    with contextlib.ExitStack() as stack:
+        readers = [stack.enter_context(RecordingReader(path)) for path in found]
+        yield [Conversation.load(reader) for reader in readers]
 
 
 ASKED_ALIKE = {"gemini-0.61.0-perm_cancel": "perm_allow", "gemini-0.61.0-perm_reject": "perm_allow"}
@@ -91,17 +95,15 @@ def test_each_start_plays_its_own_recording(conversations: list[Conversation], a
     of_agent = [one for one in conversations if one.path.name.startswith(agent)]
     assert len(of_agent) >= 5
     for conversation in of_agent:
-        with contextlib.ExitStack() as stack:
-            readers = [stack.enter_context(RecordingReader(one.path)) for one in of_agent]
-            replays = [Replay(StoredScript(reader), Options()) for reader in readers]
-            engine = Choice(replays)
-            client = Client(conversation, engine)
-            client.play()
-            chosen = of_agent[replays.index(engine.chosen)].path.stem
-            if (other := ASKED_ALIKE.get(conversation.path.stem)) is not None:
-                assert chosen.endswith(other)
-                continue
-            assert chosen == conversation.path.stem
-            departures = engine.stage.divergences.found
-            assert [one for one in departures if one.rank is not Rank.INFO] == []
-            assert sorted(client.recorded_lines) == sorted(conversation.lines.values())
+        replays = [Replay(StoredScript(one.reader), Options()) for one in of_agent]
+        engine = Choice(replays)
+        client = Client(conversation, engine)
+        client.play()
+        chosen = of_agent[replays.index(engine.chosen)].path.stem
+        if (other := ASKED_ALIKE.get(conversation.path.stem)) is not None:
+            assert chosen.endswith(other)
+            continue
+        assert chosen == conversation.path.stem
+        departures = engine.stage.divergences.found
+        assert [one for one in departures if one.rank is not Rank.INFO] == []
+        assert sorted(client.recorded_lines) == sorted(conversation.lines.values())

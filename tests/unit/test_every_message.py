@@ -93,13 +93,13 @@ def is_shown_in_words(case: Surrounded, path: Path) -> None:
 
 def is_replayed_elsewhere(case: Surrounded, path: Path) -> None:
     """A client in another directory, with ids of its own, hears the same about its own."""
-    conversation = reactive.Conversation.load(path)
 
     def act(_: Step, raw: bytes) -> list[bytes]:
         message = renamed(json.loads(raw), case, by_client=True)
         return [json.dumps(message, ensure_ascii=False).encode()]
 
-    played = reactive.play(conversation, act)
+    with RecordingReader(path) as reader:
+        played = reactive.play(reactive.Conversation.load(reader), act)
     assert played.counted == []
     heard = [json.loads(line) for line in played.stream.splitlines()]
     said = [said.message for said in case.said if said.direction is not OUT]
