@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def run(*arguments: str | Path, home: Path | None = None, **environment: str) -> Result:
-    """Runs ``acp-proxy`` with its recordings in ``home``.
+def run(*arguments: str | Path, home: Path | None = None, **environment: str | None) -> Result:
+    """Runs ``acp-proxy`` with its recordings in ``home``; a variable that is None is not set.
 
     Raises:
         Exception: whatever it raises, since a traceback is never an answer.

@@ -88,7 +88,7 @@ def test_it_does_so_by_any_measure(
 ) -> None:
     """What is equal in all is equal in less: in a run that was there, or in one of its own."""
     if name == next(iter(RECORDINGS)) or name not in new_runs:
-        found = verify(name, PLAIN_AGENT, "--expect", expect)
+        found = verify.here(name, PLAIN_AGENT, "--expect", expect)
         assert found.code == 0, found.stdout
     else:
         recorded = ROOT / "recordings" / f"{name}.db"
@@ -109,7 +109,7 @@ def test_a_replayed_agent_does_what_was_recorded(
 ) -> None:
     """So client and agent can both be played, and nothing is different."""
     path = record_capture(ROOT / "tests" / "data" / "captures" / name, tmp_path)
-    found = verify(path, [str(acp_proxy), "replay", str(path)])
+    found = verify.here(path, [str(acp_proxy), "replay", str(path)])
     assert (found.code, found.stdout) == (0, "")
 
 
@@ -120,10 +120,10 @@ def test_leave_that_names_nothing_is_given_again_if_titles_are_believed(
     name = "gemini-0.61.0/perm_allow.jsonl"
     path = record_capture(ROOT / "tests" / "data" / "captures" / name, tmp_path)
     agent = [str(acp_proxy), "replay", str(path)]
-    found = verify(path, agent)
+    found = verify.here(path, agent)
     assert found.code == 1
     assert "permission-differs" in found.stdout
-    found = verify(path, agent, "--lenient")
+    found = verify.here(path, agent, "--lenient")
     assert (found.code, found.stdout) == (0, "")
 
 
@@ -135,7 +135,7 @@ def test_another_run_of_the_same_agent_is_the_same(
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / f"{name}.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
-    found = verify(pairs / f"{name}.a.jsonl", agent)
+    found = verify.here(pairs / f"{name}.a.jsonl", agent)
     assert (found.code, found.stdout) == (0, "")
 
 
@@ -167,7 +167,7 @@ def test_one_change_is_named_and_nothing_else(
     verify: Verifier, change: str, name: str, expected: tuple[str, str], shown: str
 ) -> None:
     """The exit code is 1, and the screen shows what it is."""
-    found = verify(name, [*CHANGED_AGENT, change])
+    found = verify.here(name, [*CHANGED_AGENT, change])
     assert found.code == 1
     assert found.differences == [expected]
     assert found.kinds == []
@@ -180,7 +180,7 @@ def test_one_change_is_named_and_nothing_else(
 
 def test_other_ids_are_no_change(verify: Verifier) -> None:
     """An agent calls its sessions as it likes."""
-    found = verify("edit-allowed", [*CHANGED_AGENT, "ids"])
+    found = verify.here("edit-allowed", [*CHANGED_AGENT, "ids"])
     assert found.code == 0, found.stdout
     live = found.report["conversation"]["bindings"]["demo-session-1"]
     assert re.fullmatch(r"s-\d+-demo-session-1", live)
@@ -199,17 +199,17 @@ def test_less_is_compared_if_one_wants_that(
     verify: Verifier, change: str, name: str, expect: str, pointers: list[str]
 ) -> None:
     """What counts then is still found, and nothing else is."""
-    found = verify(name, [*CHANGED_AGENT, change], "--expect", expect)
+    found = verify.here(name, [*CHANGED_AGENT, change], "--expect", expect)
     assert found.code == (1 if pointers else 0), found.stdout
     assert [pointer for _, pointer in found.differences] == pointers
 
 
 def test_options_that_are_called_otherwise_are_chosen_all_the_same(verify: Verifier) -> None:
     """What was allowed is allowed, and the difference is in the names alone."""
-    found = verify("edit-allowed", [*CHANGED_AGENT, "options"])
+    found = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
     assert found.code == 1
     assert {title for title, _ in found.differences} == {"changed session/request_permission"}
-    found = verify(
+    found = verify.here(
         "edit-allowed", [*CHANGED_AGENT, "options"], "--ignore=/params/options/*/optionId"
     )
     assert found.code == 0, found.stdout
@@ -217,16 +217,16 @@ def test_options_that_are_called_otherwise_are_chosen_all_the_same(verify: Verif
 
 def test_an_agent_may_do_two_things_at_once(verify: Verifier) -> None:
     """If that is known; another order is a difference otherwise, and the hint says what to do."""
-    found = verify("edit-allowed", [*CHANGED_AGENT, "late"])
+    found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (found.code, found.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to let these pass: --apart tool_call_update; " in found.stderr
-    found = verify("edit-allowed", [*CHANGED_AGENT, "late"], "--apart=tool_call_update")
+    found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"], "--apart=tool_call_update")
     assert found.code == 0, found.stdout
 
 
 def test_without_a_session_there_is_no_story(verify: Verifier) -> None:
     """That is told once, with what follows from it."""
-    found = verify("hello", [*CHANGED_AGENT, "no-session"])
+    found = verify.here("hello", [*CHANGED_AGENT, "no-session"])
     assert found.code == 1
     assert found.kinds == ["outcome-differs", "unplayed"]
     assert "session/new #4 was answered with an error" in found.stdout
@@ -269,9 +269,9 @@ def test_what_never_ends_is_ended(verify: Verifier) -> None:
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
     """Where only the outcome counts, it is none."""
-    found = verify("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
+    found = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (found.code, found.kinds) == (0, [])
-    found = verify("hello", [*UNRULY_AGENT, "garbage"])
+    found = verify.here("hello", [*UNRULY_AGENT, "garbage"])
     assert found.code == 1
     assert "not JSON" in found.stdout
 
@@ -438,7 +438,10 @@ def test_or_in_the_one_that_it_is_given(verify: Verifier, tmp_path: Path) -> Non
 @pytest.mark.parametrize("way", ["session", "recorded", "causal"])
 def test_every_order_is_one(verify: Verifier, way: str) -> None:
     """In which an agent that waits for its client does what it did."""
-    assert verify("tour", PLAIN_AGENT, "--order", way, "--timing=x0.1", "--idle-cap=0.01").code == 0
+    assert (
+        verify.here("tour", PLAIN_AGENT, "--order", way, "--timing=x0.1", "--idle-cap=0.01").code
+        == 0
+    )
 
 
 def test_what_would_make_a_recorder_do_otherwise_does_not_count(verify: Verifier) -> None:

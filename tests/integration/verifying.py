@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
+from tests.commands import run
 from tests.integration.processes import DEADLINE_S, MARK, processes, wait_until
 
 if TYPE_CHECKING:
@@ -69,10 +70,8 @@ class Verifier:
         self, recording: Path | str, agent: Sequence[str], *options: str, **more: str
     ) -> subprocess.Popen[str]:
         """Starts one."""
-        path = RECORDINGS / f"{recording}.db" if isinstance(recording, str) else recording
-        reports = ["--report", str(self._directory / "report.json"), "--junit", str(self.junit)]
         return subprocess.Popen(
-            [self._acp_proxy, "verify", path, *options, *reports, "--", *agent],
+            [self._acp_proxy, *self._words(recording, agent, options)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -87,10 +86,30 @@ class Verifier:
         """Runs one to its end; nothing is left of it then."""
         process = self.start(recording, agent, *options, **more)
         stdout, stderr = process.communicate(timeout=DEADLINE_S)
+        return self._verified(process.returncode, stdout, stderr)
+
+    def here(self, recording: Path | str, agent: Sequence[str], *options: str) -> Verified:
+        """Runs one in this process, if the program's start and signals are not what is tested.
+
+        The recorder and the agent have processes of their own as ever; the agent's stderr is ours.
+        """
+        words = self._words(recording, agent, options)
+        environment: dict[str, Any] = dict.fromkeys(os.environ)
+        ended = run(*words, **{**environment, **self._environment()})
+        return self._verified(ended.exit_code, ended.stdout, ended.stderr)
+
+    def _words(
+        self, recording: Path | str, agent: Sequence[str], options: Sequence[str]
+    ) -> list[str | Path]:
+        path = RECORDINGS / f"{recording}.db" if isinstance(recording, str) else recording
+        reports = ["--report", str(self._directory / "report.json"), "--junit", str(self.junit)]
+        return ["verify", path, *options, *reports, "--", *agent]
+
+    def _verified(self, code: int, stdout: str, stderr: str) -> Verified:
         self.expect_nothing_left()
         report = self._directory / "report.json"
         return Verified(
-            process.returncode,
+            code,
             stdout,
             stderr,
             json.loads(report.read_text()) if report.exists() else {},
