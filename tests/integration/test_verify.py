@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.engine.client import verification
 from acp_proxy.runtime.sweep import agent_command
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
@@ -244,7 +245,6 @@ QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2"
         ("die", 1, ["agent-left"]),
         ("twice", 1, ["answered-twice"]),
         ("unknown", 1, ["unknown-reply-id"]),
-        ("flood", 1, ["flood"]),
         ("stay", 1, []),
         ("pleading", 1, ["permission-differs"]),
     ],
@@ -256,6 +256,14 @@ def test_whatever_an_agent_does_it_comes_to_an_end(
     limit = ["--stall-timeout=1"] if way in ("hang", "deaf") else []
     found = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
     assert (found.code, found.kinds) == (code, kinds), found.stdout + found.stderr
+
+
+def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no process is left; a tenth of the lines is many times what the pipes hold."""
+    monkeypatch.setattr(verification, "_FLOOD_LINES", verification._FLOOD_LINES // 10)
+    found = verify.here("hello", [*UNRULY_AGENT, "flood"], *QUICK)
+    assert (found.code, found.kinds) == (1, ["flood"]), found.stdout + found.stderr
+    assert found.report["conversation"]["lines_received"] > 10_000
 
 
 def test_what_never_ends_is_ended(verify: Verifier) -> None:
