@@ -5,6 +5,6 @@ if __name__ == "__main__":
 
     leave_at_once()  # before anything is imported that takes time
 
-    from acp_proxy.capture.starter import main
+    from acp_proxy.entry import main
 
     main()

@@ -102,7 +102,7 @@ def agent_command(recording: Path, plan: str, report: Path, options: Sequence[st
     Beside its report it leaves a mark as soon as it starts.
     """
     faults = ["--faults", plan] if plan else []
-    start = [sys.executable, "-P", "-m", "acp_proxy.runtime.swept_agent", str(_mark(report))]
+    start = [sys.executable, "-P", "-m", "acp_proxy.swept_agent", str(_mark(report))]
     start += ["replay", *faults, *options]
     return [*start, "--stall-timeout", "0", "--report", str(report), "--", str(recording)]
 

@@ -70,10 +70,10 @@ def _words(plan: dict[str, Any], directory: Path, number: int) -> list[str]:
 
 def _run(words: list[str]) -> None:
     if words[0] == "record":
-        from acp_proxy.capture import starter
+        from acp_proxy import entry
 
         sys.argv = ["acp-proxy", *words]
-        starter.main()
+        entry.main()
         return
     from acp_proxy.cli.main import cli
 

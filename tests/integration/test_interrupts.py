@@ -26,7 +26,7 @@ sys.meta_path.insert(0, Interrupt())
 if entry == "module":
     runpy.run_module("acp_proxy", run_name="__main__")
 else:
-    from acp_proxy.capture.starter import main
+    from acp_proxy.entry import main
     main()
 """
 """Runs ``acp-proxy`` and sends the signal when a module is about to be imported."""
@@ -77,7 +77,7 @@ def test_nobody_sees_where_it_was(tmp_path: Path, moment: str, arguments: tuple[
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("moment", ["acp_proxy.capture.starter", "acp_proxy.capture.log", "click"])
+@pytest.mark.parametrize("moment", ["acp_proxy.entry", "acp_proxy.capture.log", "click"])
 def test_a_module_is_a_command_as_well(tmp_path: Path, moment: str) -> None:
     """From the first line of ours on."""
     assert run(moment, *VERIFY, entry="module", home=tmp_path) == (130, "")

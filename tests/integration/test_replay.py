@@ -304,7 +304,7 @@ def test_who_closes_a_descriptor_is_a_client_that_is_gone(
 
 TERMINATED = """
 import os, signal, sys
-from acp_proxy.capture.starter import main
+from acp_proxy.entry import main
 from acp_proxy.engine.agent import report as reports
 made = reports.report
 def report(*arguments, **named):

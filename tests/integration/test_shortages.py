@@ -15,9 +15,9 @@ UNGUARDED = [
     "-P",
     "-c",
     "import sys; del sys.argv[0]\n"
-    "from acp_proxy.capture import process_groups, starter\n"
+    "from acp_proxy import entry\nfrom acp_proxy.capture import process_groups\n"
     "process_groups.SHELL = '/nowhere/sh'\n"
-    "starter.main()",
+    "entry.main()",
 ]
 
 

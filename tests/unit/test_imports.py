@@ -35,8 +35,6 @@ LATER = {
     "pwd",
     "select",
     "signal",
-    "acp_proxy.cli.main",
-    "acp_proxy.runtime.supervisor",
 }
 """Built into Python, or imported inside a function, when the agent runs or will not."""
 
@@ -46,10 +44,10 @@ RARE = {f"acp_proxy.capture.{name}" for name in ("in_place", "process_table", "s
 
 
 def test_starting_loads_small_modules_only() -> None:
-    """All that importing the starter loads is `capture`, `struct`, `fcntl` and `errno`."""
+    """All that importing the entry loads is `capture`, `struct`, `fcntl` and `errno`."""
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); before = set(sys.modules);"
-        "import acp_proxy.capture.starter; print(*sorted(set(sys.modules) - before))"
+        "import acp_proxy.entry; print(*sorted(set(sys.modules) - before))"
     )
     loaded = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script, str(PACKAGE.parent)],
@@ -57,7 +55,7 @@ def test_starting_loads_small_modules_only() -> None:
         capture_output=True,
         text=True,
     ).stdout.split()
-    ours = {"acp_proxy", "acp_proxy.capture"}
+    ours = {"acp_proxy", "acp_proxy.capture", "acp_proxy.entry", "acp_proxy.runtime"}
     ours |= {f"acp_proxy.capture.{path.stem}" for path in CAPTURE if path.stem != "__init__"}
     assert ours - set(loaded) == RARE
     assert set(loaded) - ours <= ALLOWED | LOADED_WITH

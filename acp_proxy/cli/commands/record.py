@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 from acp_proxy.capture.options import RECORD, Option, RecordOptions
 from acp_proxy.capture.pumps import Detour
+from acp_proxy.runtime import supervise
 
 
 def _reading(option: Option) -> Callable[..., object]:
@@ -77,7 +78,7 @@ def _run(command: tuple[str, ...], **values: Any) -> None:
     from acp_proxy.capture.starter import record as start
 
     options = RecordOptions(command, values)
-    start(options, _detour(options))
+    start(options, supervise, _detour(options))
 
 
 def _detour(options: RecordOptions) -> Detour | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from acp_proxy.capture.pumps import CHUNK
-from acp_proxy.capture.starter import take_stdio
+from acp_proxy.capture.stdio import take_stdio
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.options.arguments import RecordingType, pointers
 from acp_proxy.cli.options.playback import (

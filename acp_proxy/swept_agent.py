@@ -6,7 +6,7 @@ A report alone cannot tell: a client may kill its agent before there is one.
 import sys
 from pathlib import Path
 
-from acp_proxy.capture.starter import main
+from acp_proxy.entry import main
 
 if __name__ == "__main__":
     Path(sys.argv.pop(1)).touch()

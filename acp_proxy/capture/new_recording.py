@@ -1,0 +1,141 @@
+"""Names a new recording and opens its log."""
+
+import os
+import time
+from errno import ENOSPC
+
+from acp_proxy import __version__
+from acp_proxy.capture.files import (
+    LOG_SUFFIX,
+    SQLITE_SUFFIXES,
+    candidates,
+    fresh_name,
+    make_private,
+    recordings_directory,
+)
+from acp_proxy.capture.log import START, CaptureLog, Unrecorded, tell
+from acp_proxy.capture.options import RecordOptions
+from acp_proxy.capture.pumps import Detour
+
+PARENT = "ACP_PROXY_PARENT"
+"""Names the recording and the connection that an acp-proxy in the agent's command is within."""
+
+
+class Identity:
+    """Who this recording is: ids, clocks and the recording it happens within."""
+
+    def __init__(self, options: RecordOptions, detour: Detour) -> None:
+        self.id = os.urandom(6).hex()
+        self.wall_ns = time.time_ns()
+        self.origin_ns = time.monotonic_ns()
+        self.parent, _, outer = os.environ.get(PARENT, "").partition("/")
+        self.connection_id = outer or self.id
+        self._options = options
+        self._detour = detour
+
+    def path(self) -> str:
+        """Where to record, before anything is known to be taken."""
+        options = self._options
+        if options.output:
+            return os.path.abspath(options.output)
+        stem = options.name or fresh_name(options.command[0], self.id, self.wall_ns)
+        return os.path.join(recordings_directory(os.environ), stem + ".db")
+
+    def fields(self, path: str) -> "dict[str, str | int | list[str]]":
+        """What the first record of the log says."""
+        uname = os.uname()
+        stem = os.path.splitext(os.path.basename(path))[0]
+        fields: dict[str, str | int | list[str]] = {
+            "id": self.id,
+            "name": (self._options.output and self._options.name) or stem,
+            "tool_version": __version__,
+            "wall": self.wall_ns,
+            "origin": self.origin_ns,
+            "arg": self._options.command,
+            "cwd": _working_directory(),
+            "platform": f"{uname.sysname} {uname.machine}",
+            "dialect": self._options.dialect,
+            "redaction": self._options.redact,
+            "connection_id": self.connection_id,
+            "pid": os.getpid(),
+            **self._detour.fields,
+        }
+        if self.parent:
+            fields["parent"] = self.parent
+        return fields
+
+    def agent_environment(self) -> "dict[str, str]":
+        """The agent's environment: ours, and who we are."""
+        return {**os.environ, PARENT: f"{self.id}/{self.connection_id}"}
+
+
+def open_log(options: RecordOptions, identity: Identity) -> Unrecorded:
+    """Opens the log under the first free name.
+
+    Args:
+        options: what the command line asked for.
+        identity: ids and clocks of the recording, for the log's first record.
+
+    Returns:
+        The log; one that keeps nothing where no log can be written, which is said on stderr. With
+        `--require-recording` the process exits with 1 instead.
+    """
+    wanted = identity.path()
+    try:
+        make_private(os.path.dirname(wanted))
+        path, log = _first_free(wanted, options)
+        if not log.event(START, identity.fields(path)):
+            log.remove()
+            if os.path.exists(path):
+                os.unlink(path)
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
+    except OSError as e:
+        where = wanted + LOG_SUFFIX
+        problem = f"cannot record into {where}: {e.strerror}"
+        if options.require_recording:
+            tell(f"{problem}; the agent was not started, as --require-recording asks")
+            os._exit(1)
+        tell(f"{problem}; the conversation goes on unrecorded")
+        return Unrecorded()
+    if path != wanted:
+        tell(f"{wanted} exists; recording into {path}")
+    return log
+
+
+def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]":
+    for path in candidates(wanted):
+        if any(os.path.lexists(path + suffix) for suffix in SQLITE_SUFFIXES):
+            continue
+        try:
+            log = CaptureLog.create(
+                path + LOG_SUFFIX, max_size=options.max_size, fsync=options.fsync
+            )
+        except FileExistsError:
+            continue
+        try:
+            _claim(path)
+        except FileExistsError:
+            log.remove()
+            os.close(log.fd)
+            continue
+        except OSError:  # the indexer will say so; what matters is the log
+            pass
+        return path, log
+    raise FileExistsError(17, "no free name is left")
+
+
+def _claim(path: str) -> None:
+    """Makes the empty file that is to be the database, so that nobody else can put one there.
+
+    Raises:
+        OSError: something is there, be it a link to nothing; or nothing can be made.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    os.close(os.open(path, flags, 0o600))
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""

@@ -1,0 +1,41 @@
+"""Takes the client's pipes away from descriptors 0 and 1, where a library could write to them."""
+
+import os
+
+
+def take_stdio() -> "tuple[int, int]":
+    """Moves the client's pipes out of reach, so that no stray read or print can touch them.
+
+    Descriptors 0 and 1 become /dev/null and stderr: whatever a library prints, the client sees ACP.
+
+    Returns:
+        What the client writes to, and what it reads from; one that is missing is /dev/null.
+
+    Raises:
+        OSError: too few descriptors are left; nothing has been moved.
+    """
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:  # closed by whoever started us: never leave it to the next open
+            os.open(os.devnull, os.O_RDWR)
+    moved: list[int] = []
+    try:
+        for fd in (0, 1):
+            moved.append(_high_dup(fd))
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        for fd in moved:
+            os.close(fd)
+        raise
+    client_in, client_out = moved
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    return client_in, client_out
+
+
+def _high_dup(fd: int) -> int:
+    import fcntl
+
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)

@@ -1,0 +1,24 @@
+"""The program's entry: `record` starts at once, every other command through click."""
+
+import os
+import sys
+from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
+
+from acp_proxy import capture
+from acp_proxy.capture.options import parse
+from acp_proxy.capture.starter import record
+from acp_proxy.runtime import supervise
+
+
+def main() -> None:
+    """Runs ``acp-proxy``."""
+    capture.leave_at_once()
+    if sys.argv[1:2] == ["record"]:
+        options = parse(sys.argv[2:], os.environ)
+        if options is not None:
+            record(options, supervise)
+    elif sys.argv[1:2] == ["replay"]:  # which can tell what is left once it runs
+        pthread_sigmask(SIG_BLOCK, (SIGTERM, SIGINT, SIGHUP))
+    from acp_proxy.cli.main import cli
+
+    cli(prog_name="acp-proxy")
