@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +36,23 @@ class Example:
 
 def official() -> list[Example]:
     """The examples of the official protocol, version 1."""
-    return _load("messages-official.jsonl")
+    return [*_load("messages-official.jsonl")]
 
 
 def draft() -> list[Example]:
     """The examples of the 1.0 draft."""
-    return _load("messages-seed004.jsonl")
+    return [*_load("messages-seed004.jsonl")]
 
 
 def schemas() -> list[Example]:
     """Written by hand for what the two documents do not show."""
-    return _load("messages-schemas.jsonl")
+    return [*_load("messages-schemas.jsonl")]
 
 
-def _load(name: str) -> list[Example]:
+@cache
+def _load(name: str) -> tuple[Example, ...]:
     lines = map(json.loads, (ROOT / name).read_text(encoding="utf-8").splitlines())
-    return [
+    return tuple(
         Example(
             line["source"],
             _DIRECTIONS[line["direction"]],
@@ -59,4 +61,4 @@ def _load(name: str) -> list[Example]:
             line["message"],
         )
         for line in lines
-    ]
+    )

@@ -11,6 +11,7 @@ import copy
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field, frozen
@@ -600,6 +601,7 @@ _UNBOUND = ("mcp/connect", "mcp/disconnect", "mcp/message", "elicitation/complet
 """Methods that belong to the connection where they name no session."""
 
 
+@cache
 def _same(dialect: str) -> list[documents.Example]:
     """The examples of a dialect, in which v2 has all of v1 that it does not change."""
     shown = documents.draft() if dialect == "draft-1.0" else documents.official()
