@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import json
 from functools import cache
@@ -130,9 +131,17 @@ def _span(path: Path, call: str) -> tuple[int, int]:
 
 def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[Entry]]:
     """What is different between a recording and another one."""
-    with RecordingReader(path) as a, b:
-        found = diff(a, b, Options(**options))
+    with b:
+        found = diff(opened(path), b, Options(**options))
         return found, [*found.entries()]
+
+
+@cache
+def opened(path: Path) -> RecordingReader:
+    """A recording, which stays open for all that is compared with it."""
+    reader = RecordingReader(path)
+    atexit.register(reader.close)
+    return reader
 
 
 def changed(path: Path, lines: dict[int, dict[str, Any] | None]) -> RecordingReader:

@@ -12,7 +12,6 @@ from acp_proxy.difference.lanes import NO_ANSWER, kind_of_call
 from acp_proxy.difference.result import Change, Counts, Field
 from acp_proxy.protocol.json_pointers import pointer
 from acp_proxy.protocol.vocabulary import STATE_UPDATES
-from acp_proxy.store.reader import RecordingReader
 from tests.mutations import (
     RECORDINGS,
     are_open_at_once,
@@ -24,6 +23,7 @@ from tests.mutations import (
     handshake_of,
     leaves,
     lines_of,
+    opened,
     with_leaf,
 )
 
@@ -95,14 +95,14 @@ def test_a_request_that_is_made_twice_is_only_in_b(sources: list[Path]) -> None:
 def test_a_request_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
     """Its answer still says the same, and so does what names the directory that it introduced."""
     for path, line in every(sources, REQUEST):
-        found, entries = compare(path, changed(path, {line.place: None}))
-        (entry,) = entries
-        assert found.counts == Counts(only_a=1)
-        assert (entry.title, entry.b) == (method_of(path, line), None)
-        if is_made_once(path, line):
-            assert entry.a == line.seq
-        with changed(path, {line.place: None}) as without, RecordingReader(path) as whole:
-            assert diff(without, whole).counts == Counts(only_b=1)
+        with changed(path, {line.place: None}) as without:
+            found = diff(opened(path), without)
+            (entry,) = found.entries()
+            assert found.counts == Counts(only_a=1)
+            assert (entry.title, entry.b) == (method_of(path, line), None)
+            if is_made_once(path, line):
+                assert entry.a == line.seq
+            assert diff(without, opened(path)).counts == Counts(only_b=1)
 
 
 def is_made_once(path: Path, line: Line) -> bool:

@@ -44,14 +44,14 @@ _RAW_JSON = re.compile(r'[{,]\s*"[^"]*":|\{"')
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> None:
     """It is labelled, shown, replayed, compared and verified; what is a gap still is one."""
-    path = case.record(tmp_path / "message.db")
-    for check in CHECKS:
-        gaps = GAPS.get(check.__name__, {})
-        if any(case.name.startswith(name) for name in gaps):
-            with pytest.raises(AssertionError):
-                check(case, path)
-        else:
-            check(case, path)
+    with RecordingReader(case.record(tmp_path / "message.db")) as recorded:
+        for check in CHECKS:
+            gaps = GAPS.get(check.__name__, {})
+            if any(case.name.startswith(name) for name in gaps):
+                with pytest.raises(AssertionError):
+                    check(case, recorded)
+            else:
+                check(case, recorded)
 
 
 def test_every_gap_is_one_of_a_message() -> None:
@@ -66,40 +66,37 @@ def frames(reader: RecordingReader) -> list[dict[str, Any]]:
     return [*reader.frames(parse("not kind:event"))]
 
 
-def is_labelled(case: Surrounded, path: Path) -> None:
+def is_labelled(case: Surrounded, recorded: RecordingReader) -> None:
     """The bytes are kept, and the message is found by its session, turn, tool call and terminal."""
-    with RecordingReader(path) as reader:
-        rows = frames(reader)
-        assert [row["raw"] for row in rows] == [said.line[:-1] for said in case.said]
-        row = rows[case.focus]
-        labels = {"session": case.session, "call": case.tool_call, "terminal": case.terminal}
-        for key, label in labels.items():
-            if label is None:
-                assert row["tool_call" if key == "call" else key] is None
-            else:
-                found = {one["seq"] for one in reader.frames(parse(f"{key}:{label}"))}
-                assert row["seq"] in found, (key, label)
-        assert (row["turn"] is not None) == case.has_turn
+    rows = frames(recorded)
+    assert [row["raw"] for row in rows] == [said.line[:-1] for said in case.said]
+    row = rows[case.focus]
+    labels = {"session": case.session, "call": case.tool_call, "terminal": case.terminal}
+    for key, label in labels.items():
+        if label is None:
+            assert row["tool_call" if key == "call" else key] is None
+        else:
+            found = {one["seq"] for one in recorded.frames(parse(f"{key}:{label}"))}
+            assert row["seq"] in found, (key, label)
+    assert (row["turn"] is not None) == case.has_turn
 
 
-def is_shown_in_words(case: Surrounded, path: Path) -> None:
+def is_shown_in_words(case: Surrounded, recorded: RecordingReader) -> None:
     """The log has a line for it that quotes no JSON, and neither does the summary."""
-    with RecordingReader(path) as reader:
-        seq = frames(reader)[case.focus]["seq"]
+    path, seq = recorded.path, frames(recorded)[case.focus]["seq"]
     for shown in (run("inspect", "log", path, f"seq:{seq}"), run("inspect", "show", path)):
         assert shown.exit_code == 0
         assert not _RAW_JSON.search(shown.stdout), shown.stdout
 
 
-def is_replayed_elsewhere(case: Surrounded, path: Path) -> None:
+def is_replayed_elsewhere(case: Surrounded, recorded: RecordingReader) -> None:
     """A client in another directory, with ids of its own, hears the same about its own."""
 
     def act(_: Step, raw: bytes) -> list[bytes]:
         message = renamed(json.loads(raw), case, by_client=True)
         return [json.dumps(message, ensure_ascii=False).encode()]
 
-    with RecordingReader(path) as reader:
-        played = reactive.play(reactive.Conversation.load(reader), act)
+    played = reactive.play(reactive.Conversation.load(recorded), act)
     assert played.counted == []
     heard = [json.loads(line) for line in played.stream.splitlines()]
     said = [said.message for said in case.said if said.direction is not OUT]
@@ -108,23 +105,23 @@ def is_replayed_elsewhere(case: Surrounded, path: Path) -> None:
         assert live == renamed(message, case, by_client=True)
 
 
-def equals_a_run_with_other_ids(case: Surrounded, path: Path) -> None:
+def equals_a_run_with_other_ids(case: Surrounded, recorded: RecordingReader) -> None:
     """Ids, directories and times are other ones in every run, and no difference."""
-    other = case.renamed().record(path.with_name(f"{path.stem}-other.db"))
-    with RecordingReader(path) as a, RecordingReader(other) as b:
-        found = diff(a, b, Options())
+    other = case.renamed().record(recorded.path.with_name("other.db"))
+    with RecordingReader(other) as b:
+        found = diff(recorded, b, Options())
         assert [*found.entries()] == []
         assert found.is_equal
 
 
-def is_verified(case: Surrounded, path: Path) -> None:
+def is_verified(case: Surrounded, recorded: RecordingReader) -> None:
     """An agent that says the same with other ids has done what was recorded."""
 
     def act(_: Step, raw: bytes) -> list[bytes]:
         message = renamed(json.loads(raw), case, by_agent=True)
         return [json.dumps(message, ensure_ascii=False).encode()]
 
-    verified = scripted_agent.verify(path, act)
+    verified = scripted_agent.verify_reader(recorded, act)
     assert verified.departures == []
     assert verified.engine.is_played_out
 
