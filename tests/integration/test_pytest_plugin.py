@@ -32,15 +32,29 @@ ALONE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 pytestmark = pytest.mark.slow
 
-CLIENT = """
-    import subprocess, sys, time
+CLIENT = f"""
+    import contextlib, subprocess, sys, time
     import pytest
 
-    def drive(agent, name=None):
-        # Plays the client of a recording, by default the one that the agent is of.
-        from acp_proxy.client import main
-        recording = agent.recording if name is None else agent.recording.with_name(f"{name}.jsonl")
-        return main([str(recording), "--", *agent.command])
+    def drive(agent, name="hello"):
+        # Plays the client of a recording: says each message once it has heard all that came before.
+        # "bye" is "hello" with another word in the prompt, which always departs with that.
+        import sqlite3
+        database = sqlite3.connect(f"{RECORDINGS}/{{name.replace('bye', 'hello')}}.db")
+        frames = database.execute("SELECT raw, stream FROM frames ORDER BY seq").fetchall()
+        database.close()
+        with start(agent) as running:
+            heard_all = all(passes(running, raw + b"\\n", stream, name) for raw, stream in frames)
+            running.communicate()
+        return running.returncode or int(not heard_all)
+
+    def passes(running, line, stream, name):
+        if stream == "to-client":
+            return running.stdout.readline() == line
+        with contextlib.suppress(BrokenPipeError):  # an agent that refuses is gone already
+            running.stdin.write(line.replace(b'"hello"', b'"%b"' % name.encode()))
+            running.stdin.flush()
+        return True
 
     def start(agent):
         return subprocess.Popen(agent.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -57,7 +71,11 @@ class Outcome:
     @property
     def words(self) -> dict[str, str]:
         """What became of each test, by its name."""
-        found = re.findall(r"^([A-Z]+) \S+?::(\w+)", self.output, re.MULTILINE)
+        return self.words_in(r"\S+?")
+
+    def words_in(self, file: str) -> dict[str, str]:
+        """What became of each test in a file."""
+        found = re.findall(rf"^([A-Z]+) {file}::(\w+)", self.output, re.MULTILINE)
         return {name: word for word, name in found}
 
     def told_of(self, test: str) -> str:
@@ -86,16 +104,16 @@ class Suite:
         (self.directory / "pytest.ini").write_text("\n".join(["[pytest]", *usual, *lines]) + "\n")
 
     def recorded(self, *names: str) -> None:
-        """Puts recordings in their place; "bye" is "hello" with another word in the prompt.
-
-        Its client sends nothing before it has heard all answers, so it always departs from "hello"
-        with the prompt, however fast it is.
-        """
+        """Puts recordings in their place, as databases, which are sooner open than a text is."""
         self.recordings.mkdir(exist_ok=True)
         for name in names:
-            text = text_of(RECORDINGS / f"{name.replace('bye', 'hello')}.db")
-            said = text.replace(b'{"text":"hello"', b'{"text":"%b"' % name.encode())
-            (self.recordings / f"{name}.jsonl").write_bytes(said if name == "bye" else text)
+            shutil.copy(RECORDINGS / f"{name}.db", self.recordings)
+
+    def recorded_as_text(self, *places: str) -> None:
+        """Puts the text form of "hello" in places."""
+        for place in places:
+            (self.directory / place).parent.mkdir(exist_ok=True)
+            (self.directory / place).write_bytes(text_of(RECORDINGS / "hello.db"))
 
     def tests(self, source: str, name: str = "test_it.py") -> None:
         """Writes a file of tests."""
@@ -139,107 +157,117 @@ def suite(tmp_path: Path) -> Suite:
 
 
 @pytest.fixture(scope="module")
-def failures(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """One run with a test of each kind of failure."""
-    suite = Suite(tmp_path_factory.mktemp("failures"))
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """One run of all tests that need no run of their own, with this plugin and no other."""
+    suite = Suite(tmp_path_factory.mktemp("suite"))
     suite.configure("acp_agent_patience = 1")
-    suite.recorded("hello", "bye")
-    suite.tests("""
-        hello = pytest.mark.acp_recording("hello")
-
-        @hello
-        def test_clean(acp_agent):
-            assert drive(acp_agent) == 0
-            assert acp_agent.verdict() == "clean"
-            assert acp_agent.report.exit_code == 0
-            assert acp_agent.report.divergences == []
-            assert acp_agent.report.text.startswith("replay of hello.jsonl: clean")
-
-        @hello
-        def test_diverges(acp_agent):
-            assert drive(acp_agent, "bye") == 1
-            assert acp_agent.verdict() == "diverged"
-
-        @hello
-        def test_diverges_and_fails(acp_agent):
-            assert drive(acp_agent, "bye") == 0
-
-        @hello
-        def test_leaves_early(acp_agent):
-            agent = start(acp_agent)
-            agent.communicate()
-
-        @hello
-        def test_never_starts(acp_agent):
-            pass
-
-        @hello
-        def test_restarts(acp_agent):
-            assert drive(acp_agent) == 0
-            assert drive(acp_agent) == 0
-            assert [report.verdict for report in acp_agent.reports] == ["clean"] * 2
-
-        @hello
-        def test_diverges_after_a_restart(acp_agent):
-            assert drive(acp_agent) == 0
-            drive(acp_agent, "bye")
-            assert drive(acp_agent) == 0
-
-        kept = []
-
-        @pytest.fixture(scope="session", autouse=True)
-        def nothing_is_left():
-            yield
-            for process in kept:
-                process.communicate(timeout=60)
-
-        @hello
-        def test_leaves_it_running(acp_agent):
-            kept.append(start(acp_agent))
-            while not acp_agent.runs:  # it has begun, however busy the machine is
-                time.sleep(0.01)
-
-        @hello
-        @pytest.mark.xfail(strict=True)
-        def test_is_expected_to_diverge(acp_agent):
-            drive(acp_agent, "bye")
-
-        @hello
-        def test_is_skipped(acp_agent):
-            pytest.skip("no reason")
-
-        @pytest.mark.acp_recording("nowhere")
-        def test_has_no_recording(acp_agent):
-            pass
-
-        @pytest.mark.acp_recording("hello", oder="session")
-        def test_has_an_unknown_option(acp_agent):
-            pass
-
-        @pytest.mark.acp_recording("hello", order="upwards")
-        def test_has_a_bad_option(acp_agent):
-            drive(acp_agent)
-
-        @pytest.fixture
-        def client(acp_agent):
-            with start(acp_agent) as agent:
-                yield agent
-                agent.stdin.close()
-
-        @hello
-        def test_has_a_client_that_leaves_early(client):
-            pass
-
-        @hello
-        def test_has_such_a_client_and_fails(client):
-            assert client is None
-    """)
+    suite.recorded("hello", "tour")
+    shutil.copy(suite.recordings / "hello.db", suite.recordings / "story.db")
+    shutil.copy(suite.recordings / "tour.db", suite.recordings / "story.2.db")
+    suite.recorded_as_text(*NAMED)
+    suite.tests(IMPORTS, "test_before.py")
+    suite.tests(FAILURES)
+    suite.tests(OPTIONS, "test_options.py")
+    suite.tests(NAMING, "test_names.py")
+    suite.tests(STORY, "test_story.py")
     return suite.run()
 
 
-def test_each_test_ends_as_it_should(failures: Outcome) -> None:
+FAILURES = """
+    hello = pytest.mark.acp_recording("hello")
+
+    @hello
+    def test_clean(acp_agent):
+        assert drive(acp_agent) == 0
+        assert acp_agent.verdict() == "clean"
+        assert acp_agent.report.exit_code == 0
+        assert acp_agent.report.divergences == []
+        assert acp_agent.report.text.startswith("replay of hello.db: clean")
+
+    @hello
+    def test_diverges(acp_agent):
+        assert drive(acp_agent, "bye") == 1
+        assert acp_agent.verdict() == "diverged"
+
+    @hello
+    def test_diverges_and_fails(acp_agent):
+        assert drive(acp_agent, "bye") == 0
+
+    @hello
+    def test_leaves_early(acp_agent):
+        agent = start(acp_agent)
+        agent.communicate()
+
+    @hello
+    def test_never_starts(acp_agent):
+        pass
+
+    @hello
+    def test_restarts(acp_agent):
+        assert drive(acp_agent) == 0
+        assert drive(acp_agent) == 0
+        assert [report.verdict for report in acp_agent.reports] == ["clean"] * 2
+
+    @hello
+    def test_diverges_after_a_restart(acp_agent):
+        assert drive(acp_agent) == 0
+        drive(acp_agent, "bye")
+        assert drive(acp_agent) == 0
+
+    kept = []
+
+    @pytest.fixture(scope="session", autouse=True)
+    def nothing_is_left():
+        yield
+        for process in kept:
+            process.communicate(timeout=60)
+
+    @hello
+    def test_leaves_it_running(acp_agent):
+        kept.append(start(acp_agent))
+        while not acp_agent.runs:  # it has begun, however busy the machine is
+            time.sleep(0.01)
+
+    @hello
+    @pytest.mark.xfail(strict=True)
+    def test_is_expected_to_diverge(acp_agent):
+        drive(acp_agent, "bye")
+
+    @hello
+    def test_is_skipped(acp_agent):
+        pytest.skip("no reason")
+
+    @pytest.mark.acp_recording("nowhere")
+    def test_has_no_recording(acp_agent):
+        pass
+
+    @pytest.mark.acp_recording("hello", oder="session")
+    def test_has_an_unknown_option(acp_agent):
+        pass
+
+    @pytest.mark.acp_recording("hello", order="upwards")
+    def test_has_a_bad_option(acp_agent):
+        drive(acp_agent)
+
+    @pytest.fixture
+    def client(acp_agent):
+        with start(acp_agent) as agent:
+            yield agent
+            agent.stdin.close()
+
+    @hello
+    def test_has_a_client_that_leaves_early(client):
+        pass
+
+    @hello
+    def test_has_such_a_client_and_fails(client):
+        assert client is None
+"""
+
+
+def test_each_test_ends_as_it_should(outcome: Outcome) -> None:
     """What departs from the recording fails, also if it ended well by its own account."""
-    assert failures.words == {
+    assert outcome.words_in("test_it.py") == {
         "test_clean": "PASSED",
         "test_diverges": "FAILED",
         "test_diverges_and_fails": "FAILED",
@@ -255,118 +283,122 @@ def test_each_test_ends_as_it_should(failures: Outcome) -> None:
         "test_has_a_client_that_leaves_early": "FAILED",
         "test_has_such_a_client_and_fails": "FAILED",
     }
-    assert "1 skipped" in failures.output
-    assert failures.code == 1
+    assert "1 skipped" in outcome.output
+    assert outcome.code == 1
 
 
-def test_a_divergence_is_told(failures: Outcome) -> None:
+def test_a_divergence_is_told(outcome: Outcome) -> None:
     """The failure is the report: both sides, the difference, and how to let it pass."""
-    told = failures.told_of("test_diverges")
-    assert told.startswith("\nacp: replay of hello.jsonl: ")
+    told = outcome.told_of("test_diverges")
+    assert told.startswith("\nacp: replay of hello.db: ")
     assert "the recording expected session/prompt #6" in told
     assert '/params/prompt/0/text: recorded "hello", came "bye"' in told
     assert "--ignore /params/prompt/0/text" in told
     assert "Traceback" not in told
 
 
-def test_a_test_that_fails_by_itself_has_the_report_as_a_section(failures: Outcome) -> None:
+def test_a_test_that_fails_by_itself_has_the_report_as_a_section(outcome: Outcome) -> None:
     """The test's own failure comes first, then how far the replay had come."""
-    own, _, section = failures.told_of("test_diverges_and_fails").partition("- acp replay -")
+    own, _, section = outcome.told_of("test_diverges_and_fails").partition("- acp replay -")
     assert "assert 1 == 0" in own
     assert "the recording expected session/prompt #6" in section
 
 
-def test_what_was_never_sent_is_told(failures: Outcome) -> None:
+def test_what_was_never_sent_is_told(outcome: Outcome) -> None:
     """A client that leaves is told what was still expected of it."""
-    assert "the client left without sending initialize #2" in failures.told_of("test_leaves_early")
+    assert "the client left without sending initialize #2" in outcome.told_of("test_leaves_early")
 
 
-def test_an_agent_that_was_not_started_is_told(failures: Outcome) -> None:
+def test_an_agent_that_was_not_started_is_told(outcome: Outcome) -> None:
     """A test that never starts the agent has tested nothing."""
-    assert "the agent was never started" in failures.told_of("test_never_starts")
+    assert "the agent was never started" in outcome.told_of("test_never_starts")
 
 
-def test_an_agent_that_is_left_running_is_told_and_ended(failures: Outcome) -> None:
+def test_an_agent_that_is_left_running_is_told_and_ended(outcome: Outcome) -> None:
     """It is ended as by a client that leaves, so that it still reports; nothing is left."""
-    told = failures.told_of("test_leaves_it_running")
+    told = outcome.told_of("test_leaves_it_running")
     assert "start 1 of the agent was still running" in told
     assert "the client left without sending initialize #2" in told
 
 
-def test_what_a_fixture_ends_is_judged_after_it(failures: Outcome) -> None:
+def test_what_a_fixture_ends_is_judged_after_it(outcome: Outcome) -> None:
     """An agent that a fixture ends after the test fails the test all the same, and is no error."""
-    told = failures.told_of("test_has_a_client_that_leaves_early")
+    told = outcome.told_of("test_has_a_client_that_leaves_early")
     assert "the client left without sending initialize #2" in told
-    own = failures.told_of("test_has_such_a_client_and_fails")
+    own = outcome.told_of("test_has_such_a_client_and_fails")
     assert "- acp replay (teardown) -" in own
     assert "the client left without sending initialize #2" in own
     assert "was still running" not in told + own
 
 
-def test_wrong_use_is_one_line(failures: Outcome) -> None:
+def test_wrong_use_is_one_line(outcome: Outcome) -> None:
     """No recording, no such option, no such value: each says what was expected."""
-    missing = failures.told_of("test_has_no_recording")
+    missing = outcome.told_of("test_has_no_recording")
     assert re.search(r"no recording at \S+/recordings/nowhere\.jsonl", missing)
     assert "pytest --acp-record=once --acp-agent" in missing
-    assert "no option 'oder': expected order, " in failures.told_of("test_has_an_unknown_option")
-    assert "'upwards' is not one of 'session'" in failures.told_of("test_has_a_bad_option")
+    assert "no option 'oder': expected order, " in outcome.told_of("test_has_an_unknown_option")
+    assert "'upwards' is not one of 'session'" in outcome.told_of("test_has_a_bad_option")
 
 
-def test_options_of_the_marker_are_those_of_replay(suite: Suite) -> None:
+OPTIONS = """
+    import json, pathlib
+    pytestmark = pytest.mark.acp_recording("tour", ignore="/params/a", stall_timeout=7)
+
+    @pytest.mark.acp_recording("hello", ignore=["/params/b", "/params/c"], lenient=True)
+    def test_options(acp_agent):
+        plan = json.loads(pathlib.Path(acp_agent.command[-1], "plan.json").read_text())
+        words = " ".join(plan["options"])
+        assert words == (
+            "--ignore /params/b --ignore /params/c --stall-timeout 7 --lenient"
+        )
+        assert drive(acp_agent) == 0
+
+    def test_outer(acp_agent):
+        assert acp_agent.recording.name == "tour.db"
+        assert drive(acp_agent, "tour") == 0
+"""
+
+
+def test_options_of_the_marker_are_those_of_replay(outcome: Outcome) -> None:
     """The closest marker counts, and what it does not say an outer one does."""
-    suite.recorded("hello", "tour")
-    suite.tests("""
-        import json, pathlib
-        pytestmark = pytest.mark.acp_recording("tour", ignore="/params/a", stall_timeout=7)
+    ended = outcome.words_in("test_options.py")
+    assert ended == {"test_options": "PASSED", "test_outer": "PASSED"}
 
-        @pytest.mark.acp_recording("hello", ignore=["/params/b", "/params/c"], lenient=True)
-        def test_options(acp_agent):
-            plan = json.loads(pathlib.Path(acp_agent.command[-1], "plan.json").read_text())
-            words = " ".join(plan["options"])
-            assert words == (
-                "--ignore /params/b --ignore /params/c --stall-timeout 7 --lenient"
-            )
+
+NAMED = (
+    "elsewhere/x.jsonl",
+    "recordings/names-Class-own-a-b.jsonl",
+    "recordings/names-own.jsonl",
+    "recordings/text.jsonl",
+)
+
+NAMING = """
+    @pytest.mark.acp_recording("./elsewhere/x")
+    def test_path(acp_agent):
+        assert drive(acp_agent) == 0
+
+    @pytest.mark.acp_recording("text")
+    def test_text(acp_agent):
+        assert acp_agent.recording.name == "text.jsonl"
+        assert drive(acp_agent) == 0
+
+    def test_own(acp_agent):
+        assert drive(acp_agent) == 0
+
+    class TestClass:
+        @pytest.mark.parametrize("value", ["a/b"])
+        def test_own(self, acp_agent, value):
             assert drive(acp_agent) == 0
-
-        def test_outer(acp_agent):
-            assert acp_agent.recording.name == "tour.jsonl"
-            assert drive(acp_agent) == 0
-    """)
-    assert suite.run().words == {"test_options": "PASSED", "test_outer": "PASSED"}
+"""
 
 
-def test_names_and_places_of_recordings(suite: Suite) -> None:
+def test_names_and_places_of_recordings(outcome: Outcome, suite: Suite) -> None:
     """A name, a path, the test's own name, another directory, a database: each is found."""
-    suite.recorded("hello")
-    hello = suite.recordings / "hello.jsonl"
-    for place in (
-        "elsewhere/x.jsonl",
-        "recordings/it-Class-own-a-b.jsonl",
-        "recordings/it-own.jsonl",
-    ):
-        (suite.directory / place).parent.mkdir(exist_ok=True)
-        shutil.copy(hello, suite.directory / place)
-    shutil.copy(RECORDINGS / "hello.db", suite.recordings / "database.db")
-    suite.tests("""
-        @pytest.mark.acp_recording("./elsewhere/x")
-        def test_path(acp_agent):
-            assert drive(acp_agent) == 0
-
-        @pytest.mark.acp_recording("database")
-        def test_database(acp_agent):
-            assert drive(acp_agent) == 0
-
-        def test_own(acp_agent):
-            assert drive(acp_agent) == 0
-
-        class TestClass:
-            @pytest.mark.parametrize("value", ["a/b"])
-            def test_own(self, acp_agent, value):
-                assert drive(acp_agent) == 0
-    """)
-    outcome = suite.run()
-    assert outcome.code == 0, outcome.output
+    tests = ("test_path", "test_text", "test_own", "TestClass")
+    assert outcome.words_in("test_names.py") == dict.fromkeys(tests, "PASSED")
+    assert outcome.words["test_clean"] == "PASSED"  # of a database
     suite.configure("acp_recordings = elsewhere")
+    suite.recorded_as_text("elsewhere/x.jsonl")
     suite.tests("""
         @pytest.mark.acp_recording("x")
         def test_directory(acp_agent):
@@ -375,31 +407,33 @@ def test_names_and_places_of_recordings(suite: Suite) -> None:
     assert suite.run().words == {"test_directory": "PASSED"}
 
 
-def test_a_story_of_several_starts(suite: Suite) -> None:
+STORY = """
+    story = pytest.mark.acp_recording("story")
+
+    @story
+    def test_both(acp_agent):
+        assert drive(acp_agent) == 0
+        assert drive(acp_agent, "tour") == 0
+
+    @story
+    def test_one(acp_agent):
+        assert drive(acp_agent) == 0
+
+    @story
+    def test_three(acp_agent):
+        assert drive(acp_agent) == 0
+        assert drive(acp_agent, "tour") == 0
+        with start(acp_agent) as third:
+            third.communicate()
+        assert third.returncode != 0
+"""
+
+
+def test_a_story_of_several_starts(outcome: Outcome) -> None:
     """Each start plays the next recording; one too few and one too many are told."""
-    suite.recorded("hello", "tour")
-    shutil.copy(suite.recordings / "tour.jsonl", suite.recordings / "hello.2.jsonl")
-    suite.tests("""
-        hello = pytest.mark.acp_recording("hello")
-
-        @hello
-        def test_both(acp_agent):
-            assert drive(acp_agent) == 0
-            assert drive(acp_agent, "tour") == 0
-
-        @hello
-        def test_one(acp_agent):
-            assert drive(acp_agent) == 0
-
-        @hello
-        def test_three(acp_agent):
-            assert drive(acp_agent) == 0
-            assert drive(acp_agent, "tour") == 0
-            assert drive(acp_agent) != 0
-    """)
-    outcome = suite.run()
-    assert outcome.words == {"test_both": "PASSED", "test_one": "FAILED", "test_three": "FAILED"}
-    assert "not played: hello.2.jsonl" in outcome.told_of("test_one")
+    ended = outcome.words_in("test_story.py")
+    assert ended == {"test_both": "PASSED", "test_one": "FAILED", "test_three": "FAILED"}
+    assert "not played: story.2.db" in outcome.told_of("test_one")
     assert "this is start 3 of the agent, and 2 were recorded" in outcome.told_of("test_three")
 
 
@@ -450,21 +484,23 @@ def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
 
 def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
     """A new recording replaces the old one; a test that fails leaves the old one as it was."""
-    suite.recorded("tour")
-    made = (suite.recordings / "tour.jsonl").rename(suite.recordings / "made.jsonl")
-    shutil.copy(made, suite.recordings / "made.2.jsonl")
-    old = made.read_bytes()
-    suite.tests(RECORDING_TEST.replace('"Hello!" in', '"Good day!" in'))
+    names = ("made.jsonl", "made.2.jsonl", "kept.jsonl")
+    suite.recorded_as_text(*(f"recordings/{name}" for name in names))
+    made, second, kept = (suite.recordings / name for name in names)
+    old = kept.read_bytes()
     suite.configure(f"acp_agent_command = {REAL_AGENT}", "acp_record = rewrite")
-    failed = suite.run()
-    assert failed.words == {"test_hello": "FAILED"}
-    assert "nothing was recorded, since the test has failed" in failed.told_of("test_hello")
-    assert made.read_bytes() == old
     suite.tests(RECORDING_TEST)
-    assert suite.run().words == {"test_hello": "PASSED"}
+    failing = RECORDING_TEST.replace('"Hello!" in', '"Good day!" in').replace("made", "kept")
+    suite.tests(failing.replace("test_hello", "test_fails"), "test_others.py")
+    outcome = suite.run()
+    assert outcome.words == {"test_hello": "PASSED", "test_fails": "FAILED"}
+    assert "nothing was recorded, since the test has failed" in outcome.told_of("test_fails")
+    assert kept.read_bytes() == old
     assert made.read_bytes() != old
-    assert [path.name for path in suite.recordings.iterdir()] == ["made.jsonl"]
-    assert suite.run("--acp-record=none").words == {"test_hello": "PASSED"}
+    assert not second.exists()
+    assert sorted(path.name for path in suite.recordings.iterdir()) == ["kept.jsonl", "made.jsonl"]
+    again = suite.run("--acp-record=none", "test_it.py")
+    assert again.words == {"test_hello": "PASSED"}
 
 
 def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
@@ -481,11 +517,12 @@ def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
 def test_recording_needs_an_agent(suite: Suite) -> None:
     """Without the command of a real agent there is nothing to record; it is said where it goes."""
     suite.tests(RECORDING_TEST)
+    marked = f'("other", agent={REAL_AGENT.split()!r})'
+    source = RECORDING_TEST.replace('("made")', marked).replace("test_hello", "test_marked")
+    suite.tests(source, "test_others.py")
     outcome = suite.run("--acp-record=once")
-    assert outcome.words == {"test_hello": "ERROR"}
+    assert outcome.words == {"test_hello": "ERROR", "test_marked": "PASSED"}
     assert "expected the real agent's command, in --acp-agent" in outcome.told_of("test_hello")
-    suite.tests(RECORDING_TEST.replace('("made")', f'("made", agent={REAL_AGENT.split()!r})'))
-    assert suite.run("--acp-record=once").words == {"test_hello": "PASSED"}
 
 
 # Neighbours
@@ -495,7 +532,7 @@ def test_recording_needs_an_agent(suite: Suite) -> None:
 def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
     """Tests that are coroutines can have an agent, whoever runs them; so can fixtures of theirs."""
     pytest.importorskip(f"pytest_{neighbour}")
-    suite.recorded("hello", "bye")
+    suite.recorded("hello")
     if neighbour == "asyncio":
         suite.configure("asyncio_default_fixture_loop_scope = function")
     library, mark = neighbour, f"@pytest.mark.{neighbour}"
@@ -538,30 +575,25 @@ def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
     }, outcome.output
 
 
-def test_it_needs_neither(suite: Suite) -> None:
+def test_it_needs_neither(outcome: Outcome) -> None:
     """It works where no other plugin is."""
-    suite.recorded("hello")
-    suite.tests("""
-        @pytest.mark.acp_recording("hello")
-        def test_clean(acp_agent):
-            assert drive(acp_agent) == 0
-    """)
-    outcome = suite.run()
-    assert outcome.words == {"test_clean": "PASSED"}
+    assert outcome.words["test_clean"] == "PASSED"
     assert "trio-" not in outcome.output
 
 
-def test_it_disturbs_nobody(suite: Suite) -> None:
-    """It is loaded in every run, and imports next to nothing."""
-    suite.tests("""
-        ONLY = {"acp_proxy", "acp_proxy.pytest_plugin", "acp_proxy.testing"}
+IMPORTS = """
+    ONLY = {"acp_proxy", "acp_proxy.pytest_plugin", "acp_proxy.testing"}
 
-        def test_imports():
-            ours = {name for name in sys.modules if name.split(".")[0] == "acp_proxy"}
-            assert ours <= ONLY | {"acp_proxy.testing.agent", "acp_proxy.testing.runs"}
-            assert not {"attrs", "cattrs", "trio", "click", "sqlite3"} & set(sys.modules)
-    """)
-    assert suite.run().code == 0
+    def test_imports():
+        ours = {name for name in sys.modules if name.split(".")[0] == "acp_proxy"}
+        assert ours <= ONLY | {"acp_proxy.testing.agent", "acp_proxy.testing.runs"}
+        assert not {"attrs", "cattrs", "trio", "click", "sqlite3"} & set(sys.modules)
+"""
+
+
+def test_it_disturbs_nobody(outcome: Outcome) -> None:
+    """It is loaded in every run, and imports next to nothing until a test asks for an agent."""
+    assert outcome.words_in("test_before.py") == {"test_imports": "PASSED"}
 
 
 def test_nothing_is_amiss_without_it(suite: Suite) -> None:
@@ -577,7 +609,7 @@ def test_nothing_is_amiss_without_it(suite: Suite) -> None:
 
 def test_runs_side_by_side_do_not_meet(suite: Suite) -> None:
     """Two runs of the same tests at the same time, as workers are, have agents of their own."""
-    suite.recorded("hello", "bye")
+    suite.recorded("hello")
     suite.tests("""
         @pytest.mark.acp_recording("hello")
         @pytest.mark.parametrize("number", range(2))
@@ -594,7 +626,7 @@ def test_runs_side_by_side_do_not_meet(suite: Suite) -> None:
 def test_it_works_in_workers(suite: Suite) -> None:
     """With pytest-xdist, failures and recordings are told by the main process."""
     pytest.importorskip("xdist")
-    suite.recorded("hello", "bye")
+    suite.recorded("hello")
     suite.tests(RECORDING_TEST)
     suite.tests(
         """
@@ -696,13 +728,30 @@ def test_the_manual_names_every_setting() -> None:
         assert re.search(f"`(pytest )?{name}\\b", page), name
 
 
-@pytest.mark.parametrize("path", sorted(RECORDINGS.glob("*.db")), ids=lambda path: path.stem)
-def test_an_exported_test_is_green(suite: Suite, path: Path) -> None:
-    """What the export writes passes as it is, whole and cut down to its turn."""
-    for turn in ((), ("--turn", "1")):
-        made = run("inspect", "export", path, "--format", "pytest", "-o", suite.directory, *turn)
-        assert made.exit_code == 0
-        assert all(Path(line).is_file() for line in made.stdout.splitlines())
+EXPORTED = sorted(RECORDINGS.glob("*.db"))
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[str]]:
+    """What became of the tests of each recording, exported whole and cut down to its turn."""
+    suite = Suite(tmp_path_factory.mktemp("exported"))
+    made: dict[Path, list[Path]] = {path: [] for path in EXPORTED}
+    for path in EXPORTED:
+        for turn in ((), ("--turn", "1")):
+            words = (path, "--format", "pytest", "-o", suite.directory, *turn)
+            wrote = run("inspect", "export", *words)
+            assert wrote.exit_code == 0
+            made[path] += map(Path, wrote.stdout.splitlines())
+    assert all(file.is_file() for files in made.values() for file in files)
     outcome = suite.run()
     assert outcome.code == 0, outcome.output
-    assert list(outcome.words.values()) == ["PASSED", "PASSED"]
+    return {
+        path: [word for file in files for word in outcome.words_in(file.name).values()]
+        for path, files in made.items()
+    }
+
+
+@pytest.mark.parametrize("path", EXPORTED, ids=lambda path: path.stem)
+def test_an_exported_test_is_green(exported: dict[Path, list[str]], path: Path) -> None:
+    """What the export writes passes as it is, whole and cut down to its turn."""
+    assert exported[path] == ["PASSED", "PASSED"]
