@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.runtime import indexing
+from tests.commands import run
 from tests.integration.processes import DEADLINE_S, plain_signals, wait_until
-from tests.integration.puppet_talk import PuppetTalk, environment_in, inspect, watch
+from tests.integration.puppet_talk import PuppetTalk, environment_in, watch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +85,7 @@ def test_each_chunk_is_seen_in_the_middle_of_the_stream(acp_proxy: Path, tmp_pat
             assert follower.end() == 0
     assert outcome.is_unharmed
     assert numbers(follower.lines) == list(range(1, len(follower.lines) + 1))
-    everything = inspect(acp_proxy, "log", "--json", path, home=tmp_path).stdout
+    everything = run("inspect", "log", "--json", path, home=tmp_path).stdout
     assert b"".join(follower.lines).decode() == everything
 
 
@@ -145,18 +146,18 @@ def test_the_summary_is_that_of_this_moment(acp_proxy: Path, tmp_path: Path) -> 
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
         for number in range(1, 5):
             talk.tell("chunk", stderr=f"line {number}\n")
-            summary = wait_until(partial(shown_with, acp_proxy, path, number), "the last line")
+            summary = wait_until(partial(shown_with, path, number), "the last line")
             assert summary["live"] is True
             assert summary["recording"]["state"] == "recording"
             assert summary["frames"] == {"stderr": number, "to-agent": number, "to-client": number}
             assert summary["stderr_tail"][-1] == f"line {number}"
-        listed = inspect(acp_proxy, "list", tmp_path, home=tmp_path).stdout
+        listed = run("inspect", "list", tmp_path, home=tmp_path).stdout
         assert " running " in listed
         assert " 12 " in listed
-        assert inspect(acp_proxy, "show", path, home=tmp_path).stderr == ""
+        assert run("inspect", "show", path, home=tmp_path).stderr == ""
         outcome = talk.end()
     assert outcome.is_unharmed
-    assert shown(acp_proxy, path)["live"] is False
+    assert shown(path)["live"] is False
 
 
 def test_a_hung_prompt_is_open(acp_proxy: Path, tmp_path: Path) -> None:
@@ -170,8 +171,8 @@ def test_a_hung_prompt_is_open(acp_proxy: Path, tmp_path: Path) -> None:
         talk.process.stdin.flush()
         path = tmp_path / "x.db"
         wait_until((tmp_path / "x.db.log").exists, "a log")
-        wait_until(lambda: shown(acp_proxy, path)["frames"].get("to-client"), "half an answer")
-        (waiting,) = shown(acp_proxy, path)["unanswered"]
+        wait_until(lambda: shown(path)["frames"].get("to-client"), "half an answer")
+        (waiting,) = shown(path)["unanswered"]
         assert (waiting["direction"], waiting["method"]) == ("to-agent", "session/prompt")
         talk.end()
 
@@ -190,7 +191,7 @@ def test_following_ends_when_the_recorder_is_killed(acp_proxy: Path, tmp_path: P
         "last 0" in json.loads(follower.lines[-1])["message"]["params"]["update"]["content"]["text"]
     )
     assert numbers(follower.lines) == list(range(1, len(follower.lines) + 1))
-    assert shown(acp_proxy, path)["recording"]["state"] == "incomplete"
+    assert shown(path)["recording"]["state"] == "incomplete"
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
 
 
@@ -210,7 +211,7 @@ def test_who_followed_leaves_one_plain_file(acp_proxy: Path, tmp_path: Path) -> 
         for follower in followers:
             assert follower.end() == 0
         assert len({b"".join(follower.lines) for follower in followers}) == 1
-    inspect(acp_proxy, "show", path, home=tmp_path)
+    run("inspect", "show", path, home=tmp_path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
 
 
@@ -237,15 +238,15 @@ def indexed(path: Path) -> int:
         return 0
 
 
-def shown_with(acp_proxy: Path, path: Path, lines: int) -> dict[str, Any] | None:
+def shown_with(path: Path, lines: int) -> dict[str, Any] | None:
     """Returns what ``inspect show --json`` says if it knows of so many lines of stderr."""
-    summary = shown(acp_proxy, path)
+    summary = shown(path)
     return summary if summary["frames"].get("stderr") == lines else None
 
 
-def shown(acp_proxy: Path, path: Path) -> dict[str, Any]:
-    """Returns what ``inspect show --json`` says."""
-    found = inspect(acp_proxy, "show", "--json", path, home=path.parent)
-    assert found.returncode == 0, found.stderr
+def shown(path: Path) -> dict[str, Any]:
+    """Returns what ``inspect show --json`` says; for a recorder we are another process as well."""
+    found = run("inspect", "show", "--json", path, home=path.parent)
+    assert found.exit_code == 0, found.stderr
     summary: dict[str, Any] = json.loads(found.stdout)
     return summary

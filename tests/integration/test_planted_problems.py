@@ -142,12 +142,13 @@ def test_a_client_that_stops_reading(stage: Stage) -> None:
         )
         return [p for p in shown["problems"] if p["kind"] == "not-reading"]
 
-    (problem,) = wait_until(running, "the client to be found out")
+    notes = "select 1 from events where kind = 'note'"
+    wait_until(lambda: talk.recording.rows_so_far(notes), "the client to be found out")
+    (problem,) = running()
     assert problem["text"].startswith("the client stopped reading at ")
     assert " bytes waited; it has not read since, " in problem["text"]
     heard = b"".join(map(line, [*WELCOME, *flood, DONE]))
     talk.expect(heard)
-    notes = "select 1 from events where kind = 'note'"
     wait_until(lambda: len(talk.recording.rows_so_far(notes)) == 2, "the client to be seen reading")
     talk.close_input()
     talk.hear_all()
