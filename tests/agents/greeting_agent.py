@@ -1,9 +1,14 @@
-"""An agent that answers every prompt with "Hello!", on the standard library, so it starts fast."""
+"""An agent that answers every prompt with "Hello!", on the standard library, so it starts fast.
+
+``greeting_agent.py [SESSION]``: the id of its one session.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+
+SESSION = sys.argv[1] if len(sys.argv) > 1 else "session-1"
 
 
 def answer(request: dict[str, object]) -> dict[str, object]:
@@ -12,7 +17,7 @@ def answer(request: dict[str, object]) -> dict[str, object]:
         case "initialize":
             return {"protocolVersion": 1, "agentCapabilities": {}}
         case "session/new":
-            return {"sessionId": "session-1"}
+            return {"sessionId": SESSION}
         case _:
             return {"stopReason": "end_turn"}
 
@@ -30,7 +35,7 @@ def main() -> None:
         if request["method"] == "session/prompt":
             content = {"type": "text", "text": "Hello!"}
             update = {"sessionUpdate": "agent_message_chunk", "content": content}
-            params = {"sessionId": "session-1", "update": update}
+            params = {"sessionId": SESSION, "update": update}
             say({"method": "session/update", "params": params})
         say({"id": request["id"], "result": answer(request)})
 

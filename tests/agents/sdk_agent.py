@@ -166,14 +166,9 @@ SCENARIOS: dict[str, Callable[[Session], Awaitable[StopReason]]] = {
 
 
 class DemoAgent:
-    """The methods of an agent; no subclass of the SDK's, so that calling what it lacks fails.
+    """The methods of an agent; no subclass of the SDK's, so that calling what it lacks fails."""
 
-    Args:
-        prefix: what session ids begin with.
-    """
-
-    def __init__(self, prefix: str = "demo-session") -> None:
-        self._prefix = prefix
+    def __init__(self) -> None:
         self._sessions: dict[str, Session] = {}
 
     def on_connect(self, conn: acp.Client) -> None:
@@ -190,7 +185,7 @@ class DemoAgent:
 
     async def new_session(self, cwd: str, **kwargs: Any) -> acp.NewSessionResponse:
         """Answers ``session/new``."""
-        session = Session(self._client, f"{self._prefix}-{len(self._sessions) + 1}", Path(cwd))
+        session = Session(self._client, f"demo-session-{len(self._sessions) + 1}", Path(cwd))
         self._sessions[session.id] = session
         return acp.NewSessionResponse(session_id=session.id, modes=MODES)
 
@@ -258,11 +253,8 @@ def main() -> None:
     """Serves one client on stdin and stdout."""
     parser = argparse.ArgumentParser(description="A deterministic ACP agent.")
     parser.add_argument("--wire", type=Path, metavar="FILE", help="note every message there")
-    parser.add_argument(
-        "--session", default="demo-session", metavar="PREFIX", help="what session ids begin with"
-    )
     words = parser.parse_args()
-    agent = cast("acp.Agent", DemoAgent(words.session))
+    agent = cast("acp.Agent", DemoAgent())
     asyncio.run(acp.run_agent(agent, observers=wire_log(words.wire)))
 
 

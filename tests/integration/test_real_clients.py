@@ -23,6 +23,7 @@ from tests.integration.conftest import NODE
 
 ROOT = Path(__file__).parents[2]
 AGENT = ROOT / "tests" / "agents" / "sdk_agent.py"
+GREETING_AGENT = ROOT / "tests" / "agents" / "greeting_agent.py"
 TS_CLIENT = ROOT / "tests" / "agents" / "ts_client.mjs"
 SCENARIOS = ["--scenario", "hello", "--scenario", "tour", "--scenario", "slow"]
 TIMEOUT_S = 120
@@ -70,10 +71,10 @@ class Client:
         printed = self._talk([*proxy, sys.executable, str(AGENT), "--wire", str(wire)])
         return Seen(printed, Wire.load(wire))
 
-    def record(self, acp_proxy: Path, recording: Path, *words: str) -> str:
-        """Lets the client talk to the agent, which is given words; returns what it printed."""
+    def record(self, acp_proxy: Path, recording: Path, session: str) -> str:
+        """Lets the client talk to an agent that names its session; returns what it printed."""
         record = [str(acp_proxy), "record", "-o", str(recording), "--"]
-        return self._talk([*record, sys.executable, str(AGENT), *words])
+        return self._talk([*record, sys.executable, "-IS", str(GREETING_AGENT), session])
 
     def replay(self, acp_proxy: Path, *recordings: Path) -> str:
         """Lets the client talk to the recorded agent; returns what it printed."""
@@ -277,12 +278,11 @@ def test_each_start_by_acpx_plays_its_own_recording(
     recordings = [client.directory / "talk.db" for client in clients]
 
     def record(client: Client) -> str:
-        words = ["--session", client.directory.name]
-        return client.record(acp_proxy, client.directory / "talk.db", *words)
+        return client.record(acp_proxy, client.directory / "talk.db", client.directory.name)
 
     with ThreadPoolExecutor(len(clients)) as at_once:
         recorded = [*at_once.map(record, clients)]
         played = [*at_once.map(lambda client: client.replay(acp_proxy, *recordings), clients)]
     for client, recording, was, now in zip(clients, recordings, recorded, played, strict=True):
         assert json.loads(client.report.read_text())["recording"] == str(recording)
-        assert now == was.replace(f"{client.directory.name}-1", "one-1")
+        assert now == was.replace(f'"{client.directory.name}"', '"one"')
