@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.processes import Recorder
+from tests.fork_server import ForkServer
+from tests.integration.processes import Recorder, plain_signals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +43,22 @@ def acp_proxy() -> Path:
 def record(acp_proxy: Path, tmp_path: Path) -> Iterator[Recorder]:
     """Starts proxies whose client is the test; fails if one leaves a process behind."""
     with Recorder(acp_proxy, tmp_path) as recorder:
+        yield recorder
+
+
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """Starts ``acp-proxy`` without importing it each time."""
+    with plain_signals():
+        server = ForkServer()
+    with server:
+        yield server
+
+
+@pytest.fixture
+def forked(acp_proxy: Path, tmp_path: Path, fork_server: ForkServer) -> Iterator[Recorder]:
+    """Starts proxies as `record` does, that have nothing to import."""
+    with Recorder(acp_proxy, tmp_path, fork_server) as recorder:
         yield recorder
 
 

@@ -25,10 +25,13 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import pytest
 
 from acp_proxy.store.reader import RecordingReader
+from tests.commands import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
+
+    from tests.fork_server import Forked, ForkServer
 
 T = TypeVar("T")
 
@@ -195,7 +198,11 @@ class Talk:
     """
 
     def __init__(
-        self, process: subprocess.Popen[bytes], recording: Recording, complaints: Path, mark: str
+        self,
+        process: subprocess.Popen[bytes] | Forked,
+        recording: Recording,
+        complaints: Path,
+        mark: str,
     ) -> None:
         self.process = process
         self.recording = recording
@@ -337,10 +344,14 @@ class Talk:
 
 
 class Recorder:
-    """Starts proxies for one test, and sees that none of them leaves a process behind."""
+    """Starts proxies for one test, and sees that none of them leaves a process behind.
 
-    def __init__(self, acp_proxy: Path, directory: Path) -> None:
+    With a `ForkServer` they are its forks, unless they need a wrapper.
+    """
+
+    def __init__(self, acp_proxy: Path, directory: Path, server: ForkServer | None = None) -> None:
         self.acp_proxy = acp_proxy
+        self.server = server
         self.directory = directory
         self.recordings = directory / "recordings"
         self._talks: list[Talk] = []
@@ -380,32 +391,40 @@ class Recorder:
         path = self.directory / f"talk-{number}.db"
         complaints = self.directory / f"stderr-{number}"
         mark = uuid.uuid4().hex
+        words: list[str | Path] = ["record", "-o", path, *options, "--", *command]
+        environment = {**self._environment(), MARK: mark, **(env or {})}
+        process: subprocess.Popen[bytes] | Forked
         with complaints.open("wb") as file, plain_signals():
-            process = subprocess.Popen(
-                [*wrapper, self.acp_proxy, "record", "-o", path, *options, "--", *command],
-                stdin=stdin,
-                stdout=stdout,
-                stderr=file if stderr is None else stderr,
-                bufsize=0,
-                env={**self._environment(), MARK: mark, **(env or {})},
-                cwd=self.directory,
-                start_new_session=True,  # whoever runs the tests may have a terminal
-            )
+            errors = file.fileno() if stderr is None else stderr
+            if self.server is not None and not wrapper:
+                process = self.server.start(
+                    words,
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=errors,
+                    env=environment,
+                    cwd=self.directory,
+                )
+            else:
+                process = subprocess.Popen(
+                    [*wrapper, self.acp_proxy, *words],
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=errors,
+                    bufsize=0,
+                    env=environment,
+                    cwd=self.directory,
+                    start_new_session=True,  # whoever runs the tests may have a terminal
+                )
         talk = Talk(process, Recording(path), complaints, mark)
         self._talks.append(talk)
         return talk
 
     def inspect(self, *arguments: str | Path) -> str:
         """Runs ``acp-proxy inspect`` and returns what it prints."""
-        done = subprocess.run(
-            [self.acp_proxy, "inspect", *arguments],
-            env=self._environment(),
-            capture_output=True,
-            timeout=DEADLINE_S,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr.decode()
-        return done.stdout.decode()
+        result = run("inspect", *arguments, home=self.recordings)
+        assert result.exit_code == 0, result.stderr
+        return result.stdout
 
     def _environment(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("ACP_PROXY_", "PYTHON"))}

@@ -112,12 +112,12 @@ def received(talk: Talk) -> bytes:
         ("ignore-cancel", A + note("session/cancel") + B, A + B),
     ],
 )
-def test_towards_the_client(record: Recorder, rule: str, said: bytes, heard: bytes) -> None:
+def test_towards_the_client(forked: Recorder, rule: str, said: bytes, heard: bytes) -> None:
     """The client hears what the rule leaves of what the agent says; the recording has it all."""
     where = "dir:to-client"
     if "where=" in rule:
         rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
-    talk = record(ECHO, *faults(rule + (f" where={where}" if where else "")))
+    talk = forked(ECHO, *faults(rule + (f" where={where}" if where else "")))
     assert talk.converse(said) == heard
     talk.wait()
     assert talk.recording.stream("to-agent") == said
@@ -137,19 +137,19 @@ def test_towards_the_client(record: Recorder, rule: str, said: bytes, heard: byt
     ],
 )
 def test_towards_the_agent(
-    record: Recorder, tmp_path: Path, rule: str, said: bytes, arrived: bytes
+    forked: Recorder, tmp_path: Path, rule: str, said: bytes, arrived: bytes
 ) -> None:
     """The agent hears what the rule leaves of what the client says."""
-    talk = record(shell('exec cat >"$1"', tmp_path / "heard"), *faults(rule))
+    talk = forked(shell('exec cat >"$1"', tmp_path / "heard"), *faults(rule))
     talk.converse(said)
     assert talk.wait() == 0
     assert (tmp_path / "heard").read_bytes() == arrived
 
 
-def test_an_error_in_place_of_an_answer(record: Recorder, tmp_path: Path) -> None:
+def test_an_error_in_place_of_an_answer(forked: Recorder, tmp_path: Path) -> None:
     """The agent never hears of the request, and the client has its error."""
     rule = "error-reply code=-32000 message=no where='method:m dir:to-agent'"
-    talk = record(shell('cat >"$1"', tmp_path / "heard"), *faults(rule))
+    talk = forked(shell('cat >"$1"', tmp_path / "heard"), *faults(rule))
     error = b'{"jsonrpc":"2.0","id":4,"error":{"code":-32000,"message":"no"}}\n'
     assert talk.converse(A + request(4) + B) == error
     assert talk.wait() == 0
@@ -159,9 +159,9 @@ def test_an_error_in_place_of_an_answer(record: Recorder, tmp_path: Path) -> Non
     assert marks(talk, "to-client") == [(error, "full", "error-reply")]
 
 
-def test_an_answer_that_nobody_can_hear(record: Recorder, tmp_path: Path) -> None:
+def test_an_answer_that_nobody_can_hear(forked: Recorder, tmp_path: Path) -> None:
     """Once the agent has closed its output, what a rule would say there is undelivered."""
-    talk = record(shell('exec cat >"$1"', tmp_path / "heard"), *faults("error-reply"))
+    talk = forked(shell('exec cat >"$1"', tmp_path / "heard"), *faults("error-reply"))
     assert talk.hear_all() == b""
     talk.say(A + request(4))
     talk.close_input()
@@ -171,9 +171,9 @@ def test_an_answer_that_nobody_can_hear(record: Recorder, tmp_path: Path) -> Non
     assert talk.recording.events("undelivered") == [{"stream": "to-client", "bytes": len(line)}]
 
 
-def test_a_reply_that_comes_twice(record: Recorder) -> None:
+def test_a_reply_that_comes_twice(forked: Recorder) -> None:
     """A reply is known by the request that passed before, in the other direction."""
-    talk = record(
+    talk = forked(
         shell('read line; echo "$1"; echo "$2"; exec cat', reply(9).decode()[:-1], A.decode()),
         *faults("reply mode=double where=method:m"),
     )
@@ -181,9 +181,9 @@ def test_a_reply_that_comes_twice(record: Recorder) -> None:
     assert talk.wait() == 0
 
 
-def test_a_legal_frame_of_any_size(record: Recorder) -> None:
+def test_a_legal_frame_of_any_size(forked: Recorder) -> None:
     """The frame has as many bytes as asked for, and says what it said."""
-    talk = record(ECHO, *faults("huge-frame bytes=300000 where='method:b dir:to-client'"))
+    talk = forked(ECHO, *faults("huge-frame bytes=300000 where='method:b dir:to-client'"))
     first, second, third = talk.converse(A + B + C).splitlines(keepends=True)
     assert talk.wait() == 0
     assert (first, third) == (A, C)
@@ -205,9 +205,9 @@ def test_a_legal_frame_of_any_size(record: Recorder) -> None:
         ("terminate", 143, {"signal": 15, "name": "SIGTERM"}),
     ],
 )
-def test_the_end_of_the_agent(record: Recorder, rule: str, code: int, data: dict[str, Any]) -> None:
+def test_the_end_of_the_agent(forked: Recorder, rule: str, code: int, data: dict[str, Any]) -> None:
     """The agent ends in the middle, our exit code says how, and the recording says why."""
-    talk = record(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
+    talk = forked(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
     talk.say(A)
     talk.expect(A)
     talk.say(B)
@@ -222,19 +222,19 @@ def test_the_end_of_the_agent(record: Recorder, rule: str, code: int, data: dict
     assert talk.recording.say("state") == "complete"
 
 
-def test_what_was_said_before_a_kill_arrives(record: Recorder) -> None:
+def test_what_was_said_before_a_kill_arrives(forked: Recorder) -> None:
     """The agent is killed at a frame; that one and those before it have arrived."""
-    talk = record(ECHO, *faults("latency latency_ms=20", "kill where='method:c dir:to-client'"))
+    talk = forked(ECHO, *faults("latency latency_ms=20", "kill where='method:c dir:to-client'"))
     talk.say(A + B + C)
     assert talk.hear_all() == A + B + C
     assert talk.wait() == 137
 
 
 @needs_proc
-def test_a_stopped_agent_goes_on(record: Recorder) -> None:
+def test_a_stopped_agent_goes_on(forked: Recorder) -> None:
     """A paused agent hears nothing until it is resumed; who guards its group is not paused."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
-    talk = record(shell("echo ready; exec cat"), *faults(*rules))
+    talk = forked(shell("echo ready; exec cat"), *faults(*rules))
     talk.expect(b"ready\n")
     group = talk.agent_group()
     talk.say(A)
@@ -260,9 +260,9 @@ def test_a_stopped_agent_does_not_outlive_us(record: Recorder) -> None:
     wait_until(lambda: not living(group), "the group to be gone")
 
 
-def test_a_flood_on_stderr(record: Recorder) -> None:
+def test_a_flood_on_stderr(forked: Recorder) -> None:
     """The lines are on our stderr as the agent's would be, and an event says so."""
-    talk = record(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
+    talk = forked(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
     assert talk.converse(A + B + C) == A + B + C
     assert talk.wait() == 0
     lines = [f"stderr-flood line {n} of 5" for n in range(1, 6)]
@@ -275,7 +275,7 @@ def test_a_flood_on_stderr(record: Recorder) -> None:
 # What is recorded
 
 
-def test_the_rows_of_faults(record: Recorder) -> None:
+def test_the_rows_of_faults(forked: Recorder) -> None:
     """What was received is there as ever; beside it, what fired and what arrived."""
     rules = [
         "drop where='method:a dir:to-client'",
@@ -283,7 +283,7 @@ def test_the_rows_of_faults(record: Recorder) -> None:
         "truncate keep_bytes=3 where='method:c dir:to-client'",
         "latency name=late latency_ms=1 where='method:c dir:to-client'",
     ]
-    talk = record(ECHO, *faults(*rules), "--seed", "5")
+    talk = forked(ECHO, *faults(*rules), "--seed", "5")
     assert talk.converse(A + B + C) == B + B + C[:3] + b"\n"
     assert talk.wait() == 0
     assert marks(talk, "to-agent") == [(line, "full", None) for line in (A, B, C)]
@@ -303,35 +303,35 @@ def test_the_rows_of_faults(record: Recorder) -> None:
     ]
     assert talk.recording.say("seed") == 5
     assert 'name = "twice"' in talk.recording.say("fault_plan")
-    shown = record.inspect("log", talk.recording.path, "fault:twice").splitlines()
+    shown = forked.inspect("log", talk.recording.path, "fault:twice").splitlines()
     assert ["[twice]" in line or "[injected by twice]" in line for line in shown] == [True, True]
-    assert "faults      drop 1 ×, twice 1 ×, truncate 1 ×, late 1 × (seed 5)" in record.inspect(
+    assert "faults      drop 1 ×, twice 1 ×, truncate 1 ×, late 1 × (seed 5)" in forked.inspect(
         "show", talk.recording.path
     )
 
 
-def test_a_last_line_without_an_end(record: Recorder) -> None:
+def test_a_last_line_without_an_end(forked: Recorder) -> None:
     """What follows the last newline is a line to rules as well, and stays without an end."""
-    talk = record(ECHO, *faults("truncate keep_bytes=2 newline=false where='kind:invalid'"))
+    talk = forked(ECHO, *faults("truncate keep_bytes=2 newline=false where='kind:invalid'"))
     assert talk.converse(A + b"last") == A + b"la"
     assert talk.wait() == 0
     assert marks(talk, "to-agent")[-1] == (b"last", "partial", "truncate")
     assert marks(talk, "to-client")[-1] == (b"la", "full", "truncate")
 
 
-def test_the_text_form_keeps_faults(record: Recorder, tmp_path: Path) -> None:
+def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
     """Exported and imported again, a recording has the same frames, faults, seed and plan."""
     rules = [
         "corrupt mode=nul where=method:a",
         "stray-stdout where=method:b",
         "stall where=method:c",
     ]
-    talk = record(ECHO, *faults(*rules))
+    talk = forked(ECHO, *faults(*rules))
     talk.converse(A + B + C + A)
     talk.wait()
     talk.recording.rows("select 1 from frames")
-    record.inspect("export", talk.recording.path, "-o", tmp_path / "x.jsonl")
-    record.inspect("import", tmp_path / "x.jsonl", "-o", tmp_path / "again.db")
+    forked.inspect("export", talk.recording.path, "-o", tmp_path / "x.jsonl")
+    forked.inspect("import", tmp_path / "x.jsonl", "-o", tmp_path / "again.db")
     for sql in (
         "select * from faults_fired order by rowid",
         "select * from frames order by seq",
@@ -342,9 +342,9 @@ def test_the_text_form_keeps_faults(record: Recorder, tmp_path: Path) -> None:
             assert again.execute(sql).fetchall() == talk.recording.rows(sql)
 
 
-def test_the_summary(record: Recorder) -> None:
+def test_the_summary(forked: Recorder) -> None:
     """At the end stderr says what fired, what never did, and how to have it once more."""
-    talk = record(ECHO, *faults("drop where='method:a dir:to-client'", "noop where=method:z"))
+    talk = forked(ECHO, *faults("drop where='method:a dir:to-client'", "noop where=method:z"))
     talk.converse(A + B + A)
     assert talk.wait() == 0
     said, warned, repeat = talk.stderr.decode().splitlines()
@@ -355,15 +355,15 @@ def test_the_summary(record: Recorder) -> None:
     assert repeat == f"acp-proxy: reproduce with --seed {talk.recording.say('seed')}"
 
 
-def test_a_seed_repeats_its_faults(record: Recorder) -> None:
+def test_a_seed_repeats_its_faults(forked: Recorder) -> None:
     """The same plan with the same seed drops the same frames."""
     said = b"".join(note(f"m{n}") for n in range(50))
     rule = faults("drop probability=0.5 where=dir:to-client")
-    first = record(ECHO, *rule)
+    first = forked(ECHO, *rule)
     heard = first.converse(said)
     assert first.wait() == 0
     assert b"" != heard != said
-    again = record(ECHO, *rule, "--seed", str(first.recording.say("seed")))
+    again = forked(ECHO, *rule, "--seed", str(first.recording.say("seed")))
     assert again.converse(said) == heard
     assert again.wait() == 0
 
@@ -382,7 +382,7 @@ def test_a_seed_repeats_its_faults(record: Recorder) -> None:
     ],
 )
 def test_a_plan_that_never_fires_changes_nothing(
-    record: Recorder, tmp_path: Path, rule: str
+    forked: Recorder, tmp_path: Path, rule: str
 ) -> None:
     """Bytes of all values pass both ways and are recorded, with lines of all ends and sizes."""
     chance = random.Random(4)
@@ -394,7 +394,7 @@ def test_a_plan_that_never_fires_changes_nothing(
     large = chance.randbytes(LARGE + 1).replace(b"\n", b"")
     speech += large + b"\n" + chance.randbytes(SIZE) + b"unfinished"
     (tmp_path / "said").write_bytes(speech)
-    talk = record(
+    talk = forked(
         agent("duplex", tmp_path / "said", tmp_path / "heard", 3, 60_000, 100_000), *faults(rule)
     )
     backwards = speech[::-1]
@@ -433,11 +433,11 @@ def test_a_plan_without_rules_is_none(record: Recorder, tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_plan_is_refused(
-    record: Recorder, tmp_path: Path, options: list[str], complaint: str
+    forked: Recorder, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
     """One line, exit code 2; no agent was started, and nothing was recorded."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
-    talk = record(shell('echo started >"$1"', tmp_path / "started"), *options)
+    talk = forked(shell('echo started >"$1"', tmp_path / "started"), *options)
     assert talk.wait() == 2
     said = talk.stderr.decode()
     assert said.startswith("acp-proxy: ")
@@ -447,10 +447,10 @@ def test_a_bad_plan_is_refused(
     assert not list(tmp_path.glob("talk-*"))
 
 
-def test_rules_in_the_environment(record: Recorder) -> None:
+def test_rules_in_the_environment(forked: Recorder) -> None:
     """A variable has a rule on each line."""
     rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
-    talk = record(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
+    talk = forked(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
     assert talk.converse(A + B + C) == B
     assert talk.wait() == 0
     assert talk.recording.say("seed") == 8
@@ -469,7 +469,7 @@ def test_rules_in_the_environment(record: Recorder) -> None:
 )
 def test_back_pressure_holds(record: Recorder, tmp_path: Path, rule: str, held: int) -> None:
     """A client that does not read stops its agent, and hears everything when it does."""
-    said = b"".join(map(flood.block, range((8 << 20) // flood.BLOCK)))
+    said = b"".join(map(flood.block, range((4 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
 
     def taken() -> int:
@@ -498,7 +498,7 @@ def test_a_kill_of_the_proxy_loses_nothing(
 ) -> None:
     """Whatever had arrived on either side is in the recording, as received or as delivered."""
     chance = random.Random(seed)
-    speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(40_000))
+    speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(20_000))
     (tmp_path / "said").write_bytes(speech)
     talk = record(
         agent("duplex", tmp_path / "said", tmp_path / "heard", 3, 60_000, 100_000),
@@ -529,10 +529,10 @@ def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
     assert talk.wait() == 143
 
 
-def test_an_overstaying_agent_whose_prompt_was_dropped(record: Recorder) -> None:
+def test_an_overstaying_agent_whose_prompt_was_dropped(forked: Recorder) -> None:
     """A request that never arrived is nothing that an agent could still have to answer."""
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
-    talk = record(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
+    talk = forked(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
     talk.say(request(1, "session/prompt"))
     talk.close_output()
     talk.close_input()
@@ -541,10 +541,10 @@ def test_an_overstaying_agent_whose_prompt_was_dropped(record: Recorder) -> None
     assert sent["reason"] == "its client left 0.2 s ago and no request is open"
 
 
-def test_what_is_late_at_the_end_arrives(record: Recorder) -> None:
+def test_what_is_late_at_the_end_arrives(forked: Recorder) -> None:
     """An agent that exits leaves nothing behind: what was on its way is heard before the end."""
     gate_free = shell('printf "%s\n%s" "$1" last; exit 6', A.decode()[:-1])
-    talk = record(gate_free, *faults("latency latency_ms=300"))
+    talk = forked(gate_free, *faults("latency latency_ms=300"))
     assert talk.hear_all() == A + b"last"
     assert talk.wait() == 6
 

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.cli.render.output import columns_of
+from tests.commands import run
+from tests.fork_server import ForkServer
 from tests.integration.processes import DEADLINE_S
-from tests.integration.puppet_talk import environment_in, file_size_limit, inspect, watch
+from tests.integration.puppet_talk import environment_in, file_size_limit, watch
 from tests.scribe import Scribe, record_story, tell_story, text, update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 EVERY_COMMAND = [
@@ -70,51 +72,58 @@ def test_head_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 
 
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
-def test_a_pipe_that_is_closed_already(acp_proxy: Path, home: Path, command: list[str]) -> None:
+def test_a_pipe_that_is_closed_already(
+    fork_server: ForkServer, home: Path, command: list[str]
+) -> None:
     """However little there is to print, a reader that has left is no error."""
     ours, theirs = os.pipe()
     os.close(ours)
-    done = subprocess.run(
-        [acp_proxy, *command],
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-        env=environment_in(home),
-        cwd=home,
-        timeout=DEADLINE_S,
-        check=False,
-    )
+    assert run_in(fork_server, command, theirs, home) == (0, b"")
     os.close(theirs)
-    assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
-@pytest.mark.parametrize(
-    "variables",
-    [
+@pytest.fixture(
+    scope="module",
+    params=[
         {"PYTHONIOENCODING": "ascii"},
         {"PYTHONIOENCODING": "latin-1"},
         {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
     ],
     ids=["ascii", "latin-1", "C"],
 )
-def test_every_locale_will_do(
-    acp_proxy: Path, home: Path, command: list[str], variables: dict[str, str]
-) -> None:
+def in_a_locale(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
+    """Starts ``acp-proxy`` where stdout has an encoding that lacks most characters."""
+    with ForkServer(**request.param) as server:
+        yield server
+
+
+@pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
+def test_every_locale_will_do(in_a_locale: ForkServer, home: Path, command: list[str]) -> None:
     """What stdout cannot take becomes an escape for a person; for a program it is UTF-8."""
-    environment = {**environment_in(home), **variables}
-    done = subprocess.run(
-        [acp_proxy, *command],
-        capture_output=True,
-        env=environment,
-        cwd=home,
-        timeout=DEADLINE_S,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
+    with (home / "printed").open("w+b") as file:
+        assert run_in(in_a_locale, command, file.fileno(), home) == (0, b"")
+        file.seek(0)
+        printed = file.read()
     if "--json" in command or "--raw" in command:
-        assert ("你好".encode() in done.stdout) == ("list" not in command)
+        assert ("你好".encode() in printed) == ("list" not in command)
     elif "x" in command:
-        assert b"\\u4f60\\u597d" in done.stdout or "你好".encode() in done.stdout
+        assert b"\\u4f60\\u597d" in printed or "你好".encode() in printed
+
+
+def run_in(server: ForkServer, command: list[str], stdout: int, home: Path) -> tuple[int, bytes]:
+    """Runs a command to its end, and returns its exit code and what it says on stderr."""
+    with (home / "complaints").open("w+b") as file:
+        process = server.start(
+            command,
+            stdin=None,
+            stdout=stdout,
+            stderr=file.fileno(),
+            env=environment_in(home),
+            cwd=home,
+        )
+        code = process.wait(DEADLINE_S)
+        file.seek(0)
+        return code, file.read()
 
 
 def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> list[str]:
@@ -153,8 +162,8 @@ def test_on_a_terminal_lines_fit_and_are_coloured(
         table = [line for line in map(without_colour, lines) if "→" in line or "c0ffee" in line]
         assert table
         assert max(map(columns_of, table)) <= columns
-    wide = "".join(on_terminal(acp_proxy, "inspect", "log", "x", columns=200, home=home))
-    assert "hello 你好" in without_colour(wide)
+        if columns == 200 and "log" in command:
+            assert "hello 你好" in "".join(table)
 
 
 def without_colour(line: str) -> str:
@@ -163,9 +172,7 @@ def without_colour(line: str) -> str:
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_a_reader_that_cannot_write_reads_the_same(
-    acp_proxy: Path, tmp_path: Path, closed: bool
-) -> None:
+def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool) -> None:
     """On a full disk what a recorder left is read from its log, as it is once there is room."""
     with Scribe(tmp_path / "x.db") as scribe:
         tell_story(scribe)
@@ -177,10 +184,10 @@ def test_a_reader_that_cannot_write_reads_the_same(
     found = []
     for limit in (0, 40_000, 10**9):
         with file_size_limit(limit):
-            shown = inspect(acp_proxy, "show", scribe.path, home=tmp_path)
-            listed = inspect(acp_proxy, "log", "--json", scribe.path, home=tmp_path)
-        assert (shown.returncode, shown.stderr) == (0, "")
-        assert (listed.returncode, listed.stderr) == (0, "")
+            shown = run("inspect", "show", scribe.path)
+            listed = run("inspect", "log", "--json", scribe.path)
+        assert (shown.exit_code, shown.stderr) == (0, "")
+        assert (listed.exit_code, listed.stderr) == (0, "")
         found.append((shown.stdout, listed.stdout))
         if limit < 10**9:
             assert scribe.log_path.read_bytes() == log
@@ -190,7 +197,7 @@ def test_a_reader_that_cannot_write_reads_the_same(
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_directory_may_be_read_only(
-    acp_proxy: Path, tmp_path: Path, closed: bool, lock_away: Callable[[Path], None]
+    tmp_path: Path, closed: bool, lock_away: Callable[[Path], None]
 ) -> None:
     """What cannot be written, the directory around it included, is read as well as it can be."""
     directory = tmp_path / "readonly"
@@ -201,8 +208,8 @@ def test_a_directory_may_be_read_only(
         if closed:
             scribe.close()
     lock_away(directory)
-    listed = inspect(acp_proxy, "log", "--json", scribe.path, home=tmp_path)
-    assert (listed.returncode, listed.stderr) == (0, "")
+    listed = run("inspect", "log", "--json", scribe.path)
+    assert (listed.exit_code, listed.stderr) == (0, "")
     assert len(listed.stdout.splitlines()) == 23
     assert sorted(entry.name for entry in directory.iterdir()) == ["x.db", "x.db.log"]
 
@@ -233,5 +240,5 @@ def test_many_may_finish_what_was_left(acp_proxy: Path, tmp_path: Path) -> None:
     assert [process.returncode for process in processes] == [0] * 6
     ((out, err),) = outputs
     assert err == b""
-    assert out.decode() == inspect(acp_proxy, "log", "--json", scribe.path, home=tmp_path).stdout
+    assert out.decode() == run("inspect", "log", "--json", scribe.path).stdout
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
