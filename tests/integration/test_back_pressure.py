@@ -33,7 +33,7 @@ def taken(count: Path) -> int:
 
 def test_a_client_that_does_not_read_stops_its_agent(record: Recorder, tmp_path: Path) -> None:
     """An agent is held back by a client that does not read, and is heard whole when it does."""
-    said = b"".join(map(flood.block, range((24 << 20) // flood.BLOCK)))
+    said = b"".join(map(flood.block, range((12 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
     talk = record(agent("flood", count, len(said)))
     held = wait_until_still(lambda: taken(count), "the agent to be held back")

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) -> None:
-    """An agent that writes 4 MB and exits at once is heard and recorded whole, every time."""
-    said = b"".join(b"%01023d\n" % n for n in range((4 << 20) // 1024))
+    """An agent that writes 1 MB and exits at once is heard and recorded whole, every time."""
+    said = b"".join(b"%01023d\n" % n for n in range((1 << 20) // 1024))
     (tmp_path / "said").write_bytes(said)
     for _ in range(20):
         talk = record(["cat", str(tmp_path / "said")])
