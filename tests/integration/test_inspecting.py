@@ -9,8 +9,9 @@ import pty
 import re
 import struct
 import subprocess
+import tempfile
 import termios
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
@@ -24,6 +25,8 @@ from tests.scribe import Scribe, record_story, tell_story, text, update
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.fork_server import Forked
 
 EVERY_COMMAND = [
     [],
@@ -100,10 +103,9 @@ def in_a_locale(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
 def test_every_locale_will_do(in_a_locale: ForkServer, home: Path, command: list[str]) -> None:
     """What stdout cannot take becomes an escape for a person; for a program it is UTF-8."""
-    with (home / "printed").open("w+b") as file:
+    with tempfile.TemporaryFile() as file:
         assert run_in(in_a_locale, command, file.fileno(), home) == (0, b"")
-        file.seek(0)
-        printed = file.read()
+        printed = written(file)
     if "--json" in command or "--raw" in command:
         assert ("你好".encode() in printed) == ("list" not in command)
     elif "x" in command:
@@ -112,18 +114,24 @@ def test_every_locale_will_do(in_a_locale: ForkServer, home: Path, command: list
 
 def run_in(server: ForkServer, command: list[str], stdout: int, home: Path) -> tuple[int, bytes]:
     """Runs a command to its end, and returns its exit code and what it says on stderr."""
-    with (home / "complaints").open("w+b") as file:
-        process = server.start(
-            command,
-            stdin=None,
-            stdout=stdout,
-            stderr=file.fileno(),
-            env=environment_in(home),
-            cwd=home,
-        )
-        code = process.wait(DEADLINE_S)
-        file.seek(0)
-        return code, file.read()
+    with tempfile.TemporaryFile() as file:
+        process = start_in(server, command, stdout, file.fileno(), home)
+        return process.wait(DEADLINE_S), written(file)
+
+
+def start_in(
+    server: ForkServer, command: list[str], stdout: int, stderr: int, home: Path
+) -> Forked:
+    """Starts a command as somebody who lives in ``home`` does."""
+    return server.start(
+        command, stdin=None, stdout=stdout, stderr=stderr, env=environment_in(home), cwd=home
+    )
+
+
+def written(file: IO[bytes]) -> bytes:
+    """Returns what others wrote to a file."""
+    file.seek(0)
+    return file.read()
 
 
 def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> list[str]:
@@ -214,31 +222,22 @@ def test_a_directory_may_be_read_only(
     assert sorted(entry.name for entry in directory.iterdir()) == ["x.db", "x.db.log"]
 
 
-def test_many_may_finish_what_was_left(acp_proxy: Path, tmp_path: Path) -> None:
+def test_many_may_finish_what_was_left(fork_server: ForkServer, tmp_path: Path) -> None:
     """Readers that find a dead recorder's log at the same time all read every frame of it.
 
     To the others, the one that finishes it looks like a recorder that still runs.
     """
     with Scribe(tmp_path / "x.db") as scribe:
-        for _ in range(200):
+        for _ in range(100):
             tell_story(scribe)
         scribe.close()
-    processes = [
-        subprocess.Popen(
-            [acp_proxy, "inspect", "log", "--json", scribe.path],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment_in(tmp_path),
-            cwd=tmp_path,
-        )
-        for _ in range(6)
-    ]
-    watchdogs = [watch(process) for process in processes]
-    outputs = {process.communicate() for process in processes}
-    for watchdog in watchdogs:
-        watchdog.cancel()
-    assert [process.returncode for process in processes] == [0] * 6
-    ((out, err),) = outputs
-    assert err == b""
-    assert out.decode() == run("inspect", "log", "--json", scribe.path).stdout
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(6)]
+        command = ["inspect", "log", "--json", str(scribe.path)]
+        processes = [
+            start_in(fork_server, command, f.fileno(), f.fileno(), tmp_path) for f in files
+        ]
+        assert [process.wait(DEADLINE_S) for process in processes] == [0] * 6
+        outputs = set(map(written, files))
+    assert outputs == {run("inspect", "log", "--json", scribe.path).stdout.encode()}
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
