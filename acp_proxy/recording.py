@@ -132,7 +132,7 @@ class Turn:
 
 
 @frozen
-class Event:
+class RecordedEvent:
     """Something that happened and is no frame."""
 
     seq: int

@@ -1,21 +1,12 @@
 """How long requests took in two recordings, method by method."""
 
-import json
 from array import array
 from collections.abc import Container, Sequence
 
 from acp_proxy.difference.result import Latency
+from acp_proxy.store.queries import answered_requests, exchanges_open_during
 from acp_proxy.store.reader import RecordingReader
 
-_ANSWERED = (
-    "SELECT id, method, direction, latency_ns FROM exchanges"
-    " WHERE latency_ns IS NOT NULL ORDER BY request_seq"
-)
-_HELD_UP = (
-    "SELECT DISTINCT e.id FROM exchanges AS e JOIN frames AS f ON f.seq = e.request_seq"
-    " JOIN json_each(?) AS pause WHERE f.t_ns < json_extract(pause.value, '$[1]')"
-    " AND f.t_ns + e.latency_ns > json_extract(pause.value, '$[0]')"
-)
 _Key = tuple[str, str]
 Pauses = Sequence[tuple[int, int]]
 """Stretches of a recording, in nanoseconds since its start."""
@@ -33,7 +24,7 @@ def latency(a: RecordingReader, b: RecordingReader, pauses: Pauses = ()) -> tupl
     Raises:
         UnreadableRecording: one is damaged.
     """
-    held = _held_up(b, pauses) if pauses else set()
+    held = exchanges_open_during(b, pauses) if pauses else set()
     of_a, of_b = _gathered(a, set()), _gathered(b, held)
     return tuple(
         _compared(key, of_a.get(key), of_b.get(key))
@@ -42,19 +33,14 @@ def latency(a: RecordingReader, b: RecordingReader, pauses: Pauses = ()) -> tupl
     )
 
 
-def _held_up(reader: RecordingReader, pauses: Pauses) -> set[int]:
-    rows = reader.query(_HELD_UP, (json.dumps([*pauses]),))
-    return {row["id"] for row in rows}
-
-
 def _gathered(reader: RecordingReader, held: Container[int]) -> "dict[_Key, array[int]]":
     """The latencies by method; empty for one of which all were held up."""
     found: dict[_Key, array[int]] = {}
-    for row in reader.query(_ANSWERED):
-        key = (row["method"] or "", row["direction"])
+    for request in answered_requests(reader):
+        key = (request.method or "", request.direction)
         known = found.setdefault(key, array("q"))
-        if row["id"] not in held:
-            known.append(row["latency_ns"])
+        if request.exchange not in held:
+            known.append(request.latency_ns)
     return found
 
 

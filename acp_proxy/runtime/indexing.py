@@ -129,8 +129,7 @@ class Indexing:
 
     def _leave_log(self, indexer: Indexer) -> None:
         with contextlib.suppress(sqlite3.Error):
-            indexer.connection.execute("UPDATE recording SET state = 'unindexed'")
-            indexer.connection.commit()
+            database.mark_unindexed(indexer.connection)
         indexer.connection.close()
 
     def _look_through_log(self, direction: Direction) -> bool | None:

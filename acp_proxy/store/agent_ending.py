@@ -1,16 +1,38 @@
-"""Finds out from a recording's events whether the agent ended by itself or was told to."""
+"""Who left first: the events with which a peer leaves, and whether the agent ended by itself.
 
-import json
+Replay asks whether it has to end as the recorded agent did, and `inspect` who left while what was
+open. Both rest on the same three kinds of event.
+"""
+
 from collections.abc import Iterable
 
 from acp_proxy.capture.relay import STOPPING
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording import RecordedEvent
+
+ENDING_KINDS = ("eof", "signal", "exit")
+"""The kinds of event that the functions below need."""
 
 _NOT_THE_CLIENT = ("the reader is gone", "closed by a fault")
 """Why the stream to the agent ended, where the client did not end it."""
 
 
-def ended_by_itself_at(events: Iterable[tuple[int, str, str]]) -> int | None:
+def is_agent_leaving(event: RecordedEvent) -> bool:
+    """Whether the agent exits or ends its output with an event."""
+    return event.kind == "exit" or _is_eof(event, Stream.TO_CLIENT)
+
+
+def is_client_leaving(event: RecordedEvent) -> bool:
+    """Whether the client closes its end with an event."""
+    return _is_eof(event, Stream.TO_AGENT) and event.data.get("reason") not in _NOT_THE_CLIENT
+
+
+def is_stopping_signal(event: RecordedEvent) -> bool:
+    """Whether an event is a signal that tells the agent to stop, whoever sent it."""
+    return event.kind == "signal" and event.data.get("signal") in STOPPING
+
+
+def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
     """Finds the event with which the output of an agent ended that nobody had told to stop.
 
     An agent was told to stop if its client had closed its end, or if a signal that means so was
@@ -18,25 +40,24 @@ def ended_by_itself_at(events: Iterable[tuple[int, str, str]]) -> int | None:
     was told as well, whoever sent it. Any other exit is the agent's own: a crash, an exit code.
 
     Args:
-        events: number, kind and data (JSON) of each, in recorded order.
+        events: at least those of `ENDING_KINDS`, in recorded order.
 
     Returns:
         The number of the event; None if the agent was told to stop, or if its end is not recorded.
     """
     left_at: int | None = None
-    has_exited = False
-    for seq, kind, text in events:
-        data = json.loads(text)
-        has_ended = has_exited or left_at is not None
-        if kind == "eof" and data.get("stream") == Stream.TO_CLIENT:
-            left_at = seq if left_at is None else left_at
-        elif kind == "eof" and data.get("stream") == Stream.TO_AGENT:
-            if not has_ended and data.get("reason") not in _NOT_THE_CLIENT:
-                return None
-        elif kind == "signal" and data.get("signal") in STOPPING and not has_ended:
+    has_left = False
+    for event in events:
+        if not has_left and (is_client_leaving(event) or is_stopping_signal(event)):
             return None
-        elif kind == "exit":
-            has_exited = True
-            if data.get("signal") in STOPPING:
-                return None
+        # A signal to the whole process group is seen here only after it has killed the agent.
+        if event.kind == "exit" and event.data.get("signal") in STOPPING:
+            return None
+        if left_at is None and _is_eof(event, Stream.TO_CLIENT):
+            left_at = event.seq
+        has_left = has_left or is_agent_leaving(event)
     return left_at
+
+
+def _is_eof(event: RecordedEvent, stream: Stream) -> bool:
+    return event.kind == "eof" and event.data.get("stream") == stream

@@ -138,6 +138,16 @@ def close(connection: sqlite3.Connection) -> None:
     connection.close()
 
 
+def mark_unindexed(connection: sqlite3.Connection) -> None:
+    """Notes in the recording's row that its log still holds a part of it.
+
+    Raises:
+        sqlite3.Error: it cannot be written.
+    """
+    with connection:
+        connection.execute("UPDATE recording SET state = 'unindexed'")
+
+
 def fold(path: Path) -> None:
     """Makes one plain file of a whole recording whose write-ahead log stayed, if that can be."""
     with contextlib.suppress(sqlite3.Error, OSError):

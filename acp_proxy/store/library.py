@@ -16,6 +16,7 @@ from acp_proxy.errors import NoSuchRecording, UnreadableRecording
 from acp_proxy.recording import Recording
 from acp_proxy.store.path_kind import something_else
 from acp_proxy.store.plain_files import is_plain
+from acp_proxy.store.queries import first_prompt, has_fired_faults, turn_count
 from acp_proxy.store.reader import RecordingReader, is_text
 
 TEXT_SUFFIX = ".jsonl"
@@ -24,10 +25,8 @@ TEXT_SUFFIX = ".jsonl"
 DivergenceLog = Callable[[RecordingReader], bool]
 """Tells whether anything went wrong in a conversation."""
 
-_ANY_FAULT = (
-    "SELECT 1 AS n WHERE EXISTS (SELECT 1 FROM faults_fired)"
-    " OR EXISTS (SELECT 1 FROM events WHERE kind = 'fault')"
-)
+_MOST_OF_PROMPT = 4000
+"""Bytes of a prompt that are read for a list."""
 _LAST_DAY = 253402214400.0
 """Seconds from 1970 to the last day of the calendar; a file may say that it is younger."""
 _SIDE_FILES = ("", LOG_SUFFIX, *SQLITE_SUFFIXES)
@@ -85,20 +84,16 @@ def read_entry(path: Path, judge: DivergenceLog | None = None) -> Entry:
     try:
         with RecordingReader(path) as reader:
             recording = reader.recording
-            turns = next(reader.query("SELECT count(*) AS n FROM turns"))
+            turns = turn_count(reader)
             frames = reader.count()
-            prompts = reader.query(
-                "SELECT substr(raw, 1, 4000) AS raw FROM frames WHERE seq ="
-                " (SELECT min(prompt_seq) FROM turns)"
-            )
-            prompt = next((bytes(row["raw"]) for row in prompts), None)
+            prompt = first_prompt(reader, _MOST_OF_PROMPT)
             live, warning = reader.live, reader.warning
-            has_faults = any(True for _ in reader.query(_ANY_FAULT))
+            has_faults = has_fired_faults(reader)
             has_problem, unjudged = _judged(reader, judge)
     except UnreadableRecording as e:
         return Entry(path, None, problem=str(e), size=disk_size(path))
     return Entry(
-        path, recording, live, warning or unjudged, has_problem, has_faults, frames, turns["n"],
+        path, recording, live, warning or unjudged, has_problem, has_faults, frames, turns,
         prompt, disk_size(path),
     )  # fmt: skip
 

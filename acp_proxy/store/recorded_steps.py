@@ -11,9 +11,10 @@ from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.store import database
-from acp_proxy.store.agent_ending import ended_by_itself_at
+from acp_proxy.store.agent_ending import ENDING_KINDS, ended_by_itself_at
 from acp_proxy.store.faulted import FaultedFrames
 from acp_proxy.store.held_values import RAW_OR_NULL
+from acp_proxy.store.queries import events
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import KIND_CODES, NEWLINE_CODES, STREAM_CODES
 
@@ -63,7 +64,7 @@ class StoredScript:
         self._wires: dict[int, Wire] = {}
         self._held = 0
         self._faulted = FaultedFrames(self._connection)
-        self.agent_left_at = self._agent_left_at()
+        self.agent_left_at = ended_by_itself_at(events(reader, *ENDING_KINDS))
         self.dialect = reader.recording.dialect
 
     def read(self) -> list[Step]:
@@ -111,11 +112,6 @@ class StoredScript:
             yield
         except (sqlite3.Error, ValueError, LookupError, TypeError) as e:
             raise database.unreadable(self._path, e) from None
-
-    def _agent_left_at(self) -> int | None:
-        kinds = "('eof', 'signal', 'exit')"
-        sql = f"SELECT seq, kind, data FROM events WHERE kind IN {kinds} ORDER BY seq"
-        return ended_by_itself_at(self._query(sql, ()))
 
     def _read_ahead(self, seq: int) -> None:
         """Holds a frame, and some that will probably be asked for next."""

@@ -97,9 +97,17 @@ class Rows:
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
-        events = self.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
-        happened = filter(chosen.matches, events)
-        return heapq.merge(self.frames(chosen, after), happened, key=operator.itemgetter("seq"))
+        both = self.frames(chosen, after), self.events(chosen, after)
+        return heapq.merge(*both, key=operator.itemgetter("seq"))
+
+    def events(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Streams the events that a filter matches, beyond number ``after``, as `rows` does.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        every = self.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
+        return filter(chosen.matches, every)
 
     def heads(self, chosen: Filter = EVERYTHING) -> Iterator[FrameHead]:
         """Streams the frames that a filter means without their payloads, far quicker than `frames`.

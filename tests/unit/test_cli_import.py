@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -150,3 +151,13 @@ def test_a_text_of_what_had_not_ended_says_so(tmp_path: Path) -> None:
     assert result.stderr == (
         f"acp-proxy: {tmp_path / 'y.jsonl'} was exported before the recording had ended\n"
     )
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path, home: Path) -> None:
+    """A pipe that nobody writes to would make an open wait for ever, so it is not opened."""
+    os.mkfifo(tmp_path / "story.jsonl")
+    for path, kind in ((tmp_path / "story.jsonl", "a pipe"), ("/dev/null", "a device")):
+        result = run("inspect", "import", path, home=home)
+        assert result.exit_code == 2
+        assert result.stderr.endswith(f"it is {kind}\n")
+    assert not list(home.iterdir())

@@ -178,12 +178,12 @@ def _methods(word: object) -> list[str]:
     if not isinstance(word, str):
         return []
     from acp_proxy.store.library import resolve
+    from acp_proxy.store.queries import request_methods
     from acp_proxy.store.reader import RecordingReader
 
     with (
         suppress(AcpProxyError, OSError),
         RecordingReader(resolve(word, recordings(), Path.cwd())) as reader,
     ):
-        found = reader.query("SELECT DISTINCT method FROM exchanges WHERE method IS NOT NULL")
-        return sorted({*(row["method"] for row in found), "session/update"})
+        return sorted({*request_methods(reader), "session/update"})
     return []

@@ -25,6 +25,7 @@ from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.forms import converter
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.safe_text import plain
+from acp_proxy.store.queries import clock_origin_ns, events
 from acp_proxy.store.reader import RecordingReader
 
 CLEAN, DIFFERS, WRONG_USE, STALLED = 0, 1, 2, 3
@@ -149,11 +150,10 @@ def _on_its_clock(
     pauses: tuple[tuple[int, int], ...], new: RecordingReader
 ) -> tuple[tuple[int, int], ...]:
     """Moments of the monotonic clock as the new recording counts them."""
-    for row in new.query("SELECT data FROM events WHERE kind = 'start' LIMIT 1"):
-        origin = json.loads(row["data"]).get("origin")
-        if isinstance(origin, int):
-            return tuple((start - origin, end - origin) for start, end in pauses)
-    return ()
+    origin = clock_origin_ns(new)
+    if origin is None:
+        return ()
+    return tuple((start - origin, end - origin) for start, end in pauses)
 
 
 def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[str, int]:
@@ -180,8 +180,7 @@ def _overstayed(reader: RecordingReader) -> str | None:
 
 def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
     """The signals that a recorder has seen or sent, and what was done with each."""
-    for row in reader.query("SELECT data FROM events WHERE kind = 'signal'"):
-        yield json.loads(row["data"])
+    return (event.data for event in events(reader, "signal"))
 
 
 def _tell_conversation(report: VerifyReport) -> None:

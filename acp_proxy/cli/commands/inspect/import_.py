@@ -14,7 +14,7 @@ from acp_proxy.cli.render.output import say, warn
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.errors import NotARecording
 from acp_proxy.store.importer import import_transcript
-from acp_proxy.store.plain_files import reason
+from acp_proxy.store.plain_files import open_plain, reason
 
 
 def _name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
@@ -94,7 +94,7 @@ def _lines(file: str) -> Iterator[Iterable[bytes]]:
         return
     with ExitStack() as files:
         try:
-            source = files.enter_context(Path(file).open("rb"))
+            source = files.enter_context(open_plain(Path(file)))
         except OSError as e:
             raise NotARecording(Path(file), reason(e)) from None
         yield progress(source, label="importing")

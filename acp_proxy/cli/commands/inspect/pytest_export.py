@@ -19,6 +19,7 @@ from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, spans, trim
 from acp_proxy.safe_text import plain
 from acp_proxy.store.plain_files import reason
+from acp_proxy.store.queries import turn_spans
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import write_transcript
 from acp_proxy.testing.template import name_of_test, source_of_test
@@ -112,8 +113,7 @@ def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
 
 
 def _chosen(reader: RecordingReader, turns: Turns | None) -> list[KnownTurn]:
-    rows = reader.query("SELECT id, session, prompt_seq, end_seq FROM turns ORDER BY id")
-    found = [KnownTurn(**row) for row in rows]
+    found = [KnownTurn(*turn) for turn in turn_spans(reader)]
     chosen = [turn for turn in found if turns is None or turn.id in turns]
     if turns is not None and not chosen:
         known = f"it has {', '.join(spans(t.id for t in found))}" if found else "it has none"
@@ -178,5 +178,5 @@ def _source(reader: RecordingReader, turns: list[KnownTurn], *, partly: bool) ->
 
 
 def _prompt(reader: RecordingReader, turn: KnownTurn) -> str:
-    rows = reader.query("SELECT raw, kind, method FROM frames WHERE seq = ?", (turn.prompt_seq,))
-    return next(preview(bytes(row["raw"]), row["kind"], row["method"]) for row in rows)
+    row = next(reader.frames(parse(f"seq:{turn.prompt_seq}")))
+    return preview(bytes(row["raw"]), row["kind"], row["method"])

@@ -170,12 +170,9 @@ def _hits(
 
 
 def _events(reader: RecordingReader, chosen: Filter) -> Iterator[Payload]:
-    for row in reader.query("SELECT * FROM events ORDER BY seq"):
-        if chosen.matches(row):
-            data = row["data"].encode(errors="replace")
-            yield Payload(
-                row["seq"], row["t_ns"], "event", row["kind"], None, None, None, None, data
-            )
+    for row in reader.events(chosen):
+        data = row["data"].encode(errors="replace")
+        yield Payload(row["seq"], row["t_ns"], "event", row["kind"], None, None, None, None, data)
 
 
 def _text(event: Payload) -> str:

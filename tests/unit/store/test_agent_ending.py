@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from acp_proxy.store.agent_ending import ended_by_itself_at
+from acp_proxy.recording import RecordedEvent
+from acp_proxy.store.agent_ending import (
+    ended_by_itself_at,
+    is_agent_leaving,
+    is_client_leaving,
+    is_stopping_signal,
+)
 
 CLIENT_LEFT: dict[str, Any] = {"eof": "to-agent", "reason": "end of file"}
 STDIN_CLOSED: dict[str, Any] = {"eof": "to-agent", "reason": "the reader is gone"}
@@ -26,12 +31,12 @@ def exited(**how: int) -> dict[str, Any]:
     return {"exit": "", **how}
 
 
-def rows(*events: dict[str, Any]) -> list[tuple[int, str, str]]:
+def rows(*events: dict[str, Any]) -> list[RecordedEvent]:
     """Events as a recording has them, numbered from 1."""
     found = []
     for seq, event in enumerate(events, 1):
         kind = "exit" if "exit" in event else "eof" if "eof" in event else "signal"
-        found.append((seq, kind, json.dumps({"stream": event.get("eof"), **event})))
+        found.append(RecordedEvent(seq, seq, kind, {"stream": event.get("eof"), **event}))
     return found
 
 
@@ -58,3 +63,28 @@ def rows(*events: dict[str, Any]) -> list[tuple[int, str, str]]:
 def test_an_agent_ended_by_itself_or_was_told(events: list[dict[str, Any]], at: int | None) -> None:
     """What came first counts: its own end, or a reason to end."""
     assert ended_by_itself_at(rows(*events)) == at
+
+
+@pytest.mark.parametrize(
+    ("event", "who"),
+    [
+        (OUTPUT_ENDED, "agent"),
+        (exited(code=0), "agent"),
+        (CLIENT_LEFT, "client"),
+        (told(15), "signal"),
+        (told(15, "sent"), "signal"),
+        (STDIN_CLOSED, ""),
+        (STDIN_FAULT, ""),
+        (STDERR_ENDED, ""),
+        (told(28), ""),
+    ],
+)
+def test_an_event_tells_who_leaves(event: dict[str, Any], who: str) -> None:
+    """The agent, the client, a signal that stops the agent, or nobody: never two of them."""
+    (one,) = rows(event)
+    answers = {
+        "agent": is_agent_leaving(one),
+        "client": is_client_leaving(one),
+        "signal": is_stopping_signal(one),
+    }
+    assert [name for name, is_so in answers.items() if is_so] == ([who] if who else [])

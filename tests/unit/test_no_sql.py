@@ -1,0 +1,81 @@
+"""SQL stands in `store` alone, where the schema is known."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import acp_proxy
+
+PACKAGE = Path(acp_proxy.__file__).parent
+
+# The queries of `inspection` are on their way to `store/inspection_queries.py`.
+ALLOWED = ("store", "inspection")
+
+_SQL = re.compile(
+    r"\b(SELECT\b|INSERT (OR \w+ )?INTO|DELETE FROM|UPDATE [\w.]+ SET|PRAGMA |CREATE \w|ATTACH ')"
+    r"|^\s*(?i:select\b.*\bfrom|insert into|delete from|pragma)\b"
+)
+_EXECUTES = ("execute", "executemany", "executescript")
+
+
+def sql_in(source: str) -> list[int]:
+    """The lines of a module that hold SQL or run it; comments and docstrings do not count."""
+    tree = ast.parse(source)
+    prose = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if id(node) not in prose and _SQL.search(text):
+                found.append(node.lineno)
+            case ast.Call(func=ast.Attribute(attr=name)) if name in _EXECUTES:
+                found.append(node.lineno)
+    return sorted(found)
+
+
+def test_no_other_room_holds_sql() -> None:
+    """Whoever needs something of a recording asks a function of `store/queries.py` for it."""
+    found = [
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if path.relative_to(PACKAGE).parts[0] not in ALLOWED
+        for line in sql_in(path.read_text())
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rows = reader.query('SELECT seq FROM frames')",
+        "sql = f'SELECT {columns} FROM frames WHERE seq = ?'",
+        "rows = reader.query('select seq from frames')",
+        "connection.execute(statement)",
+        "text = 'INSERT OR REPLACE INTO turns VALUES (?)'",
+        "text = \"UPDATE recording SET state = 'unindexed'\"",
+        "text = 'PRAGMA user_version'",
+    ],
+)
+def test_planted_sql_is_found(line: str) -> None:
+    """A query, a statement and a call that runs one are each seen, in strings of every kind."""
+    assert sql_in(f'"""A module."""\n\n{line}\n') == [3]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '"""Runs a SELECT over the names of the contract."""\n',
+        "# SELECT seq FROM frames\nx = 1\n",
+        "help = 'Select frames, or update the note.'\n",
+    ],
+)
+def test_prose_is_no_sql(source: str) -> None:
+    """Docstrings, comments and what people read may use the words."""
+    assert sql_in(source) == []
