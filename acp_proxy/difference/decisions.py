@@ -5,11 +5,11 @@ from typing import Any
 from acp_proxy.difference.forms import canonical
 from acp_proxy.engine.shared.steps import PERMISSION
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.recording import Payload
 
-GRANTED, DENIED = "granted", "denied"
 _MOST_ASKED = 10_000
-"""How many questions are remembered that nobody has answered."""
+"""How many unanswered requests are remembered."""
 
 
 def is_decision(frame: Payload) -> bool:
@@ -22,48 +22,23 @@ class Decisions:
     """Reads answers with the options that their requests offered; fed in recorded order."""
 
     def __init__(self) -> None:
-        self._offered: dict[bytes, dict[str, str]] = {}
+        self._offered: dict[bytes, list[dict[str, Any]]] = {}
 
     def feed(self, frame: Payload, message: Any) -> str | None:
-        """Takes a request for permission or its answer; returns what an answer says.
+        """Takes a request for permission or its answer.
+
+        Args:
+            frame: the frame.
+            message: its message, decoded.
 
         Returns:
-            ``granted``, ``denied``, ``cancelled``, or what else it says; None if it is no answer.
+            The decision of an answer, as of `PermissionAnswer.decision`; None of anything else.
         """
         if frame.method != PERMISSION or not isinstance(message, dict):
             return None
         if frame.kind == "request":
             if len(self._offered) < _MOST_ASKED:
-                self._offered[canonical(message.get("id"))] = _kinds(message.get("params"))
+                self._offered[canonical(message.get("id"))] = options_of(message)
             return None
-        kinds = self._offered.pop(canonical(message.get("id")), {})
-        return _decision(message.get("result"), kinds) if is_decision(frame) else None
-
-
-def _kinds(params: Any) -> dict[str, str]:
-    """The kinds of the options, by their ids."""
-    options = params.get("options") if isinstance(params, dict) else None
-    found = {}
-    for option in options if isinstance(options, list) else ():
-        name, kind = (
-            (option.get("optionId"), option.get("kind")) if isinstance(option, dict) else (0, 0)
-        )
-        if isinstance(name, str) and isinstance(kind, str):
-            found[name] = kind
-    return found
-
-
-def _decision(result: Any, kinds: dict[str, str]) -> str:
-    if not isinstance(result, dict):
-        return "nothing"
-    if isinstance(granted := result.get("granted"), bool):  # draft-1.0
-        return GRANTED if granted else DENIED
-    outcome = result.get("outcome")
-    chosen = outcome.get("optionId") if isinstance(outcome, dict) else None
-    if not isinstance(chosen, str):
-        said = outcome.get("outcome") if isinstance(outcome, dict) else outcome
-        return said if isinstance(said, str) else "nothing"
-    kind = kinds.get(chosen, chosen)
-    if kind.startswith("allow"):
-        return GRANTED
-    return DENIED if kind.startswith("reject") else kind
+        options = self._offered.pop(canonical(message.get("id")), [])
+        return read_answer(options, message).decision if is_decision(frame) else None

@@ -7,6 +7,7 @@ file held, or what a program printed, only drifts.
 from typing import Any
 
 from acp_proxy.engine.shared.steps import PERMISSION
+from acp_proxy.protocol.permissions import PermissionAnswer, options_of, read_answer
 
 Outcome = tuple[str, ...]
 CANCELLED: Outcome = ("cancelled",)
@@ -26,7 +27,7 @@ def outcome(method: str | None, asked: Any, reply: Any) -> Outcome:
     if not isinstance(result, dict):
         return ("success",)
     if method == PERMISSION:
-        return _permission(asked, result)
+        return _permission(read_answer(options_of(asked), reply))
     if method == "elicitation/create":
         return ("elicitation", str(result.get("action")))
     if method == "terminal/wait_for_exit":
@@ -48,28 +49,16 @@ def described(found: Outcome) -> str:
     return " ".join(found)
 
 
-def _permission(asked: Any, result: dict[str, Any]) -> Outcome:
-    if "granted" in result:  # draft-1.0
-        return ("granted", str(bool(result["granted"])))
-    chosen = result.get("outcome")
-    if not isinstance(chosen, dict):
+def _permission(answer: PermissionAnswer) -> Outcome:
+    if answer.granted is not None:
+        return ("granted", str(answer.granted))
+    if not answer.has_outcome:
         return ("success",)
-    if chosen.get("outcome") == "cancelled":
-        return CANCELLED
-    return ("selected", _option_kind(asked, chosen.get("optionId")))
+    # The kind of an option counts; its id is the agent's own word for it.
+    return CANCELLED if answer.is_cancelled else ("selected", answer.kind)
 
 
 def _number(value: Any) -> str:
     """JSON knows one kind of number."""
     is_whole = isinstance(value, float) and value.is_integer()
     return str(int(value) if is_whole else value)
-
-
-def _option_kind(asked: Any, option_id: Any) -> str:
-    """The kind of an option counts; its id is the agent's own word for it."""
-    params = asked.get("params") if isinstance(asked, dict) else None
-    options = params.get("options") if isinstance(params, dict) else None
-    for option in options if isinstance(options, list) else []:
-        if isinstance(option, dict) and option.get("optionId") == option_id:
-            return str(option.get("kind"))
-    return str(option_id)

@@ -13,13 +13,13 @@ from acp_proxy.engine.client.default_replies import cancelled, content, denied, 
 from acp_proxy.engine.client.known_files import READ, Files, is_whole, part
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.messages import member, params_of, recorded, recorded_request
-from acp_proxy.engine.client.permissions import allows
 from acp_proxy.engine.client.request_matching import Found, Matching
 from acp_proxy.engine.client.state import Asked, Stage
 from acp_proxy.engine.shared.comparison import decoded
 from acp_proxy.engine.shared.divergence import DivergenceKind, NearMiss
 from acp_proxy.engine.shared.steps import PERMISSION
 from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.splice import Place
 
 
@@ -129,7 +129,8 @@ class AgentRequests:
         if reply is None:
             return False
         answer = recorded(self._stage.recording.script, reply.step)
-        if not allows(self._matching.request(found.question), answer):
+        offered = options_of(self._matching.request(found.question))
+        if not read_answer(offered, answer).may_allow:
             return False
         is_taken_at_its_title = (
             self._stage.options.lenient

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from acp_proxy.commands import Send
-from acp_proxy.engine.client.permissions import is_draft, rejecting
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
+from acp_proxy.protocol.permissions import is_draft, rejecting_option
 
 
 def refusal(token: str | None, divergence: Divergence) -> Send:
@@ -41,7 +41,7 @@ def denied(token: str | None, request: Any) -> Send:
         token: its id.
         request: decoded.
     """
-    option = rejecting(request)
+    option = rejecting_option(request)
     if option is None or is_draft(request):
         return cancelled(token, request)
     return _line(token, "result", {"outcome": {"outcome": "selected", "optionId": option}})

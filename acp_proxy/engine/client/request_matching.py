@@ -21,7 +21,6 @@ from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.messages import Requests, params_of
 from acp_proxy.engine.client.near_misses import differing, nearest
 from acp_proxy.engine.client.permission_match import Verdict
-from acp_proxy.engine.client.permissions import kinds_of
 from acp_proxy.engine.client.recorded_requests import Keys, Question, Questions
 from acp_proxy.engine.client.request_keys import Live, as_it_is, key_of
 from acp_proxy.engine.client.state import Stage
@@ -29,6 +28,7 @@ from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import NearMiss
 from acp_proxy.engine.shared.steps import PERMISSION
 from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.permissions import options_of
 from acp_proxy.protocol.splice import Place
 from acp_proxy.protocol.typed_places import places_of
 
@@ -204,7 +204,7 @@ class Matching:
         if method == PERMISSION:
             leave = self._stage.leave
             asks_for = leave.live(request) if recorded is None else leave.recorded(recorded)
-            asked, offered = key_of(asks_for), key_of(kinds_of(request))
+            asked, offered = key_of(asks_for), key_of(_offered_kinds(request))
             return exact, asked, hash((asked, offered)), offered
         named = [
             live(_PLACED[name], value)
@@ -213,6 +213,11 @@ class Matching:
             for name in _identity(method)
         ]
         return exact, key_of(named)
+
+
+def _offered_kinds(request: Any) -> list[str]:
+    """The kinds of the options that a permission request offers, sorted."""
+    return sorted(str(option.get("kind")) for option in options_of(request))
 
 
 def _identity(method: str | None) -> tuple[str, ...]:

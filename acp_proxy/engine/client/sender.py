@@ -12,12 +12,13 @@ from acp_proxy.engine.client.known_files import READ, WRITE, Files, is_whole
 from acp_proxy.engine.client.lane import ClientLane, Line
 from acp_proxy.engine.client.messages import member, params_of, recorded, recorded_request
 from acp_proxy.engine.client.permission_match import Verdict
-from acp_proxy.engine.client.permissions import allows, choice
+from acp_proxy.engine.client.permissions import choice
 from acp_proxy.engine.client.send_conditions import Causes
 from acp_proxy.engine.client.state import Asked, Open, Stage
 from acp_proxy.engine.shared.comparison import decoded
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import CANCEL, FORK, PERMISSION, PROMPT, Step
+from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.splice import Place
 
 _MAKING = ("session/new", FORK)
@@ -116,7 +117,7 @@ class ClientSender:
         answer = recorded(self._stage.recording.script, step)
         live = self._stage.leave.live(request)
         verdict = self._stage.leave.compare_answered(asked.question, asked.scope, live)
-        if not verdict.is_same and allows(recorded_one, answer):
+        if not verdict.is_same and read_answer(options_of(recorded_one), answer).may_allow:
             return None, self._answer_changed(lane, asked, request, verdict, at)
         chosen = choice(recorded_one, request, answer)
         if not chosen.is_possible:

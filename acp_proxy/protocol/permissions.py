@@ -1,0 +1,132 @@
+"""Reads permission requests and their answers, in any dialect.
+
+In v1 and v2 a request offers options, and the answer selects one of them by its id. In the 1.0
+draft a request names an operation, and the answer is ``granted`` or not.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import frozen
+
+GRANTED, DENIED = "granted", "denied"
+"""Decisions, whatever the dialect."""
+_CANCELLED, _NO_DECISION = "cancelled", "nothing"
+_OFFICIAL = ("options", "toolCall", "subject")
+"""Members of a request in v1 and v2 that the 1.0 draft does not have."""
+
+
+@frozen
+class PermissionAnswer:
+    """What a client answered to a permission request.
+
+    Attributes:
+        result: the result of the answer; None if it is an error.
+        kinds: the kinds of the offered options with the selected id. There are several if the
+            request uses an id twice, and none if it does not offer the id.
+    """
+
+    result: Any
+    kinds: tuple[Any, ...] = ()
+
+    @property
+    def granted(self) -> bool | None:
+        """The answer in the 1.0 draft; None in other dialects."""
+        if isinstance(self.result, dict) and "granted" in self.result:
+            return bool(self.result["granted"])
+        return None
+
+    @property
+    def has_outcome(self) -> bool:
+        """Whether it has the form of v1 and v2."""
+        return isinstance(_member(self.result, "outcome"), dict)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the client cancelled the request, as it must when it cancels a turn."""
+        return bool(_member(_member(self.result, "outcome"), "outcome") == _CANCELLED)
+
+    @property
+    def option_id(self) -> Any:
+        """The id of the selected option; None if there is none."""
+        return _member(_member(self.result, "outcome"), "optionId")
+
+    @property
+    def kind(self) -> str:
+        """The kind of the selected option; its id if the request does not offer it."""
+        return str(self.kinds[0] if self.kinds else self.option_id)
+
+    @property
+    def decision(self) -> str:
+        """``granted``, ``denied``, ``cancelled``, or whatever else the answer contains."""
+        if self.granted is not None:
+            return GRANTED if self.granted else DENIED
+        if not isinstance(self.option_id, str):
+            outcome = _member(self.result, "outcome")
+            word = _member(outcome, "outcome") if isinstance(outcome, dict) else outcome
+            return word if isinstance(word, str) else _NO_DECISION
+        kind = next((kind for kind in self.kinds if isinstance(kind, str)), self.option_id)
+        if kind.startswith("allow"):
+            return GRANTED
+        return DENIED if kind.startswith("reject") else kind
+
+    @property
+    def may_allow(self) -> bool:
+        """Whether an agent may take it as permission: true unless it is known to refuse."""
+        if _member(self.result, "granted") is False:
+            return False
+        if not self.has_outcome:
+            return self.result not in (None, {})
+        if self.is_cancelled:
+            return False
+        return not self.kinds or not all(str(kind).startswith("reject_") for kind in self.kinds)
+
+
+def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAnswer:
+    """Reads the answer to a permission request.
+
+    Args:
+        options: the options of the request, as from `options_of`.
+        answer: the whole answer, decoded.
+    """
+    result = _member(answer, "result") if _member(answer, "error") is None else None
+    found = PermissionAnswer(result)
+    wanted = found.option_id
+    kinds = [option.get("kind") for option in options if option.get("optionId") == wanted]
+    return PermissionAnswer(result, tuple(kinds)) if found.has_outcome else found
+
+
+def options_of(request: Any) -> list[dict[str, Any]]:
+    """The options of a permission request, decoded; what is not an object is left out."""
+    options = _member(_member(request, "params"), "options")
+    return [one for one in options if isinstance(one, dict)] if isinstance(options, list) else []
+
+
+def unambiguous(options: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The options whose id no different option has: an answer names an option by its id alone."""
+    return [
+        option
+        for option in options
+        if isinstance(wanted := option.get("optionId"), str)
+        and all(other == option for other in options if other.get("optionId") == wanted)
+    ]
+
+
+def rejecting_option(request: Any) -> str | None:
+    """The id of the option that rejects, preferably once; None if the request offers none."""
+    offered = unambiguous(options_of(request))
+    for kind in ("reject_once", "reject_always"):
+        for option in offered:
+            if option.get("kind") == kind:
+                return str(option["optionId"])
+    return None
+
+
+def is_draft(request: Any) -> bool:
+    """Whether a request has the form of the 1.0 draft: no options, and no tool call of v1 or v2."""
+    params = _member(request, "params")
+    return isinstance(params, dict) and params.keys().isdisjoint(_OFFICIAL)
+
+
+def _member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
