@@ -108,7 +108,7 @@ def _rounds(
         subject
         for subject in found
         if (case.python_floor or not subject.in_python)
-        and (case.idle_plans or not subject.has_faults)
+        and (case.with_faults or not subject.has_faults)
     ]
     figures: Rounds = {subject.name: [] for subject in taking_part}
     failures: dict[str, str] = {}

@@ -16,8 +16,6 @@ Rounds: TypeAlias = "dict[str, list[dict[str, float]]]"
 FLOORS = ("direct", "copier", "python")
 MEASURES = (*FLOORS, "acp-proxy")
 """What the others are compared with, each with those before it too."""
-GOALLESS = (*FLOORS, "asked")
-"""What nothing has to hold for: the floors, and a plan that each frame has to be read for."""
 HEADER = (
     f"{'':32}{'':10}{'median':>12}{'min .. max':>20}"
     f"{'x direct':>10}{'x copier':>10}{'x python':>10}{'x proxy':>10}  {'must hold':20}{'aim'}"
@@ -37,7 +35,7 @@ class Row:
     @property
     def goal(self) -> Goal | None:
         """What the figure has to hold, if anything has to."""
-        goal = None if self.subject in GOALLESS else self.metric.goal
+        goal = None if self.subject in FLOORS else self.metric.goal
         return None if goal is None or goal.floor == self.subject else goal
 
 

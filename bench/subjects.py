@@ -53,7 +53,7 @@ def subjects(programs: Programs) -> tuple[Subject, ...]:
         Subject("copier", (str(programs.copier),)),
         Subject("python", (sys.executable, str(python_copier)), in_python=True),
     )
-    return (*floors, proxy(), *idle_plans()) if PROXY.exists() else floors
+    return (*floors, proxy(), touched()) if PROXY.exists() else floors
 
 
 def proxy(name: str = "acp-proxy", *options: str) -> Subject:
@@ -62,10 +62,9 @@ def proxy(name: str = "acp-proxy", *options: str) -> Subject:
     return Subject(name, command, records=True, has_faults=bool(options))
 
 
-def idle_plans() -> tuple[Subject, ...]:
-    """Return acp-proxy with plans that never do anything, by the way in which that is found out."""
-    foreseen = proxy("foreseen", "--fault", "drop where=method:no/such")
-    return foreseen, proxy("asked", "--fault", "drop where=text:never-said")
+def touched() -> Subject:
+    """Return acp-proxy with a rule that never fires and has to be checked at each frame."""
+    return proxy("touched", "--fault", "drop where=text:never-said")
 
 
 def measure(case: Case, subject: Subject, programs: Programs) -> dict[str, float]:

@@ -10,10 +10,6 @@ well. Only a late `reply`, a `reorder` and a `latency` that is told so let other
 end of a direction everything that is held goes out.
 
 A rule counts its matches, and how often it fired, in lanes (`faults.triggers`).
-
-Most frames pass as they came, and of many that is certain before they are read. `foresees` says so;
-such a frame may be delivered at once and given to `observe` some time later, as long as the engine
-is given all frames in the order in which they came.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,7 +17,6 @@ from typing import Any
 
 from acp_proxy.faults.effects import Close, Deed, Exit, Stall
 from acp_proxy.faults.flow import Flow, row_of
-from acp_proxy.faults.foresight import Foresight
 from acp_proxy.faults.outputs import Did, EndOf, Fired, Output
 from acp_proxy.faults.plan import Plan, Rule
 from acp_proxy.faults.reach import firing_in
@@ -48,7 +43,7 @@ class FaultEngine:
         self._origin = origin
         self._correlator = Correlator(dialect=dialect)
         self._ways = {direction: DeliveryQueue() for direction in Direction}
-        self._foresight = Foresight({one: firing_in(plan, one) for one in Direction})
+        self._rules = {one: firing_in(plan, one) for one in Direction}
         self._triggers = Triggers(plan.rules, self.seed, origin)
         self._frames = 0
         self._seq = 0
@@ -57,26 +52,6 @@ class FaultEngine:
     def fired(self) -> dict[str, int]:
         """How often each rule fired."""
         return self._triggers.fired
-
-    def foresees(self, direction: Direction, data: bytes, at: int) -> bool:
-        """Whether lines pass as they came, and at once, whatever they say.
-
-        No rule can fire at them, none that has fired is in their way, and they free nothing that
-        waits. That may be so where the answer is no; where it is yes, the lines are counted, and
-        `observe` is given them before any others.
-
-        Args:
-            direction: where they go.
-            data: the lines, each with its newline.
-            at: when the last byte was read, monotonic nanoseconds.
-        """
-        way = self._ways[direction]
-        if way.ended_by is not None or way.last_due > at:
-            return False
-        for other in self._ways.values():
-            if other.held:
-                return False
-        return self._foresight.rules_out(direction, data, at - self._origin)
 
     def receive(self, direction: Direction, raw: bytes, newline: bytes, at: int) -> list[Output]:
         """Takes a frame; returns what happens in its place.
@@ -111,9 +86,9 @@ class FaultEngine:
         return outputs
 
     def observe(self, direction: Direction, raw: bytes, newline: bytes, at: int) -> None:
-        """Takes note of a frame that has passed: in a direction without rules, or as foreseen.
+        """Takes note of a frame that has passed in a direction that no rule can touch.
 
-        What comes later may belong to it, and it may be a match, though it sets nothing off.
+        Answers that come later belong to it.
 
         Args:
             direction: where it went.
@@ -121,14 +96,7 @@ class FaultEngine:
             newline: how it ended.
             at: when its last byte was read, monotonic nanoseconds.
         """
-        message, labels, total = self._arrived(direction, raw, newline, at)
-        if self._foresight.awake[direction]:
-            self._met(
-                row_of(direction, raw, message, labels, self._correlator.dialect),
-                newline,
-                at,
-                total,
-            )
+        self._arrived(direction, raw, newline, at)
 
     def end(self, direction: Direction, at: int) -> Iterator[Output]:
         """Ends a direction: what is held goes out, then it is closed."""
@@ -145,13 +113,13 @@ class FaultEngine:
         self._frames += 1
         message, way = read(raw), self._ways[direction]
         total, way.total = way.total, way.total + len(raw) + len(newline)
-        return message, self._label(direction, message, raw, at), total
+        return message, self._label(direction, message, at), total
 
     def _met(self, row: dict[str, Any], newline: bytes, at: int, total: int) -> Flow | None:
         """Lets a frame meet the rules that mean it; None if it passes, and nothing waits for it."""
         direction = row["stream"]
         flow = None
-        for rule in self._foresight.awake[direction]:
+        for rule in self._rules[direction]:
             if rule.chosen.matches(row):
                 flow = flow or Flow.of(self._frames, at, row, newline, total)
                 flow.meet(rule, self._triggers)
@@ -172,7 +140,7 @@ class FaultEngine:
                 yield from self._ways[parcel.direction].send(parcel, flow.at, flow.frame)
             if parcel.is_injected:
                 line = parcel.data.rstrip(b"\r\n")
-                self._label(parcel.direction, read(line), line, flow.at)
+                self._label(parcel.direction, read(line), flow.at)
         if any(parcel.direction is direction for parcel in flow.parcels):
             yield from way.let_overtake(waiting, flow.at)
         yield from way.make_room(flow.at)
@@ -193,8 +161,7 @@ class FaultEngine:
                     for way in self._ways.values():
                         way.stop(rule)
 
-    def _label(self, direction: Direction, message: Message, raw: bytes, at: int) -> Labels:
-        self._foresight.hear(raw)
+    def _label(self, direction: Direction, message: Message, at: int) -> Labels:
         self._seq += 1
         labels = self._correlator.feed(self._seq, at - self._origin, direction, message)
         self._correlator.drain()

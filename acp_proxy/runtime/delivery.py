@@ -10,9 +10,6 @@ from acp_proxy.capture.log import STDERR
 from acp_proxy.runtime.faulting import Faulting
 from acp_proxy.runtime.outlet import WriteQueue
 
-_QUIET = 0.25
-"""Seconds without a byte that count as quiet."""
-
 
 class Bell:
     """Wakes a task from any thread; rung before anybody waits, it wakes the next one."""
@@ -43,7 +40,6 @@ async def keep_time(faulting: Faulting, clock: Callable[[], int] = time.monotoni
         for outlet in faulting.outlets.values():
             nursery.start_soon(deliver, outlet)
         nursery.start_soon(_do_later, faulting, clock)
-        nursery.start_soon(_keep_up, faulting)
 
 
 async def deliver(outlet: WriteQueue) -> None:
@@ -78,15 +74,3 @@ async def _do_later(faulting: Faulting, clock: Callable[[], int]) -> None:
             moment[1]()
         first = min((at for at, _ in later), default=None)
         await bell.wait(float("inf") if first is None else max(0, first - now) / 1e9)
-
-
-async def _keep_up(faulting: Faulting) -> None:
-    """Gives the engine what has passed without it whenever it is quiet, as `Indexing` does it."""
-    seen = 0
-    while True:
-        await trio.sleep(_QUIET)
-        while 0 < faulting.behind <= seen:
-            seen = faulting.behind
-            faulting.keep_up()
-            await trio.lowlevel.checkpoint()
-        seen = faulting.behind

@@ -18,7 +18,7 @@ class EngineGuard:
     """A fault engine that nothing depends on.
 
     Args:
-        engine: what decides; only `FaultEngine.foresees` may be asked beside the guard.
+        engine: what decides.
         broken: called after a mistake of ours was told; it has to call `give_up`.
 
     Attributes:

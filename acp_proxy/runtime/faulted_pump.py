@@ -12,9 +12,6 @@ from acp_proxy.runtime.outlet import WriteQueue
 class Taker(Protocol):
     """What becomes of the bytes that are read."""
 
-    def passes_ahead(self, stream: int, t_ns: int, chunk: bytes) -> bool:
-        """Whether what was read is logged and has nothing to wait for, and only to be written."""
-
     def take(self, stream: int, t_ns: int, chunk: bytes) -> None:
         """Takes what was read, logs it, and puts what comes of it on its way."""
 
@@ -63,7 +60,7 @@ class FaultedPump(Pump):
             if taker.is_closing(stream):
                 outlet.wait_until_empty()
                 return "closed by a fault"
-            t_ns, chunk = self._relay_ahead()
+            t_ns, chunk = self._read()
             if not chunk:
                 self.source_ended = True
                 taker.end(stream, t_ns)
@@ -76,26 +73,17 @@ class FaultedPump(Pump):
             taker.act()
             self.in_read = True
 
-    def _relay_ahead(self) -> tuple[int, bytes]:
-        """Moves bytes as a bare pump does, as long as no fault can be; returns what came then.
-
-        Returns:
-            When it was read, and what; nothing at the end.
-        """
-        read, now, stream, source = os.read, time.monotonic_ns, self.stream, self._source
-        passes_ahead, write_ahead = self._taker.passes_ahead, self._outlet.write_ahead
+    def _read(self) -> tuple[int, bytes]:
+        """Returns when the next bytes were read, in monotonic nanoseconds, and the bytes."""
         while True:
             try:
-                chunk = read(source, CHUNK)
+                chunk = os.read(self._source, CHUNK)
             except BlockingIOError:
-                wait_until_ready(source, writing=False)
+                wait_until_ready(self._source, writing=False)
                 continue
             self._in_read = False
-            self.last_ns = t_ns = now()
-            if not chunk or not passes_ahead(stream, t_ns, chunk):
-                return t_ns, chunk
-            write_ahead(chunk)
-            self._in_read = True
+            self.last_ns = time.monotonic_ns()
+            return self.last_ns, chunk
 
 
 class Listener(Unrecorded):

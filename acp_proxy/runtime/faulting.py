@@ -1,11 +1,10 @@
 """The detour that streams take through the fault engine, between two peers.
 
-Only a direction that the plan can touch takes it. Its pump reads and logs as ever. What the engine
-foresees to pass as it is the pump writes like a bare one. Everything else is handed to the engine
-line by line, and what comes of it (`runtime.fault_executor`) is written as far as that is due; what
-is late is written by `runtime.delivery`, which keeps time. The other direction keeps its bare pump.
-What passes there is only listened to, since answers belong to requests, and so is what passes ahead
-of the engine (`runtime.backlog`).
+Only a direction that the plan can touch takes it. Its pump reads and logs as ever. What it reads
+goes to the engine line by line, and what comes of it (`runtime.fault_executor`) is written as far
+as that is due; what is late is written by `runtime.delivery`, which keeps time. The other direction
+keeps its bare pump. The engine is given what passed there before the next line that it decides on,
+since answers belong to requests.
 
 What fired is in the log before anything of it goes out (`runtime.fault_notes`), and so is all that
 was read.
@@ -13,6 +12,7 @@ was read.
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 
@@ -26,7 +26,6 @@ from acp_proxy.faults.plan_text import plan_text
 from acp_proxy.faults.reach import reached
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.agent_signals import AgentSignals
-from acp_proxy.runtime.backlog import PART, Backlog
 from acp_proxy.runtime.engine_guard import EngineGuard
 from acp_proxy.runtime.fault_executor import STREAMS, FaultExecutor, Step
 from acp_proxy.runtime.fault_notes import FaultNotes
@@ -36,6 +35,8 @@ from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.outlet import WriteQueue
 
 _DIRECTIONS = {stream: direction for direction, stream in STREAMS.items()}
+_MOST_PASSED = 64
+"""Chunks of at most 64 KiB that may wait for the engine after they have passed a bare pump."""
 
 
 class Faulting(Detour):
@@ -73,7 +74,8 @@ class Faulting(Detour):
         self._log: Unrecorded
         self._engine: EngineGuard
         self._executor: FaultExecutor
-        self._backlog: Backlog
+        self._passed: deque[tuple[Direction, int, bytes]] = deque()
+        """What has passed a bare pump and the engine was not given yet."""
 
     def attach(self, agent: AgentProcess, log: Unrecorded, origin_ns: int) -> None:
         """Learns of what it may act upon."""
@@ -82,7 +84,6 @@ class Faulting(Detour):
         engine = FaultEngine(self.plan, self.seed, origin_ns, self._dialect)
         self._engine = EngineGuard(engine, self.give_up)
         self._executor = FaultExecutor(self.outlets, self.signals, notes, self._lock, self._clock)
-        self._backlog = Backlog(self._cutters, engine.foresees, self._engine.observe)
 
     def pump(
         self, stream: int, source: int, sink: int, log: Unrecorded, *, keep_sink: bool = False
@@ -99,38 +100,17 @@ class Faulting(Detour):
         return Pump(stream, source, sink, log, keep_sink=keep_sink)
 
     def listen(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Takes note of what passes by in a direction without faults; quick."""
-        self._backlog.overhear(_DIRECTIONS[stream], chunk, t_ns)
-        if self._backlog.is_large:
+        """Keeps what passes in a direction without faults until the engine is given it."""
+        self._passed.append((_DIRECTIONS[stream], t_ns, chunk))
+        if len(self._passed) > _MOST_PASSED:
             with self._lock:
-                self._backlog.catch_up(PART)
-
-    def passes_ahead(self, stream: int, t_ns: int, chunk: bytes) -> bool:
-        """Whether what was read goes out as it is, for sure and at once; it is logged then.
-
-        The way out is claimed for it: the caller writes it with `WriteQueue.write_ahead`.
-        """
-        outlet, direction = self.outlets[stream], _DIRECTIONS[stream]
-        with self._lock:
-            if self._engine.has_given_up or not outlet.is_free:
-                return False
-            try:
-                if not self._backlog.passes_ahead(direction, chunk, t_ns):
-                    return False
-            except Exception as e:
-                self._engine.fail(e)
-                return False
-            self._log.append(stream, t_ns, chunk)
-            outlet.claim(self._executor.next_number())
-            if self._backlog.is_large:
-                self._backlog.catch_up(PART)
-            return True
+                self._observe_passed()
 
     def take(self, stream: int, t_ns: int, chunk: bytes) -> None:
         """Takes what was read: logs it with what the rules make of it, and puts that on its way."""
         direction, executor = _DIRECTIONS[stream], self._executor
         with self._lock:
-            self._backlog.catch_up()
+            self._observe_passed()
             logged, steps, run = 0, list[Step](), list[Deliver]()
             for cut in self._cutters[direction].feed(chunk):
                 outputs = self._engine.receive(direction, cut, t_ns)
@@ -155,7 +135,7 @@ class Faulting(Detour):
         """A source has ended: its last line goes on, and so does all that was held."""
         direction, executor = _DIRECTIONS[stream], self._executor
         with self._lock:
-            self._backlog.catch_up()
+            self._observe_passed()
             cut, steps = self._cutters[direction].finish(), list[Step]()
             if cut is not None:
                 for output in self._engine.receive(direction, cut, t_ns):
@@ -164,16 +144,6 @@ class Faulting(Detour):
                 steps += executor.steps(output, None, t_ns, stream)
             for step in steps:
                 step()
-
-    @property
-    def behind(self) -> int:
-        """How many bytes have passed that the engine has still to be given."""
-        return self._backlog.size
-
-    def keep_up(self) -> None:
-        """Gives the engine the oldest of them; quick, since a pump may have to wait for it."""
-        with self._lock:
-            self._backlog.catch_up(1)
 
     def act(self) -> None:
         """Does what had to wait until something has gone out."""
@@ -200,6 +170,12 @@ class Faulting(Detour):
     def summary(self) -> Iterable[str]:
         """The lines of `farewell`."""
         return summary(self.plan, self._engine.fired, self.seed)
+
+    def _observe_passed(self) -> None:
+        while self._passed:
+            direction, t_ns, chunk = self._passed.popleft()
+            for cut in self._cutters[direction].feed(chunk):
+                self._engine.observe(direction, cut, t_ns)
 
     def _log_upto(self, stream: int, t_ns: int, chunk: bytes, start: int, end: int) -> int:
         if end > start:

@@ -60,32 +60,6 @@ class WriteQueue:
         """Whether nothing is on its way."""
         return not self.size
 
-    @property
-    def is_free(self) -> bool:
-        """Whether nothing is on its way, and nobody writes."""
-        return not (self.size or self._writing or self.error)
-
-    def claim(self, number: int) -> None:
-        """Takes the way out, which is free, for bytes with a number that are to be written next.
-
-        Whoever may call `put` meanwhile has to be kept from it.
-        """
-        self._writing.append((0, number, b"", False))
-
-    def write_ahead(self, data: bytes) -> None:
-        """Writes the bytes for which the way out was claimed; blocks as the sink does.
-
-        Hardly anything is left to do behind the write, since the answer may be there already.
-
-        Raises:
-            OSError: the sink broke; nothing more will be written.
-        """
-        self._write_all(data)
-        self._writing.clear()
-        if self._items:
-            self.flush()
-        self.passed()
-
     def put(self, data: bytes, due: int, number: int, *, is_plain: bool = False) -> None:
         """Adds bytes.
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 ECHO = shell("exec cat")
 NEVER = {
     "bare pumps": "noop probability=0",
-    "ahead of the engine": "noop where=method:no/such",
     "through the engine": "noop where=text:never-said",
 }
 """Rules that never fire, and which way the bytes go then."""

@@ -27,7 +27,7 @@ from acp_proxy.capture.pumps import Detour, Pump
 from acp_proxy.capture.relay import Relay
 from acp_proxy.faults.choosing import chosen_plan
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.runtime import backlog as backlog_module
+from acp_proxy.runtime import faulting as faulting_module
 from acp_proxy.runtime import outlet as outlet_module
 from acp_proxy.runtime.delivery import keep_time
 from acp_proxy.runtime.faulted_pump import FaultedPump
@@ -110,9 +110,6 @@ class Scene:
 
     def says(self, chunk: bytes, stream: int = TO_CLIENT) -> None:
         """A chunk is read, as the pump's thread does it."""
-        if self.faulting.passes_ahead(stream, now_ns(), chunk):
-            self.faulting.outlets[stream].write_ahead(chunk)
-            return
         self.faulting.take(stream, now_ns(), chunk)
         self.faulting.outlets[stream].flush()
         self.faulting.act()
@@ -428,7 +425,7 @@ def test_a_relay_that_nobody_adopts_has_bare_pumps() -> None:
     os.close(heard)
 
 
-# Ahead of the engine
+# Touched and bare directions
 
 
 def ask(number: int, method: str = "ask") -> bytes:
@@ -453,18 +450,15 @@ async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) ->
 @pytest.mark.parametrize(
     "said", [[B], [b'{"method":"\\u0062"}\n'], [B[:11], B[11:]], [A + B[:12], B[12:-1], b"\n"]]
 )
-async def test_frames_pass_ahead_until_a_rule_may_fire(clock: MockClock, said: list[bytes]) -> None:
-    """Until what it asks for was said, however it is written and in however many parts."""
+async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: list[bytes]) -> None:
+    """Its method may be written with escapes, and its line come in several chunks."""
     scene = play(clock, "drop where=method:b")
     scene.says(A)
     scene.says(C + C)
-    assert scene.faulting.behind == len(A + C + C)
     assert scene.heard() == A + C + C
     for chunk in said:
         scene.says(chunk)
-    assert scene.faulting.behind == 0
     scene.says(A)
-    assert scene.faulting.behind == 0
     assert b"".join(said).startswith(scene.heard().removesuffix(A))
     assert next(iter(scene.faulting.summary())) == "faults: drop once"
     assert scene.log.chunks() == A + C + C + b"".join(said) + A
@@ -496,77 +490,18 @@ async def test_what_was_said_in_the_other_direction_counts(
     assert scene.heard() == C
 
 
-async def test_what_passes_ahead_is_logged_before(
+async def test_much_that_passes_a_bare_pump_is_not_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing has gone out when it is written down."""
-    scene = play(clock, "drop where=method:b")
-    written: list[bytes] = []
-    append = scene.log.append
-
-    def watch(stream: int, t_ns: int, chunk: bytes) -> None:
-        written.append(scene.heard())
-        append(stream, t_ns, chunk)
-
-    monkeypatch.setattr(scene.log, "append", watch)
-    scene.says(A)
-    scene.says(C)
-    assert written == [b"", A]
-    assert scene.log.kept == [(TO_CLIENT, A), (TO_CLIENT, C)]
-
-
-async def test_a_signal_follows_what_passes_ahead(clock: MockClock) -> None:
-    """Also if that is still being written when the rule fires in the other direction."""
-    scene = play(clock, "kill where=method:b", "drop where='dir:to-client method:z'")
-    assert scene.faulting.passes_ahead(TO_CLIENT, now_ns(), A)
-    scene.says(B, TO_AGENT)
-    assert scene.agent.sent == []
-    scene.faulting.outlets[TO_CLIENT].write_ahead(A)
-    assert scene.agent.sent == [(0, signal.SIGKILL)]
-
-
-async def test_nothing_passes_ahead_of_an_injected_answer(clock: MockClock) -> None:
-    """It goes out first if it was there first, and last if it came while another was written."""
-    scene = play(clock, "error-reply code=-1 message=no where=method:ask", "noop where=method:z")
-    injected = b'{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}\n'
-    assert scene.faulting.passes_ahead(TO_CLIENT, now_ns(), C)
-    scene.says(ask(7), TO_AGENT)
-    scene.faulting.outlets[TO_CLIENT].write_ahead(C)
-    assert scene.heard() == C + injected
-    scene.says(ask(7), TO_AGENT)
-    scene.says(C)
-    assert scene.heard() == injected + C
-
-
-async def test_the_engine_is_told_when_it_is_quiet(clock: MockClock) -> None:
-    """A quarter of a second without a byte is enough."""
-    scene = play(clock, "drop where=method:b")
-    async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(A)
-        await trio.sleep(0.2)
-        scene.says(C)
-        await trio.sleep(0.2)
-        assert scene.faulting.behind == len(A + C)
-        await trio.sleep(0.4)
-        assert scene.faulting.behind == 0
-        nursery.cancel_scope.cancel()
-
-
-async def test_the_engine_is_told_when_it_is_much(
-    clock: MockClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What waits is bounded, be it never quiet."""
-    monkeypatch.setattr(backlog_module, "_MUCH", 4 * len(A))
+    """The engine is given it when some chunks wait, though the other direction is silent."""
+    monkeypatch.setattr(faulting_module, "_MOST_PASSED", 4)
     scene = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
-        scene.says(A)
         scene.pumps[TO_AGENT]._log.append(TO_AGENT, now_ns(), A)
-        assert scene.faulting.behind <= 4 * len(A)
-    assert scene.heard() == 20 * A
+        assert len(scene.faulting._passed) <= 4
 
 
-@pytest.mark.parametrize("place", ["foresees", "observe", "receive"])
+@pytest.mark.parametrize("place", ["observe", "receive"])
 async def test_a_mistake_of_ours_ends_the_faults(
     clock: MockClock,
     place: str,
@@ -579,7 +514,8 @@ async def test_a_mistake_of_ours_ends_the_faults(
         raise RuntimeError("ours")
 
     monkeypatch.setattr(FaultEngine, place, mistake)
-    scene = play(clock, "drop where=method:b")
+    scene = play(clock, "drop where='dir:to-client method:b'")
+    scene.pumps[TO_AGENT]._log.append(TO_AGENT, now_ns(), A)
     scene.says(A)
     scene.says(C)
     scene.says(B)
@@ -588,8 +524,8 @@ async def test_a_mistake_of_ours_ends_the_faults(
     assert "internal error, faults end here: RuntimeError: ours" in capfd.readouterr().err
 
 
-def test_a_pump_relays_ahead_until_it_may_not() -> None:
-    """One thread reads, logs and writes, as a bare pump does, and hands over what is not sure."""
+def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
+    """It logs all of it, and writes what the rules leave; the last line may have no end."""
     log, (said, agent_out), (heard, client_out) = Notes(), os.pipe(), os.pipe()
     faulting = Faulting(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
     faulting.attach(Ghost(), log, 0)
@@ -705,42 +641,6 @@ class Piped:
 
 
 # Ways out
-
-
-def test_a_way_out_that_is_claimed() -> None:
-    """Nobody else writes then; what comes meanwhile goes out behind it."""
-    end, sink = os.pipe()
-    outlet, passed = WriteQueue(sink, lambda: 5), list[int | None]()
-    outlet.passed = lambda: passed.append(outlet.oldest())
-    free = [outlet.is_free]
-    outlet.claim(1)
-    free.append(outlet.is_free)
-    outlet.put(b"second", 5, 2)
-    outlet.flush()
-    assert (outlet.wait_ns(), outlet.oldest(), passed) == (None, 1, [])
-    outlet.write_ahead(b"first ")
-    assert os.read(end, 100) == b"first second"
-    assert passed[-1] is None
-    free.append(outlet.is_free)
-    outlet.put(b"late", 9, 3)
-    free.append(outlet.is_free)
-    assert free == [True, False, True, False]
-    for fd in (end, sink):
-        os.close(fd)
-
-
-def test_a_claimed_way_out_that_breaks() -> None:
-    """What was to be written is lost, and so is what came meanwhile."""
-    end, sink = os.pipe()
-    outlet, lost = WriteQueue(sink, lambda: 0), list[int]()
-    outlet.lost = lost.append
-    outlet.claim(1)
-    outlet.put(b"12", 0, 2)
-    os.close(end)
-    with pytest.raises(BrokenPipeError):
-        outlet.write_ahead(b"123")
-    assert (lost, outlet.is_free) == ([5], False)
-    os.close(sink)
 
 
 def test_a_slow_reader_holds_the_writer_back(monkeypatch: pytest.MonkeyPatch) -> None:
