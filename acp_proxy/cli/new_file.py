@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.store.plain_files import reason
+from acp_proxy.plain_files import reason
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.naming import find_recording, wait_for_running
 from acp_proxy.cli.render.output import warn
 from acp_proxy.cli.render.progress import progress
-from acp_proxy.store.plain_files import open_plain
+from acp_proxy.plain_files import open_plain
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import is_transcript
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.cli.main import Refusal
-from acp_proxy.store.plain_files import reason
+from acp_proxy.plain_files import reason
 
 
 def check_report_files(*files: Path | None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.temporary_directory import own_directory
-from acp_proxy.store.plain_files import reason
+from acp_proxy.plain_files import reason
 
 _LONGEST_NAME = 100
 """Bytes of a recorded name that are kept."""

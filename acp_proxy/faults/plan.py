@@ -24,7 +24,7 @@ from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import Trigger, hint, settings_of, structured
 from acp_proxy.faults.toml import BadToml, read_toml, read_toml_file
 from acp_proxy.filters import Filter, parse, terms_of
-from acp_proxy.store.plain_files import reason
+from acp_proxy.plain_files import reason
 
 _UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault"}
 """Terms of the filter grammar that cannot be told when a frame passes."""

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from acp_proxy.store.plain_files import open_plain
+from acp_proxy.plain_files import open_plain
 
 LARGEST = 1_000_000
 """Bytes that a plan may have."""

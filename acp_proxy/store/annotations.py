@@ -18,8 +18,8 @@ from attrs import evolve
 
 from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import CannotAnnotate, UnreadableRecording
+from acp_proxy.plain_files import reason
 from acp_proxy.store import database
-from acp_proxy.store.plain_files import reason
 from acp_proxy.store.plain_tables import check_tables
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.side_files import JOURNAL, WAL

@@ -11,8 +11,8 @@ from acp_proxy.errors import (
     NotARecording,
     UnreadableRecording,
 )
+from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.store.held_values import HELD, LONGEST_TEXT, is_too_large
-from acp_proxy.store.plain_files import open_plain, reason
 from acp_proxy.store.plain_tables import check_tables
 from acp_proxy.store.schema import APPLICATION_ID, VERSION
 from acp_proxy.store.side_files import (

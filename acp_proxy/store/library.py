@@ -13,9 +13,9 @@ from attrs import frozen
 
 from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import NoSuchRecording, UnreadableRecording
+from acp_proxy.plain_files import is_plain
 from acp_proxy.recording import Recording
 from acp_proxy.store.path_kind import something_else
-from acp_proxy.store.plain_files import is_plain
 from acp_proxy.store.queries import first_prompt, has_fired_faults, turn_count
 from acp_proxy.store.reader import RecordingReader, is_text
 

@@ -17,8 +17,8 @@ from acp_proxy.capture.log import (
     MAGIC,
     MAX_PAYLOAD,
 )
+from acp_proxy.plain_files import open_plain
 from acp_proxy.protocol.framing import Segment
-from acp_proxy.store.plain_files import open_plain
 
 _BLOCK = 1 << 18
 

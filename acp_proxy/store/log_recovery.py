@@ -16,10 +16,10 @@ from pathlib import Path
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.capture.log import HEADER_SIZE, START
 from acp_proxy.errors import NotARecording, UnreadableRecording
+from acp_proxy.plain_files import kind_at
 from acp_proxy.store import database
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
-from acp_proxy.store.plain_files import kind_at
 from acp_proxy.store.side_files import check_side_files, real_path
 
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)

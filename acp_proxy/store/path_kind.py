@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from acp_proxy.store.plain_files import kind_of, trouble_with
+from acp_proxy.plain_files import kind_of, trouble_with
 
 _NAMED = 3
 """Recordings of a directory that are named."""

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from acp_proxy.capture.files import LOG_SUFFIX
 from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecording
+from acp_proxy.plain_files import is_plain, open_plain, reason
 from acp_proxy.store import database
 from acp_proxy.store.database import is_sqlite
 from acp_proxy.store.held_values import check_labels, limited
 from acp_proxy.store.log_reader import LogMoved
-from acp_proxy.store.plain_files import is_plain, open_plain, reason
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.side_files import WAL, check_plain, check_side_files
 from acp_proxy.store.views import MissingTable, attach_tail, make_views

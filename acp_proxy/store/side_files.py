@@ -13,7 +13,7 @@ import struct
 from pathlib import Path
 
 from acp_proxy.capture.files import SQLITE_SUFFIXES
-from acp_proxy.store.plain_files import kind_at
+from acp_proxy.plain_files import kind_at
 
 WAL, SHARED_MEMORY, JOURNAL = SQLITE_SUFFIXES
 _MAGIC = bytes.fromhex("d9d505f920a163d7")

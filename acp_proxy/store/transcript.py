@@ -17,6 +17,7 @@ from attrs import asdict, evolve
 
 from acp_proxy.errors import DamagedRecording, NewerRecording, NotARecording, UnreadableRecording
 from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.protocol import outline
 from acp_proxy.protocol.correlation import FORCED, Handshake
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
@@ -25,7 +26,6 @@ from acp_proxy.protocol.peers import Stream
 from acp_proxy.store import indexer
 from acp_proxy.store.held_values import is_excerpt
 from acp_proxy.store.indexer_state import Memory
-from acp_proxy.store.plain_files import open_plain, reason
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.transcript.header import FORMAT, NewerFormat, read_header, write_header
 from acp_proxy.transcript.reader import (

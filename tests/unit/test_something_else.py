@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.errors import NoSuchRecording, NotARecording
+from acp_proxy.plain_files import is_plain, kind_of, open_plain
 from acp_proxy.store.library import entries, paths, resolve
-from acp_proxy.store.plain_files import is_plain, kind_of, open_plain
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import complaint
 from tests.scribe import Scribe, record_story

@@ -13,8 +13,8 @@ from acp_proxy.cli.opening import STDIN, read_stdin
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.errors import NotARecording
+from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.store.importer import import_transcript
-from acp_proxy.store.plain_files import open_plain, reason
 
 
 def _name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:

@@ -17,8 +17,8 @@ from acp_proxy.cli.new_file import new_file
 from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, spans, trim
+from acp_proxy.plain_files import reason
 from acp_proxy.safe_text import plain
-from acp_proxy.store.plain_files import reason
 from acp_proxy.store.queries import turn_spans
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import write_transcript
