@@ -1,4 +1,4 @@
-"""A pytest plugin: tests get a recorded agent, and fail where their client departs from it.
+"""A pytest plugin: tests get a recorded agent, and fail where their client diverges from it.
 
     @pytest.mark.acp_recording("hello")
     def test_hello(acp_agent):

@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING
 
 from acp_proxy.capture import log as capture_log
 from acp_proxy.commands import Finish, Send, WakeAt
+from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.report import ReplayReport, report
-from acp_proxy.engine.agent.state import Options
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence, Rank
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.reader import RecordingReader
@@ -75,7 +75,7 @@ class Book:
 
     def replay(self, **options: Any) -> Live:
         """Begins a replay."""
-        return Live(Replay(self.script(), Options(**options)), self)
+        return Live(Replay(self.script(), ReplayOptions(**options)), self)
 
     def script(self, *, as_said: bool = False) -> StoredScript:
         """Begins to read the recording from its first step."""
@@ -160,18 +160,18 @@ class Played:
 
     @property
     def found(self) -> list[str]:
-        """The departures that count: kind, rank, lane and frame."""
-        return [self._told(one) for one in self.departures if one.rank is not Rank.INFO]
+        """The divergences that count: kind, rank, lane and frame."""
+        return [self._told(one) for one in self.divergences if one.rank is not Rank.INFO]
 
     @property
     def informed(self) -> list[str]:
         """What is told for information: kind, lane and frame."""
-        return [self._told(one) for one in self.departures if one.rank is Rank.INFO]
+        return [self._told(one) for one in self.divergences if one.rank is Rank.INFO]
 
     @property
-    def departures(self) -> list[Divergence]:
-        """All departures."""
-        return self.engine.stage.divergences.found
+    def divergences(self) -> list[Divergence]:
+        """All divergences."""
+        return self.engine.divergences.found
 
     def _play(self, written: list[str]) -> Iterator[str]:
         """Yields what the peer does, and after each all that goes out then."""
@@ -286,7 +286,7 @@ class Live(Playing):
         return report(self.engine, "book", is_incomplete=False)
 
     def near(self, divergence: Divergence) -> list[int]:
-        """The numbers of the near misses of a departure."""
+        """The numbers of the near misses of a divergence."""
         return [self._book.numbers[miss.seq] for miss in divergence.near_misses]
 
 

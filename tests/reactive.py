@@ -14,8 +14,8 @@ from attrs import define, field, frozen
 
 from acp_proxy.capture import log as capture_log
 from acp_proxy.commands import Send, WakeAt
+from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.state import Options
 from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.recorded_steps import StoredScript
@@ -108,7 +108,7 @@ class Played:
 
     conversation: Conversation
     sent: list[Send]
-    departures: list[Divergence]
+    divergences: list[Divergence]
     verdict: Any
 
     def heard(self, lane: str | None) -> bytes:
@@ -123,13 +123,13 @@ class Played:
 
     @property
     def counted(self) -> list[Divergence]:
-        """The departures that are not for information only."""
-        return [one for one in self.departures if one.rank != "info"]
+        """The divergences that are not for information only."""
+        return [one for one in self.divergences if one.rank != "info"]
 
     @property
     def primary(self) -> list[Divergence]:
         """Those that follow from no other."""
-        return [one for one in self.departures if one.rank == "primary"]
+        return [one for one in self.divergences if one.rank == "primary"]
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:
@@ -151,12 +151,12 @@ def play(
         choose: which message it says next, of those whose turn it is, one of each lane at most.
         **options: of the engine.
     """
-    engine = Replay(StoredScript(conversation.reader), Options(**options))
+    engine = Replay(StoredScript(conversation.reader), ReplayOptions(**options))
     client = _Client(conversation, engine)
     client.feed(Wakeup(client.now))
     client.play(act, choose)
     client.feed(EndOfInput(client.now))
-    judge = engine.stage.divergences
+    judge = engine.divergences
     return Played(conversation, client.sent, judge.found, judge.has_diverged)
 
 

@@ -12,7 +12,7 @@ from attrs import define, frozen
 
 from acp_proxy.commands import Send, WakeAt
 from acp_proxy.engine.client.recorded_client import RecordedClient
-from acp_proxy.engine.client.state import Options
+from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
@@ -51,9 +51,9 @@ class Verified:
     """How long it took until the last word."""
 
     @property
-    def departures(self) -> list[Divergence]:
+    def divergences(self) -> list[Divergence]:
         """Those that count."""
-        return [one for one in self.engine.stage.divergences.found if one.rank != "info"]
+        return [one for one in self.engine.divergences.found if one.rank != "info"]
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:
@@ -93,7 +93,7 @@ def verify_reader(
     """Plays the client of a recording that is open, as `verify` does."""
     says, recorded = _read(StoredScript(reader))
     script = StoredScript(reader)
-    engine = Verification(RecordedClient(script), Options(**options))
+    engine = Verification(RecordedClient(script), VerifyOptions(**options))
     agent = _Agent(engine, says)
     agent.feed(Wakeup(agent.now))
     agent.play(act, choose)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.report import PlayReport, report
-from acp_proxy.engine.client.state import Options
+from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from tests.playbook import Book, Played
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def verify(book: Book, **options: Any) -> LiveAgent:
     """Begins a verification."""
     return LiveAgent(
-        Verification(RecordedClient(book.script(as_said=True)), Options(**options)), book
+        Verification(RecordedClient(book.script(as_said=True)), VerifyOptions(**options)), book
     )
 
 

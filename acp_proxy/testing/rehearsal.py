@@ -8,9 +8,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from acp_proxy.commands import Command, Finish, Send, WakeAt
+from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.report import ReplayReport, report
-from acp_proxy.engine.agent.state import Options
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.recorded_steps import StoredScript
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from acp_proxy.store.reader import RecordingReader
 
 
-def rehearse(reader: "RecordingReader", options: Options | None = None) -> ReplayReport:
+def rehearse(reader: "RecordingReader", options: ReplayOptions | None = None) -> ReplayReport:
     """Replays a recording to its own client.
 
     Args:
@@ -32,11 +32,11 @@ def rehearse(reader: "RecordingReader", options: Options | None = None) -> Repla
     Raises:
         UnreadableRecording: it cannot be read.
     """
-    return _Rehearsal(reader, options or Options()).run()
+    return _Rehearsal(reader, options or ReplayOptions()).run()
 
 
 class _Rehearsal:
-    def __init__(self, reader: "RecordingReader", options: Options) -> None:
+    def __init__(self, reader: "RecordingReader", options: ReplayOptions) -> None:
         self._reader = reader
         self._replay = Replay(StoredScript(reader), options)
         self._client = ScriptedClient(StoredScript(reader))

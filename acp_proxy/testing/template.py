@@ -14,7 +14,7 @@ What they said to each other is in
     recordings/{name}.jsonl
 
 a line of JSON for each message. acp-proxy plays the agent of it, and fails the test where the
-client departs from what was recorded.
+client diverges from what was recorded.
 """
 
 import subprocess

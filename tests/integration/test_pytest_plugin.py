@@ -38,7 +38,7 @@ CLIENT = f"""
 
     def drive(agent, name="hello"):
         # Plays the client of a recording: says each message once it has heard all that came before.
-        # "bye" is "hello" with another word in the prompt, which always departs with that.
+        # "bye" is "hello" with another word in the prompt, which always diverges with that.
         import sqlite3
         database = sqlite3.connect(f"{RECORDINGS}/{{name.replace('bye', 'hello')}}.db")
         frames = database.execute("SELECT raw, stream FROM frames ORDER BY seq").fetchall()
@@ -266,7 +266,7 @@ FAILURES = """
 
 
 def test_each_test_ends_as_it_should(outcome: Outcome) -> None:
-    """What departs from the recording fails, also if it ended well by its own account."""
+    """What diverges from the recording fails, also if it ended well by its own account."""
     assert outcome.words_in("test_it.py") == {
         "test_clean": "PASSED",
         "test_diverges": "FAILED",

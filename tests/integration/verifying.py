@@ -40,7 +40,7 @@ class Verified:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of the departures that count."""
+        """The kinds of the divergences that count."""
         divergences = self.report["conversation"]["divergences"]
         return [one["kind"] for one in divergences if one["rank"] != "info"]
 

@@ -108,9 +108,9 @@ def test_an_error_is_another_outcome_than_a_result(
     """Whatever was asked, success and error are two stories; the report says which was which."""
     live = asked(record, request_, "result {}")
     live.say(GONE)
-    (departure,) = [one for one in live.departures if one.rank == "primary"]
-    assert departure.kind == "outcome-differs"
-    assert departure.summary.endswith("the client answered error")
+    (divergence,) = [one for one in live.divergences if one.rank == "primary"]
+    assert divergence.kind == "outcome-differs"
+    assert divergence.summary.endswith("the client answered error")
 
 
 def test_errors_are_alike(record: Callable[..., Book]) -> None:
@@ -126,7 +126,7 @@ def test_drift_is_told_with_its_place(record: Callable[..., Book]) -> None:
     live = asked(record, READ, 'result {"content": "then"}')
     live.say('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]
-    (difference,) = live.departures[0].differences
+    (difference,) = live.divergences[0].differences
     assert (difference.pointer, difference.recorded, difference.live) == (
         "/result/content", '"then"', '"now"'
     )  # fmt: skip

@@ -53,7 +53,7 @@ def test_a_late_cancel_finds_what_it_waited_for(record: Callable[..., Book]) -> 
         <- 9
         <- 10
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_cancel_before_its_prompt_cancels_nothing(record: Callable[..., Book]) -> None:
@@ -187,7 +187,7 @@ def test_the_id_in_a_cancel_request_is_the_live_one(record: Callable[..., Book])
         -> $/cancel_request {"requestId": "mine"}
         <- {"jsonrpc": "2.0", "id": "mine", "error": {"code": -32800, "message": "cancelled"}}
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_cancel_request_that_was_not_recorded_is_granted_and_told(
@@ -238,7 +238,7 @@ def test_a_recorded_cancel_request_that_came_too_late_is_taken(
         live = record(text).replay()
         assert live.say(*said) == ["<- 2", "<- 4", "<- 7"]
         live.leave()
-        assert live.departures == []
+        assert live.divergences == []
 
 
 def test_in_v2_an_update_ends_the_turn_that_is_cancelled(record: Callable[..., Book]) -> None:

@@ -66,10 +66,10 @@ def test_the_turns_of_v2(record: Callable[..., Book]) -> None:
         -> end
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
-def test_another_login_is_a_departure_of_the_handshake(record: Callable[..., Book]) -> None:
+def test_another_login_is_a_divergence_of_the_handshake(record: Callable[..., Book]) -> None:
     """What follows from it is told as a consequence."""
     live = record(V2).replay()
     live.say(1, '#1 auth/login {"methodId": "other"}')
@@ -100,7 +100,7 @@ def test_the_draft_against_itself(record: Callable[..., Book]) -> None:
         -> end
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_the_draft_in_another_directory(record: Callable[..., Book]) -> None:
@@ -134,4 +134,4 @@ def test_a_permission_of_the_draft_that_is_denied(record: Callable[..., Book]) -
         <- refusal #2
     """)
     assert live.found == ["outcome-differs primary in s 8"]
-    assert "expected granted, the client answered denied" in live.departures[0].summary
+    assert "expected granted, the client answered denied" in live.divergences[0].summary

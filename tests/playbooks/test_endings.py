@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.engine.agent.report import report
-from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.playback_options import Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ def test_an_agent_that_was_told_to_stop_waits_to_be_told(
         -> end
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
     assert (live.report.verdict, live.report.unplayed) == ("clean", 0)
 
 
@@ -57,7 +57,7 @@ def test_a_crash_comes_after_the_last_frame(record: Callable[..., Book]) -> None
     """The agent ended by itself, and its replay does as soon as all has come and is said."""
     live = record(LISTED + "<- end\n-> SIGTERM").replay()
     assert live.say(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_an_agent_that_ends_by_itself_waits_a_second_for_what_may_be_left_out(
@@ -75,7 +75,7 @@ def test_an_agent_that_ends_by_itself_waits_a_second_for_what_may_be_left_out(
         <- 6
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_what_was_left_out_is_named_when_the_agent_ends_by_itself(
@@ -95,7 +95,7 @@ def test_what_was_left_out_is_named_when_the_agent_ends_by_itself(
     """)
     assert (live.report.verdict, live.report.unplayed) == ("clean", 1)
     assert live.informed == ["missing-expected in connection 5"]
-    (left_out,) = live.departures
+    (left_out,) = live.divergences
     assert left_out.summary == (
         f"the client never sent session/list #{book.seq(5)}, and need not have;"
         f" its answer #{book.seq(6)} was not played"
@@ -119,7 +119,7 @@ def test_a_notification_that_was_recorded_before_the_end_may_still_come(
         -> 3
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_request_that_was_never_answered_is_named(record: Callable[..., Book]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.playback_options import Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,7 +53,7 @@ def test_each_message_releases_what_followed_it(record: Callable[..., Book]) -> 
         -> end
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_two_sessions_do_not_wait_for_each_other(record: Callable[..., Book]) -> None:
@@ -300,7 +300,7 @@ def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Callable[...,
         -> 9
         <- 10
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 HISTORY_PANEL = """
@@ -346,7 +346,7 @@ def test_what_was_in_flight_together_stays_in_order(record: Callable[..., Book])
         <- 6
         <- 7
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_request_that_is_left_out_holds_nothing_up(record: Callable[..., Book]) -> None:
@@ -399,7 +399,7 @@ def test_initialize_twice(record: Callable[..., Book]) -> None:
         <- 4
     """)
     live.leave()
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_nothing_goes_out_before_the_handshake(record: Callable[..., Book]) -> None:
@@ -478,7 +478,7 @@ def test_notifications_of_the_client_block_nothing(record: Callable[..., Book]) 
         """)
         live.say(*last)
         live.leave()
-        assert live.departures == []
+        assert live.divergences == []
 
 
 def test_a_fork_begins_the_session_that_it_makes(record: Callable[..., Book]) -> None:
@@ -507,7 +507,7 @@ def test_a_fork_begins_the_session_that_it_makes(record: Callable[..., Book]) ->
         -> end
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_request_that_was_never_answered_is_not_answered(record: Callable[..., Book]) -> None:

@@ -70,7 +70,7 @@ def test_the_recorded_pieces_keep_their_place(record: Callable[..., Book]) -> No
         -> end
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 @pytest.mark.parametrize("pieces", [0, 1])
@@ -105,7 +105,7 @@ def test_more_pieces_are_answered_as_the_others_were(record: Callable[..., Book]
         extra = f'<- {{"jsonrpc": "2.0", "id": {number}, "result": {{"received": true}}}}'
         assert said == (recorded or [extra])
     live.say(13, 15)
-    assert live.departures == []
+    assert live.divergences == []
     assert live.say('#9 terminal/output {"terminalId": "T", "data": "a"}') == ["<- refusal #9"]
 
 

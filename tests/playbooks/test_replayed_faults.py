@@ -58,7 +58,7 @@ def test_what_never_arrived_is_not_played(record: Callable[..., Book]) -> None:
     live = book.replay()
     live.say(1, 3)
     live.check("-> 5\n<- 7\n<- 8\n-> 9\n<- 10\n-> end\n<- end")
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_what_was_changed_is_played_as_it_arrived(record: Callable[..., Book]) -> None:
@@ -97,7 +97,7 @@ def test_what_was_made_up_is_played_to_the_client(record: Callable[..., Book]) -
     live = book.replay()
     live.say(1, 3)
     live.check("-> 5\n<- 6\n<- 7\n<- 8\n-> 9\n<- 11\n-> end\n<- end")
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_what_the_client_said_is_expected_whatever_arrived(record: Callable[..., Book]) -> None:
@@ -108,7 +108,7 @@ def test_what_the_client_said_is_expected_whatever_arrived(record: Callable[...,
     live = book.replay()
     live.say(1, 3)
     live.check("-> 5\n<- 6\n<- 7\n<- 8\n-> 9\n<- 10\n-> end\n<- end")
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_request_whose_answer_was_lost_stays_open(record: Callable[..., Book]) -> None:

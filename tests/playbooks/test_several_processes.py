@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import Choice
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.state import Options
 from acp_proxy.engine.shared.pacing import Pacing
 from tests.playbook import Playing, wire
 
@@ -42,7 +42,7 @@ class Starting(Playing):
 
 def start(*books: Book, **options: object) -> Starting:
     """Starts an agent that may be any of several recordings."""
-    replays = [Replay(book.script(), Options(**options)) for book in books]  # type: ignore[arg-type]
+    replays = [Replay(book.script(), ReplayOptions(**options)) for book in books]  # type: ignore[arg-type]
     return Starting(Choice(replays), books[0])
 
 
@@ -70,7 +70,7 @@ def test_a_session_id_tells_no_recordings_apart(record: Callable[..., Book]) -> 
         <- end
     """)
     assert chosen(live, *books) is books[1]
-    assert live.departures == []
+    assert live.divergences == []
     assert live.engine.stage.bindings.changed == {"b": "a"}
 
 
@@ -194,7 +194,7 @@ def test_an_update_that_raced_with_the_prompt_decides_nothing(
     answer = wire(f'#2 result {{"stopReason": "{prompt}"}}')
     assert live.bytes[before:] == wire(COMMANDS.format("a", "commands")) + answer
     assert live.leave() == ["<- end"]
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_an_update_that_differs_decides_for_the_first(record: Callable[..., Book]) -> None:
@@ -269,7 +269,7 @@ def test_two_sessions_of_one_process_keep_apart(record: Callable[..., Book]) -> 
     assert len(live.engine.replays) == 1
 
 
-def test_an_earlier_departure_of_all_decides_nothing(record: Callable[..., Book]) -> None:
+def test_an_earlier_divergence_of_all_decides_nothing(record: Callable[..., Book]) -> None:
     """A client that sends garbage to begin with still finds its own recording."""
     books = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*books)

@@ -59,7 +59,7 @@ def test_credentials_are_the_clients_own(
     """Any are as good as the recorded ones, as with the configuration of MCP servers."""
     live = begun(record, recording)
     assert live.say(f"#1 {said}") == ["<- 4"]
-    assert live.departures == []
+    assert live.divergences == []
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_nobody_is_told_a_credential(
     live.say(f"#1 {said}")
     live.leave()
     assert live.found
-    told = live.bytes.decode() + "\n".join(text(live.report)) + repr(live.departures)
+    told = live.bytes.decode() + "\n".join(text(live.report)) + repr(live.divergences)
     assert "REAL" not in told
     if "authenticate [" not in said:  # else nobody knows what is a credential
         assert "sk-CI" not in told
@@ -100,7 +100,7 @@ def test_a_capability_may_be_false_or_left_out(record: Callable[..., Book]) -> N
     live = record(KEY).replay()
     live.say(said % '{"fs": {"read": true, "write": true}}')
     assert live.found[0].startswith("params-differ primary in connection 1")
-    assert [one.pointer for one in live.departures[0].near_misses[0].differences] == [
+    assert [one.pointer for one in live.divergences[0].near_misses[0].differences] == [
         "/params/capabilities/fs/write"
     ]
 
@@ -142,7 +142,7 @@ def test_the_drafts_values_are_the_live_clients(record: Callable[..., Book]) -> 
         -> session/cancel {"sessionId": "s", "reason": "timeout"}
         <- 15
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_cancellation_may_have_any_reason(record: Callable[..., Book]) -> None:
@@ -152,7 +152,7 @@ def test_a_cancellation_may_have_any_reason(record: Callable[..., Book]) -> None
         for number in (3, 5, 7, 11, 13):
             live.say(number)
         assert live.say(f"session/cancel {said}") == ["<- 15"]
-        assert live.departures == []
+        assert live.divergences == []
 
 
 V2 = """
@@ -207,7 +207,7 @@ def test_a_path_anywhere_may_be_in_the_live_directory(record: Callable[..., Book
         <- 7
         -> #0 result {"buffers": [{"id": 0, "path": "/z/a"}]}
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 @pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
@@ -261,7 +261,7 @@ def test_ids_that_the_client_chose_are_put_into_what_the_agent_says(
         <- 16
         <- #"p" result {"stopReason": "end_turn", "userMessageId": "m2"}
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 EDITS = """
@@ -283,7 +283,7 @@ def test_a_workspace_is_a_directory_that_the_client_chose(record: Callable[..., 
         -> #2 nes/suggest {"sessionId": "n", "uri": "file:///z/a", "context": {"userActions": [{"uri": "file:///l%20x/b", "timestampMs": 7}]}}
         <- #2 result {"suggestions": [{"kind": "jump", "id": "g", "uri": "file:///l%20x/b"}]}
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_process_has_another_number(record: Callable[..., Book]) -> None:
@@ -292,4 +292,4 @@ def test_a_process_has_another_number(record: Callable[..., Book]) -> None:
         record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)
     )
     live.say(3, 5, '#7 result {"terminalId": "t", "pid": 77}')
-    assert live.departures == []
+    assert live.divergences == []

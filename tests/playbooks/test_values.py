@@ -37,7 +37,7 @@ def test_a_reply_repeats_the_live_id_and_nothing_else_changes(
         -> | {{"jsonrpc":"2.0","id":{written},"method":"initialize","params":{{"protocolVersion":1}}}}
         <- | {{ "result" : {{"protocolVersion":1e0,"a":1,"a":2,"x":"\\\\u0041\\\\/"}},\\t"id" : {written} , "jsonrpc":"2.0"}}
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_whatever_an_agent_wrote_is_written_again(record: Callable[..., Book]) -> None:
@@ -130,7 +130,7 @@ def test_directories_are_the_live_clients(record: Callable[..., Book]) -> None:
         <- 10
     """
     )
-    assert live.departures == []
+    assert live.divergences == []
     assert live.report.bindings == {"/srv/app": "/home/me/my app", "/srv/lib": "/opt/lib/"}
 
 
@@ -195,7 +195,7 @@ def test_one_directory_cannot_be_two(record: Callable[..., Book]) -> None:
         <- refusal #2
     """)
     assert live.found == ["binding-conflict primary in t 5"]
-    (difference,) = live.departures[0].differences
+    (difference,) = live.divergences[0].differences
     assert (difference.pointer, difference.live) == ("/params/cwd", '"/y"')
 
 
@@ -252,7 +252,7 @@ def test_a_client_may_load_a_session_by_another_name(record: Callable[..., Book]
         -> end
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 TERMINALS = """
@@ -295,7 +295,7 @@ def test_terminals_are_the_live_clients(record: Callable[..., Book]) -> None:
         -> 16
         <- 17
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_terminal_that_lives_cannot_be_two(record: Callable[..., Book]) -> None:
@@ -344,7 +344,7 @@ def test_batches_go_both_ways(record: Callable[..., Book]) -> None:
         -> 7
         <- 8
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_recorded_batch_plays_against_itself(record: Callable[..., Book]) -> None:
@@ -360,10 +360,10 @@ def test_a_recorded_batch_plays_against_itself(record: Callable[..., Book]) -> N
         -> end
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
-def test_a_member_of_a_batch_departs_alone(record: Callable[..., Book]) -> None:
+def test_a_member_of_a_batch_diverges_alone(record: Callable[..., Book]) -> None:
     """What differs in one member is told of that member."""
     live = begun(record, BATCHES)
     live.say(3)

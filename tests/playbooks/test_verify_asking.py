@@ -77,9 +77,9 @@ def test_what_was_not_recorded_is_refused(record: Callable[..., Book], live_: st
         <- {END}
         -> end
     """)
-    (departure,) = live.departures
-    assert (departure.kind, departure.rank, departure.lane) == ("unmatched", "primary", "s")
-    assert len(departure.near_misses) == ("_x/y" not in live_)
+    (divergence,) = live.divergences
+    assert (divergence.kind, divergence.rank, divergence.lane) == ("unmatched", "primary", "s")
+    assert len(divergence.near_misses) == ("_x/y" not in live_)
 
 
 def test_what_is_asked_too_often_is_refused(record: Callable[..., Book]) -> None:
@@ -94,8 +94,8 @@ def test_what_is_asked_too_often_is_refused(record: Callable[..., Book]) -> None
         -> end
     """)
     assert live.found == ["exhausted primary in s 6"]
-    (miss,) = live.departures[0].near_misses
-    assert (miss.seq, miss.is_played) == (live.departures[0].seq, True)
+    (miss,) = live.divergences[0].near_misses
+    assert (miss.seq, miss.is_played) == (live.divergences[0].seq, True)
 
 
 def test_a_refusal_says_what_it_is(record: Callable[..., Book]) -> None:
@@ -120,7 +120,7 @@ def test_a_refusal_says_what_it_is(record: Callable[..., Book]) -> None:
     ]
     assert {error["code"] for error in errors} == {-31999}
     assert [error["message"] for error in errors] == [
-        f"verify: {departure.summary}" for departure in live.departures
+        f"verify: {divergence.summary}" for divergence in live.divergences
     ]
 
 
@@ -151,7 +151,7 @@ def test_only_what_was_recorded_can_be_asked_too_often(
         <- {END}
         -> end
     """)
-    assert [one.kind for one in live.departures] == ["unmatched", "exhausted"]
+    assert [one.kind for one in live.divergences] == ["unmatched", "exhausted"]
 
 
 def test_what_names_no_session_is_known_everywhere(record: Callable[..., Book]) -> None:
@@ -211,7 +211,7 @@ def test_what_is_like_it_is_told_with_what_matters_first(record: Callable[..., B
         <- {END}
         -> end
     """)
-    misses = live.departures[0].near_misses
+    misses = live.divergences[0].near_misses
     told = [(miss.seq, [one.pointer for one in miss.differences]) for miss in misses]
     assert told == [
         (book.seq(6), ["/params/command", "/params/callId"]),
@@ -233,7 +233,7 @@ def test_near_misses_compare_what_can_be_compared(record: Callable[..., Book]) -
         <- {END}
         -> end
     """)
-    assert len(live.departures[0].near_misses) == 1
+    assert len(live.divergences[0].near_misses) == 1
 
 
 def test_a_lenient_client_answers_with_what_is_next(record: Callable[..., Book]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.playback_options import Order
 from tests.verify_asking import (
     ALLOW,
     END,
@@ -64,7 +64,7 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Callable[..., B
         -> end
     """)
     assert (live.found, live.informed) == ([], ["early in s 8"])
-    assert live.departures[0].summary.endswith(
+    assert live.divergences[0].summary.endswith(
         "was sent before the agent had said as much as in the recording: nothing came for 27.0 s"
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.playback_options import Order
 from tests.verify_asking import HAS_SESSION, SESSION, UPDATE
 from tests.verify_book import verify
 
@@ -124,7 +124,7 @@ def test_one_that_goes_on_with_its_turn_is_not_cancelled_early(
     for _ in range(9):
         live.check(f"<- {STATE % 'usage_update'}\n.. 26s")
     assert live.play(f"<- {STATE % 'usage_update'}", ".. 26s") == ["-> 10"]
-    assert live.departures[0].summary.endswith("other things came for 270.0 s")
+    assert live.divergences[0].summary.endswith("other things came for 270.0 s")
 
 
 def test_recorded_order_does_not_depend_on_the_cutting_either(

@@ -20,7 +20,7 @@ def content(text: str, token: str = "0") -> str:
 
 
 def test_a_file_that_is_read_again_is_known(record: Callable[..., Book]) -> None:
-    """Its content is the recorded one, or a part of it; that is information, and no departure."""
+    """Its content is the recorded one, or a part of it; that is information, and no divergence."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
     live.check(f"""
         <- {read("/p/f")}

@@ -386,7 +386,7 @@ def check_refused(case: Case, reply: Any, live: LiveAgent) -> None:
         kinds = {o["optionId"]: o["kind"] for o in case.request["options"]}
         chosen = reply["outcome"].get("optionId")
         assert reply["outcome"]["outcome"] == "cancelled" or kinds[chosen].startswith("reject")
-    assert [one.kind for one in live.departures] == ["permission-differs"]
+    assert [one.kind for one in live.divergences] == ["permission-differs"]
 
 
 @pytest.fixture(params=range(len(cases())), ids=lambda place: cases()[place].name)
@@ -417,7 +417,7 @@ def test_leave_for_the_same_is_given(record: Callable[..., Book], case: Case) ->
         if case.is_nameless:
             check_refused(case, reply, live)
         else:
-            assert (name, reply, live.departures) == (name, answer(case), [])
+            assert (name, reply, live.divergences) == (name, answer(case), [])
 
 
 def test_leave_for_the_same_is_given_elsewhere(record: Callable[..., Book], case: Case) -> None:
@@ -428,7 +428,7 @@ def test_leave_for_the_same_is_given_elsewhere(record: Callable[..., Book], case
     if case.is_nameless:
         check_refused(case, reply, live)
     else:
-        assert (reply, live.departures) == (answer(case), [])
+        assert (reply, live.divergences) == (answer(case), [])
 
 
 def test_there_are_cases_of_all_forms() -> None:

@@ -33,6 +33,6 @@ def test_a_directory_is_moved_once(
     live = verify(book, roots={was: now})
     live.check(STARTED.replace("-> 3", f'-> #1 session/new {{"cwd": "{now}"}}'))
     live.check(f"<- {read(came)}\n-> refusal #0")
-    ((miss,),) = [one.near_misses for one in live.departures]
+    ((miss,),) = [one.near_misses for one in live.divergences]
     (difference,) = miss.differences
     assert (difference.recorded, difference.live) == (f'"{now}/a"', f'"{came}"')

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.shared.order import Order
 from acp_proxy.engine.shared.pacing import Pacing
+from acp_proxy.engine.shared.playback_options import Order
 from tests.verify_asking import END, HAS_SESSION, SESSION, UPDATE, asking, read
 from tests.verify_book import verify
 
@@ -150,7 +150,7 @@ def test_an_agent_that_is_never_silent_is_not_waited_for_for_ever(
     live = verify(book).check(HAS_SESSION)
     said = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(130)]
     assert [place for place, news in enumerate(said) if "-> 6" in news] == [124]
-    assert "other things came for 50.0 s" in live.departures[0].summary
+    assert "other things came for 50.0 s" in live.divergences[0].summary
 
 
 def test_the_end_waits_for_the_last_words(record: Callable[..., Book]) -> None:
@@ -351,4 +351,4 @@ def test_what_was_said_in_a_turn_that_is_over_is_said_at_once(
     """)
     live = verify(book).check(f"{HAS_SESSION}\n-> 5\n<- 9\n-> 7\n<- 8\n-> end")
     assert (live.found, live.informed) == ([], ["early in s 7"])
-    assert live.departures[0].summary.endswith("the turn was over")
+    assert live.divergences[0].summary.endswith("the turn was over")

@@ -196,7 +196,7 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(
     live = asking(record, f"<- {bare()}\n-> {selected('y')}")
     live.check(f"<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
-    assert "did not say" in live.departures[0].summary
+    assert "did not say" in live.divergences[0].summary
 
 
 def test_where_something_is_said_does_not_matter(record: Callable[..., Book]) -> None:

@@ -81,7 +81,7 @@ def test_leave_for_something_else_is_not_given(
         -> end
     """)
     assert live.found == ["permission-differs primary in s 6"]
-    assert live.departures[0].differences
+    assert live.divergences[0].differences
     assert live.report.has_diverged
 
 
@@ -129,8 +129,8 @@ def test_the_answer_is_one_that_is_offered(
         -> end
     """)
     assert live.found == ["permission-differs primary in s 6"]
-    assert '"rm -rf ~"' in live.departures[0].summary
-    assert '"ls" #6' in live.departures[0].summary.replace(f"#{live.departures[0].seq}", "#6")
+    assert '"rm -rf ~"' in live.divergences[0].summary
+    assert '"ls" #6' in live.divergences[0].summary.replace(f"#{live.divergences[0].seq}", "#6")
 
 
 @pytest.mark.parametrize("lenient", [False, True])
@@ -215,7 +215,7 @@ def test_leave_is_asked_too_often_only_for_the_same(record: Callable[..., Book])
         <- {END}
         -> end
     """)
-    assert [one.kind for one in live.departures] == ["permission-differs", "exhausted"]
+    assert [one.kind for one in live.divergences] == ["permission-differs", "exhausted"]
 
 
 def test_what_was_rejected_is_rejected_for_anything(record: Callable[..., Book]) -> None:

@@ -111,6 +111,6 @@ def test_an_agent_that_is_always_refused_is_stopped(record: Callable[..., Book])
     live.play(*(read % (n, n) for n in range(1, 1000)))
     assert not live.engine.is_over
     live.check(f"{read % (5, 5)}\n-> refusal #5\n-> end")
-    assert live.departures[-1].kind == "flood"
-    assert "1000 of its requests were refused" in live.departures[-1].summary
+    assert live.divergences[-1].kind == "flood"
+    assert "1000 of its requests were refused" in live.divergences[-1].summary
     assert live.engine.is_hopeless

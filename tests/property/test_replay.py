@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.order import Order
 from acp_proxy.engine.shared.pacing import Pacing
+from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import StoredScript
 from tests import reactive
@@ -43,7 +43,7 @@ def conversations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Con
 def assert_faithful(played: Played, order: Order) -> None:
     """The client has heard what was recorded, and said nothing that was not."""
     conversation = played.conversation
-    assert [one for one in played.departures if one.kind is not DivergenceKind.UNANSWERED] == []
+    assert [one for one in played.divergences if one.kind is not DivergenceKind.UNANSWERED] == []
     for lane in conversation.lanes:
         assert played.heard(lane) == conversation.spoken(lane)
     assert len(played.stream) == len(conversation.whole)
@@ -83,7 +83,7 @@ def test_what_is_clean_is_answered_and_what_is_unplayed_is_named(
             unplayed = conversation.lines.keys() - sent
             said = [step for step in conversation.steps if not step.from_agent]
             asked = {step.seq: step.response_seq for step in said if step.kind == "request"}
-            named = {one.seq for one in played.departures}
+            named = {one.seq for one in played.divergences}
             assert unplayed <= {answer for seq, answer in asked.items() if seq in named}
             unanswered = {seq for seq, answer in asked.items() if answer not in sent}
             assert unanswered <= named
@@ -249,7 +249,7 @@ def moved(conversation: Conversation, reply: Step, to: int) -> Any:
 
 
 def test_what_matching_forgives_stays_clean(conversations: list[Conversation]) -> None:
-    """``_meta``, another client, other spellings, other ids and other content are no departures."""
+    """``_meta``, another client, other spellings, other ids and other content do not diverge."""
     for conversation in conversations:
         played = play(conversation, forgiven)
         assert played.counted == [], conversation.path.name

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.commands import Send
+from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import Choice
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.state import Options
 from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.events import EndOfInput, LineReceived
 from acp_proxy.store.reader import RecordingReader
@@ -95,7 +95,7 @@ def test_each_start_plays_its_own_recording(conversations: list[Conversation], a
     of_agent = [one for one in conversations if one.path.name.startswith(agent)]
     assert len(of_agent) >= 5
     for conversation in of_agent:
-        replays = [Replay(StoredScript(one.reader), Options()) for one in of_agent]
+        replays = [Replay(StoredScript(one.reader), ReplayOptions()) for one in of_agent]
         engine = Choice(replays)
         client = Client(conversation, engine)
         client.play()
@@ -104,6 +104,6 @@ def test_each_start_plays_its_own_recording(conversations: list[Conversation], a
             assert chosen.endswith(other)
             continue
         assert chosen == conversation.path.stem
-        departures = engine.stage.divergences.found
-        assert [one for one in departures if one.rank is not Rank.INFO] == []
+        divergences = engine.divergences.found
+        assert [one for one in divergences if one.rank is not Rank.INFO] == []
         assert sorted(client.recorded_lines) == sorted(conversation.lines.values())

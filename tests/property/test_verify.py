@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.playback_options import Order
 from tests import captures, conversations
 from tests.reactive import record_capture
 from tests.scripted_agent import Saying, Verified, verify, verify_reader
@@ -37,8 +37,8 @@ def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 def check(played: Verified) -> None:
-    """All was said as it was recorded, and nothing departed."""
-    assert played.departures == []
+    """All was said as it was recorded, and nothing diverged."""
+    assert played.divergences == []
     assert played.engine.is_played_out
     assert {send.seq: send.data for send in played.sent} == played.recorded
     assert len(played.sent) == len(played.recorded)
@@ -68,7 +68,7 @@ def test_leave_that_names_nothing_is_not_given_again(tmp_path: Path) -> None:
             continue
         found += 1
         played = verify(record_capture(path, tmp_path))
-        assert played.departures[0].kind is DivergenceKind.PERMISSION_DIFFERS
+        assert played.divergences[0].kind is DivergenceKind.PERMISSION_DIFFERS
         assert not [send for send in played.sent if b'"proceed_once"' in send.data]
     assert found == len(NAMELESS)
 
@@ -119,6 +119,6 @@ def test_whatever_an_agent_says_it_comes_to_an_end(
         played = verify_reader(reader, act)
     assert played.engine.is_over
     if not played.engine.is_played_out:
-        assert [one.kind for one in played.departures if one.rank == "primary"]
+        assert [one.kind for one in played.divergences if one.rank == "primary"]
     for send in played.sent:
         assert send.seq is None or send.data == played.recorded[send.seq]

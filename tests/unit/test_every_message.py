@@ -122,7 +122,7 @@ def is_verified(case: Surrounded, recorded: RecordingReader) -> None:
         return [json.dumps(message, ensure_ascii=False).encode()]
 
     verified = scripted_agent.verify_reader(recorded, act)
-    assert verified.departures == []
+    assert verified.divergences == []
     assert verified.engine.is_played_out
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.render.junit import Case, Failure, departed, lane_cases, suite
+from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, suite
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, Rank
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_nobody_waits_for_xml_to_be_loaded(module: str) -> None:
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 
-def departure(rank: Rank, lane: str, kind: DivergenceKind) -> Divergence:
+def divergence(rank: Rank, lane: str, kind: DivergenceKind) -> Divergence:
     """What went differently in a lane."""
     return Divergence(kind, rank, lane, f"{rank} in {lane}")
 
@@ -80,17 +80,17 @@ def lines_of(one: Divergence) -> Iterator[str]:
 def test_a_lane_fails_by_what_the_rest_follows_from() -> None:
     """Lanes come by name; what is for information is told, and fails nothing."""
     found = [
-        departure(Rank.INFO, "b", DivergenceKind.EARLY),
-        departure(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),
-        departure(Rank.INFO, "c", DivergenceKind.LATE),
-        departure(Rank.CASCADE, "a", DivergenceKind.UNPLAYED),
-        departure(Rank.PRIMARY, "b", DivergenceKind.STALL),
-        departure(Rank.PRIMARY, "b", DivergenceKind.FLOOD),
+        divergence(Rank.INFO, "b", DivergenceKind.EARLY),
+        divergence(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),
+        divergence(Rank.INFO, "c", DivergenceKind.LATE),
+        divergence(Rank.CASCADE, "a", DivergenceKind.UNPLAYED),
+        divergence(Rank.PRIMARY, "b", DivergenceKind.STALL),
+        divergence(Rank.PRIMARY, "b", DivergenceKind.FLOOD),
     ]
     b = ["early: info in b", "unplayed: cascade in b", "stall: primary in b", "flood: primary in b"]
     assert [*lane_cases("verify", found, lines_of)] == [
         Case("verify", "a", Failure("unplayed", "cascade in a", ["unplayed: cascade in a"])),
         Case("verify", "b", Failure("stall", "primary in b", b)),
     ]
-    assert departed(found[:1], lines_of) is None
-    assert departed([], lines_of) is None
+    assert failure_of(found[:1], lines_of) is None
+    assert failure_of([], lines_of) is None

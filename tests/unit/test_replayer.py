@@ -18,12 +18,12 @@ from trio.testing import MockClock, memory_stream_pair
 from acp_proxy.capture.pumps import wait_until_ready
 from acp_proxy.cli.commands.replay import answer_first
 from acp_proxy.commands import Command, Send
+from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import Choice
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.state import Options
 from acp_proxy.engine.client.scripted_client import ScriptedClient
-from acp_proxy.engine.shared.order import Order
 from acp_proxy.engine.shared.pacing import Pacing
+from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.events import Event, LineReceived
 from acp_proxy.runtime import replayer as replayer_module
 from acp_proxy.runtime.conversation import converse
@@ -71,7 +71,7 @@ class Client:
 
     def __init__(self, book: Book, nursery: trio.Nursery, **options: Any) -> None:
         self.book = book
-        self.replay = Replay(book.script(), Options(**options))
+        self.replay = Replay(book.script(), ReplayOptions(**options))
         self.heard = b""
         self.ended = trio.Event()
         self.into, source = memory_stream_pair()
@@ -99,8 +99,8 @@ class Client:
 
     @property
     def found(self) -> list[str]:
-        """The kinds of the departures."""
-        return [one.kind.value for one in self.replay.stage.divergences.found]
+        """The kinds of the divergences."""
+        return [one.kind.value for one in self.replay.divergences.found]
 
 
 @pytest.fixture
@@ -212,7 +212,7 @@ async def test_a_last_line_without_an_end_is_a_line(book: Book, clock: MockClock
 
 async def test_a_source_that_breaks_has_ended(book: Book, clock: MockClock) -> None:
     """An error while reading is the end of input."""
-    replay = Replay(book.script(), Options())
+    replay = Replay(book.script(), ReplayOptions())
     _, source = memory_stream_pair()
     source.receive_stream.receive_some_hook = broken
     sink, _ = memory_stream_pair()
@@ -302,7 +302,7 @@ def test_a_client_that_cannot_be_read_is_not_heard_first() -> None:
 
 async def test_a_signal_is_a_goodbye(book: Book, clock: MockClock) -> None:
     """It ends the play as the end of input does, and whoever started it may know."""
-    replay = Replay(book.script(), Options())
+    replay = Replay(book.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
     replayer = Replayer(replay, source, sink)
@@ -344,7 +344,7 @@ async def talk_once(book: Book, chance: random.Random, order: Order) -> bytes:
             heard.extend(data)
             return data
 
-    replay = Replay(book.script(), Options(order=order))
+    replay = Replay(book.script(), ReplayOptions(order=order))
     client = ScriptedClient(book.script())
 
     async def agent() -> None:
@@ -356,7 +356,7 @@ async def talk_once(book: Book, chance: random.Random, order: Order) -> bytes:
         await converse(client, into, Tapped(out, chance))
         await into.aclose()
     assert client.is_done
-    assert replay.stage.divergences.found == []
+    assert replay.divergences.found == []
     return bytes(heard)
 
 

@@ -11,7 +11,7 @@ from acp_proxy.cli.render.diff_lines import DiffLines
 from acp_proxy.cli.render.verify_screen import Asked, conclude
 from acp_proxy.difference.result import Expect
 from acp_proxy.engine.client.recorded_client import RecordedClient
-from acp_proxy.engine.client.state import Options
+from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.store.reader import RecordingReader
 from tests.playbook import record
@@ -56,7 +56,7 @@ def test_lines_are_made_for_whoever_reads_them(
     """Without `--junit` for the screen alone; with it for as many as a failure has room for."""
     junit = tmp_path / "report.xml" if has_junit else None
     old, new = (record(tmp_path, talk(word)) for word in ("one", "another"))
-    engine = Verification(RecordedClient(old.script(as_said=True)), Options())
+    engine = Verification(RecordedClient(old.script(as_said=True)), VerifyOptions())
     asked = Asked("old", Expect.FRAMES, (), (), (), {}, None, junit)
     with RecordingReader(old.path) as a, RecordingReader(new.path) as b:
         assert conclude(engine, a, b, asked) == 1

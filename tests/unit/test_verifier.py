@@ -10,7 +10,7 @@ import trio
 from trio.testing import MockClock, lockstep_stream_pair, memory_stream_pair
 
 from acp_proxy.engine.client.recorded_client import RecordedClient
-from acp_proxy.engine.client.state import Options
+from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.pacing import Pacing
 from acp_proxy.runtime import verifier
@@ -67,7 +67,9 @@ class Agent:
     ) -> None:
         self._show = show
         self.book = book
-        self.engine = Verification(RecordedClient(book.script(as_said=True)), Options(**options))
+        self.engine = Verification(
+            RecordedClient(book.script(as_said=True)), VerifyOptions(**options)
+        )
         self.ended = trio.Event()
         self.into, source = pair()
         sink, self._out = pair()
@@ -107,8 +109,8 @@ class Agent:
 
     @property
     def found(self) -> list[str]:
-        """The kinds of the departures."""
-        return [one.kind.value for one in self.engine.stage.divergences.found]
+        """The kinds of the divergences."""
+        return [one.kind.value for one in self.engine.divergences.found]
 
 
 async def test_what_comes_byte_by_byte_is_a_line(
@@ -229,7 +231,7 @@ async def test_an_agent_that_does_not_read_does_not_stop_us(
         agent = Agent(make(MUCH_TO_SAY), nursery, lockstep_stream_pair)
         await agent.ended.wait()
     assert agent.found == ["stall"]
-    assert agent.engine.stage.divergences.found[0].summary.startswith("the agent has not read")
+    assert agent.engine.divergences.found[0].summary.startswith("the agent has not read")
 
 
 async def test_an_agent_that_writes_before_it_reads_is_not_deaf(

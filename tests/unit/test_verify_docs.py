@@ -19,7 +19,7 @@ from tests.unit.test_docs import first_cells, page, section
     [
         (VerifyReport, "The report of verify"),
         (PlayReport, "Conversation"),
-        (Divergence, "Departure"),
+        (Divergence, "Divergence"),
     ],
 )
 def test_every_member_of_the_report_is_documented(value: Any, title: str) -> None:
@@ -28,10 +28,10 @@ def test_every_member_of_the_report_is_documented(value: Any, title: str) -> Non
     assert first_cells(text) == [field.name for field in fields(value)]
 
 
-def test_every_kind_of_departure_is_documented() -> None:
+def test_every_kind_of_divergence_is_documented() -> None:
     """Those that the client's engine tells of stand on its page, and no others."""
     package = Path(__file__).parents[2] / "acp_proxy" / "engine" / "client"
     source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
     told = {kind.value for kind in DivergenceKind if f"DivergenceKind.{kind.name}" in source}
-    text = section(page("verify.md"), "Where the conversation departs")
+    text = section(page("verify.md"), "Where the conversation diverges")
     assert set(first_cells(text)) == told

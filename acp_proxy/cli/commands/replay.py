@@ -22,11 +22,11 @@ from acp_proxy.cli.options.playback import (
 from acp_proxy.cli.reports import check_report_files, spare_recordings, try_write
 from acp_proxy.commands import Send
 from acp_proxy.engine.agent import report as reports
+from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import Choice
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.state import Options
-from acp_proxy.engine.shared.order import Order
 from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
+from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.events import LineReceived
 from acp_proxy.safe_text import visible
 
@@ -34,7 +34,7 @@ _SAFE = 4096
 """Bytes that a pipe takes at once, if nobody has written to it yet."""
 
 
-_EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it departed from that, 2 for
+_EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it diverged from that, 2 for
 wrong use or a recording that cannot be read, 3 if nothing went on any more, or if the recording is
 incomplete and was played to its end.
 
@@ -105,10 +105,10 @@ def replay(
     """Play the recorded agent to a client, the same every time.
 
     Use it as an agent's command. It says what the recorded agent said, as soon as the client has
-    done what the recorded client did, and tells on stderr where the client departs from that.
+    done what the recorded client did, and tells on stderr where the client diverges from that.
     """
     timing.cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
-    options = Options(
+    options = ReplayOptions(
         order=Order(order),
         pacing=timing,
         lenient=not strict,
@@ -162,7 +162,7 @@ class _Faultless(Stage):
         os.close(sink)
 
 
-def _play(paths: dict[str, Path], options: Options, stage: Stage) -> reports.ReplayReport:
+def _play(paths: dict[str, Path], options: ReplayOptions, stage: Stage) -> reports.ReplayReport:
     """Plays recordings, of which there is the path by the word of the user's."""
     from acp_proxy.store.reader import RecordingReader
     from acp_proxy.store.recorded_steps import StoredScript

@@ -30,10 +30,10 @@ from acp_proxy.cli.reports import check_report_files, spare_recordings
 from acp_proxy.difference.result import Expect
 from acp_proxy.engine.agent.report import STALLED
 from acp_proxy.engine.client.recorded_client import RecordedClient
-from acp_proxy.engine.client.state import Options
+from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.shared.order import Order
 from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
+from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.runtime.handled_signals import heeded
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
@@ -142,7 +142,7 @@ def verify(
         from acp_proxy.cli.scratch_directory import directories
 
         roots = stack.enter_context(directories(plot.roots, cwd, reader.recording.cwd))
-        options = Options(
+        options = VerifyOptions(
             order=Order(order),
             pacing=timing,
             lenient=not strict,

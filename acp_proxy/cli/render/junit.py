@@ -59,36 +59,36 @@ def suite(name: str, cases: Sequence[Case]) -> str:
 
 def lane_cases(
     classname: str,
-    departures: Sequence[Divergence],
+    divergences: Sequence[Divergence],
     lines_of: Callable[[Divergence], Iterable[str]],
 ) -> Iterator[Case]:
-    """Yields a case for each lane with departures that count, by name; each of them failed.
+    """Yields a case for each lane with divergences that count, by name; each of them failed.
 
     Args:
         classname: of the cases.
-        departures: what went differently.
+        divergences: what went differently.
         lines_of: what there is to say of one.
     """
     lanes: dict[str, list[Divergence]] = {}
-    for one in departures:
+    for one in divergences:
         lanes.setdefault(one.lane, []).append(one)
     for lane in sorted(lanes):
-        if (failure := departed(lanes[lane], lines_of)) is not None:
+        if (failure := failure_of(lanes[lane], lines_of)) is not None:
             yield Case(classname, lane, failure)
 
 
-def departed(
-    departures: Sequence[Divergence], lines_of: Callable[[Divergence], Iterable[str]]
+def failure_of(
+    divergences: Sequence[Divergence], lines_of: Callable[[Divergence], Iterable[str]]
 ) -> Failure | None:
     """Why a case failed in which something went differently; None if none of that counts.
 
     It is called by what the rest may follow from.
     """
-    counted = [one for one in departures if one.rank is not Rank.INFO]
+    counted = [one for one in divergences if one.rank is not Rank.INFO]
     if not counted:
         return None
     first = next((one for one in counted if one.rank is Rank.PRIMARY), counted[0])
-    lines = [line for one in departures for line in lines_of(one)]
+    lines = [line for one in divergences for line in lines_of(one)]
     return Failure(first.kind, first.summary, lines)
 
 

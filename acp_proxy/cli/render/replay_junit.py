@@ -1,12 +1,12 @@
 """A replay for a test runner: a JUnit test case for all of it, and for each lane that diverged."""
 
 from acp_proxy.cli.render.junit import Case, Failure, lane_cases, suite
-from acp_proxy.engine.agent.report import ReplayReport, headline, lines_of
+from acp_proxy.engine.agent.report import REPORTER, ReplayReport, headline
 
 
 def junit(found: ReplayReport) -> str:
     """The report as JUnit XML; what is for information only fails no case."""
-    lanes = lane_cases(f"replay.{found.recording}", found.divergences, lines_of)
+    lanes = lane_cases(f"replay.{found.recording}", found.divergences, REPORTER.lines_of)
     return suite(f"acp-proxy replay {found.recording}", [_whole(found), *lanes])
 
 

@@ -11,7 +11,7 @@ from acp_proxy.cli.render.diff_junit import Cases
 from acp_proxy.cli.render.diff_output import Reporter, tell
 from acp_proxy.cli.render.diff_rules import Hint
 from acp_proxy.cli.render.diff_screen import Screen
-from acp_proxy.cli.render.junit import Case, Failure, departed, lane_cases, suite
+from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, suite
 from acp_proxy.cli.render.output import say, use_color, warn, width
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.cli.reports import try_write
@@ -72,7 +72,7 @@ class VerifyReport:
     agent_exit_signal: int | None
     expect: Expect
     conversation: PlayReport
-    """How it went, and where it departed from the recording."""
+    """How it went, and where it diverged from the recording."""
     differences: dict[str, int]
     """Between the two recordings, by kind."""
     handshake: tuple[Field, ...] = ()
@@ -217,11 +217,12 @@ def _write_reports(report: VerifyReport, compared: Sequence[Case], asked: Asked)
 
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:
-    """The cases of the conversation: one for the connection, one for each lane that departed."""
+    """The cases of the conversation: one for the connection, one for each lane that diverged."""
     counted = [one for one in report.conversation.divergences if one.rank is not Rank.INFO]
-    whole = departed([one for one in counted if one.lane == "connection"], plays.lines_of)
+    of_connection = [one for one in counted if one.lane == "connection"]
+    whole = failure_of(of_connection, plays.REPORTER.lines_of)
     if report.verdict == "incomplete":
         whole = Failure("incomplete", "the recording is incomplete, and was played to its end")
     yield Case("verify", "conversation", whole)
     sessions = [one for one in counted if one.lane != "connection"]
-    yield from lane_cases("verify", sessions, plays.lines_of)
+    yield from lane_cases("verify", sessions, plays.REPORTER.lines_of)

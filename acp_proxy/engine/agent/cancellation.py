@@ -70,17 +70,17 @@ class Cancels:
         lane, exchange = next(asked, (self._schedule.lanes[None], None))
         if (again := self._cancelled.get(token)) is not None:
             summary = f"the client cancelled request {token} once more than recorded"
-            self._examiner.departed(DivergenceKind.EXHAUSTED, lane, summary, heard, seq=again)
+            self._examiner.diverged(DivergenceKind.EXHAUSTED, lane, summary, heard, seq=again)
         elif exchange is not None:
             summary = f"the client cancelled request {token}, which was not recorded"
-            divergence = self._examiner.departed(
+            divergence = self._examiner.diverged(
                 DivergenceKind.UNRECORDED_CANCEL, lane, summary, heard
             )
             lane.open.pop(exchange)
             yield cancelled_request(token, divergence)
         else:
             summary = f"the client cancelled request {token}, which is not open"
-            self._examiner.departed(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, heard)
+            self._examiner.diverged(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, heard)
         if exchange is not None:
             yield from self._stage.abandon(lane)
 
@@ -90,7 +90,7 @@ class Cancels:
         kind = DivergenceKind.EXHAUSTED if again else DivergenceKind.UNRECORDED_CANCEL
         what = "cancelled once more than recorded" if again else "cancelled, which was not recorded"
         seq = again.seq if again else None
-        self._examiner.departed(kind, lane, f"the client {what}", heard, seq=seq)
+        self._examiner.diverged(kind, lane, f"the client {what}", heard, seq=seq)
         for exchange, (token, step) in list(lane.open.items()):
             if step.method == PROMPT:
                 lane.open.pop(exchange)

@@ -1,4 +1,4 @@
-"""Takes what the client says: pairs it with the recording, or notes how it departs from it.
+"""Takes what the client says: pairs it with the recording, or notes how it diverges from it.
 
 A request is always answered. One that was not recorded gets an error, and its session is given up,
 as it is after an outcome that would make the rest of the recorded story a lie; other sessions go on
@@ -70,7 +70,7 @@ class Receiver:
         self._cancels.forget(message.rpc_id or "null")
         if lane.abandoned:
             summary = f"{message.method} in a session that has diverged"
-            divergence = self._examiner.departed(DivergenceKind.UNMATCHED, lane, summary, heard)
+            divergence = self._examiner.diverged(DivergenceKind.UNMATCHED, lane, summary, heard)
             yield refusal(message.rpc_id, divergence)
             return
         found = self._listener.find(heard) or self._find_in_sibling(heard)
@@ -101,7 +101,7 @@ class Receiver:
             self._examiner.pair(found, heard)
         else:
             summary = f"the client sent {heard.message.method}, which was not recorded there"
-            self._examiner.departed(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, heard)
+            self._examiner.diverged(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, heard)
 
     def _take_garbage(self, heard: Heard) -> Iterator[Command]:
         lane = self._schedule.lanes[None]
@@ -113,7 +113,7 @@ class Receiver:
                 self._stage.match(lane, step, heard.at)
                 return
         reason = heard.message.parse_error or "no JSON-RPC message"
-        self._examiner.departed(
+        self._examiner.diverged(
             DivergenceKind.MALFORMED_INPUT, lane, f"the client sent no message: {reason}", heard
         )
         yield Send(_PARSE_ERROR)

@@ -46,7 +46,7 @@ class Replies:
         reply = self._recorded_reply(opened, lane)
         if reply is None:
             summary = f"the recorded client never answered {opened.ask.method} #{opened.step.seq}"
-            self._examiner.departed(DivergenceKind.DRIFT, lane, summary, heard, seq=opened.step.seq)
+            self._examiner.diverged(DivergenceKind.DRIFT, lane, summary, heard, seq=opened.step.seq)
             return
         yield from self._take_answer(opened, reply, heard, lane)
 
@@ -62,7 +62,7 @@ class Replies:
                 f"{what}: the recording expected {described(recorded)},"
                 f" the client answered {described(live)}"
             )
-            self._examiner.departed(
+            self._examiner.diverged(
                 DivergenceKind.OUTCOME_DIFFERS,
                 lane,
                 summary,
@@ -77,7 +77,7 @@ class Replies:
             return
         if comparison.differences:
             summary = f"the answer to {what} has other content"
-            self._examiner.departed(
+            self._examiner.diverged(
                 DivergenceKind.DRIFT, lane, summary, heard, seq=reply.seq, compared=comparison
             )
         terminal = self._listener.terminal_of(opened)
@@ -102,7 +102,7 @@ class Replies:
         if early is not None and not early[1].abandoned:
             seq, lane, _ = early
             summary = f"the client answered id {token} before the agent asked"
-            self._examiner.departed(DivergenceKind.UNKNOWN_REPLY_ID, lane, summary, heard, seq=seq)
+            self._examiner.diverged(DivergenceKind.UNKNOWN_REPLY_ID, lane, summary, heard, seq=seq)
             yield from self._stage.abandon(lane)
             return
         played = [
@@ -113,7 +113,7 @@ class Replies:
         ]
         before = max(played, default=(0, self._schedule.lanes[None]), key=_first)
         summary = f"the client answered id {token}, which no open request of the agent has"
-        self._examiner.departed(
+        self._examiner.diverged(
             DivergenceKind.UNKNOWN_REPLY_ID, before[1], summary, heard, seq=before[0] or None
         )
 

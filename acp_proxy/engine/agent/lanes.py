@@ -14,7 +14,6 @@ from collections import deque
 
 from attrs import define, field
 
-from acp_proxy.engine.shared.divergence import Divergence
 from acp_proxy.engine.shared.steps import Step
 
 Key = tuple[int, int]
@@ -22,7 +21,7 @@ _REMEMBERED = 200
 """Messages that are kept once they have come, to tell of what is said twice."""
 
 
-@define
+@define(eq=False)
 class Lane:
     """What is known of one lane while it is played.
 
@@ -33,7 +32,6 @@ class Lane:
         arrived: when those came that the track has not reached yet.
         open: the client's requests that are not answered yet and their live ids, by exchange.
         poisoned: whether it diverged for good, and nothing of it is played any more.
-        reason: the latest departure.
         missed: what is known to be missing, and has been told.
         is_idle: whether no turn is open that an update has to end, as it does in v2.
     """
@@ -48,8 +46,6 @@ class Lane:
     first: Step | None = None
     messages: int = 0
     abandoned: bool = False
-    has_diverged: bool = False
-    reason: Divergence | None = None
     is_idle: bool = True
     is_overtaken: bool = False
     """Whether a message came while an earlier one is missing."""

@@ -1,4 +1,4 @@
-"""Pairs what the client says with what was recorded, or writes down how it departs from that."""
+"""Pairs what the client says with what was recorded, or writes down how it diverges from that."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from acp_proxy.engine.shared.steps import HANDSHAKE, Step
 from acp_proxy.protocol.jsonrpc import Kind
 
 _PLAIN = {*INFORMATION, DivergenceKind.UNKNOWN_REPLY_ID, DivergenceKind.MALFORMED_INPUT}
-"""Departures in which no recorded message was nearly meant."""
+"""Divergences in which no recorded message was nearly meant."""
 
 
 class Examiner:
@@ -33,14 +33,14 @@ class Examiner:
         lane = self._schedule.lanes[step.lane]
         if step.is_required and self._player.is_overtaken(lane, step.key):
             summary = f"{step.method} #{step.seq} came before what was recorded before it"
-            self.departed(DivergenceKind.EARLY, lane, summary, heard, seq=step.seq)
+            self.diverged(DivergenceKind.EARLY, lane, summary, heard, seq=step.seq)
         elif step.key in self._schedule.passed_over:
             summary = f"{step.method} #{step.seq} came when nobody waited for it any longer"
-            self.departed(DivergenceKind.LATE, lane, summary, heard, seq=step.seq)
+            self.diverged(DivergenceKind.LATE, lane, summary, heard, seq=step.seq)
         self._stage.match(lane, step, heard.at)
         return lane, step
 
-    def departed(
+    def diverged(
         self,
         kind: DivergenceKind,
         lane: Lane,
@@ -51,7 +51,7 @@ class Examiner:
         compared: Comparison | None = None,
         of_handshake: bool = False,
     ) -> Divergence:
-        """Writes a departure down, with what is like the message in the recording."""
+        """Writes a divergence down, with what is like the message in the recording."""
         return self._stage.divergences.note(
             kind,
             lane,
@@ -94,7 +94,7 @@ class Examiner:
             summary = f"the client sent {message.method}, which was not recorded there"
         if message.session is None and seq is not None and kind is not DivergenceKind.EXHAUSTED:
             lane = self._lane_of(seq) or lane
-        divergence = self.departed(
+        divergence = self.diverged(
             kind,
             lane,
             summary,

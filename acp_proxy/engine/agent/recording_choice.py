@@ -21,6 +21,7 @@ from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.session_renaming import renamed, session_pairs
 from acp_proxy.engine.agent.state import Stage
 from acp_proxy.engine.shared.divergence import Rank
+from acp_proxy.engine.shared.divergence_log import DivergenceLog
 from acp_proxy.engine.shared.steps import FORK, Wire
 from acp_proxy.events import Event
 from acp_proxy.protocol.splice import Place
@@ -55,9 +56,9 @@ class Candidate:
                 self.unsaid.append(command)
 
     @property
-    def departures(self) -> int:
-        """How often the client has departed from it."""
-        divergences = self.replay.stage.divergences
+    def divergence_count(self) -> int:
+        """How often the client has diverged from it."""
+        divergences = self.replay.divergences
         return divergences.left_out + sum(one.rank is not Rank.INFO for one in divergences.found)
 
     @property
@@ -156,6 +157,11 @@ class Choice:
         return self.chosen.stage
 
     @property
+    def divergences(self) -> DivergenceLog:
+        """The divergences of the one that is played."""
+        return self.chosen.divergences
+
+    @property
     def is_over(self) -> bool:
         """Whether nothing will be sent any more."""
         return self._is_finished
@@ -170,8 +176,8 @@ class Choice:
             return
         for candidate in self._candidates:
             candidate.take(event)
-        fewest = min(candidate.departures for candidate in self._candidates)
-        self._candidates = [c for c in self._candidates if c.departures == fewest]
+        fewest = min(candidate.divergence_count for candidate in self._candidates)
+        self._candidates = [c for c in self._candidates if c.divergence_count == fewest]
         yield from self._say(event.at)
 
     def _say(self, at: int) -> Iterator[Command]:

@@ -11,8 +11,10 @@ from acp_proxy.commands import Command, Finish, WakeAt
 from acp_proxy.engine.agent.client_messages import Receiver
 from acp_proxy.engine.agent.ending import SETTLE_NS, Ending
 from acp_proxy.engine.agent.lanes import Lane
-from acp_proxy.engine.agent.state import Options, Stage
+from acp_proxy.engine.agent.options import ReplayOptions
+from acp_proxy.engine.agent.state import Stage
 from acp_proxy.engine.shared.divergence import DivergenceKind
+from acp_proxy.engine.shared.divergence_log import DivergenceLog
 from acp_proxy.engine.shared.pacing import NS_PER_S
 from acp_proxy.engine.shared.steps import HANDSHAKE, Script
 from acp_proxy.events import EndOfInput, Event, LineReceived, WriteStalled
@@ -28,7 +30,7 @@ class Replay:
         is_over: whether nothing will be sent any more.
     """
 
-    def __init__(self, script: Script, options: Options) -> None:
+    def __init__(self, script: Script, options: ReplayOptions) -> None:
         self.stage = Stage.set(script, options)
         self.is_over = False
         self._receiver = Receiver(self.stage)
@@ -37,6 +39,11 @@ class Replay:
         self._player = self.stage.player
         self._moved_at: int | None = None
         self._input_at = 0
+
+    @property
+    def divergences(self) -> DivergenceLog:
+        """The divergences of the client."""
+        return self.stage.divergences
 
     @property
     def lines(self) -> int:

@@ -1,17 +1,19 @@
-"""What a replay came to: a verdict, every departure, what was left, and what waited for what."""
+"""What a replay came to: a verdict, every divergence, what was left, and what waited for what."""
 
 from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.shared import report_text as telling
 from acp_proxy.engine.shared.divergence import Divergence, Rank
-from acp_proxy.engine.shared.report_text import SHOWN, counted
+from acp_proxy.engine.shared.report_text import SHOWN, Reporter, counted
 from acp_proxy.safe_text import visible
 
 CLEAN, DIVERGED, STALLED = 0, 1, 3
 """Exit codes of the contract; an incomplete recording that was played to its end gives 3, too."""
+
+REPORTER = Reporter("client")
+"""Formats the divergences of a client."""
 
 
 @frozen
@@ -41,7 +43,7 @@ class ReplayReport:
     """Frames of the agent that never went out."""
     divergences: tuple[Divergence, ...]
     left_out: int
-    """Departures beyond those that are listed."""
+    """Divergences beyond those that are listed."""
     withheld: tuple[int, ...]
     """Numbers of the frames that were kept from the client, or a part of them."""
     waits: tuple[Wait, ...]
@@ -118,7 +120,7 @@ def _told_lines(found: ReplayReport) -> list[str]:
     if found.verdict == "clean" and not found.withheld:
         return []
     lines = [f"replay of {found.recording}: {headline(found)}"]
-    told = telling.blocks(found.divergences, found.left_out, "client")
+    told = REPORTER.blocks(found.divergences, found.left_out)
     for block in told:
         lines += ["", *block]
     if found.verdict in ("stalled", "diverged") and found.waits:
@@ -165,11 +167,6 @@ def headline(found: ReplayReport) -> str:
             return f"stalled; {played}, {unplayed}"
     primary = sum(one.rank is Rank.PRIMARY for one in found.divergences)
     return f"{counted(primary, 'divergence')}; {played}, {unplayed}"
-
-
-def lines_of(one: Divergence) -> Iterator[str]:
-    """A departure for a person."""
-    return telling.lines_of(one, "client")
 
 
 def _waits(replay: Replay) -> Iterator[Wait]:

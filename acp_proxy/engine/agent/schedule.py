@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from acp_proxy.engine.agent.lanes import Connection, Key, Lane, Track
 from acp_proxy.engine.shared.lane_finder import LaneFinder
-from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.protocol.dialects import INITIALIZE
 

@@ -8,8 +8,8 @@ from acp_proxy.engine.agent.lanes import Key, Lane, Track, Waiting
 from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.agent.withholding import Withholding
 from acp_proxy.engine.shared.line_rewriter import Writer
-from acp_proxy.engine.shared.order import Order
 from acp_proxy.engine.shared.pacing import Pacing
+from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.engine.shared.steps import PROMPT, UPDATE, Ask, Step, Wire
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import read

@@ -1,12 +1,13 @@
-"""What all parts of a replay share: the recording, what is known of the client, the departures."""
+"""What all parts of a replay share: the recording, what is known of the client, the divergences."""
 
 from collections.abc import Iterator
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from acp_proxy.commands import Command, Send
 from acp_proxy.engine.agent.error_replies import refusal
 from acp_proxy.engine.agent.lanes import Lane
+from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.request_matcher import Listener
 from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.agent.sender import Player, Ready
@@ -16,26 +17,7 @@ from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import Divergence
 from acp_proxy.engine.shared.divergence_log import DivergenceLog
 from acp_proxy.engine.shared.line_rewriter import Writer
-from acp_proxy.engine.shared.order import Order
-from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
 from acp_proxy.engine.shared.steps import HANDSHAKE, Ask, Script, Step
-
-
-@frozen
-class Options:
-    """How to play."""
-
-    order: Order = Order.SESSION
-    pacing: Pacing = field(factory=Pacing)
-    lenient: bool = False
-    ignored: tuple[str, ...] = ()
-    rewrite_text: bool = False
-    inert: bool = False
-    """Whether the client may only be asked to read files, and to ask a person."""
-    allow_outside: bool = False
-    """Whether it may be asked to change files and run commands outside its directories."""
-    stall_ns: int | None = 30 * NS_PER_S
-    """None never stalls."""
 
 
 @define
@@ -47,10 +29,10 @@ class Stage:
         bindings: what the client chose.
         player: sends frames, and knows what was sent.
         listener: compares messages.
-        judge: the departures.
+        judge: the divergences.
     """
 
-    options: Options
+    options: ReplayOptions
     schedule: ReplaySchedule
     bindings: Bindings
     player: Player
@@ -58,7 +40,7 @@ class Stage:
     divergences: DivergenceLog = field(factory=DivergenceLog)
 
     @classmethod
-    def set(cls, script: Script, options: Options) -> "Stage":
+    def set(cls, script: Script, options: ReplayOptions) -> "Stage":
         """Sets the stage for a recording."""
         schedule, bindings = ReplaySchedule(script, options.order), Bindings()
         writer = Writer(bindings, rewrite_text=options.rewrite_text)
@@ -114,7 +96,7 @@ class Stage:
 
         The connection's lane is given up only for a reason of its own, the handshake.
         """
-        reason = reason or (lane.reason if lane.name is not None else None)
+        reason = reason or (self.divergences.latest_in(lane) if lane.name is not None else None)
         if lane.abandoned or reason is None:
             return
         lane.abandoned = lane.name is not None

@@ -113,7 +113,7 @@ class AgentRequests:
             yield cancelled(message.rpc_id, value)
         elif found is not None:
             self._stage.refused += 1
-            self._note_departure(found, value, raw, at, line)
+            self._note_divergence(found, value, raw, at, line)
             if found.verdict.is_vague:  # it was made, and nobody need wait for it
                 found.question.is_made = True
                 self._matching.note_made(found.question)
@@ -139,7 +139,7 @@ class AgentRequests:
         )
         return not is_taken_at_its_title
 
-    def _note_departure(self, found: Found, value: Any, raw: bytes, at: int, line: int) -> None:
+    def _note_divergence(self, found: Found, value: Any, raw: bytes, at: int, line: int) -> None:
         """Tells that leave is asked for something else, or for nobody knows what."""
         question, leave = found.question, self._stage.leave
         seq = question.step.seq

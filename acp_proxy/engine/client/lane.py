@@ -7,7 +7,6 @@ from attrs import define, field
 
 from acp_proxy.engine.client.recorded_requests import Questions
 from acp_proxy.engine.client.stream_progress import Extent, Meter, Total
-from acp_proxy.engine.shared.divergence import Divergence
 from acp_proxy.engine.shared.steps import CANCEL, CANCEL_REQUEST, Step
 
 
@@ -107,8 +106,6 @@ class ClientLane:
     cancelled_at: int = 0
     is_made: bool = False
     abandoned: bool = False
-    has_diverged: bool = False
-    reason: Divergence | None = None
 
     @property
     def title(self) -> str:

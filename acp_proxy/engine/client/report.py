@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.shared import report_text as telling
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind
-from acp_proxy.engine.shared.report_text import SHOWN, counted
+from acp_proxy.engine.shared.report_text import SHOWN, Reporter, counted
 
+REPORTER = Reporter("agent")
+"""Formats the divergences of an agent."""
 _SHOWN_EARLY = 3
 
 
@@ -38,7 +39,7 @@ class PlayReport:
     """Whether all was said and answered."""
     divergences: tuple[Divergence, ...]
     left_out: int
-    """Departures beyond those that are listed."""
+    """Divergences beyond those that are listed."""
     owed: tuple[Owed, ...]
     bindings: dict[str, str]
     """Recorded values that have another one now."""
@@ -67,8 +68,8 @@ def report(engine: Verification) -> PlayReport:
 
 
 def text(found: PlayReport) -> Iterator[str]:
-    """The departures for a person, in lines; there are none if nothing departed."""
-    told = telling.blocks(found.divergences, found.left_out, "agent")
+    """The divergences for a person, in lines; there are none if nothing diverged."""
+    told = REPORTER.blocks(found.divergences, found.left_out)
     for block in told:
         yield from block
         yield ""
@@ -83,14 +84,9 @@ def early(found: PlayReport) -> Iterator[str]:
     """What went out early, a line each: it explains what the agent does otherwise then."""
     hurried = [one for one in found.divergences if one.kind is DivergenceKind.EARLY]
     for one in hurried[:_SHOWN_EARLY]:
-        yield from lines_of(one)
+        yield from REPORTER.lines_of(one)
     if len(hurried) > _SHOWN_EARLY:
         yield f"... and {len(hurried) - _SHOWN_EARLY} more went out early"
-
-
-def lines_of(one: Divergence) -> Iterator[str]:
-    """A departure for a person."""
-    return telling.lines_of(one, "agent")
 
 
 def headline(found: PlayReport) -> str:

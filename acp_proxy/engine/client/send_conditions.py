@@ -20,7 +20,7 @@ from attrs import frozen
 from acp_proxy.engine.client.answer_queue import first_asked, free
 from acp_proxy.engine.client.lane import ClientLane, Line
 from acp_proxy.engine.client.state import Stage
-from acp_proxy.engine.shared.order import Order
+from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.engine.shared.steps import CANCEL_REQUEST
 
 

@@ -1,4 +1,4 @@
-"""What all parts of a verification share: the recording, what is open, and the departures."""
+"""What all parts of a verification share: the recording, what is open, and the divergences."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,8 +15,8 @@ from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.divergence_log import DivergenceLog
-from acp_proxy.engine.shared.order import Order
-from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
+from acp_proxy.engine.shared.pacing import NS_PER_S
+from acp_proxy.engine.shared.playback_options import Order, PlaybackOptions
 from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.splice import Place
 
@@ -31,29 +31,19 @@ _WITHOUT_STALL_NS = 300 * NS_PER_S
 """What counts as a stall there, if nothing is one."""
 
 
-@frozen
-class Options:
+@frozen(kw_only=True)
+class VerifyOptions(PlaybackOptions):
     """How to play the client.
 
+    A lenient client answers a request with the nearest recorded one of its method, and a permission
+    request that is described by its title alone with the one of that title.
+
     Attributes:
-        order: what is kept of the recorded order.
-        pacing: how long the client thinks.
-        lenient: whether a request is answered with the nearest recorded one of its method; and one
-            for leave that says what for by its title alone, with the one of that title.
-        ignored: JSON pointers into the agent's requests that do not count.
-        rewrite_text: whether to put live directories into texts, too.
-        roots: what to call the directories that the recorded client chose.
-        stall_ns: how long nothing may come while something has to; None for ever.
-        timeout_ns: how long all of it may take; None for ever.
+        roots: the live names of the directories that the recorded client chose.
+        timeout_ns: nanoseconds that the whole verification may take; None for no limit.
     """
 
-    order: Order = Order.SESSION
-    pacing: Pacing = field(factory=Pacing)
-    lenient: bool = False
-    ignored: tuple[str, ...] = ()
-    rewrite_text: bool = False
     roots: Mapping[str, str] = field(factory=dict)
-    stall_ns: int | None = 30 * NS_PER_S
     timeout_ns: int | None = None
 
 
@@ -98,7 +88,7 @@ class Stage:
         given_up: how many it will not, since their lane was given up.
     """
 
-    options: Options
+    options: VerifyOptions
     recording: RecordedClient
     bindings: Bindings
     divergences: DivergenceLog = field(factory=DivergenceLog)

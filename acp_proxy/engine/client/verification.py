@@ -14,9 +14,10 @@ from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.pending import PendingAnswers
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.sender import ClientSender
-from acp_proxy.engine.client.state import Options, Stage
+from acp_proxy.engine.client.state import Stage, VerifyOptions
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.divergence import DivergenceKind
+from acp_proxy.engine.shared.divergence_log import DivergenceLog
 from acp_proxy.engine.shared.pacing import NS_PER_S
 from acp_proxy.engine.shared.report_text import counted
 from acp_proxy.events import EndOfInput, Event, LineReceived, WriteStalled
@@ -46,7 +47,7 @@ class Verification:
         debts: what the agent owes.
     """
 
-    def __init__(self, recording: RecordedClient, options: Options) -> None:
+    def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
         self.stage = Stage(options, recording, Bindings(roots=dict(options.roots)))
         self.is_over = False
         self.has_left = False
@@ -64,6 +65,11 @@ class Verification:
         self._unheard: ClientLane | None = None
         """One in which last words lacked when somebody last looked."""
         self._silence_ns = max(lane.silence_ns for lane in recording.lanes.values())
+
+    @property
+    def divergences(self) -> DivergenceLog:
+        """The divergences of the agent."""
+        return self.stage.divergences
 
     @property
     def is_played_out(self) -> bool:

@@ -1,4 +1,4 @@
-"""Where a client, or an agent, departed from what was recorded, and how."""
+"""Where a client, or an agent, diverged from what was recorded, and how."""
 
 from enum import StrEnum
 
@@ -47,7 +47,7 @@ INFORMATION = {
 
 
 class Rank(StrEnum):
-    """What a departure means for the verdict."""
+    """What a divergence means for the verdict."""
 
     PRIMARY = "primary"
     CASCADE = "cascade"
@@ -68,7 +68,7 @@ class NearMiss:
 
 @frozen
 class Divergence:
-    """One departure. It names both sides: what was recorded, and what the client did."""
+    """One divergence. It names both sides: what was recorded, and what the client did."""
 
     kind: DivergenceKind
     rank: Rank

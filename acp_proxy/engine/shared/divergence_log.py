@@ -1,8 +1,10 @@
-"""Writes down departures: the first of a lane is primary, what follows from it is told as such."""
+"""Keeps the divergences of one replay or verification, and ranks them.
+
+The first divergence of a lane is primary. Later ones of the lane are cascades: they probably follow
+from the first one. After a failed handshake every divergence is a cascade.
+"""
 
 from typing import Protocol
-
-from attrs import evolve
 
 from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.engine.shared.divergence import (
@@ -14,33 +16,27 @@ from acp_proxy.engine.shared.divergence import (
 )
 
 _MOST = 1000
-"""Departures that are kept, besides the primary ones, of which each lane has one."""
+"""Divergences that are kept, besides the primary ones, of which each lane has one."""
+_SHOWN_BYTES = 500
+"""Bytes of the peer's line that a divergence keeps."""
 
 
-class LoggedDivergences(Protocol):
-    """Where something may depart: a lane.
-
-    Attributes:
-        has_diverged: whether it has departed already.
-        reason: the latest departure.
-    """
-
-    has_diverged: bool
-    reason: Divergence | None
+class DivergingLane(Protocol):
+    """A lane, as far as the log needs to know it; each object is a lane of its own."""
 
     @property
     def title(self) -> str:
-        """How reports name it."""
+        """The name of the lane in reports."""
 
 
 class DivergenceLog:
-    """All departures of one replay.
+    """All divergences of one replay.
 
     Attributes:
-        found: in the order in which they were noticed.
+        found: the divergences, in the order in which they were noticed.
         left_out: how many more there were.
-        has_diverged: whether there is a departure that is not for information only.
-        has_stalled: whether the replay ended because nothing went on.
+        has_diverged: whether there is a divergence that is not for information only.
+        has_stalled: whether the replay ended because there was no progress.
     """
 
     def __init__(self) -> None:
@@ -48,18 +44,23 @@ class DivergenceLog:
         self.left_out = 0
         self.has_diverged = False
         self.has_stalled = False
+        self._latest: dict[DivergingLane, Divergence] = {}
         self._handshake_failed = False
         self._began: int | None = None
 
     def begin(self, at: int) -> None:
-        """Notes when the replay began."""
+        """Notes when the replay began; only the first call counts."""
         if self._began is None:
             self._began = at
+
+    def latest_in(self, lane: DivergingLane) -> Divergence | None:
+        """Returns the latest divergence of a lane that is not for information only."""
+        return self._latest.get(lane)
 
     def note(
         self,
         kind: DivergenceKind,
-        lane: LoggedDivergences,
+        lane: DivergingLane,
         summary: str,
         at: int,
         *,
@@ -71,40 +72,49 @@ class DivergenceLog:
         of_handshake: bool = False,
         is_harmless: bool = False,
     ) -> Divergence:
-        """Writes a departure down, ranks it, and returns it.
+        """Ranks a divergence and keeps it.
 
         Args:
             kind: what went differently.
-            lane: where.
+            lane: the lane in which it did.
             summary: one sentence.
-            at: when.
+            at: the moment, in monotonic nanoseconds.
             seq: the number of the recorded frame.
-            line: the number of the client's line.
+            line: the number of the peer's line, counted from 1.
             came: that line.
-            differences: between the two.
-            near_misses: recorded messages that are like it.
-            of_handshake: whether everything else follows from it.
-            is_harmless: whether it is for information, though others of its kind are not.
+            differences: between the line and the recorded frame.
+            near_misses: recorded messages that are like the line.
+            of_handshake: whether every later divergence follows from this one.
+            is_harmless: whether it is for information, although others of its kind are not.
+
+        Returns:
+            the divergence.
         """
-        rank = self._rank(kind, lane, of_handshake) if not is_harmless else Rank.INFO
-        text = None if came is None else came[:500].decode(errors="replace")
         divergence = Divergence(
-            kind, rank, lane.title, summary, seq, line, text, differences, near_misses
+            kind=kind,
+            rank=Rank.INFO if is_harmless else self._rank(kind, lane, of_handshake),
+            lane=lane.title,
+            summary=summary,
+            seq=seq,
+            line=line,
+            came=None if came is None else came[:_SHOWN_BYTES].decode(errors="replace"),
+            differences=differences,
+            near_misses=near_misses,
+            at_ms=round((at - (self._began or 0)) / 1e6, 3),
         )
-        divergence = evolve(divergence, at_ms=round((at - (self._began or 0)) / 1e6, 3))
-        if rank is not Rank.INFO:
-            lane.reason = divergence
-        if rank is Rank.PRIMARY or len(self.found) < _MOST:
+        if divergence.rank is not Rank.INFO:
+            self._latest[lane] = divergence
+        if divergence.rank is Rank.PRIMARY or len(self.found) < _MOST:
             self.found.append(divergence)
         else:
             self.left_out += 1
         return divergence
 
-    def _rank(self, kind: DivergenceKind, lane: LoggedDivergences, of_handshake: bool) -> Rank:
+    def _rank(self, kind: DivergenceKind, lane: DivergingLane, of_handshake: bool) -> Rank:
         if kind in INFORMATION:
             return Rank.INFO
-        follows = lane.has_diverged or self._handshake_failed
-        lane.has_diverged = self.has_diverged = True
+        follows = lane in self._latest or self._handshake_failed
+        self.has_diverged = True
         self.has_stalled |= kind is DivergenceKind.STALL
         self._handshake_failed |= of_handshake
         return Rank.CASCADE if follows else Rank.PRIMARY

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Where a client departs from the recording: which kind, at which frame, and what goes on."""
+"""Where a client diverges from the recording: which kind, at which frame, and what goes on."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def test_other_params_are_answered_with_an_error_that_names_both_sides(
         <- refusal #7
     """)  # fmt: skip
     assert live.found == ["params-differ primary in s 5"]
-    (departure,) = live.departures
-    assert live.near(departure) == [5, 7]
-    (difference,) = departure.near_misses[0].differences
+    (divergence,) = live.divergences
+    assert live.near(divergence) == [5, 7]
+    (difference,) = divergence.near_misses[0].differences
     assert difference.pointer == "/params/prompt/0/text"
     assert (difference.recorded, difference.live) == ('"one"', '"none"')
-    assert departure.ignores == ("--ignore /params/prompt/0/text",)
-    assert departure.line == 3
+    assert divergence.ignores == ("--ignore /params/prompt/0/text",)
+    assert divergence.line == 3
     assert b'"pointer":"/params/prompt/0/text"' in live.bytes
 
 
@@ -126,8 +126,8 @@ def test_a_message_too_many_is_used_up(record: Callable[..., Book]) -> None:
         <- refusal #2
     """)
     assert live.found == ["exhausted primary in s 5"]
-    assert live.near(live.departures[0]) == [7, 5]
-    assert [miss.is_played for miss in live.departures[0].near_misses] == [False, True]
+    assert live.near(live.divergences[0]) == [7, 5]
+    assert [miss.is_played for miss in live.divergences[0].near_misses] == [False, True]
 
 
 def test_a_method_that_was_never_recorded_is_unmatched(record: Callable[..., Book]) -> None:
@@ -305,7 +305,7 @@ def test_another_name_and_version_of_the_client_are_forgiven(record: Callable[..
         -> #0 initialize {"clientCapabilities": {"terminal": true}, "protocolVersion": 1.0, "clientInfo": {"name": "b"}}
         <- 2
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_other_spellings_of_the_same_value_are_the_same(
         -> #2 session/prompt {params}
         <- 6
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 @pytest.mark.parametrize(
@@ -344,7 +344,7 @@ def test_other_values_differ(record: Callable[..., Book], params: str, pointer: 
     live = begun(record)
     live.say(f"#2 session/prompt {params}")
     assert live.found == ["params-differ primary in s 5"]
-    assert [d.pointer for d in live.departures[0].near_misses[0].differences] == [pointer]
+    assert [d.pointer for d in live.divergences[0].near_misses[0].differences] == [pointer]
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_what_is_ignored_does_not_count(record: Callable[..., Book], pointer: st
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "x"}], "n": 1}
         <- 6
     """)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_the_same_request_twice_is_taken_in_recorded_order(record: Callable[..., Book]) -> None:
@@ -404,7 +404,7 @@ def test_blank_lines_of_a_client_are_nothing(record: Callable[..., Book]) -> Non
     """An empty line, or one of spaces, is neither answered nor told."""
     live = begun(record)
     live.say("| ", "| \\x20\\r", 5)
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., Book]) -> None:
@@ -433,7 +433,7 @@ def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., Book]) -> 
         -> end
         <- end
     """)
-    assert live.departures == []
+    assert live.divergences == []
     sober = book.replay()
     sober.say(1, 7)
     sober.leave()
@@ -465,7 +465,7 @@ def test_a_recorded_answer_to_nothing_is_taken(record: Callable[..., Book]) -> N
         live = record(text).replay()
         assert live.say(*said) == ["<- 2", "<- 3", "<- 6"]
         live.leave()
-        assert live.departures == []
+        assert live.divergences == []
 
 
 def test_a_stall_tells_what_each_lane_waits_for(record: Callable[..., Book]) -> None:
@@ -503,7 +503,7 @@ def test_a_client_that_owes_nothing_may_be_silent(record: Callable[..., Book]) -
     live.say(5, 7)
     live.wait("1000000s")
     live.leave()
-    assert live.departures == []
+    assert live.divergences == []
 
 
 def test_a_client_that_goes_away_is_told_what_was_left(record: Callable[..., Book]) -> None:
@@ -531,7 +531,7 @@ def test_after_its_end_a_replay_says_nothing(record: Callable[..., Book]) -> Non
     assert live.wait("100s") == []
 
 
-def test_a_thousand_departures_hide_neither_the_first_nor_a_stall(
+def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(
     record: Callable[..., Book],
 ) -> None:
     """Of a client that repeats itself the report counts the rest, and shows what is primary."""

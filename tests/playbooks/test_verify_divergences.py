@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""How a live agent departs from the story so far that the client cannot go on with it."""
+"""How a live agent diverges from the story so far that the client cannot go on with it."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_silence_is_a_stall_when_an_answer_is_owed(record: Callable[..., Book]) 
         -> end
     """)
     assert live.found == ["stall primary in s 5", "unplayed cascade in connection 7"]
-    stall, unplayed = live.departures
+    stall, unplayed = live.divergences
     assert stall.summary == (
         f"nothing came for 30 s; the answer to session/prompt #{stall.seq} has not come for 50.0 s"
     )
@@ -139,7 +139,7 @@ def test_a_stall_names_the_oldest_first(record: Callable[..., Book]) -> None:
     """)
     live = verify(book).check("-> 1\n<- 2\n-> 3\n.. 2s\n<- 4\n-> 5\n.. 30s\n-> end")
     a, b = book.seq(3), book.seq(5)
-    assert live.departures[0].summary == (
+    assert live.divergences[0].summary == (
         f"nothing came for 30 s; the answer to _x/a #{a} has not come for 32.0 s;"
         f" the answer to _x/b #{b} has not come for 30.0 s"
     )
@@ -171,7 +171,7 @@ def test_an_agent_that_leaves_too_early_is_told(record: Callable[..., Book]) -> 
     """While an answer is owed, or before something could be said."""
     live = verify(record(STORY)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.found == ["agent-left primary in s 5"]
-    assert "the agent left before it had answered session/prompt" in live.departures[0].summary
+    assert "the agent left before it had answered session/prompt" in live.divergences[0].summary
     trailing = f"{STORY}\n9 <- _x/y {{}}\n10 -> _x/z {{}}"
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8"
     live = verify(record(trailing)).check(f"{played}\n<- end\n-> end")
@@ -312,8 +312,8 @@ def test_in_v2_a_stall_names_the_turn_that_has_not_ended(record: Callable[..., B
     """)
     live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n.. 30s\n-> end")
     assert live.found == ["stall primary in s 5", "unplayed cascade in s 8"]
-    seq = live.departures[0].seq
-    assert live.departures[0].summary == (
+    seq = live.divergences[0].seq
+    assert live.divergences[0].summary == (
         f"nothing came for 30 s; the end of the turn of session/prompt #{seq} has not come"
         " for 30.0 s"
     )
@@ -331,7 +331,7 @@ def test_what_never_ends_is_ended(record: Callable[..., Book]) -> None:
     live.check(f"{DRIP}\n.. 1s\n-> end")
     assert live.found == ["stall primary in s 5", "unplayed cascade in connection 7"]
     assert live.engine.is_hopeless
-    assert live.departures[0].summary.startswith(
+    assert live.divergences[0].summary.startswith(
         "it was not over after 60 s, which is the --timeout; the answer to session/prompt"
     )
 

@@ -1,0 +1,63 @@
+"""The first divergence of a lane is primary; what follows from it is told as such."""
+
+from __future__ import annotations
+
+from acp_proxy.engine.agent.lanes import Lane
+from acp_proxy.engine.shared.divergence import DivergenceKind, Rank
+from acp_proxy.engine.shared.divergence_log import DivergenceLog
+
+
+def test_ranks() -> None:
+    """Information never counts, and each lane has a primary divergence of its own."""
+    log, a, b = DivergenceLog(), Lane("a"), Lane("b")
+    noted = [
+        log.note(kind, lane, "", 0).rank
+        for kind, lane in [
+            (DivergenceKind.DRIFT, a),
+            (DivergenceKind.UNMATCHED, a),
+            (DivergenceKind.STALL, a),
+            (DivergenceKind.EXHAUSTED, b),
+            (DivergenceKind.LATE, b),
+        ]
+    ]
+    assert noted == [Rank.INFO, Rank.PRIMARY, Rank.CASCADE, Rank.PRIMARY, Rank.INFO]
+    assert log.has_diverged
+    assert log.has_stalled
+
+
+def test_information_is_no_divergence() -> None:
+    """Nor is what is declared harmless."""
+    log, lane = DivergenceLog(), Lane("a")
+    log.note(DivergenceKind.EARLY, lane, "", 0)
+    log.note(DivergenceKind.MISSING_EXPECTED, lane, "", 0, is_harmless=True)
+    assert not log.has_diverged
+    assert log.latest_in(lane) is None
+    assert log.note(DivergenceKind.UNMATCHED, lane, "", 0).rank is Rank.PRIMARY
+
+
+def test_after_a_failed_handshake_everything_follows() -> None:
+    """In all lanes."""
+    log = DivergenceLog()
+    log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", 0, of_handshake=True)
+    assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "", 0).rank is Rank.CASCADE
+
+
+def test_what_is_kept_has_an_end() -> None:
+    """Beyond a thousand only primary divergences are kept; the verdict forgets nothing."""
+    log, lane = DivergenceLog(), Lane("a")
+    for _ in range(1500):
+        log.note(DivergenceKind.DRIFT, lane, "", 0)
+    log.note(DivergenceKind.STALL, lane, "", 0)
+    assert (len(log.found), log.left_out) == (1001, 500)
+    assert log.found[-1].kind is DivergenceKind.STALL
+    assert log.has_stalled
+
+
+def test_moments_are_counted_from_the_beginning() -> None:
+    """In milliseconds, whatever the clock says."""
+    log = DivergenceLog()
+    log.begin(5 * 10**9)
+    log.begin(9 * 10**9)
+    noted = log.note(DivergenceKind.DRIFT, Lane("a"), "", 5 * 10**9 + 1_500_000, came=b"\xff" * 600)
+    assert noted.at_ms == 1.5
+    assert noted.came == "\ufffd" * 500
