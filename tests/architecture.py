@@ -1,0 +1,238 @@
+"""Reads the package's source and finds where it breaks the rules of docs/architecture.md.
+
+Each function takes a `Source` and returns the violations as sentences, none if the rule holds.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+PACKAGE = "acp_proxy"
+_SQL = re.compile(
+    r"\b(?:SELECT\s.+\sFROM|INSERT (?:OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM|PRAGMA \w+"
+    r"|CREATE (?:TEMP )?(?:TABLE|VIEW|INDEX)|ATTACH DATABASE)\b",
+    re.DOTALL,
+)
+
+
+@frozen
+class Source:
+    """The modules of a package.
+
+    Attributes:
+        root: the directory that holds the package.
+        modules: the syntax tree of each, by its full name.
+    """
+
+    root: Path
+    modules: Mapping[str, ast.Module] = field()
+
+    @modules.default
+    def _read(self) -> dict[str, ast.Module]:
+        paths = sorted((self.root / PACKAGE).rglob("*.py"))
+        return {self._name(path): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+    def _name(self, path: Path) -> str:
+        parts = path.relative_to(self.root).with_suffix("").parts
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    def imports(self, module: str) -> set[str]:
+        """The modules of the package that a module imports, wherever in it and what for."""
+        return {name for node in ast.walk(self.modules[module]) for name in self._imported(node)}
+
+    def _imported(self, node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in self.modules)
+        elif isinstance(node, ast.ImportFrom) and (outer := node.module or "") in self.modules:
+            for alias in node.names:
+                inner = f"{outer}.{alias.name}"
+                yield inner if inner in self.modules else outer
+
+
+def room(module: str, rooms: Collection[str]) -> str:
+    """The room of a module: the longest of `rooms` that its name begins with, or its own name."""
+    parts = module.split(".")[1:]
+    for end in range(len(parts), 0, -1):
+        if (name := "/".join(parts[:end])) in rooms:
+            return name
+    return "/".join(parts)
+
+
+def wrong_arrows(source: Source, allowed: Mapping[str, Collection[str]]) -> list[str]:
+    """Imports between rooms that the table of rooms does not allow.
+
+    Args:
+        source: the package.
+        allowed: what each room may import: rooms; a room may always import itself.
+    """
+    found = []
+    for module in source.modules:
+        if module == PACKAGE:
+            continue
+        here = room(module, allowed)
+        if here not in allowed:
+            found.append(f"{module} is in no room of the table")
+            continue
+        for name in sorted(source.imports(module)):
+            there = room(name, allowed)
+            if name != PACKAGE and there not in (here, *allowed[here]):
+                found.append(f"{module} imports {name}: {here} may not import {there}")
+    return found
+
+
+def circles(source: Source) -> list[str]:
+    """Modules that import each other, directly or through others, lazily or for types only."""
+    graph = {module: source.imports(module) - {module} for module in source.modules}
+    return [" <-> ".join(sorted(group)) for group in _strongly_connected(graph) if len(group) > 1]
+
+
+def _strongly_connected(graph: Mapping[str, Iterable[str]]) -> list[set[str]]:
+    """Tarjan's algorithm."""
+    numbers: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    path: list[str] = []
+    found: list[set[str]] = []
+
+    def visit(node: str) -> None:
+        numbers[node] = lowest[node] = len(numbers)
+        path.append(node)
+        for other in graph[node]:
+            if other not in numbers:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in path:
+                lowest[node] = min(lowest[node], numbers[other])
+        if lowest[node] == numbers[node]:
+            start = path.index(node)
+            found.append(set(path[start:]))
+            del path[start:]
+
+    for node in graph:
+        if node not in numbers:
+            visit(node)
+    return found
+
+
+def sql_elsewhere(source: Source, home: str = "store") -> list[str]:
+    """SQL in strings of modules outside the room that is to hold it all."""
+    found = []
+    for module, tree in source.modules.items():
+        if module.startswith(f"{PACKAGE}.{home}"):
+            continue
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+                continue
+            if id(node) not in docstrings and _SQL.search(node.value):
+                found.append(f"{module}:{node.lineno} has SQL: {node.value.strip()[:40]!r}")
+    return found
+
+
+def shared_class_names(source: Source) -> list[str]:
+    """Public classes of one name in several modules."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for module, tree in source.modules.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(module)
+    return [f"{name}: {', '.join(where)}" for name, where in places.items() if len(where) > 1]
+
+
+def old_names(source: Source, names: Collection[str]) -> list[str]:
+    """Names that were given up, in names of modules, classes, functions and arguments."""
+    banned = {name.lower() for name in names}
+    found = []
+    for module, tree in source.modules.items():
+        used = dict.fromkeys(module.split("."), 0)
+        used |= {name: line for node in ast.walk(tree) for name, line in _names(node)}
+        found += [
+            f"{module}:{line} uses {name}"
+            for name, line in used.items()
+            if banned & {word.lower() for word in _words(name)}
+        ]
+    return found
+
+
+def _names(node: ast.AST) -> Iterator[tuple[str, int]]:
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        yield node.name, node.lineno
+    elif isinstance(node, ast.arg):
+        yield node.arg, node.lineno
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id, node.lineno
+    elif isinstance(node, ast.Attribute):
+        yield node.attr, node.lineno
+
+
+def _words(name: str) -> list[str]:
+    """The words of a name, whether it is written with underscores or with capitals."""
+    return re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+", name)
+
+
+def untested(source: Source, tests: Path, elsewhere: Mapping[str, str]) -> list[str]:
+    """Modules without tests of their own, and entries that are no longer needed.
+
+    A module `acp_proxy.a.b` has its tests in `a/test_b.py` below `tests`.
+
+    Args:
+        source: the package.
+        tests: the directory of unit tests.
+        elsewhere: the path, from the parent of `tests` on, of what tests a module instead.
+    """
+    found = []
+    for module, tree in source.modules.items():
+        parts = module.split(".")[1:]
+        if not parts or all(isinstance(node, ast.Expr) for node in tree.body):
+            continue
+        name = "/".join(parts)
+        own = tests.joinpath(*parts[:-1], f"test_{parts[-1].strip('_')}.py")
+        if name in elsewhere:
+            if own.exists():
+                found.append(f"{name} has tests of its own, and needs no entry")
+            elif not (tests.parent / elsewhere[name]).exists():
+                found.append(f"{name} is tested by {elsewhere[name]}, which does not exist")
+        elif not own.exists():
+            found.append(f"{name} has no {own.relative_to(tests.parent)}")
+    known = {"/".join(module.split(".")[1:]) for module in source.modules}
+    return found + [f"{name} does not exist" for name in elsewhere if name not in known]
+
+
+def undocumented_arguments(source: Source) -> list[str]:
+    """Public functions with two parameters or more whose docstring does not explain each."""
+    found = []
+    for module, tree in source.modules.items():
+        for function in _public_functions(tree.body):
+            parameters = _parameters(function)
+            text = ast.get_docstring(function) or ""
+            explained = set(re.findall(r"^ {4}\*{0,2}(\w+):", text.partition("Args:")[2], re.M))
+            missing = [name for name in parameters if name not in explained]
+            if len(parameters) > 1 and missing:
+                names = ", ".join(missing)
+                found.append(f"{module}:{function.lineno} {function.name} does not explain {names}")
+    return found
+
+
+def _public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from _public_functions(node.body)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            is_overload = any("override" in ast.unparse(one) for one in node.decorator_list)
+            if not node.name.startswith("_") and not is_overload:
+                yield node
+
+
+def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    arguments = function.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    given += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    return [one.arg for one in given if one.arg not in ("self", "cls") and one.arg[0] != "_"]
