@@ -21,10 +21,10 @@ from acp_proxy.difference.result import (
     Change,
     Counts,
     Diff,
-    Entry,
+    DiffEntry,
     Expect,
     Field,
-    Latency,
+    MethodLatency,
     Side,
 )
 from tests.scribe import MS, STARTED_AT
@@ -68,7 +68,7 @@ HANDSHAKE = (
     Field("/result/agentCapabilities/mcpCapabilities/sse", a=True, only="a"),
 )
 ENTRIES = (
-    Entry(
+    DiffEntry(
         Change.CHANGED,
         "connection",
         "to-agent",
@@ -80,14 +80,15 @@ ENTRIES = (
         (Field("/params/mcpServers/0/args/2", "--port=1", "--port=2"),),
         "/srv/project, 1 MCP server",
     ),
-    Entry(Change.ONLY_B, "session:1", "to-agent", "session/set_mode", b=9, b_frames=1,
-          preview="code"),
-    Entry(Change.MOVED, "session:1", "to-agent", "the answer to fs/read_text_file", 31, 36, 1, 1,
-          preview="2 lines, 25 characters"),
-    Entry(Change.ONLY_A, "session:1", "to-client", "session/update agent_thought_chunk", 12,
-          a_frames=57, preview="The user wants to know whether the tests pass. I should look at"
-          " how they are run, and then 请运行测试 😀 run them."),
-    Entry(
+    DiffEntry(Change.ONLY_B, "session:1", "to-agent", "session/set_mode", b=9, b_frames=1,
+              preview="code"),
+    DiffEntry(Change.MOVED, "session:1", "to-agent", "the answer to fs/read_text_file",
+              31, 36, 1, 1,
+              preview="2 lines, 25 characters"),
+    DiffEntry(Change.ONLY_A, "session:1", "to-client", "session/update agent_thought_chunk", 12,
+              a_frames=57, preview="The user wants to know whether the tests pass. I should look at"
+              " how they are run, and then 请运行测试 😀 run them."),
+    DiffEntry(
         Change.CHANGED,
         "session:1",
         "to-client",
@@ -106,7 +107,7 @@ ENTRIES = (
         ),
         "tool_call_update: call-1 [completed]",
     ),
-    Entry(
+    DiffEntry(
         Change.CHANGED,
         "session:1",
         "to-client",
@@ -118,7 +119,7 @@ ENTRIES = (
         (Field("/params/update/content/text", ANSWER, OTHER_ANSWER),),
         "I ran the tests: 41 passed, 1 failed and 2 were skipped.",
     ),
-    Entry(
+    DiffEntry(
         Change.CHANGED,
         "session:2",
         "to-client",
@@ -136,11 +137,13 @@ ENTRIES = (
 )  # fmt: skip
 ENDING = (Field("/exit_code", 0, None), Field("/exit_signal", None, 9))
 LATENCY = (
-    Latency("initialize", "to-agent", 1, 1, 338 * MS, 341 * MS, 338 * MS, 341 * MS),
-    Latency("session/prompt", "to-agent", 12, 11, 4_200 * MS, 11_800 * MS, 9_100 * MS, 62_000 * MS),
-    Latency("session/set_mode", "to-agent", 0, 1, None, 2 * MS, None, 2 * MS),
-    Latency("fs/read_text_file", "to-client", 1204, 1190, 300_000, 200_000, 800_000, 900_000),
-    Latency("session/request_permission", "to-client", 2, 2, 9_000 * MS, 20, 12_000 * MS, 30),
+    MethodLatency("initialize", "to-agent", 1, 1, 338 * MS, 341 * MS, 338 * MS, 341 * MS),
+    MethodLatency(
+        "session/prompt", "to-agent", 12, 11, 4_200 * MS, 11_800 * MS, 9_100 * MS, 62_000 * MS
+    ),
+    MethodLatency("session/set_mode", "to-agent", 0, 1, None, 2 * MS, None, 2 * MS),
+    MethodLatency("fs/read_text_file", "to-client", 1204, 1190, 300_000, 200_000, 800_000, 900_000),
+    MethodLatency("session/request_permission", "to-client", 2, 2, 9_000 * MS, 20, 12_000 * MS, 30),
 )
 ALIASES: dict[str, tuple[str | None, str | None]] = {
     "path:cwd": ("/srv/project", "/srv/project"),
@@ -149,7 +152,7 @@ ALIASES: dict[str, tuple[str | None, str | None]] = {
 }
 
 
-def differing(entries: Sequence[Entry] = ENTRIES) -> Diff:
+def differing(entries: Sequence[DiffEntry] = ENTRIES) -> Diff:
     """A comparison with these entries, and all else that can differ."""
     changes = [entry.change for entry in entries]
     return Diff(

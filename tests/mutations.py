@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import Options
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.protocol.chunks import KINDS
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.store.reader import RecordingReader
@@ -22,7 +22,7 @@ from tests.conversations import reader_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from acp_proxy.difference.result import Diff, Entry
+    from acp_proxy.difference.result import Diff, DiffEntry
 
 RECORDINGS = sorted((Path(__file__).parent.parent / "recordings").glob("*.db"))
 
@@ -129,10 +129,10 @@ def _span(path: Path, call: str) -> tuple[int, int]:
     return told[0], told[-1]
 
 
-def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[Entry]]:
+def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[DiffEntry]]:
     """What is different between a recording and another one."""
     with b:
-        found = diff(opened(path), b, Options(**options))
+        found = diff(opened(path), b, DiffOptions(**options))
         return found, [*found.entries()]
 
 

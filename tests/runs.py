@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.learning import learn
-from acp_proxy.difference.options import Options
+from acp_proxy.difference.options import DiffOptions
 from tests.conversations import HEADER, reader_of
 from tests.scribe import notification, request, result, text
 
 if TYPE_CHECKING:
     from acp_proxy.difference.learning import Learned
-    from acp_proxy.difference.result import Diff, Entry
+    from acp_proxy.difference.result import Diff, DiffEntry
     from acp_proxy.store.reader import RecordingReader
 
 
@@ -79,10 +79,10 @@ def hash_of(name: str, number: int) -> int:
     return sum(map(ord, name)) * 7919 + number * 104729
 
 
-def compare(a: Run, b: Run, **options: Any) -> tuple[Diff, list[Entry]]:
+def compare(a: Run, b: Run, **options: Any) -> tuple[Diff, list[DiffEntry]]:
     """What is different between two runs."""
     with a.open() as of_a, b.open() as of_b:
-        found = diff(of_a, of_b, Options(**options))
+        found = diff(of_a, of_b, DiffOptions(**options))
         return found, [*found.entries()]
 
 

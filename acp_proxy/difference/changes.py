@@ -9,7 +9,7 @@ from attrs import define, field
 
 from acp_proxy.difference.alignment import Pair, align, longest_in_order
 from acp_proxy.difference.items import MOST_PASSED, Group, Items, is_race
-from acp_proxy.difference.texts import Gap, Read, retold, silent
+from acp_proxy.difference.texts import Read, UnalignedSpan, retold, silent
 
 _MOST_COMPARED = 100
 """Pairs of items that are compared to find out which one has become which."""
@@ -69,9 +69,9 @@ def changes(a: Items, b: Items, distance: Distance, read: Read) -> Changes:
     return found
 
 
-def _gap(place: int, of_a: range, of_b: range, gone_a: set[int], gone_b: set[int]) -> Gap:
+def _gap(place: int, of_a: range, of_b: range, gone_a: set[int], gone_b: set[int]) -> UnalignedSpan:
     rest_a, rest_b = [i for i in of_a if i not in gone_a], [j for j in of_b if j not in gone_b]
-    return Gap(place, rest_a, rest_b, of_a.stop - 1)
+    return UnalignedSpan(place, rest_a, rest_b, of_a.stop - 1)
 
 
 def _spans(same: list[Pair], size_a: int, size_b: int) -> Iterator[tuple[int, range, range]]:

@@ -6,7 +6,7 @@ is here. `docs/diff.md` lists the same, and a test holds the two together.
 
 import re
 
-from acp_proxy.difference.rules import Rule
+from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.protocol.json_pointers import parts_of
 from acp_proxy.protocol.vocabulary import Role, pointers
 
@@ -71,13 +71,13 @@ _TIMES = (
 """Members that tell when something was, or how long it took, wherever they stand."""
 
 RULES = (
-    Rule("/params/update/rawOutput/**/duration"),
-    Rule("/params/update/cost/amount"),
-    *(Rule(pointer) for pointer in pointers(Role.CUTTING)),
-    *(Rule(f"/**/{name}") for name in _TIMES),
-    *(Rule(pointer) for pointer in pointers(Role.TIME) if parts_of(pointer)[-1] not in _TIMES),
-    *(Rule(pointer, kind) for kind, roles in _KINDS.items() for pointer in pointers(*roles)),
-    *(Rule(pointer, kind) for kind, places in _ADDED.items() for pointer in places),
+    PlaceRule("/params/update/rawOutput/**/duration"),
+    PlaceRule("/params/update/cost/amount"),
+    *(PlaceRule(pointer) for pointer in pointers(Role.CUTTING)),
+    *(PlaceRule(f"/**/{name}") for name in _TIMES),
+    *(PlaceRule(pointer) for pointer in pointers(Role.TIME) if parts_of(pointer)[-1] not in _TIMES),
+    *(PlaceRule(pointer, kind) for kind, roles in _KINDS.items() for pointer in pointers(*roles)),
+    *(PlaceRule(pointer, kind) for kind, places in _ADDED.items() for pointer in places),
 )
 """The default rules. A string that is a UUID gets a name wherever it stands, without a rule."""
 

@@ -16,19 +16,19 @@ from acp_proxy.difference.defaults import NAMED, RULES
 from acp_proxy.difference.fields import fields
 from acp_proxy.difference.forms import decoded
 from acp_proxy.difference.items import Columns, Group
-from acp_proxy.difference.lanes import Lane, LaneKey, SideIndex
+from acp_proxy.difference.lanes import MessageSequence, SequenceKey, SideIndex
 from acp_proxy.difference.latency import latency
-from acp_proxy.difference.names import Names, titles
-from acp_proxy.difference.options import Options
+from acp_proxy.difference.names import StableNames, titles
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.pairing import pair
 from acp_proxy.difference.payloads import Payloads
 from acp_proxy.difference.pieces import TEXTS
 from acp_proxy.difference.pushes import PLACE
 from acp_proxy.difference.reading import UNWATCHED, Watch, read
 from acp_proxy.difference.reduction import fill_in, handshake
-from acp_proxy.difference.result import Change, Counts, Diff, Entry, Expect, Field, Side
-from acp_proxy.difference.rules import Rule
-from acp_proxy.difference.strays import LaneDiff, changed, forgive
+from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Expect, Field, Side
+from acp_proxy.difference.rules import PlaceRule
+from acp_proxy.difference.strays import SequenceDiff, changed, forgive
 from acp_proxy.protocol.json_pointers import pointer
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Recording
@@ -44,14 +44,17 @@ _CAPABILITIES = ("protocolVersion", "agentCapabilities", "capabilities", "authMe
 
 
 def diff(
-    a: RecordingReader, b: RecordingReader, options: Options | None = None, watch: Watch = UNWATCHED
+    a: RecordingReader,
+    b: RecordingReader,
+    options: DiffOptions | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Diff:
     """Compares two recordings, which have to stay open as long as entries are asked for.
 
     Raises:
         UnreadableRecording: one is damaged.
     """
-    options = options or Options()
+    options = options or DiffOptions()
     rules = rules_of(options)
     told_a = read(a, options, rules, watch)
     told_b = read(b, options, rules, watch, told_a)
@@ -88,10 +91,10 @@ def diff(
     )
 
 
-def rules_of(options: Options) -> tuple[Rule, ...]:
+def rules_of(options: DiffOptions) -> tuple[PlaceRule, ...]:
     """The rules of a comparison: those of the user first, then the documented ones."""
-    ignored = [Rule(pointer) for pointer in options.ignored]
-    aliases = [Rule(pointer, NAMED) for pointer in options.aliases]
+    ignored = [PlaceRule(pointer) for pointer in options.ignored]
+    aliases = [PlaceRule(pointer, NAMED) for pointer in options.aliases]
     return (*ignored, *aliases, *RULES)
 
 
@@ -99,10 +102,10 @@ def rules_of(options: Options) -> tuple[Rule, ...]:
 class _Comparison:
     """Two sides, once it is known which values are the same."""
 
-    options: Options
+    options: DiffOptions
     a: Payloads
     b: Payloads
-    names: Names
+    names: StableNames
     _columns_a: Columns = field(init=False)
     _columns_b: Columns = field(init=False)
 
@@ -112,13 +115,13 @@ class _Comparison:
         self._columns_a = Columns(self.a.told, range(len(values_a)))
         self._columns_b = Columns(self.b.told, names_b)
 
-    def lanes(self) -> list[LaneDiff]:
+    def lanes(self) -> list[SequenceDiff]:
         """Compares lane by lane."""
         lanes, of_a, of_b = [*self._lanes()], self._columns_a, self._columns_b
         forgive(lanes, self.a.told, self.b.told, of_a.answer, of_b.answer)
         return lanes + changed(lanes, self.a.told, self.b.told, of_a.request, of_b.request)
 
-    def _lanes(self) -> Iterator[LaneDiff]:
+    def _lanes(self) -> Iterator[SequenceDiff]:
         """Those of A first, and then those that only B has."""
         of_b = dict(self.b.told.lanes)
         counted = self.options.only
@@ -128,13 +131,17 @@ class _Comparison:
             nobody = key.session not in self.names.sessions
             b_key = key._replace(session=self.names.sessions.get(key.session))
             other = None if nobody else of_b.pop(b_key, None)
-            yield self._compared(key, b_key, lane, other or Lane())
+            yield self._compared(key, b_key, lane, other or MessageSequence())
         for b_key, other in of_b.items():
             if counted in (None, b_key.direction):
-                yield self._compared(LaneKey(None, b_key.direction), b_key, Lane(), other)
+                yield self._compared(
+                    SequenceKey(None, b_key.direction), b_key, MessageSequence(), other
+                )
 
-    def _compared(self, a_key: LaneKey, b_key: LaneKey, a: Lane, b: Lane) -> LaneDiff:
-        lane = LaneDiff(a_key, b_key, a, b, Changes())
+    def _compared(
+        self, a_key: SequenceKey, b_key: SequenceKey, a: MessageSequence, b: MessageSequence
+    ) -> SequenceDiff:
+        lane = SequenceDiff(a_key, b_key, a, b, Changes())
         lane.changes = changes(
             self._columns_a.items(a),
             self._columns_b.items(b),
@@ -143,7 +150,7 @@ class _Comparison:
         )
         return lane
 
-    def entries(self, lanes: list[LaneDiff]) -> Iterator[Entry]:
+    def entries(self, lanes: list[SequenceDiff]) -> Iterator[DiffEntry]:
         """Yields what is different, lane by lane, in the order of A's frames where it has them."""
         titles_a = titles(self.a.told, (lane.a_key.session for lane in lanes), self.names.a)
         titles_b = titles(self.b.told, (lane.b_key.session for lane in lanes), self.names.b)
@@ -152,7 +159,7 @@ class _Comparison:
             title = titles_b[lane.b_key.session] if is_of_b else titles_a[lane.a_key.session]
             yield from self._entries_of(lane, title)
 
-    def _entries_of(self, lane: LaneDiff, title: str) -> Iterator[Entry]:
+    def _entries_of(self, lane: SequenceDiff, title: str) -> Iterator[DiffEntry]:
         found = lane.changes
         beside = set(found.beside)
         places: list[tuple[int, int, Change, Group, Group]] = [
@@ -169,19 +176,19 @@ class _Comparison:
 
     def _entry(
         self,
-        lane: LaneDiff,
+        lane: SequenceDiff,
         title: str,
         change: Change,
         i: Group,
         j: Group,
         fields: tuple[Field, ...],
-    ) -> Entry:
+    ) -> DiffEntry:
         of_a, of_b = lane.a.numbers(*i), lane.b.numbers(*j)
         if i:
             what, said = self.a.told.whats[lane.a.whats[i[0]]], self.a.preview(lane.a, i)
         else:
             what, said = self.b.told.whats[lane.b.whats[j[0]]], self.b.preview(lane.b, j)
-        return Entry(
+        return DiffEntry(
             change=change,
             lane=title,
             direction=lane.a_key.direction,
@@ -194,7 +201,7 @@ class _Comparison:
             preview=said,
         )
 
-    def _fields(self, lane: LaneDiff, i: Group, j: Group) -> tuple[Field, ...]:
+    def _fields(self, lane: SequenceDiff, i: Group, j: Group) -> tuple[Field, ...]:
         """Where items differ; exactly, in the spelling alone, if it is nowhere else."""
         try:
             a = self.a.message(lane.a, i, lane.a_key.session)
@@ -206,14 +213,14 @@ class _Comparison:
             return (Field("", "(as A spells it)", "(as B spells it)"),)
         return found
 
-    def _text(self, lane: LaneDiff, is_a: bool, item: int) -> str | None:
+    def _text(self, lane: SequenceDiff, is_a: bool, item: int) -> str | None:
         with suppress(RecursionError):
             if is_a:
                 return self.a.text(lane.a, (item,), lane.a_key.session)
             return self.b.text(lane.b, (item,), lane.b_key.session)
         return None
 
-    def _distance(self, lane: LaneDiff, i: Group, j: Group) -> int:
+    def _distance(self, lane: SequenceDiff, i: Group, j: Group) -> int:
         """How far items are from each other: a value that only one has counts twice."""
         return sum(2 if one.only else 1 for one in self._fields(lane, i, j))
 
@@ -292,7 +299,9 @@ def _peer(name: str | None, version: str | None) -> str:
     return " ".join(part for part in (name, version) if part)
 
 
-def _aliases(a: SideIndex, b: SideIndex, names: Names) -> dict[str, tuple[str | None, str | None]]:
+def _aliases(
+    a: SideIndex, b: SideIndex, names: StableNames
+) -> dict[str, tuple[str | None, str | None]]:
     """What names stand for, of each kind the first ones."""
     of_a = {name: a.former.values.every[index].text for index, name in names.a.items()}
     of_b = {name: b.former.values.every[index].text for index, name in names.b.items()}

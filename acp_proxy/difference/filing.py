@@ -7,9 +7,15 @@ from typing import Any
 from attrs import define, field, frozen
 
 from acp_proxy.difference.forms import Form, Peers, canonical, decoded, digest_of
-from acp_proxy.difference.lanes import Lane, LaneKey, Run, SideIndex, What
+from acp_proxy.difference.lanes import (
+    ItemType,
+    MessageSequence,
+    SequenceKey,
+    SideIndex,
+    StreamedText,
+)
 from acp_proxy.difference.pieces import Piece, Place, joined
-from acp_proxy.difference.rules import State
+from acp_proxy.difference.rules import PlaceState
 from acp_proxy.difference.values import Scope
 from acp_proxy.protocol.vocabulary import STATE_UPDATES
 
@@ -32,11 +38,11 @@ class Route:
         is_told_once: whether the same again says nothing new.
     """
 
-    key: LaneKey
-    lane: Lane
+    key: SequenceKey
+    lane: MessageSequence
     what: int
     name: str
-    rules: State
+    rules: PlaceState
     peers: Peers
     is_told_once: bool
 
@@ -46,7 +52,7 @@ class _Pushed:
     """The output of one terminal that goes on."""
 
     route: Route
-    run: Run
+    run: StreamedText
     frames: "array[int]" = field(factory=lambda: array("Q"))
 
 
@@ -58,21 +64,21 @@ class SequenceBuilder:
         texts: the state in which the text of a chunk begins, by its place.
     """
 
-    def __init__(self, told: SideIndex, texts: Mapping[Place, State]) -> None:
+    def __init__(self, told: SideIndex, texts: Mapping[Place, PlaceState]) -> None:
         self._told = told
         self._values = told.former.values
         self._texts = texts
-        self._skeletons: dict[tuple[LaneKey, bytes], Form] = {}
+        self._skeletons: dict[tuple[SequenceKey, bytes], Form] = {}
         self._slots: dict[tuple[int, ...], int] = {}
-        self._whats: dict[What, int] = {}
+        self._whats: dict[ItemType, int] = {}
         self._no_slots = self._slots_of(())
-        self._pushed: dict[tuple[LaneKey, Form], _Pushed] = {}
+        self._pushed: dict[tuple[SequenceKey, Form], _Pushed] = {}
 
-    def lane(self, key: LaneKey) -> Lane:
+    def lane(self, key: SequenceKey) -> MessageSequence:
         """The lane that has a key, which may be new."""
-        return self._told.lanes.setdefault(key, Lane())
+        return self._told.lanes.setdefault(key, MessageSequence())
 
-    def what(self, what: What) -> int:
+    def what(self, what: ItemType) -> int:
         """The index of what items are."""
         return _interned(what, self._whats, self._told.whats)
 
@@ -124,7 +130,7 @@ class SequenceBuilder:
             if run is None or run.form != form:
                 self._end_run(route.key, lane)
                 rules = self._texts[piece.place]
-                run = lane.run = Run(form, route.what, rules, piece.rest, list(form.slots))
+                run = lane.run = StreamedText(form, route.what, rules, piece.rest, list(form.slots))
                 lane.starts.append(len(lane.frames))
             run.rest = piece.rest
         lane.frames.append(seq)
@@ -138,7 +144,7 @@ class SequenceBuilder:
         form = self._form_of(route, piece)
         pushed = self._pushed.get((route.key, form))
         if pushed is None:
-            run = Run(form, route.what, self._texts[piece.place], b"", list(form.slots))
+            run = StreamedText(form, route.what, self._texts[piece.place], b"", list(form.slots))
             pushed = self._pushed[route.key, form] = _Pushed(route, run)
         pushed.frames.append(seq)
         pushed.run.pieces.append(piece.text)
@@ -181,7 +187,7 @@ class SequenceBuilder:
         except RecursionError:
             return Form(digest_of(route.name, rest))
 
-    def _settle(self, key: LaneKey, run: Run) -> None:
+    def _settle(self, key: SequenceKey, run: StreamedText) -> None:
         """Takes the values out of a text and forgets it; its pieces do not tell where it is cut."""
         text = joined(run.pieces)
         while len(text) > _LONGEST:
@@ -190,12 +196,12 @@ class SequenceBuilder:
             text = text[end:]
         run.pieces, run.size, run.in_time = [text], len(text), None
 
-    def _digest(self, key: LaneKey, run: Run, text: str) -> None:
+    def _digest(self, key: SequenceKey, run: StreamedText, text: str) -> None:
         form = self._told.former.form(lambda: text, key.session, "text", run.rules)
         run.digests.append(form.digest)
         run.slots += form.slots
 
-    def _end_run(self, key: LaneKey, lane: Lane) -> None:
+    def _end_run(self, key: SequenceKey, lane: MessageSequence) -> None:
         run, lane.run = lane.run, None
         if run is None:
             return
@@ -208,7 +214,7 @@ class SequenceBuilder:
         lane.calls.append(-1)
         self._note(lane, Form(digest, tuple(run.slots)), run.what)
 
-    def _is_repeated(self, key: LaneKey, lane: Lane, form: Form) -> bool:
+    def _is_repeated(self, key: SequenceKey, lane: MessageSequence, form: Form) -> bool:
         """Whether it says the same as the one before, or as the latest about a tool call."""
         if lane.latest.get(form.slots) != form.digest:
             return False
@@ -216,7 +222,7 @@ class SequenceBuilder:
             return True
         return lane.forms[-1] == form.digest and self._told.slots[lane.slots[-1]] == form.slots
 
-    def _note(self, lane: Lane, form: Form, what: int) -> None:
+    def _note(self, lane: MessageSequence, form: Form, what: int) -> None:
         self._values.place(form.slots, form.digest)
         lane.forms.append(form.digest)
         lane.slots.append(self._slots_of(form.slots))
@@ -226,7 +232,7 @@ class SequenceBuilder:
         return _interned(slots, self._slots, self._told.slots)
 
 
-def _cut(lane: Lane, run: Run) -> None:
+def _cut(lane: MessageSequence, run: StreamedText) -> None:
     """Takes away what came of a text after its turn was cancelled."""
     if run.in_time is not None and (late := len(run.pieces) - run.in_time):
         del run.pieces[-late:]

@@ -18,7 +18,7 @@ import msgspec
 from attrs import define, field
 
 from acp_proxy.difference.defaults import PROCESS, REQUEST, RUNNING, TITLED
-from acp_proxy.difference.rules import State
+from acp_proxy.difference.rules import PlaceState
 from acp_proxy.difference.values import Scope, Values
 from acp_proxy.protocol.peers import Direction
 
@@ -56,9 +56,9 @@ class Canonicalizer:
         values: what was taken out so far.
     """
 
-    rules: State
-    titled: State
-    running: State
+    rules: PlaceState
+    titled: PlaceState
+    running: PlaceState
     values: Values = field(factory=Values)
 
     def form(
@@ -66,7 +66,7 @@ class Canonicalizer:
         read: Callable[[], Any],
         scope: Scope,
         title: str,
-        rules: State | None = None,
+        rules: PlaceState | None = None,
         peers: Peers = CLIENTS,
     ) -> Form:
         """Returns a message's form.
@@ -98,7 +98,7 @@ class Canonicalizer:
             rest = canonical(_Walk(rules, self.values, (scope, peers), put).through(read()))
         return Form(digest_of(title, rest), tuple(slots))
 
-    def begin(self, title: str) -> State:
+    def begin(self, title: str) -> PlaceState:
         """The state in which a message begins that goes by a title."""
         if title in RUNNING:
             return self.running
@@ -139,7 +139,7 @@ class _Walk:
 
     def __init__(
         self,
-        start: State,
+        start: PlaceState,
         values: Values,
         scopes: tuple[Scope, Peers],
         put: Callable[[int, bool], str],
@@ -158,7 +158,7 @@ class _Walk:
             members = [self._with_numbers(member) for member in members]
         return members if isinstance(message, list) else members[0]
 
-    def _inner(self, value: Any, state: State) -> Any:
+    def _inner(self, value: Any, state: PlaceState) -> Any:
         """What is put in the place of a value."""
         kind = type(value)
         if kind is str:
@@ -196,7 +196,7 @@ class _Walk:
     def _index(self, kind: str, text: str) -> int:
         return self._values.index(kind, text, self._named if kind == REQUEST else self._scope)
 
-    def _object(self, value: dict[str, Any], state: State) -> None:
+    def _object(self, value: dict[str, Any], state: PlaceState) -> None:
         naming: set[str] = set()
         for key in sorted(value):
             inner, at = value[key], state[key]
@@ -216,7 +216,7 @@ class _Walk:
         if naming:
             self._name_keys(value, naming, state)
 
-    def _name_keys(self, value: dict[str, Any], naming: set[str], state: State) -> None:
+    def _name_keys(self, value: dict[str, Any], naming: set[str], state: PlaceState) -> None:
         """Keys with values in them, such as paths; how these are spelled gives them no order."""
         alike: Counter[str] = Counter()
         for key in [key for key in value if key in naming]:

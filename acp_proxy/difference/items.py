@@ -6,7 +6,7 @@ from functools import cached_property
 from attrs import frozen
 
 from acp_proxy.difference.defaults import READING
-from acp_proxy.difference.lanes import Lane, SideIndex
+from acp_proxy.difference.lanes import MessageSequence, SideIndex
 
 MOST_PASSED = 1000
 """Others that somebody can pass without having meant to."""
@@ -80,7 +80,7 @@ class Columns:
         self._answers = [what.sort == "answer" for what in told.whats]
         self._reads = [what.title in READING for what in told.whats]
 
-    def items(self, lane: Lane) -> Items:
+    def items(self, lane: MessageSequence) -> Items:
         """A lane in columns; items are told apart by their forms and by what their values are."""
         slots = self._slots
         return Items(
@@ -101,12 +101,12 @@ class Columns:
             [self._answers[what] for what in lane.whats],
         )
 
-    def answer(self, lane: Lane, item: int) -> int:
+    def answer(self, lane: MessageSequence, item: int) -> int:
         """What tells an answer from others by its form, and by the request that it is for."""
         slots = self._told.slots[lane.slots[item]]
         return hash((lane.forms[item], self._names[slots[0]] if slots else None))
 
-    def request(self, lane: Lane, item: int) -> int | None:
+    def request(self, lane: MessageSequence, item: int) -> int | None:
         """The request that an answer is for, by A's index; None for what is no answer."""
         slots = self._told.slots[lane.slots[item]]
         if not slots or not self._answers[lane.whats[item]] or self._names[slots[0]] < 0:

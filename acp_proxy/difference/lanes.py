@@ -13,7 +13,7 @@ from attrs import define, field
 
 from acp_proxy.difference.defaults import PATH
 from acp_proxy.difference.forms import Canonicalizer, Form, Peers
-from acp_proxy.difference.rules import State
+from acp_proxy.difference.rules import PlaceState
 from acp_proxy.difference.values import Scope
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
@@ -22,7 +22,7 @@ NO_ANSWER = "an answer to nothing"
 NO_MESSAGE = "a line that is no message"
 
 
-class What(NamedTuple):
+class ItemType(NamedTuple):
     """What an item is; only items that are alike in that can have changed into each other."""
 
     title: str
@@ -31,7 +31,7 @@ class What(NamedTuple):
     """The kind of its frames, an answer with an error being an answer, too."""
 
 
-class LaneKey(NamedTuple):
+class SequenceKey(NamedTuple):
     """Which lane it is; a tuple, since each frame has one."""
 
     session: Scope
@@ -41,13 +41,13 @@ class LaneKey(NamedTuple):
 
 
 @define
-class Run:
+class StreamedText:
     """A text that goes on."""
 
     form: Form
     what: int
     """By its index in `SideIndex.whats`."""
-    rules: State
+    rules: PlaceState
     """Where its text stands."""
     rest: bytes
     """A chunk of it without its text."""
@@ -60,7 +60,7 @@ class Run:
 
 
 @define
-class Lane:
+class MessageSequence:
     """Items in recorded order, in columns.
 
     Attributes:
@@ -87,7 +87,7 @@ class Lane:
     calls: "array[int]" = field(factory=lambda: array("l"))
     silent: set[int] = field(factory=set)
     asked: dict[int, int] = field(factory=dict)
-    run: Run | None = None
+    run: StreamedText | None = None
     latest: dict[tuple[int, ...], int] = field(factory=dict)
     """The latest form for some values, where the same is not said twice."""
 
@@ -122,9 +122,9 @@ class SideIndex:
     """
 
     former: Canonicalizer
-    lanes: dict[LaneKey, Lane] = field(factory=dict)
+    lanes: dict[SequenceKey, MessageSequence] = field(factory=dict)
     slots: list[tuple[int, ...]] = field(factory=list)
-    whats: list[What] = field(factory=list)
+    whats: list[ItemType] = field(factory=list)
     looking: set[int] = field(factory=set)
     handshake: dict[str, int] = field(factory=dict)
     decisions: dict[int, str] = field(factory=dict)
@@ -181,7 +181,7 @@ def peers_of(frame: Payload) -> Peers:
     return other if is_answer else frame.stream, other if frame.kind == "request" else frame.stream
 
 
-def what_of(frame: Payload, update: str | None, *, is_decided: bool = False) -> What:
+def what_of(frame: Payload, update: str | None, *, is_decided: bool = False) -> ItemType:
     """What a frame is.
 
     Args:
@@ -192,8 +192,8 @@ def what_of(frame: Payload, update: str | None, *, is_decided: bool = False) -> 
     """
     if frame.kind in ("response", "error"):
         name = f"the answer to {frame.method}" if frame.method else NO_ANSWER
-        return What(name, "decision" if is_decided else "answer")
+        return ItemType(name, "decision" if is_decided else "answer")
     if frame.kind == "invalid":
-        return What(NO_MESSAGE, frame.kind)
+        return ItemType(NO_MESSAGE, frame.kind)
     name = frame.method or frame.kind
-    return What(name if update is None else f"{name} {update}", frame.kind)
+    return ItemType(name if update is None else f"{name} {update}", frame.kind)

@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Container, Sequence
 
-from acp_proxy.difference.result import Latency
+from acp_proxy.difference.result import MethodLatency
 from acp_proxy.store.queries import answered_requests, exchanges_open_during
 from acp_proxy.store.reader import RecordingReader
 
@@ -12,7 +12,9 @@ Pauses = Sequence[tuple[int, int]]
 """Stretches of a recording, in nanoseconds since its start."""
 
 
-def latency(a: RecordingReader, b: RecordingReader, pauses: Pauses = ()) -> tuple[Latency, ...]:
+def latency(
+    a: RecordingReader, b: RecordingReader, pauses: Pauses = ()
+) -> tuple[MethodLatency, ...]:
     """Compares the latencies of two recordings.
 
     Args:
@@ -44,10 +46,10 @@ def _gathered(reader: RecordingReader, held: Container[int]) -> "dict[_Key, arra
     return found
 
 
-def _compared(key: _Key, a: "array[int] | None", b: "array[int] | None") -> Latency:
+def _compared(key: _Key, a: "array[int] | None", b: "array[int] | None") -> MethodLatency:
     method, direction = key
     of_a, of_b = sorted(a or ()), sorted(b or ())
-    return Latency(
+    return MethodLatency(
         method,
         direction,
         len(of_a),

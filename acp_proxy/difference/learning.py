@@ -8,9 +8,9 @@ from attrs import evolve, frozen
 
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.lanes import NO_ANSWER, NO_MESSAGE
-from acp_proxy.difference.options import Options
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.reading import UNWATCHED, Watch
-from acp_proxy.difference.result import Change, Counts, Diff, Entry, Field
+from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field
 from acp_proxy.store.reader import RecordingReader
 
 _ROUNDS = 8
@@ -37,14 +37,17 @@ class Learned:
 
 
 def learn(
-    a: RecordingReader, b: RecordingReader, options: Options | None = None, watch: Watch = UNWATCHED
+    a: RecordingReader,
+    b: RecordingReader,
+    options: DiffOptions | None = None,
+    watch: Watch = UNWATCHED,
 ) -> Learned:
     """Proposes rules; names are tried before anything is left out, since they hide less.
 
     Raises:
         UnreadableRecording: a recording is damaged.
     """
-    given = options or Options()
+    given = options or DiffOptions()
     tried = given
     found = diff(a, b, tried, watch)
     for _ in range(_ROUNDS):
@@ -85,8 +88,8 @@ def can_be_ignored(one: Field) -> bool:
     return one.pointer.count("/") > 1
 
 
-def kind_of(one: Entry) -> str | None:
-    """The kind of what has moved, as `Options.apart` calls it."""
+def kind_of(one: DiffEntry) -> str | None:
+    """The kind of what has moved, as `DiffOptions.apart` calls it."""
     if one.change is not Change.MOVED or one.title in (NO_ANSWER, NO_MESSAGE):
         return None
     return one.title.removeprefix("session/update ").removeprefix("the answer to ")

@@ -11,7 +11,7 @@ from acp_proxy.difference.values import Scope, Values
 
 
 @define
-class Names:
+class StableNames:
     """Stable names of values.
 
     Attributes:

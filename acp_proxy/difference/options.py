@@ -8,7 +8,7 @@ from acp_proxy.recording import Payload
 
 
 @frozen
-class Options:
+class DiffOptions:
     """How two recordings are compared.
 
     Attributes:

@@ -12,8 +12,8 @@ from typing import Any
 
 from acp_proxy.difference.alignment import align
 from acp_proxy.difference.defaults import PATH, REQUEST, SESSION
-from acp_proxy.difference.lanes import Lane, SideIndex
-from acp_proxy.difference.names import Names
+from acp_proxy.difference.lanes import MessageSequence, SideIndex
+from acp_proxy.difference.names import StableNames
 from acp_proxy.difference.values import Scope, Value, Values
 
 _Group = tuple[list[int], list[int]]
@@ -23,9 +23,9 @@ _MOST_COMPARED = 64
 """Sessions on either side that are compared one by one."""
 
 
-def pair(a: SideIndex, b: SideIndex) -> Names:
+def pair(a: SideIndex, b: SideIndex) -> StableNames:
     """Pairs the sessions and the values of two recordings, and names them."""
-    names = Names(sessions=_pair_sessions(a, b))
+    names = StableNames(sessions=_pair_sessions(a, b))
     names.pairs = _ValuePairs(a, b, names.sessions).found()
     names.give(a.former.values, b.former.values)
     return names
@@ -209,7 +209,9 @@ class _Sides:
         self._hashes_a = _hashes(a.slots, {i: i for i in pairs.values()})
         self._hashes_b = _hashes(b.slots, pairs)
 
-    def side_by_side(self, lane_a: Lane, lane_b: Lane) -> Iterator[tuple[int, int]]:
+    def side_by_side(
+        self, lane_a: MessageSequence, lane_b: MessageSequence
+    ) -> Iterator[tuple[int, int]]:
         """Values without a partner that stand in the same places of frames that belong together."""
         keys_a, keys_b = _keys(lane_a, self._hashes_a), _keys(lane_b, self._hashes_b)
         for item_a, item_b in align(keys_a, keys_b):
@@ -228,7 +230,7 @@ def _hashes(slots: list[tuple[int, ...]], names: dict[int, int]) -> list[int]:
     return [hash(tuple(map(names.get, one))) for one in slots]
 
 
-def _keys(lane: Lane, hashes: list[int]) -> list[int]:
+def _keys(lane: MessageSequence, hashes: list[int]) -> list[int]:
     """What tells items from others as far as their values have names."""
     return [hash((form, hashes[k])) for form, k in zip(lane.forms, lane.slots, strict=True)]
 

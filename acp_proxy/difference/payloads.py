@@ -10,8 +10,8 @@ from attrs import frozen
 
 from acp_proxy.difference.forms import CLIENTS, Peers, decoded, digest_of_pieces
 from acp_proxy.difference.items import Group
-from acp_proxy.difference.lanes import Lane, SideIndex, peers_of
-from acp_proxy.difference.options import Options
+from acp_proxy.difference.lanes import MessageSequence, SideIndex, peers_of
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.pieces import TEXTS, Piece, joined, split
 from acp_proxy.difference.pushes import PLACE, is_push, split_push
 from acp_proxy.difference.reduction import reduced
@@ -36,9 +36,9 @@ class Payloads:
     reader: RecordingReader
     told: SideIndex
     names: dict[int, str]
-    options: Options
+    options: DiffOptions
 
-    def message(self, lane: Lane, items: Group, scope: Scope) -> Any:
+    def message(self, lane: MessageSequence, items: Group, scope: Scope) -> Any:
         """Items as JSON with stable names: a single one, or a text as one frame with all of it.
 
         Raises:
@@ -63,7 +63,7 @@ class Payloads:
             message.pop("id", None)
         return self.named(message, scope, title, peers_of(frame))
 
-    def text(self, lane: Lane, items: Group, scope: Scope) -> str | None:
+    def text(self, lane: MessageSequence, items: Group, scope: Scope) -> str | None:
         """What the chunks of items say, put together; None where that is left out."""
         message = self.message(lane, items, scope)
         for place in (*TEXTS, PLACE):
@@ -75,7 +75,7 @@ class Payloads:
         """A message with stable names in place of what differs between any two runs."""
         return self.told.former.named(message, scope, self.names, title, peers)
 
-    def preview(self, lane: Lane, items: Group) -> str:
+    def preview(self, lane: MessageSequence, items: Group) -> str:
         """What items say, in one line without control characters."""
         frames = self._frames(lane, *items)
         frame = next(frames)
@@ -87,7 +87,7 @@ class Payloads:
         raw = next(self.reader.pieces(frame.seq)) if frame.raw is None else frame.raw
         return preview(raw, frame.kind, frame.method)
 
-    def _frames(self, lane: Lane, *items: int) -> Iterator[Payload]:
+    def _frames(self, lane: MessageSequence, *items: int) -> Iterator[Payload]:
         """The frames of items; what came in between in other lanes is passed over."""
         numbers = lane.numbers(*items)
         wanted = set(numbers)

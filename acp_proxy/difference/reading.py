@@ -20,7 +20,7 @@ from acp_proxy.difference.forms import (
     digest_of_pieces,
 )
 from acp_proxy.difference.lanes import (
-    LaneKey,
+    SequenceKey,
     SideIndex,
     ends_cancelled,
     kind_of_call,
@@ -28,12 +28,12 @@ from acp_proxy.difference.lanes import (
     update_of,
     what_of,
 )
-from acp_proxy.difference.options import Options
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.pieces import TEXTS, Splitter
 from acp_proxy.difference.pushes import PLACE, is_push, is_receipt, split_push
 from acp_proxy.difference.reduction import NOTHING, reduced
 from acp_proxy.difference.result import Expect
-from acp_proxy.difference.rules import Rule, compiled
+from acp_proxy.difference.rules import PlaceRule, compiled
 from acp_proxy.difference.values import Scope
 from acp_proxy.engine.shared.steps import PERMISSION, PUSH
 from acp_proxy.filters import EVERYTHING, Filter
@@ -56,8 +56,8 @@ UNWATCHED: Watch = _unwatched
 
 def read(
     reader: RecordingReader,
-    options: Options,
-    rules: tuple[Rule, ...],
+    options: DiffOptions,
+    rules: tuple[PlaceRule, ...],
     watch: Watch,
     other: SideIndex | None = None,
 ) -> SideIndex:
@@ -74,7 +74,7 @@ def read(
     Raises:
         UnreadableRecording: the file is damaged.
     """
-    taker = _Taker(reader, options, rules)
+    taker = _ChunkHandler(reader, options, rules)
     values, first = taker.told.former.values, dict[str, str]()
     for live, recorded in options.same:
         known = first.setdefault(live, recorded)
@@ -112,11 +112,13 @@ def _chosen(
             number = next(numbers, None)
 
 
-class _Taker:
+class _ChunkHandler:
     """Takes frames in recorded order."""
 
-    def __init__(self, reader: RecordingReader, options: Options, rules: tuple[Rule, ...]) -> None:
-        titled = (*rules, *(Rule(pointer, is_cut=True) for pointer in TITLES))
+    def __init__(
+        self, reader: RecordingReader, options: DiffOptions, rules: tuple[PlaceRule, ...]
+    ) -> None:
+        titled = (*rules, *(PlaceRule(pointer, is_cut=True) for pointer in TITLES))
         running = tuple(rule for rule in rules if rule.alias != PATH)
         self.told = SideIndex(Canonicalizer(compiled(rules), compiled(titled), compiled(running)))
         self._reader = reader
@@ -222,7 +224,7 @@ class _Taker:
             beside = next((kind for kind in (update, frame.method) if kind in self._beside), None)
             if not self._options.exact and is_push(frame):
                 beside = PUSH
-            key = LaneKey(frame.session, frame.stream, beside)
+            key = SequenceKey(frame.session, frame.stream, beside)
             is_decided = self._options.expect is Expect.OUTCOME and is_decision(frame)
             what = what_of(frame, update, is_decided=is_decided)
             is_structure = self._options.expect is Expect.STRUCTURE

@@ -40,7 +40,7 @@ class Field:
 
 
 @frozen
-class Entry:
+class DiffEntry:
     """One difference: a frame, or a run of chunks that are the pieces of one text."""
 
     change: Change
@@ -63,7 +63,7 @@ class Entry:
 
 
 @frozen
-class Latency:
+class MethodLatency:
     """How long requests of one method took to be answered; nanoseconds, None without answers."""
 
     method: str
@@ -131,15 +131,15 @@ class Diff:
     counts: Counts
     handshake: tuple[Field, ...]
     ending: tuple[Field, ...]
-    latency: tuple[Latency, ...]
+    latency: tuple[MethodLatency, ...]
     aliases: dict[str, tuple[str | None, str | None]]
-    entries_of: Callable[[], Iterator[Entry]] = field(repr=False, eq=False)
+    entries_of: Callable[[], Iterator[DiffEntry]] = field(repr=False, eq=False)
 
     @property
     def is_equal(self) -> bool:
         """Whether nothing is different but times."""
         return not self.counts.total
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[DiffEntry]:
         """Yields the differences by lane, in the order in which they were recorded."""
         return self.entries_of()

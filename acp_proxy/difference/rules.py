@@ -18,7 +18,7 @@ _KEPT = 4096
 
 
 @frozen
-class Rule:
+class PlaceRule:
     """What is done with the values at a place.
 
     Attributes:
@@ -38,7 +38,7 @@ _Position = tuple[int, int]
 """A rule, and how many parts of its pointer lie behind."""
 
 
-class State(dict[str, "State"]):
+class PlaceState(dict[str, "PlaceState"]):
     """Where one is in a message: the states below, by key, or by the number of an item.
 
     Attributes:
@@ -58,7 +58,7 @@ class State(dict[str, "State"]):
         self.is_cut = any(rule.is_cut for rule in ends)
         self.alias = next((rule.alias for rule in ends if rule.alias is not None), None)
 
-    def __missing__(self, key: str) -> "State":
+    def __missing__(self, key: str) -> "PlaceState":
         if self.is_ignored:
             return self
         state = self._machine.after(self._positions, key)
@@ -68,7 +68,7 @@ class State(dict[str, "State"]):
 
 
 @cache
-def compiled(rules: tuple[Rule, ...]) -> State:
+def compiled(rules: tuple[PlaceRule, ...]) -> PlaceState:
     """Returns the state in which every message begins."""
     machine = _Machine(rules)
     return machine.state(frozenset(machine.closed((rule, 0) for rule in range(len(rules)))))
@@ -77,22 +77,22 @@ def compiled(rules: tuple[Rule, ...]) -> State:
 class _Machine:
     """Makes each state once, however many ways lead there."""
 
-    def __init__(self, rules: tuple[Rule, ...]) -> None:
+    def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
         self._rules = rules
         self._parts = [parts_of(rule.pointer) for rule in rules]
-        self._states: dict[frozenset[_Position], State] = {}
+        self._states: dict[frozenset[_Position], PlaceState] = {}
 
-    def state(self, positions: frozenset[_Position]) -> State:
+    def state(self, positions: frozenset[_Position]) -> PlaceState:
         """The state of being at some positions at once; at none of them, no rule is left."""
         if positions not in self._states:
-            self._states[positions] = State(self, positions)
+            self._states[positions] = PlaceState(self, positions)
         return self._states[positions]
 
-    def after(self, positions: frozenset[_Position], key: str) -> State:
+    def after(self, positions: frozenset[_Position], key: str) -> PlaceState:
         """The state below a key."""
         return self.state(frozenset(self.closed(self._steps(positions, key))))
 
-    def ends(self, positions: frozenset[_Position]) -> list[Rule]:
+    def ends(self, positions: frozenset[_Position]) -> list[PlaceRule]:
         """The rules that mean the place where one is."""
         return [self._rules[rule] for rule, at in sorted(positions) if at == len(self._parts[rule])]
 

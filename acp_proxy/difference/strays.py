@@ -11,27 +11,31 @@ from collections.abc import Callable, Hashable, Sequence
 from attrs import define
 
 from acp_proxy.difference.changes import Changes
-from acp_proxy.difference.lanes import NO_ANSWER, Lane, LaneKey, SideIndex
+from acp_proxy.difference.lanes import NO_ANSWER, MessageSequence, SequenceKey, SideIndex
 
-AnswerOf = Callable[[Lane, int], Hashable]
+AnswerOf = Callable[[MessageSequence, int], Hashable]
 """What tells an answer from others."""
-RequestOf = Callable[[Lane, int], int | None]
+RequestOf = Callable[[MessageSequence, int], int | None]
 """The request that an answer is for; None for what is no answer, or to one that only B has."""
 
 
 @define
-class LaneDiff:
+class SequenceDiff:
     """A lane of both sides; an empty one where a side has none."""
 
-    a_key: LaneKey
-    b_key: LaneKey
-    a: Lane
-    b: Lane
+    a_key: SequenceKey
+    b_key: SequenceKey
+    a: MessageSequence
+    b: MessageSequence
     changes: Changes
 
 
 def forgive(
-    lanes: Sequence[LaneDiff], a: SideIndex, b: SideIndex, answer_a: AnswerOf, answer_b: AnswerOf
+    lanes: Sequence[SequenceDiff],
+    a: SideIndex,
+    b: SideIndex,
+    answer_a: AnswerOf,
+    answer_b: AnswerOf,
 ) -> None:
     """Takes such answers from what only one side has."""
     left_a = [(lane, i) for lane in lanes for i in lane.changes.only_a]
@@ -51,19 +55,19 @@ def forgive(
 
 
 def changed(
-    lanes: Sequence[LaneDiff],
+    lanes: Sequence[SequenceDiff],
     a: SideIndex,
     b: SideIndex,
     request_a: RequestOf,
     request_b: RequestOf,
-) -> list[LaneDiff]:
+) -> list[SequenceDiff]:
     """Answers to one request that are left in two lanes, each as a lane of its own."""
-    left_b: dict[tuple[str, str, int], tuple[LaneDiff, int]] = {}
+    left_b: dict[tuple[str, str, int], tuple[SequenceDiff, int]] = {}
     for lane in lanes:
         for _, j in lane.changes.only_b:
             if (request := request_b(lane.b, j)) is not None:
                 left_b[lane.b_key.direction, _title(b, lane.b, j), request] = lane, j
-    found: list[LaneDiff] = []
+    found: list[SequenceDiff] = []
     for lane in lanes:
         for i in [*lane.changes.only_a] if left_b else ():
             request = request_a(lane.a, i)
@@ -72,14 +76,14 @@ def changed(
             if other is not lane:
                 _take(lane, i, other, j)
                 both = Changes(changed=[((i,), (j,))])
-                found.append(LaneDiff(lane.a_key, other.b_key, lane.a, other.b, both))
+                found.append(SequenceDiff(lane.a_key, other.b_key, lane.a, other.b, both))
     return found
 
 
-def _take(lane: LaneDiff, i: int, other: LaneDiff, j: int) -> None:
+def _take(lane: SequenceDiff, i: int, other: SequenceDiff, j: int) -> None:
     lane.changes.only_a.remove(i)
     other.changes.only_b[:] = [one for one in other.changes.only_b if one[1] != j]
 
 
-def _title(told: SideIndex, lane: Lane, item: int) -> str:
+def _title(told: SideIndex, lane: MessageSequence, item: int) -> str:
     return told.whats[lane.whats[item]].title

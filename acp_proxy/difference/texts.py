@@ -29,7 +29,7 @@ Read = Callable[[bool, int], str | None]
 
 
 @frozen
-class Gap:
+class UnalignedSpan:
     """What lies between two pairs of aligned items, and has no equal.
 
     Attributes:
@@ -63,7 +63,7 @@ class ResplitText:
 
 
 def retold(
-    a: Items, b: Items, same: Sequence[Pair], gaps: Sequence[Gap], read: Read
+    a: Items, b: Items, same: Sequence[Pair], gaps: Sequence[UnalignedSpan], read: Read
 ) -> ResplitText:
     """Finds texts that are the same, in another number of pieces or around something else.
 
@@ -137,7 +137,7 @@ class _Text(NamedTuple):
     parts: list[Pair]
 
 
-def _same_texts(a: Items, b: Items, gaps: Sequence[Gap], read: Read) -> Iterator[_Text]:
+def _same_texts(a: Items, b: Items, gaps: Sequence[UnalignedSpan], read: Read) -> Iterator[_Text]:
     budget = _MOST_READ
     for what, places in _by_what(a, b, gaps).items():
         start = 0
@@ -165,9 +165,11 @@ def _same_texts(a: Items, b: Items, gaps: Sequence[Gap], read: Read) -> Iterator
             start += step
 
 
-def _by_what(a: Items, b: Items, gaps: Sequence[Gap]) -> dict[Hashable, list[Gap]]:
+def _by_what(
+    a: Items, b: Items, gaps: Sequence[UnalignedSpan]
+) -> dict[Hashable, list[UnalignedSpan]]:
     """The gaps that have texts, by what these are."""
-    places: dict[Hashable, list[Gap]] = {}
+    places: dict[Hashable, list[UnalignedSpan]] = {}
     for gap in gaps:
         whats = [a.whats[i] for i in gap.a if a.texts[i]]
         whats += [b.whats[j] for j in gap.b if b.texts[j]]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from acp_proxy.difference.result import Diff, Entry
+    from acp_proxy.difference.result import Diff, DiffEntry
 
 RULE = compiled(RULES)
 NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
@@ -126,7 +126,7 @@ def test_a_frame_that_was_added_is_only_in_b(sources: list[Path]) -> None:
         assert entries[0].b in (line.seq, line.seq + 1)
 
 
-def assert_only_the_text_changed(found: Diff, entries: list[Entry]) -> None:
+def assert_only_the_text_changed(found: Diff, entries: list[DiffEntry]) -> None:
     """One text, of which there is more on one side."""
     assert found.counts == Counts(changed=1)
     assert [field.pointer for field in entries[0].fields] == ["/params/update/content/text"]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from acp_proxy.difference.result import Entry
+    from acp_proxy.difference.result import DiffEntry
     from tests.mutations import Line
 
 REQUEST, ANSWER = "request", "answer"
@@ -61,7 +61,7 @@ def is_answer_to(answer: Line, one: Line) -> bool:
 What = tuple[Change, str, int | None, int | None]
 
 
-def what(entry: Entry) -> What:
+def what(entry: DiffEntry) -> What:
     """What a difference is, and of which frames."""
     return entry.change, entry.title, entry.a, entry.b
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from acp_proxy.difference.rules import Rule, compiled
+from acp_proxy.difference.rules import PlaceRule, compiled
 from acp_proxy.protocol.json_pointers import parts_of, pointer
 
 keys = st.sampled_from(["a", "b", "0", "c/d", "~"])
@@ -27,7 +27,7 @@ def test_a_state_says_what_the_rules_say(
     drawn: list[tuple[list[str], bool]], way: list[str]
 ) -> None:
     """Whether a place is left out, as all below it is, and what a value there is called."""
-    rules = [Rule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
+    rules = [PlaceRule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
     state = compiled(tuple(rules))
     for key in way:
         state = state[key]

@@ -23,7 +23,7 @@ from acp_proxy.cli.render.diff_lines import DiffLines
 from acp_proxy.cli.render.diff_output import differences, tell, verdict
 from acp_proxy.cli.render.diff_rules import quoted
 from acp_proxy.cli.render.output import columns_of
-from acp_proxy.difference.result import Change, Counts, Entry, Expect, Field
+from acp_proxy.difference.result import Change, Counts, DiffEntry, Expect, Field
 from tests.commands import complaint, run
 from tests.differing import ENTRIES, EVIL, GOLDEN, differing, equal, printed, screen, screens
 from tests.scribe import Scribe, handshake, record_story, request, result, text, update
@@ -255,7 +255,7 @@ def test_junit_of_what_is_equal_has_no_failure(tmp_path: Path) -> None:
 def test_a_junit_failure_has_an_end(tmp_path: Path) -> None:
     """Of a million differences no test runner shows more than the first."""
     path = tmp_path / "report.xml"
-    entry = Entry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
+    entry = DiffEntry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
     tell(differing([entry] * 10_000), [Junit(path)])
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) < 520
@@ -268,11 +268,11 @@ def test_what_no_junit_failure_has_room_for_is_not_even_made(
     """Whoever has changed everything waits for the first 500 lines and no more."""
     made = []
 
-    def lines(_: DiffLines, entry: Entry) -> Iterator[str]:
+    def lines(_: DiffLines, entry: DiffEntry) -> Iterator[str]:
         made.append(entry)
         yield entry.title
 
-    entry = Entry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
+    entry = DiffEntry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
     monkeypatch.setattr(DiffLines, "entry", lines)
     tell(differing([entry] * 10_000), [Junit(tmp_path / "report.xml")])
     assert len(made) < 520
@@ -282,8 +282,8 @@ def test_a_junit_failure_begins_with_the_first_difference(tmp_path: Path) -> Non
     """However long it is; it counts among those that there is more of."""
     path = tmp_path / "report.xml"
     fields = tuple(Field(f"/params/{n}", 1, 2) for n in range(1000))
-    long = Entry(Change.CHANGED, "connection", "to-agent", "long", 5, 5, 1, 1, fields)
-    short = Entry(Change.ONLY_A, "connection", "to-agent", "short", 6, a_frames=1)
+    long = DiffEntry(Change.CHANGED, "connection", "to-agent", "long", 5, 5, 1, 1, fields)
+    short = DiffEntry(Change.ONLY_A, "connection", "to-agent", "short", 6, a_frames=1)
     tell(differing([long, short]), [Junit(path)])
     (failure,) = ET.parse(path).iterfind("testcase[@name='connection']/failure")
     first, *_, last = (failure.text or "").splitlines()

@@ -9,8 +9,8 @@ import pytest
 from acp_proxy.capture import log as capture_log
 from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import Options
-from acp_proxy.difference.result import Change, Counts, Expect, Latency
+from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import Change, Counts, Expect, MethodLatency
 from acp_proxy.store.reader import RecordingReader
 from tests.runs import IN, OUT, Run, compare
 from tests.scribe import (
@@ -59,7 +59,7 @@ def compared(
             scribe.finish()
         paths.append(scribe.path)
     with RecordingReader(paths[0]) as of_a, RecordingReader(paths[1]) as of_b:
-        return diff(of_a, of_b, Options(pauses=pauses))
+        return diff(of_a, of_b, DiffOptions(pauses=pauses))
 
 
 def made_up(scribe: Scribe) -> None:
@@ -160,11 +160,11 @@ def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
     found = compared(tmp_path, a, b)
     to_agent = "to-agent"
     assert found.latency == (
-        Latency("x/even", to_agent, 4, 6, 20 * MS, 6 * MS, 40 * MS, 12 * MS),
-        Latency("x/odd", to_agent, 3, 1, 70 * MS, 3 * MS, 90 * MS, 3 * MS),
-        Latency("x/only_a", to_agent, 1, 0, 5 * MS, None, 5 * MS, None),
-        Latency("x/only_b", to_agent, 0, 2, None, 7 * MS, None, 9 * MS),
-        Latency("x/odd", "to-client", 0, 1, None, 2 * MS, None, 2 * MS),
+        MethodLatency("x/even", to_agent, 4, 6, 20 * MS, 6 * MS, 40 * MS, 12 * MS),
+        MethodLatency("x/odd", to_agent, 3, 1, 70 * MS, 3 * MS, 90 * MS, 3 * MS),
+        MethodLatency("x/only_a", to_agent, 1, 0, 5 * MS, None, 5 * MS, None),
+        MethodLatency("x/only_b", to_agent, 0, 2, None, 7 * MS, None, 9 * MS),
+        MethodLatency("x/odd", "to-client", 0, 1, None, 2 * MS, None, 2 * MS),
     )
     assert found.counts.total > 0
 
@@ -194,5 +194,5 @@ def test_latencies_are_no_difference(tmp_path: Path) -> None:
     )
     assert found.is_equal
     assert found.latency == (
-        Latency("x/y", "to-agent", 3, 3, 2 * MS, 2000 * MS, 3 * MS, 3000 * MS),
+        MethodLatency("x/y", "to-agent", 3, 3, 2 * MS, 2000 * MS, 3 * MS, 3000 * MS),
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import Options
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.result import Expect
 from acp_proxy.store.reader import RecordingReader
 
@@ -18,7 +18,7 @@ FIRST = sorted(PAIRS.glob("*.a.jsonl"))
 def differences(a: Path, b: Path, **options: object) -> int:
     """How many there are."""
     with RecordingReader(a) as of_a, RecordingReader(b) as of_b:
-        return diff(of_a, of_b, Options(**options)).counts.total  # type: ignore[arg-type]
+        return diff(of_a, of_b, DiffOptions(**options)).counts.total  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("expect", Expect)

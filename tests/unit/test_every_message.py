@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import Options
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import parse
 from acp_proxy.store.reader import RecordingReader
 from tests import reactive, scripted_agent
@@ -109,7 +109,7 @@ def equals_a_run_with_other_ids(case: Surrounded, recorded: RecordingReader) -> 
     """Ids, directories and times are other ones in every run, and no difference."""
     other = case.renamed().record(recorded.path.with_name("other.db"))
     with RecordingReader(other) as b:
-        found = diff(recorded, b, Options())
+        found = diff(recorded, b, DiffOptions())
         assert [*found.entries()] == []
         assert found.is_equal
 

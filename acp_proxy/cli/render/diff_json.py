@@ -7,7 +7,7 @@ from attrs import asdict
 from acp_proxy.cli.render.diff_output import Reporter
 from acp_proxy.cli.render.output import Writer, encode_json
 from acp_proxy.difference.learning import Learned
-from acp_proxy.difference.result import Counts, Diff, Entry
+from acp_proxy.difference.result import Counts, Diff, DiffEntry
 
 
 class JsonLines(Reporter):
@@ -30,7 +30,7 @@ class JsonLines(Reporter):
         for one in found.handshake:
             self._line("handshake", _members(one))
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: DiffEntry) -> None:
         """Prints an entry."""
         self._line("entry", {**_members(entry), "fields": [*map(_members, entry.fields)]})
 

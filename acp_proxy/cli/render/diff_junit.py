@@ -10,7 +10,7 @@ from acp_proxy.cli.render.diff_lines import DiffLines
 from acp_proxy.cli.render.diff_output import Reporter, differences
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.reports import write_text
-from acp_proxy.difference.result import Change, Counts, Diff, Entry, Field
+from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field
 
 _MOST_LINES = 500
 """Lines of one failure; whoever wants all of them reads the JSON."""
@@ -65,7 +65,7 @@ class Cases(Reporter):
         self._places = {name: _Place() for name in ("handshake", "connection", *sessions)}
         self._add_fields("handshake", found.handshake)
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: DiffEntry) -> None:
         """Adds an entry to its lane's case."""
         place = self._places.setdefault(entry.lane, _Place())
         place.add(_COUNTED[entry.change], self._lines.entry(entry))

@@ -6,7 +6,7 @@ from typing import Any
 
 from acp_proxy.cli.render.output import Ink, columns_of, fit, paint
 from acp_proxy.cli.render.paragraphs import Piece, piece, wrap
-from acp_proxy.difference.result import Change, Entry, Field
+from acp_proxy.difference.result import Change, DiffEntry, Field
 from acp_proxy.difference.words import excerpts, word_diff
 from acp_proxy.safe_text import LONGEST, visible
 
@@ -65,7 +65,7 @@ class DiffLines:
             yield self.painted(lead, *line)
             lead = (indent, None, False)
 
-    def entry(self, entry: Entry) -> Iterator[str]:
+    def entry(self, entry: DiffEntry) -> Iterator[str]:
         """Yields the line of a frame or a run, and those of the places in which it differs."""
         mark, ink = MARKS[entry.change]
         of_a, of_b = (f"#{number}" if number else "" for number in (entry.a, entry.b))
@@ -160,14 +160,14 @@ def _words(one: Field, longest: int) -> list[tuple[str, str]]:
     return pieces if longer > longest or same * _ALIKE >= longer else []
 
 
-def _said(entry: Entry) -> str:
+def _said(entry: DiffEntry) -> str:
     """What a frame says, without the word with which its title ends."""
     word = entry.title.rpartition(" ")[2]
     said = (entry.preview or "").removeprefix(f"{word}: ")
     return f"  {said}" if said else ""
 
 
-def _runs(entry: Entry) -> str:
+def _runs(entry: DiffEntry) -> str:
     """How many frames a run of chunks has."""
     counts = [n for n in (entry.a_frames, entry.b_frames) if n]
     if max(counts, default=1) < 2:

@@ -5,7 +5,7 @@ Entries are read from the recordings once, however many are told.
 
 from collections.abc import Sequence
 
-from acp_proxy.difference.result import Counts, Diff, Entry, Expect
+from acp_proxy.difference.result import Counts, Diff, DiffEntry, Expect
 
 _WHERE = {Expect.FRAMES: "", Expect.STRUCTURE: " in structure", Expect.OUTCOME: " in outcome"}
 
@@ -16,7 +16,7 @@ class Reporter:
     def begin(self, _found: Diff) -> None:
         """Hears all but the entries."""
 
-    def entry(self, _entry: Entry) -> None:
+    def entry(self, _entry: DiffEntry) -> None:
         """Hears of an entry; those of one lane come one after the other."""
 
     def end(self, _found: Diff) -> None:

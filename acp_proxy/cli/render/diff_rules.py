@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from acp_proxy.cli.render.diff_output import Reporter, counted, differences
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.difference.learning import Learned, can_be_ignored, kind_of, place_of
-from acp_proxy.difference.result import Diff, Entry, Field
+from acp_proxy.difference.result import Diff, DiffEntry, Field
 
 _MOST = 3
 """Rules that a hint has."""
@@ -28,7 +28,7 @@ class Hint(Reporter):
         """Hears where the handshakes differ."""
         self._add(found.handshake)
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: DiffEntry) -> None:
         """Hears where a frame has changed, or that it has moved."""
         if (kind := kind_of(entry)) is not None:
             self._let(f"--apart {quoted(kind)}")

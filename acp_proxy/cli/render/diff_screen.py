@@ -12,7 +12,7 @@ from acp_proxy.cli.render.diff_output import Reporter, counted, verdict
 from acp_proxy.cli.render.output import Ink, Writer
 from acp_proxy.cli.render.paragraphs import Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
-from acp_proxy.difference.result import Change, Diff, Entry, Field, Latency, Side
+from acp_proxy.difference.result import Change, Diff, DiffEntry, Field, MethodLatency, Side
 from acp_proxy.inspection.timeline import duration
 
 _MANY = 25
@@ -64,7 +64,7 @@ class Screen(Reporter):
                 for line in self._lines.field(one, ""):
                     self._out.line(line)
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: DiffEntry) -> None:
         """Prints an entry, and above it its lane's title if it is the first one there."""
         self._entries += 1
         if self._most is not None and self._entries > self._most:
@@ -111,7 +111,7 @@ class Screen(Reporter):
         self._out.line("")
         self._line(*pieces)
 
-    def _lane_title(self, entry: Entry) -> Iterator[Piece]:
+    def _lane_title(self, entry: DiffEntry) -> Iterator[Piece]:
         words, ink = _DIRECTIONS.get(entry.direction, (entry.direction, None))
         yield piece(entry.lane, bold=True)
         yield piece(f" {words}", ink)
@@ -187,11 +187,11 @@ def _signal(number: int | None) -> object:
         return number
 
 
-def _longest(one: Latency) -> int:
+def _longest(one: MethodLatency) -> int:
     return max(one.a_max_ns or 0, one.b_max_ns or 0)
 
 
-def _latencies(found: Sequence[Latency]) -> list[Column]:
+def _latencies(found: Sequence[MethodLatency]) -> list[Column]:
     directions = [_DIRECTIONS.get(one.direction, ("", None)) for one in found]
 
     def took(name: str) -> list[Cell]:
@@ -214,7 +214,7 @@ def _latencies(found: Sequence[Latency]) -> list[Column]:
     ]
 
 
-def _ratio(one: Latency) -> Cell:
+def _ratio(one: MethodLatency) -> Cell:
     """How many times as long an answer of B takes."""
     if not one.a_p50_ns or not one.b_p50_ns:
         return cell("")

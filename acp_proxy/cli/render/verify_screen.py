@@ -16,8 +16,8 @@ from acp_proxy.cli.render.output import say, use_color, warn, width
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.cli.reports import try_write
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import Options
-from acp_proxy.difference.result import Diff, Entry, Expect, Field
+from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.result import Diff, DiffEntry, Expect, Field
 from acp_proxy.engine.client import report as plays
 from acp_proxy.engine.client.report import PlayReport
 from acp_proxy.engine.client.verification import Verification
@@ -77,7 +77,7 @@ class VerifyReport:
     """Between the two recordings, by kind."""
     handshake: tuple[Field, ...] = ()
     ending: tuple[Field, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[DiffEntry, ...] = ()
     entries_left_out: int = 0
 
 
@@ -85,10 +85,10 @@ class VerifyReport:
 class _Collector(Reporter):
     """Keeps the first entries."""
 
-    entries: list[Entry] = field(factory=list)
+    entries: list[DiffEntry] = field(factory=list)
     left_out: int = 0
 
-    def entry(self, entry: Entry) -> None:
+    def entry(self, entry: DiffEntry) -> None:
         """Keeps one."""
         if len(self.entries) < _MOST_ENTRIES:
             self.entries.append(entry)
@@ -103,7 +103,7 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, a
         UnreadableRecording: one is damaged.
     """
     played = plays.report(engine)
-    options = Options(
+    options = DiffOptions(
         expect=asked.expect,
         ignored=asked.ignored,
         aliases=asked.aliases,

@@ -15,7 +15,7 @@ from acp_proxy.cli.render.diff_output import Reporter, tell
 from acp_proxy.cli.render.output import use_color, warn, width
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.cli.reports import check_report_files, spare_recordings
-from acp_proxy.difference.options import Options
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.result import Expect
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.store.reader import RecordingReader
@@ -87,7 +87,7 @@ def diff(
     if rec == other == "-":
         raise Refusal("expected one recording on standard input, got two")
     chosen = parse(" ".join(filter_words)) if filter_words else EVERYTHING
-    options = Options(
+    options = DiffOptions(
         expect=Expect(expect),
         exact=exact,
         ignored=ignore,
@@ -129,7 +129,7 @@ def _note(reader: RecordingReader) -> None:
 
 
 def _diff(
-    a: RecordingReader, b: RecordingReader, options: Options, tellers: Sequence[Reporter]
+    a: RecordingReader, b: RecordingReader, options: DiffOptions, tellers: Sequence[Reporter]
 ) -> int:
     from acp_proxy.difference.diff import diff
 
@@ -153,7 +153,7 @@ def _tellers(words: tuple[str, ...], junit: Path | None, *, as_json: bool) -> li
     return tellers
 
 
-def _learn(a: RecordingReader, b: RecordingReader, options: Options, *, as_json: bool) -> int:
+def _learn(a: RecordingReader, b: RecordingReader, options: DiffOptions, *, as_json: bool) -> int:
     from acp_proxy.cli.render.diff_rules import say_learned
     from acp_proxy.difference.learning import learn
 
