@@ -18,9 +18,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from acp_proxy.faults.effects import Close, Exit, Signal, Stall, WriteStderr
+from acp_proxy.faults.effects import (
+    CloseEffect,
+    ExitEffect,
+    SignalEffect,
+    StallEffect,
+    StderrEffect,
+)
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Deliver, Did, EndOf, Fired
+from acp_proxy.faults.outputs import DirectionEnd, Fired, RuleEffect, ScheduledWrite
 from acp_proxy.faults.plan import Plan, joined, parse_rule
 from acp_proxy.protocol.peers import Direction
 from tests.playbook import duration, lines, wire
@@ -92,26 +98,26 @@ class Book:
         for output in outputs:
             self.outputs.append(output)
             match output:
-                case Fired() | Did(deed=Stall() | Close()):
+                case Fired() | RuleEffect(effect=StallEffect() | CloseEffect()):
                     pass
                 case _:
                     yield self._described(output)
 
     def _described(self, output: Output) -> str:
         match output:
-            case Deliver():
+            case ScheduledWrite():
                 arrow = "->" if output.direction is Direction.TO_AGENT else "<-"
                 text = output.data.decode("latin-1").encode("unicode_escape").decode()
                 late = output.due - self.now
                 moment = f" at {(output.due - START_NS) / 1e6:g}ms" if late > 0 else ""
                 return f"{arrow} {self._frames.get(output.data, f'| {text}')}{moment}"
-            case EndOf():
+            case DirectionEnd():
                 return f"end of {output.direction.value}"
-            case Did(deed=Signal(signum, grace)):
+            case RuleEffect(effect=SignalEffect(signum, grace)):
                 return f"signal {signum:d}" + ("" if grace is None else f", then kill {grace}")
-            case Did(deed=Exit(code)):
+            case RuleEffect(effect=ExitEffect(code)):
                 return f"exit {code}"
-            case Did(deed=WriteStderr(data)):
+            case RuleEffect(effect=StderrEffect(data)):
                 return f"stderr {len(data)}"
         raise AssertionError(f"expected a known output, got {output!r}")
 

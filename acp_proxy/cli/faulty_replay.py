@@ -12,7 +12,7 @@ from acp_proxy.cli.commands.replay import Stage
 from acp_proxy.engine.agent.recording_choice import Choice
 from acp_proxy.engine.agent.report import ReplayReport
 from acp_proxy.faults.choosing import chosen_plan
-from acp_proxy.faults.effects import Exit, Signal
+from acp_proxy.faults.effects import ExitEffect, SignalEffect
 from acp_proxy.runtime.faulty_streams import play_with_faults
 
 
@@ -27,7 +27,7 @@ class FaultyStage(Stage):
         self._plan, self._seed = chosen_plan(rules, plan, seed)
         self._has_seed = seed is not None or self._plan.seed is not None
         self._fired: dict[str, int] = {}
-        self._fate: Signal | Exit | None = None
+        self._fate: SignalEffect | ExitEffect | None = None
 
     def play(self, replay: Choice, source: int, sink: int) -> None:
         """Plays."""
@@ -42,9 +42,9 @@ class FaultyStage(Stage):
 
     def leave(self) -> None:
         """Ends as the agent did, if a fault has ended it."""
-        if isinstance(self._fate, Exit):
+        if isinstance(self._fate, ExitEffect):
             os._exit(self._fate.code)
-        if isinstance(self._fate, Signal):
+        if isinstance(self._fate, SignalEffect):
             with contextlib.suppress(OSError):  # nobody can say what SIGKILL does
                 signal.signal(self._fate.signum, signal.SIG_DFL)
             os.kill(os.getpid(), self._fate.signum)

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
-from acp_proxy.faults.effects import Deed, Exit, Signal, WriteStderr
+from acp_proxy.faults.effects import ExitEffect, SideEffect, SignalEffect, StderrEffect
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Deliver, EndOf, Fired, Output
+from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, ScheduledWrite
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
 
@@ -17,7 +17,7 @@ _MS = 1_000_000
 
 
 @frozen
-class Passed:
+class PassedFrame:
     """A frame of a recording."""
 
     seq: int
@@ -30,7 +30,7 @@ class Passed:
 
 
 @frozen
-class Hit:
+class FaultHit:
     """What rules made of a frame.
 
     Attributes:
@@ -57,9 +57,9 @@ class Hit:
 class _Fate:
     """What is known of a frame so far."""
 
-    frame: Passed
+    frame: PassedFrame
     rules: list[str] = field(factory=list)
-    pieces: list[Deliver] = field(factory=list)
+    pieces: list[ScheduledWrite] = field(factory=list)
     injected: list[bytes] = field(factory=list)
     effects: list[str] = field(factory=list)
 
@@ -73,10 +73,10 @@ class DryRun:
         delivered: all bytes that each direction would have carried.
     """
 
-    def __init__(self, plan: Plan, frames: Iterable[Passed], seed: int = 0) -> None:
+    def __init__(self, plan: Plan, frames: Iterable[PassedFrame], seed: int = 0) -> None:
         engine = FaultEngine(plan, seed, 0)
         self.seed = engine.seed
-        self._sent: list[Deliver] = []
+        self._sent: list[ScheduledWrite] = []
         self._fates: dict[int, _Fate] = {}
         last = 0
         for number, frame in enumerate(frames, 1):
@@ -88,7 +88,7 @@ class DryRun:
         self.fired = engine.fired
 
     @property
-    def hits(self) -> list[Hit]:
+    def hits(self) -> list[FaultHit]:
         """The frames to which something happened."""
         return [_hit(fate) for fate in self._fates.values() if fate.rules]
 
@@ -105,22 +105,22 @@ class DryRun:
                     fate.rules.append(output.rule)
                 elif output.delivered is not None:
                     fate.injected.append(output.delivered)
-            elif isinstance(output, Deliver):
+            elif isinstance(output, ScheduledWrite):
                 self._sent.append(output)
                 if not output.is_injected:
                     self._fates[output.frame].pieces.append(output)
-            elif isinstance(output, EndOf):
+            elif isinstance(output, DirectionEnd):
                 if number:
                     self._fates[number].effects.append(f"{output.direction.value} ends")
-            elif said := _said(output.deed):
+            elif said := _said(output.effect):
                 self._fates[number].effects.append(said)
 
 
-def _hit(fate: _Fate) -> Hit:
+def _hit(fate: _Fate) -> FaultHit:
     frame = fate.frame
     delivered = b"".join(piece.data for piece in fate.pieces) if fate.pieces else None
     late = (max(piece.due for piece in fate.pieces) - frame.t_ns) / _MS if fate.pieces else 0.0
-    return Hit(
+    return FaultHit(
         seq=frame.seq,
         direction=frame.direction.value,
         method=frame.method,
@@ -157,13 +157,13 @@ def _told(line: bytes) -> str:
     return f"and there is {text[:100]}{'…' if len(text) > 100 else ''}"
 
 
-def _said(deed: Deed) -> str:
+def _said(effect: SideEffect) -> str:
     """What a rule did, in words; nothing of a direction that it has stopped."""
-    match deed:
-        case Signal(signum):
+    match effect:
+        case SignalEffect(signum):
             return f"the agent gets signal {signum:d}"
-        case Exit(code):
+        case ExitEffect(code):
             return f"the agent exits with {code}"
-        case WriteStderr(data):
+        case StderrEffect(data):
             return f"{len(data)} B appear on stderr"
     return ""

@@ -8,7 +8,7 @@ NS_PER_MS = 1_000_000
 
 
 @frozen
-class Piece:
+class DeliveryPiece:
     """Bytes that go out together."""
 
     data: bytes
@@ -25,22 +25,22 @@ class Delivery:
     Attributes:
         direction: where it goes.
         pieces: what it consists of; the receiver sees one line if they are one.
-        behind: how many later frames of its direction come before it goes out.
+        behind_frames: how many later frames of its direction come before it goes out.
         until_cancel: whether it waits until its request, or its turn, is cancelled.
-        is_apart: whether frames behind it need not wait for it.
+        may_be_overtaken: whether frames behind it need not wait for it.
         is_injected: whether it is not the frame that was received: a copy of it, or a line that
             was made up.
-        is_foreign: whether it was made up, and is none of the business of the rules that follow.
+        is_made_up: whether it was made up, and is none of the business of the rules that follow.
         by: the rule that injected it; the engine says which.
     """
 
     direction: Direction
-    pieces: tuple[Piece, ...]
-    behind: int = 0
+    pieces: tuple[DeliveryPiece, ...]
+    behind_frames: int = 0
     until_cancel: bool = False
-    is_apart: bool = False
+    may_be_overtaken: bool = False
     is_injected: bool = False
-    is_foreign: bool = False
+    is_made_up: bool = False
     by: str = ""
 
     @property
@@ -49,40 +49,40 @@ class Delivery:
         return b"".join(piece.data for piece in self.pieces)
 
     def with_data(self, data: bytes) -> "Delivery":
-        """The same parcel with other bytes, in one piece, as late as its first piece was."""
+        """The same delivery with other bytes, in one piece, as late as its first piece was."""
         after = self.pieces[0].after_ns if self.pieces else 0
         takes = sum(piece.takes_ns for piece in self.pieces)
-        return evolve(self, pieces=(Piece(data, after, takes),))
+        return evolve(self, pieces=(DeliveryPiece(data, after, takes),))
 
     def later(self, ns: int) -> "Delivery":
-        """The same parcel, delayed."""
+        """The same delivery, delayed."""
         if not self.pieces:
             return self
         first = self.pieces[0]
         return evolve(self, pieces=(evolve(first, after_ns=first.after_ns + ns), *self.pieces[1:]))
 
 
-def made_up(direction: Direction, data: bytes) -> Delivery:
+def injected_line(direction: Direction, data: bytes) -> Delivery:
     """A line that nobody has said."""
-    return Delivery(direction, (Piece(data),), is_injected=True, is_foreign=True)
+    return Delivery(direction, (DeliveryPiece(data),), is_injected=True, is_made_up=True)
 
 
 @frozen
-class Stall:
+class StallEffect:
     """Nothing more passes in a direction; the pipe stays open."""
 
     direction: Direction
 
 
 @frozen
-class Close:
+class CloseEffect:
     """A direction ends."""
 
     direction: Direction
 
 
 @frozen
-class Signal:
+class SignalEffect:
     """The agent gets a signal, once what was given before has gone out."""
 
     signum: int
@@ -91,19 +91,19 @@ class Signal:
 
 
 @frozen
-class Exit:
+class ExitEffect:
     """The agent appears to exit, once what was given before has gone out."""
 
     code: int
 
 
 @frozen
-class WriteStderr:
+class StderrEffect:
     """The agent's stderr gets bytes."""
 
     data: bytes
 
 
-Deed = Stall | Close | Signal | Exit | WriteStderr
+SideEffect = StallEffect | CloseEffect | SignalEffect | ExitEffect | StderrEffect
 """What is no line."""
-Effect = Delivery | Deed
+Effect = Delivery | SideEffect

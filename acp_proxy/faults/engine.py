@@ -5,9 +5,9 @@ both directions pass through one engine, since rules know exchanges and turns, a
 that tells them is the recorder's own. The rules of a plan apply in order, each to what the ones
 before it have left (`faults.flow`).
 
-Order within a direction is kept (`faults.way`): a frame that is late makes those behind it late as
-well. Only a late `reply`, a `reorder` and a `latency` that is told so let others go first. At the
-end of a direction everything that is held goes out.
+Order within a direction is kept (`faults.delivery_queue`): a frame that is late makes those after
+it late as well. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let
+others go first. At the end of a direction everything that is held goes out.
 
 A rule counts its matches, and how often it fired, in lanes (`faults.triggers`).
 """
@@ -15,13 +15,13 @@ A rule counts its matches, and how often it fired, in lanes (`faults.triggers`).
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from acp_proxy.faults.effects import Close, Deed, Exit, Stall
+from acp_proxy.faults.delivery_queue import DeliveryQueue, HeldDelivery
+from acp_proxy.faults.effects import CloseEffect, ExitEffect, SideEffect, StallEffect
 from acp_proxy.faults.flow import Flow, row_of
-from acp_proxy.faults.outputs import Did, EndOf, Fired, Output
-from acp_proxy.faults.plan import Plan, Rule
+from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, RuleEffect
+from acp_proxy.faults.plan import FaultRule, Plan
 from acp_proxy.faults.reach import firing_in
 from acp_proxy.faults.triggers import Triggers
-from acp_proxy.faults.way import DeliveryQueue, Held
 from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.peers import Direction
@@ -104,7 +104,7 @@ class FaultEngine:
         yield from way.empty(at)
         if not way.is_closed:
             way.is_closed = True
-            yield EndOf(direction)
+            yield DirectionEnd(direction)
 
     def _arrived(
         self, direction: Direction, raw: bytes, newline: bytes, at: int
@@ -128,36 +128,38 @@ class FaultEngine:
         return flow if flow is not None and flow.fired else None
 
     def _sent(self, flow: Flow) -> Iterator[Output]:
-        """Sends parcels, or holds those that wait; then those that have waited for a frame."""
+        """Sends deliveries, or holds those that wait; then those that have waited for a frame."""
         direction, row = flow.passing.direction, flow.passing.row
         way = self._ways[direction]
         waiting = list(way.held)
-        for parcel in flow.parcels:
-            if parcel.behind or parcel.until_cancel:
-                held = Held(parcel, flow.at, flow.frame, row["session"], row["rpc_id"])
-                self._ways[parcel.direction].held.append(held)
+        for delivery in flow.deliveries:
+            if delivery.behind_frames or delivery.until_cancel:
+                held = HeldDelivery(delivery, flow.at, flow.frame, row["session"], row["rpc_id"])
+                self._ways[delivery.direction].held.append(held)
             else:
-                yield from self._ways[parcel.direction].send(parcel, flow.at, flow.frame)
-            if parcel.is_injected:
-                line = parcel.data.rstrip(b"\r\n")
-                self._label(parcel.direction, read(line), flow.at)
-        if any(parcel.direction is direction for parcel in flow.parcels):
+                yield from self._ways[delivery.direction].send(delivery, flow.at, flow.frame)
+            if delivery.is_injected:
+                line = delivery.data.rstrip(b"\r\n")
+                self._label(delivery.direction, read(line), flow.at)
+        if any(delivery.direction is direction for delivery in flow.deliveries):
             yield from way.let_overtake(waiting, flow.at)
         yield from way.make_room(flow.at)
 
-    def _carried_out(self, deeds: Iterable[tuple[Rule, Deed]]) -> Iterator[Output]:
-        for rule, deed in deeds:
-            yield Did(rule.name, rule.kind, deed)
-            match deed:
-                case Stall(direction):
+    def _carried_out(
+        self, side_effects: Iterable[tuple[FaultRule, SideEffect]]
+    ) -> Iterator[Output]:
+        for rule, effect in side_effects:
+            yield RuleEffect(rule.name, rule.kind, effect)
+            match effect:
+                case StallEffect(direction):
                     self._ways[direction].stop(rule)
-                case Close(direction):
+                case CloseEffect(direction):
                     way = self._ways[direction]
                     way.stop(rule)
                     if not way.is_closed:
                         way.is_closed = True
-                        yield EndOf(direction)
-                case Exit():
+                        yield DirectionEnd(direction)
+                case ExitEffect():
                     for way in self._ways.values():
                         way.stop(rule)
 

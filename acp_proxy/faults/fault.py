@@ -13,18 +13,18 @@ BOTH = (Direction.TO_AGENT, Direction.TO_CLIENT)
 
 
 @frozen
-class Passing:
+class PassingFrame:
     """A frame on its way, as a fault sees it.
 
     Attributes:
         row: what is known of it, with the names of the columns of `frames`.
-        parcel: what is left of it after the faults before this one; without pieces if nothing is.
+        delivery: what is left of it after the faults before this one; without pieces if nothing is.
         newline: how its line ended.
         total: bytes that were received in its direction before it.
     """
 
     row: dict[str, Any]
-    parcel: Delivery
+    delivery: Delivery
     newline: bytes
     total: int
 
@@ -41,23 +41,23 @@ class Fault:
         kind: its name in a plan.
         directions: in which directions it makes sense.
         needs_agent: whether it acts on the agent's process.
-        acts_beside: whether it does something else than change the frame, so that it also fires
+        has_side_effect: whether it does something else than change the frame, so that it also fires
             where the rules before it have left nothing of the frame.
     """
 
     kind: ClassVar[str]
     directions: ClassVar[tuple[Direction, ...]] = BOTH
     needs_agent: ClassVar[bool] = False
-    acts_beside: ClassVar[bool] = False
+    has_side_effect: ClassVar[bool] = False
 
-    def fits(self, frame: Passing) -> bool:  # noqa: ARG002
+    def fits(self, frame: PassingFrame) -> bool:  # noqa: ARG002
         """Whether this kind can do anything to a frame; those that it cannot are no matches."""
         return True
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
         """Says what happens in place of a frame; the frame itself, to let it pass."""
         raise NotImplementedError
 
-    def words(self) -> str:
+    def describe(self) -> str:
         """Says what becomes of a frame, as the end of a sentence that begins with it."""
         raise NotImplementedError

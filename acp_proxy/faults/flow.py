@@ -5,10 +5,10 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from acp_proxy.faults.effects import Deed, Delivery, Effect, Piece
-from acp_proxy.faults.fault import Passing
+from acp_proxy.faults.effects import Delivery, DeliveryPiece, Effect, SideEffect
+from acp_proxy.faults.fault import PassingFrame
 from acp_proxy.faults.outputs import Fired
-from acp_proxy.faults.plan import Rule
+from acp_proxy.faults.plan import FaultRule
 from acp_proxy.faults.triggers import Triggers
 from acp_proxy.protocol.correlation import Labels
 from acp_proxy.protocol.jsonrpc import Message
@@ -45,47 +45,47 @@ class Flow:
         frame: its number, counted from 1 as they were received.
         at: when it came, monotonic nanoseconds.
         passing: the frame before any rule.
-        parcels: what goes out in its place, and with it, in order.
+        deliveries: what goes out in its place, and with it, in order.
         beside: what else happens, and by which rule.
         fired: the rules that fired.
     """
 
     frame: int
     at: int
-    passing: Passing
-    parcels: list[Delivery]
-    beside: list[tuple[Rule, Deed]] = field(factory=list)
-    fired: list[Rule] = field(factory=list)
+    passing: PassingFrame
+    deliveries: list[Delivery]
+    beside: list[tuple[FaultRule, SideEffect]] = field(factory=list)
+    fired: list[FaultRule] = field(factory=list)
 
     @classmethod
     def of(cls, frame: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "Flow":
         """Begins with a frame as it came; ``total`` bytes of its direction came before it."""
-        parcel = Delivery(row["stream"], (Piece(row["raw"] + newline),))
-        return cls(frame, at, Passing(row, parcel, newline, total), [parcel])
+        delivery = Delivery(row["stream"], (DeliveryPiece(row["raw"] + newline),))
+        return cls(frame, at, PassingFrame(row, delivery, newline, total), [delivery])
 
-    def meet(self, rule: Rule, triggers: Triggers) -> None:
+    def meet(self, rule: FaultRule, triggers: Triggers) -> None:
         """Lets a rule that means the frame do what it does, if that sets it off."""
-        own = [p for p in self.parcels if p.pieces and not p.is_foreign]
-        if not own and not rule.fault.acts_beside:
+        own = [p for p in self.deliveries if p.pieces and not p.is_made_up]
+        if not own and not rule.fault.has_side_effect:
             return
-        first = self._as(own[0] if own else evolve(self.passing.parcel, pieces=()))
+        first = self._as(own[0] if own else evolve(self.passing.delivery, pieces=()))
         if not rule.fault.fits(first):
             return
-        chance = triggers.set_off(rule, first.row, self.at)
+        chance = triggers.fires(rule, first.row, self.at)
         if chance is None:
             return
         self.fired.append(rule)
         if not own:
-            self._take(rule, self.parcels, rule.fault.apply(first, chance), is_first=True)
+            self._take(rule, self.deliveries, rule.fault.apply(first, chance), is_first=True)
             return
         left: list[Delivery] = []
-        for parcel in self.parcels:
-            if not parcel.pieces or parcel.is_foreign:
-                left.append(parcel)
+        for delivery in self.deliveries:
+            if not delivery.pieces or delivery.is_made_up:
+                left.append(delivery)
                 continue
-            effects = rule.fault.apply(self._as(parcel), chance)
-            self._take(rule, left, effects, is_first=parcel is own[0])
-        self.parcels = left
+            effects = rule.fault.apply(self._as(delivery), chance)
+            self._take(rule, left, effects, is_first=delivery is own[0])
+        self.deliveries = left
 
     def told(self, open_ways: Iterable[Direction]) -> list[Fired]:
         """Says what the rules made of the frame, and which lines they injected, as they go out.
@@ -93,15 +93,15 @@ class Flow:
         Args:
             open_ways: the directions in which something passes at all.
         """
-        own = next((p for p in self.parcels if not p.is_injected and p.pieces), None)
+        own = next((p for p in self.deliveries if not p.is_injected and p.pieces), None)
         told = [] if own is not None else self._of_the_frame(None)
-        for parcel in self.parcels:
-            if parcel is own:
+        for delivery in self.deliveries:
+            if delivery is own:
                 told += self._of_the_frame(own.data or None)
-            elif parcel.is_injected and parcel.direction in open_ways:
-                by = next(rule for rule in self.fired if rule.name == parcel.by)
+            elif delivery.is_injected and delivery.direction in open_ways:
+                by = next(rule for rule in self.fired if rule.name == delivery.by)
                 told.append(
-                    Fired(by.name, by.kind, parcel.direction, None, parcel.data, self.frame)
+                    Fired(by.name, by.kind, delivery.direction, None, delivery.data, self.frame)
                 )
         return told
 
@@ -112,22 +112,22 @@ class Flow:
             for rule in self.fired
         ]
 
-    def _as(self, parcel: Delivery) -> Passing:
+    def _as(self, delivery: Delivery) -> PassingFrame:
         """The frame with what is left of it."""
-        as_it_came = parcel is self.passing.parcel
-        return self.passing if as_it_came else evolve(self.passing, parcel=parcel)
+        as_it_came = delivery is self.passing.delivery
+        return self.passing if as_it_came else evolve(self.passing, delivery=delivery)
 
     def _take(
-        self, rule: Rule, into: list[Delivery], effects: Iterable[Effect], *, is_first: bool
+        self, rule: FaultRule, into: list[Delivery], effects: Iterable[Effect], *, is_first: bool
     ) -> None:
         """Sorts effects; what happens beside the frame happens once, however many copies it has."""
         for effect in effects:
             if not isinstance(effect, Delivery):
                 if is_first:
                     self.beside.append((rule, effect))
-            elif is_first if effect.is_foreign else effect.pieces:
+            elif is_first if effect.is_made_up else effect.pieces:
                 into.append(_signed(effect, rule))
 
 
-def _signed(parcel: Delivery, rule: Rule) -> Delivery:
-    return evolve(parcel, by=rule.name) if parcel.is_injected and not parcel.by else parcel
+def _signed(delivery: Delivery, rule: FaultRule) -> Delivery:
+    return evolve(delivery, by=rule.name) if delivery.is_injected and not delivery.by else delivery

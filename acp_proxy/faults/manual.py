@@ -15,7 +15,7 @@ import attrs
 from attrs import frozen
 
 from acp_proxy.faults.fault import BOTH, Fault
-from acp_proxy.faults.plan import Rule
+from acp_proxy.faults.plan import FaultRule
 from acp_proxy.faults.structuring import Trigger, settings_of
 
 _TYPES = {bool: "true or false", int: "whole number", float: "number", str: "text", dict: "table"}
@@ -75,7 +75,7 @@ def first_sentence(kind: type) -> str:
     return (inspect.getdoc(kind) or "").partition("\n")[0]
 
 
-def sentence(rule: Rule) -> str:
+def sentence(rule: FaultRule) -> str:
     """Says what a rule does, and to which frames."""
     trigger = rule.trigger
     if trigger.where:
@@ -84,7 +84,7 @@ def sentence(rule: Rule) -> str:
         which = "any frame"
     else:
         which = f"any frame {rule.fault.directions[0].value}"
-    return f"{which} {rule.fault.words()}{_conditions(trigger)}"
+    return f"{which} {rule.fault.describe()}{_conditions(trigger)}"
 
 
 def _conditions(trigger: Trigger) -> str:

@@ -2,12 +2,12 @@
 
 from attrs import frozen
 
-from acp_proxy.faults.effects import Deed
+from acp_proxy.faults.effects import SideEffect
 from acp_proxy.protocol.peers import Direction
 
 
 @frozen
-class Deliver:
+class ScheduledWrite:
     """Bytes for a peer, due at a moment.
 
     Whoever delivers them does so in the order of their moments in each direction, and what is due
@@ -50,7 +50,7 @@ class Fired:
 
 
 @frozen
-class Did:
+class RuleEffect:
     """A rule did something that is no line; told after all that its frame has set off.
 
     That a direction was closed is told by its end as well, unless it has ended before.
@@ -58,14 +58,14 @@ class Did:
 
     rule: str
     action: str
-    deed: Deed
+    effect: SideEffect
 
 
 @frozen
-class EndOf:
+class DirectionEnd:
     """A direction ends: close it once what was given before has gone out."""
 
     direction: Direction
 
 
-Output = Deliver | Fired | Did | EndOf
+Output = ScheduledWrite | Fired | RuleEffect | DirectionEnd

@@ -34,7 +34,7 @@ _READY = Path(__file__).parent / "ready"
 
 
 @frozen
-class Rule:
+class FaultRule:
     """One rule of a plan.
 
     Attributes:
@@ -61,7 +61,7 @@ class Rule:
 class Plan:
     """Rules in order, and the seed of all chance."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[FaultRule, ...] = ()
     seed: int | None = None
     about: str = ""
     """What it is like, in a sentence."""
@@ -117,7 +117,7 @@ def structure_plan(value: dict[str, Any], source: str) -> Plan:
     return Plan(_named(rules), seed, about)
 
 
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> FaultRule:
     """Reads a rule of the command line: the kind, then ``name=value`` as a shell would split it.
 
     Raises:
@@ -141,7 +141,7 @@ def parse_rule(text: str) -> Rule:
     return _rule(table, place, ": ")
 
 
-def joined(plans: Iterable[Plan], rules: Iterable[Rule], seed: int | None) -> Plan:
+def joined(plans: Iterable[Plan], rules: Iterable[FaultRule], seed: int | None) -> Plan:
     """Puts plans, rules and a seed together.
 
     Raises:
@@ -156,7 +156,7 @@ def joined(plans: Iterable[Plan], rules: Iterable[Rule], seed: int | None) -> Pl
     return Plan(_named(every), seeds[0] if seeds else None, about)
 
 
-def _rule(table: dict[str, Any], place: str, joint: str) -> Rule:
+def _rule(table: dict[str, Any], place: str, joint: str) -> FaultRule:
     """Makes a rule; ``joint`` is what stands between its place and the name of a member."""
     at = f"{place}{joint}"
     word = table.get("kind")
@@ -178,7 +178,7 @@ def _rule(table: dict[str, Any], place: str, joint: str) -> Rule:
     is_named = "name" in table
     key = name if is_named else _content(fault, trigger)
     chosen = _chosen(trigger.where, f"{at}where")
-    return Rule(fault, trigger, chosen, name, key, place, is_named)
+    return FaultRule(fault, trigger, chosen, name, key, place, is_named)
 
 
 def _chosen(where: str, place: str) -> Filter:
@@ -222,14 +222,14 @@ def _content(fault: Fault, trigger: Trigger) -> str:
     return f"{fault.kind} {json.dumps(said, sort_keys=True)}"
 
 
-def _named(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:
     """Gives rules names and keys of their own.
 
     Raises:
         BadPlan: two of them were given one name.
     """
     rules = list(rules)
-    owners: dict[str, Rule] = {}
+    owners: dict[str, FaultRule] = {}
     for rule in rules:
         if rule.is_named and (owner := owners.setdefault(rule.name, rule)) is not rule:
             raise BadPlan(

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 
-from acp_proxy.faults.plan import Plan, Rule
+from acp_proxy.faults.plan import FaultRule, Plan
 
 
 def plan_text(plan: Plan, seed: int | None = None) -> str:
@@ -21,7 +21,7 @@ def plan_text(plan: Plan, seed: int | None = None) -> str:
     return "\n".join([*head, *("".join(_lines(rule)) for rule in plan.rules)])
 
 
-def _lines(rule: Rule) -> Iterator[str]:
+def _lines(rule: FaultRule) -> Iterator[str]:
     yield f"[[fault]]\nkind = {_value(rule.kind)}\n"
     if rule.is_named:  # the name of another one follows from what it says, as its draws do
         yield f"name = {_value(rule.name)}\n"

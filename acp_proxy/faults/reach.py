@@ -6,9 +6,9 @@ no other rule touches has no detour.
 
 from typing import assert_never
 
-from acp_proxy.faults.kinds.error_reply import ErrorReply
-from acp_proxy.faults.kinds.reply import Reply
-from acp_proxy.faults.plan import Plan, Rule
+from acp_proxy.faults.kinds.error_reply import ErrorReplyFault
+from acp_proxy.faults.kinds.reply import ReplyFault
+from acp_proxy.faults.plan import FaultRule, Plan
 from acp_proxy.filters.conditions import (
     Among,
     Beyond,
@@ -22,7 +22,7 @@ from acp_proxy.filters.conditions import (
 )
 from acp_proxy.protocol.peers import Direction
 
-_BOTH_WAYS = (ErrorReply, Reply)
+_BOTH_WAYS = (ErrorReplyFault, ReplyFault)
 """Kinds that answer in the other direction, or wait for a message there."""
 
 
@@ -33,12 +33,12 @@ def reached(plan: Plan) -> list[Direction]:
     return [one for one in Direction if firing[one] or answering]
 
 
-def firing_in(plan: Plan, direction: Direction) -> list[Rule]:
+def firing_in(plan: Plan, direction: Direction) -> list[FaultRule]:
     """Returns the rules that can fire at a frame of a direction, in order."""
     return [rule for rule in plan.rules if rule.trigger.probability > 0 and _means(rule, direction)]
 
 
-def _means(rule: Rule, direction: Direction) -> bool:
+def _means(rule: FaultRule, direction: Direction) -> bool:
     is_meant = _holds(rule.chosen.condition, direction) is not False
     return is_meant and direction in rule.fault.directions
 

@@ -10,7 +10,7 @@ from typing import Any
 from attrs import define
 
 from acp_proxy.faults.chance import Chance
-from acp_proxy.faults.plan import Rule
+from acp_proxy.faults.plan import FaultRule
 from acp_proxy.faults.structuring import Trigger
 
 
@@ -31,7 +31,7 @@ class Triggers:
         origin: when the connection began, monotonic nanoseconds.
     """
 
-    def __init__(self, rules: Iterable[Rule], seed: int, origin: int) -> None:
+    def __init__(self, rules: Iterable[FaultRule], seed: int, origin: int) -> None:
         self._seed = seed
         self._origin = origin
         self._counts: dict[str, dict[str, _Count]] = {rule.name: {} for rule in rules}
@@ -44,7 +44,7 @@ class Triggers:
             for name, lanes in self._counts.items()
         }
 
-    def set_off(self, rule: Rule, row: dict[str, Any], at: int) -> Chance | None:
+    def fires(self, rule: FaultRule, row: dict[str, Any], at: int) -> Chance | None:
         """Counts a match of a rule, if it is one at that moment.
 
         Returns:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.faults.effects import Signal
+from acp_proxy.faults.effects import SignalEffect
 from acp_proxy.runtime.fault_notes import Actor, FaultNotes
 
 
@@ -29,14 +29,14 @@ class AgentSignals:
         self._notes = notes
         self._clock = clock
 
-    def send(self, effect: Signal, actor: Actor) -> None:
+    def send(self, effect: SignalEffect, actor: Actor) -> None:
         """Sends a signal for a rule, and sees to the one that may have to follow."""
         if self._agent.exited.is_set:
             return
         self._notes.effect(actor, signal=effect.signum)
         self._agent.send_signal(effect.signum)
         if effect.then_kill_after_ns is not None:
-            kill = partial(self.send, Signal(signal.SIGKILL), actor)
+            kill = partial(self.send, SignalEffect(signal.SIGKILL), actor)
             self.later.append((self._clock() + effect.then_kill_after_ns, kill))
             self.wake()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from acp_proxy.capture.log import tell
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Deliver, Output
+from acp_proxy.faults.outputs import Output, ScheduledWrite
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.line_cutter import Cut
 
@@ -42,7 +42,7 @@ class EngineGuard:
                 return self._engine.receive(direction, cut.raw, cut.newline, t_ns)
             except Exception as e:
                 self.fail(e)
-        return [Deliver(direction, cut.raw + cut.newline, t_ns)]
+        return [ScheduledWrite(direction, cut.raw + cut.newline, t_ns)]
 
     def observe(self, direction: Direction, cut: Cut, t_ns: int) -> None:
         """Takes note of a line that has passed."""
@@ -60,14 +60,14 @@ class EngineGuard:
             except Exception as e:
                 self.fail(e)
 
-    def give_up(self, t_ns: int) -> Iterator[Deliver]:
+    def give_up(self, t_ns: int) -> Iterator[ScheduledWrite]:
         """Ends all faults, and yields what was held; nothing the second time."""
         if not self.has_given_up:
             self.has_given_up = True
             for direction in Direction:
                 try:
                     for output in self._engine.end(direction, t_ns):
-                        if isinstance(output, Deliver):
+                        if isinstance(output, ScheduledWrite):
                             yield output
                 except Exception as e:
                     _tell(f"what was held back {direction.value} is lost", e)

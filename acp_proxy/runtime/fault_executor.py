@@ -1,4 +1,4 @@
-"""Carries out what the fault engine says: bytes on their way out, notes in the log, and deeds.
+"""Carries out the outputs of the fault engine: bytes, notes in the log, and side effects.
 
 What comes of a line is *steps*, which are taken once all that was read with it is logged. Only what
 fired is noted at once, right behind its line. What is done to the agent waits until all that was
@@ -12,8 +12,15 @@ from itertools import count
 from math import inf
 
 from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
-from acp_proxy.faults.effects import Close, Deed, Exit, Signal, Stall, WriteStderr
-from acp_proxy.faults.outputs import Deliver, Did, EndOf, Fired, Output
+from acp_proxy.faults.effects import (
+    CloseEffect,
+    ExitEffect,
+    SideEffect,
+    SignalEffect,
+    StallEffect,
+    StderrEffect,
+)
+from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.agent_signals import AgentSignals
 from acp_proxy.runtime.fault_notes import Actor, FaultNotes
@@ -68,19 +75,19 @@ class FaultExecutor:
             stream: from where; whoever has read it flushes its way out.
         """
         match output:
-            case Deliver():
+            case ScheduledWrite():
                 yield partial(self.put, output, stream)
             case Fired(received=None):
                 made, actor = output.delivered or b"", (output.rule, output.action)
                 self._notes.made(STREAMS[output.direction], actor, made, t_ns)
             case Fired() if cut is not None:
                 self._note(output, cut)
-            case Did(rule, action, deed):
-                yield from self._steps_of(deed, (rule, action))
-            case EndOf(direction):
+            case RuleEffect(rule, action, effect):
+                yield from self._steps_of(effect, (rule, action))
+            case DirectionEnd(direction):
                 yield partial(self.closing.add, direction)
 
-    def put(self, output: Deliver, flushed: int) -> None:
+    def put(self, output: ScheduledWrite, flushed: int) -> None:
         """Puts bytes on their way.
 
         Args:
@@ -93,7 +100,7 @@ class FaultExecutor:
             if stream != flushed:
                 self._outlets[stream].wake()
 
-    def put_run(self, run: list[Deliver]) -> None:
+    def put_run(self, run: list[ScheduledWrite]) -> None:
         """Puts frames to which nothing has happened on their way together."""
         data = run[0].data if len(run) == 1 else b"".join(one.data for one in run)
         self._put_into(STREAMS[run[0].direction], data, run[0].due, is_plain=True)
@@ -117,16 +124,16 @@ class FaultExecutor:
         stream, actor = STREAMS[fired.direction], (fired.rule, fired.action)
         self._notes.fault(stream, actor, cut, fired.delivered, is_again=fired.is_again)
 
-    def _steps_of(self, deed: Deed, actor: Actor) -> Iterator[Step]:
+    def _steps_of(self, effect: SideEffect, actor: Actor) -> Iterator[Step]:
         """What a rule did, that is to be done; that it stops a direction is noted at once."""
-        match deed:
-            case Stall(direction) | Close(direction):
+        match effect:
+            case StallEffect(direction) | CloseEffect(direction):
                 self._notes.effect(actor, stream=STREAMS[direction])
-            case Signal():
-                yield partial(self._wait, partial(self._signals.send, deed, actor))
-            case Exit(code):
+            case SignalEffect():
+                yield partial(self._wait, partial(self._signals.send, effect, actor))
+            case ExitEffect(code):
                 yield partial(self._wait, partial(self._exit, code, actor))
-            case WriteStderr(data):
+            case StderrEffect(data):
                 yield partial(self._flood, data, actor)
 
     def _wait(self, action: Step) -> None:

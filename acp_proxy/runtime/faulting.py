@@ -20,7 +20,7 @@ from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.log import NO_STREAM, STDERR, UNDELIVERED, Unrecorded, tell
 from acp_proxy.capture.pumps import Detour, Pump
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Deliver, Fired
+from acp_proxy.faults.outputs import Fired, ScheduledWrite
 from acp_proxy.faults.plan import Plan
 from acp_proxy.faults.plan_text import plan_text
 from acp_proxy.faults.reach import reached
@@ -111,10 +111,10 @@ class Faulting(Detour):
         direction, executor = _DIRECTIONS[stream], self._executor
         with self._lock:
             self._observe_passed()
-            logged, steps, run = 0, list[Step](), list[Deliver]()
+            logged, steps, run = 0, list[Step](), list[ScheduledWrite]()
             for cut in self._cutters[direction].feed(chunk):
                 outputs = self._engine.receive(direction, cut, t_ns)
-                if len(outputs) == 1 and isinstance(plain := outputs[0], Deliver):
+                if len(outputs) == 1 and isinstance(plain := outputs[0], ScheduledWrite):
                     if not run or run[-1].due != plain.due:
                         run = []
                         steps.append(partial(executor.put_run, run))

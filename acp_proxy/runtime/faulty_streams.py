@@ -21,9 +21,9 @@ from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.engine.agent.recording_choice import Choice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.events import GOODBYES
-from acp_proxy.faults.effects import Deed, Exit, Signal, WriteStderr
+from acp_proxy.faults.effects import ExitEffect, SideEffect, SignalEffect, StderrEffect
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Deliver, Did, EndOf, Output
+from acp_proxy.faults.outputs import DirectionEnd, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.handled_signals import received
@@ -35,7 +35,7 @@ _MOST = 1 << 20
 _PATIENCE_S = 5.0
 """How long a client that has left its end still gets what is late."""
 
-_Item = bytes | EndOf | Deed
+_Item = bytes | DirectionEnd | SideEffect
 Play = Callable[[ReceiveStream, SendStream], Awaitable[None]]
 
 
@@ -90,7 +90,7 @@ class FaultyStreams:
         close: Callable[[], None],
         clock: Callable[[], int] = now_ns,
     ) -> None:
-        self.fate: Signal | Exit | None = None
+        self.fate: SignalEffect | ExitEffect | None = None
         self._engine = engine
         self._source, self._sink, self._stderr = source, sink, stderr
         self._close = close
@@ -168,21 +168,21 @@ class FaultyStreams:
         for output in outputs:
             self._number += 1
             match output:
-                case Deliver():
+                case ScheduledWrite():
                     self._lanes[output.direction].put(output.due, self._number, output.data)
-                case EndOf():
+                case DirectionEnd():
                     self._behind(output.direction, output)
-                case Did(deed=Signal(signum)) if signum == signal.SIGCONT:
+                case RuleEffect(effect=SignalEffect(signum)) if signum == signal.SIGCONT:
                     self._is_paused = False
                     self._lanes[Direction.TO_CLIENT].ring()
-                case Did(deed=Signal() | Exit() as deed):
-                    self._behind(Direction.TO_CLIENT, deed)
-                case Did(deed=WriteStderr() as deed):
-                    self._behind(direction, deed)
+                case RuleEffect(effect=SignalEffect() | ExitEffect() as effect):
+                    self._behind(Direction.TO_CLIENT, effect)
+                case RuleEffect(effect=StderrEffect() as effect):
+                    self._behind(direction, effect)
                 case _:  # what fired is counted by the engine, and what it stops ends there
                     pass
 
-    def _behind(self, direction: Direction, item: EndOf | Deed) -> None:
+    def _behind(self, direction: Direction, item: DirectionEnd | SideEffect) -> None:
         """Lets something happen once all that is on its way in a direction has gone out."""
         lane = self._lanes[direction]
         lane.put(max(lane.last_due, self._clock()), self._number, item)
@@ -215,31 +215,31 @@ class FaultyStreams:
         except trio.BrokenResourceError:
             pass  # that a peer is gone, the end of the other direction tells
 
-    async def _do(self, item: EndOf | Deed) -> None:
+    async def _do(self, item: DirectionEnd | SideEffect) -> None:
         match item:
-            case EndOf(Direction.TO_AGENT):
+            case DirectionEnd(Direction.TO_AGENT):
                 await self._into.aclose()
-            case EndOf():
+            case DirectionEnd():
                 self._close()
-            case WriteStderr(data):
+            case StderrEffect(data):
                 await self._stderr.send_all(data)
-            case Signal(signum) if signum == signal.SIGSTOP:
+            case SignalEffect(signum) if signum == signal.SIGSTOP:
                 self._is_paused = True
-            case Signal() | Exit():
+            case SignalEffect() | ExitEffect():
                 self.fate = item
                 self._playing.cancel()
 
 
 def play_with_faults(
     plan: Plan, seed: int, replay: Replay | Choice, source: int, sink: int
-) -> tuple[dict[str, int], Signal | Exit | None]:
+) -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
     """Plays a replay on two descriptors, with faults between; closes the sink.
 
     Returns:
         How often each rule fired, and what ended the agent, if a rule did.
     """
 
-    async def run() -> tuple[dict[str, int], Signal | Exit | None]:
+    async def run() -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
         engine = FaultEngine(plan, seed, now_ns())
         with contextlib.ExitStack() as ends:
             ends.callback(os.close, sink)

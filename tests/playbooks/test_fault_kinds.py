@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.faults.outputs import Deliver
+from acp_proxy.faults.outputs import ScheduledWrite
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.protocol.peers import Direction
 from tests.fault_book import Book, check
@@ -18,7 +18,7 @@ UPDATE = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", 
 
 def delivered(book: Book) -> bytes:
     """All bytes that went out."""
-    return b"".join(o.data for o in book.outputs if isinstance(o, Deliver))
+    return b"".join(o.data for o in book.outputs if isinstance(o, ScheduledWrite))
 
 
 def test_noop_lets_everything_pass() -> None:
@@ -65,7 +65,7 @@ def test_latency_varies_by_jitter() -> None:
     for _ in range(50):
         book.now += 10**9
         for output in book.say(Direction.TO_CLIENT, b"x\n"):
-            if isinstance(output, Deliver):
+            if isinstance(output, ScheduledWrite):
                 due.append((output.due - book.now) / 1e6)
     assert all(80 <= late <= 120 for late in due)
     assert len(set(due)) == 50
@@ -189,7 +189,9 @@ def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
     book = Book([f"corrupt mode={mode}"])
     lines = set()
     for _ in range(40):
-        (out,) = [o for o in book.say(Direction.TO_CLIENT, b"123456\n") if isinstance(o, Deliver)]
+        (out,) = [
+            o for o in book.say(Direction.TO_CLIENT, b"123456\n") if isinstance(o, ScheduledWrite)
+        ]
         assert out.data.replace(byte, b"") == b"123456\n"
         assert out.data.count(byte) == 1
         assert out.data.endswith(b"\n")
@@ -202,7 +204,9 @@ def test_a_flipped_bit_never_makes_two_lines() -> None:
     book = Book(["corrupt"])
     line = bytes(b for b in range(256) if b not in b"\r\n")
     for _ in range(300):
-        (out,) = [o for o in book.say(Direction.TO_AGENT, line + b"\n") if isinstance(o, Deliver)]
+        (out,) = [
+            o for o in book.say(Direction.TO_AGENT, line + b"\n") if isinstance(o, ScheduledWrite)
+        ]
         assert out.data.count(b"\n") == 1
         assert b"\r" not in out.data
         bits = sum((a ^ b).bit_count() for a, b in zip(out.data, line, strict=False))
@@ -363,7 +367,7 @@ def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
     """Only its id differs; `orphan` leaves the true reply as well."""
     book = Book([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
-    out = [o.data for o in book.say(Direction.TO_CLIENT, raw) if isinstance(o, Deliver)]
+    out = [o.data for o in book.say(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
     if mode == "orphan":
         assert out.pop(0) == raw
     (line,) = out
@@ -462,7 +466,7 @@ def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
 
     book = Book(["huge-frame bytes=70000"])
     (out,) = [o for o in book.say(Direction.TO_CLIENT, message.encode() + b"\n")
-              if isinstance(o, Deliver)]  # fmt: skip
+              if isinstance(o, ScheduledWrite)]  # fmt: skip
     assert len(out.data) == 70000
     padded = json.loads(out.data, object_pairs_hook=once)
     body = padded.get("params", padded.get("result"))

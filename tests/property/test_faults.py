@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Deliver, Did, EndOf, Fired, Output
+from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.protocol.peers import Direction
 from tests.fault_book import plan_of
@@ -51,7 +51,7 @@ def run(plan: Plan, said: Sequence[Frame], seed: int = 1) -> list[Output]:
 
 def arrived(outputs: Sequence[Output], direction: Direction) -> bytes:
     """All bytes of a direction, in the order in which they are due."""
-    sent = [o for o in outputs if isinstance(o, Deliver) and o.direction is direction]
+    sent = [o for o in outputs if isinstance(o, ScheduledWrite) and o.direction is direction]
     return b"".join(o.data for o in sorted(sent, key=lambda o: o.due))
 
 
@@ -71,10 +71,10 @@ def test_a_plan_whose_rules_never_fire_is_transparent(
     outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')} {trigger}"), said)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(said_by(said, direction))
-    assert not any(isinstance(o, Fired | Did) for o in outputs)
-    due = [o.due for o in outputs if isinstance(o, Deliver)]
+    assert not any(isinstance(o, Fired | RuleEffect) for o in outputs)
+    due = [o.due for o in outputs if isinstance(o, ScheduledWrite)]
     assert due == [n * 10**6 for n, (_, raw, newline) in enumerate(said) if raw + newline]
-    assert outputs[-2:] == [EndOf(direction) for direction in Direction]
+    assert outputs[-2:] == [DirectionEnd(direction) for direction in Direction]
 
 
 @given(said=frames)
@@ -101,7 +101,7 @@ def test_slow_kinds_lose_and_swap_nothing(rules: list[str], said: list[Frame], s
     outputs = run(plan_of(*rules), said, seed)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(said_by(said, direction))
-        due = [o.due for o in outputs if isinstance(o, Deliver) and o.direction is direction]
+        due = [o.due for o in outputs if isinstance(o, ScheduledWrite) and o.direction is direction]
         assert due == sorted(due)
 
 
@@ -120,9 +120,11 @@ def test_kinds_that_change_the_order_lose_and_double_nothing(rule: str, said: li
     """Each line arrives once, whole, before its direction ends."""
     outputs = run(plan_of(rule), said)
     for direction in Direction:
-        sent = [o.data for o in outputs if isinstance(o, Deliver) and o.direction is direction]
+        sent = [
+            o.data for o in outputs if isinstance(o, ScheduledWrite) and o.direction is direction
+        ]
         assert sorted(sent) == sorted(said_by(said, direction))
-    assert sum(isinstance(o, EndOf) for o in outputs) == 2
+    assert sum(isinstance(o, DirectionEnd) for o in outputs) == 2
 
 
 @given(said=frames, seed=st.integers(0, 9))

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve, field, frozen
 
 from acp_proxy.faults.chance import Chance
-from acp_proxy.faults.effects import Effect, Piece
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.effects import DeliveryPiece, Effect
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 _STEPS_PER_S = 20
@@ -14,7 +14,7 @@ _MOST_STEPS = 10_000
 
 
 @frozen
-class Bandwidth(Fault):
+class BandwidthFault(Fault):
     """The frame's bytes come at no more than a rate."""
 
     kind = "bandwidth"
@@ -22,20 +22,20 @@ class Bandwidth(Fault):
     bytes_per_s: int = field(default=1000, validator=at_least(1))
     """The rate; what is behind the frame waits for it."""
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Cuts the frame into pieces that come one after the other."""
-        parcel = frame.parcel
-        least = len(parcel.data) // _MOST_STEPS + 1
+        delivery = frame.delivery
+        least = len(delivery.data) // _MOST_STEPS + 1
         step = max(least, self.bytes_per_s // _STEPS_PER_S)
-        cut = tuple(slow for piece in parcel.pieces for slow in self._slow(piece, step))
-        yield evolve(parcel, pieces=cut)
+        cut = tuple(slow for piece in delivery.pieces for slow in self._slow(piece, step))
+        yield evolve(delivery, pieces=cut)
 
-    def _slow(self, piece: Piece, step: int) -> Iterator[Piece]:
+    def _slow(self, piece: DeliveryPiece, step: int) -> Iterator[DeliveryPiece]:
         for at in range(0, len(piece.data), step):
             part = piece.data[at : at + step]
             first = (piece.after_ns, piece.takes_ns) if at == 0 else (0, 0)
-            yield Piece(part, first[0], first[1] + len(part) * 10**9 // self.bytes_per_s)
+            yield DeliveryPiece(part, first[0], first[1] + len(part) * 10**9 // self.bytes_per_s)
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         return f"trickles at {self.bytes_per_s} bytes a second"

@@ -7,12 +7,12 @@ from attrs import frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.fault import Fault, PassingFrame
 
 _BOM = b"\xef\xbb\xbf"
 
 
-class Mode(StrEnum):
+class CorruptMode(StrEnum):
     """How bytes are changed."""
 
     FLIP = "flip"
@@ -30,49 +30,49 @@ class Mode(StrEnum):
 
 
 @frozen
-class Corrupt(Fault):
+class CorruptFault(Fault):
     """Bytes of the frame are changed."""
 
     kind = "corrupt"
 
-    mode: Mode = Mode.FLIP
+    mode: CorruptMode = CorruptMode.FLIP
     """How."""
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
         """Changes the frame."""
-        data = frame.parcel.data
+        data = frame.delivery.data
         line = data.removesuffix(b"\n").removesuffix(b"\r")
         end = data[len(line) :]
-        yield frame.parcel.with_data(self._changed(line, end, chance))
+        yield frame.delivery.with_data(self._changed(line, end, chance))
 
     def _changed(self, line: bytes, end: bytes, chance: Chance) -> bytes:
         at = chance.below(len(line) + 1, "place")
         match self.mode:
-            case Mode.FLIP:
+            case CorruptMode.FLIP:
                 return _flipped(line, chance) + end
-            case Mode.BAD_UTF8:
+            case CorruptMode.BAD_UTF8:
                 return line[:at] + b"\xff" + line[at:] + end
-            case Mode.BAD_JSON:
+            case CorruptMode.BAD_JSON:
                 return line.rstrip()[:-1] + end
-            case Mode.NUL:
+            case CorruptMode.NUL:
                 return line[:at] + b"\0" + line[at:] + end
-            case Mode.BOM:
+            case CorruptMode.BOM:
                 return _BOM + line + end
-            case Mode.CRLF:
+            case CorruptMode.CRLF:
                 return line + (b"\r\n" if end else b"")
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         return _WORDS[self.mode]
 
 
 _WORDS = {
-    Mode.FLIP: "has a bit flipped",
-    Mode.BAD_UTF8: "has a byte in it that is no UTF-8",
-    Mode.BAD_JSON: "lacks its last bracket",
-    Mode.NUL: "has a NUL byte in it",
-    Mode.BOM: "begins with a byte order mark",
-    Mode.CRLF: "ends in CR LF",
+    CorruptMode.FLIP: "has a bit flipped",
+    CorruptMode.BAD_UTF8: "has a byte in it that is no UTF-8",
+    CorruptMode.BAD_JSON: "lacks its last bracket",
+    CorruptMode.NUL: "has a NUL byte in it",
+    CorruptMode.BOM: "begins with a byte order mark",
+    CorruptMode.CRLF: "ends in CR LF",
 }
 
 

@@ -7,14 +7,14 @@ from typing import Any
 from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
-from acp_proxy.faults.effects import Effect, made_up
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.effects import Effect, injected_line
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import plain_json
 from acp_proxy.protocol.dialects import DRAFT
 
 
 @frozen
-class ErrorReply(Fault):
+class ErrorReplyFault(Fault):
     """A request is answered with a JSON-RPC error, and never arrives."""
 
     kind = "error-reply"
@@ -28,11 +28,11 @@ class ErrorReply(Fault):
     draft_code: int | None = None
     """Of the error where the 1.0 draft is spoken, whose codes are others; `code` unless given."""
 
-    def fits(self, frame: Passing) -> bool:
+    def fits(self, frame: PassingFrame) -> bool:
         """Only a request can be answered."""
         return bool(frame.row["kind"] == "request")
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Answers the request; copies of it go unanswered."""
         is_draft = frame.row.get("dialect") == DRAFT and self.draft_code is not None
         code = self.draft_code if is_draft else self.code
@@ -41,9 +41,9 @@ class ErrorReply(Fault):
             error["data"] = self.data
         body = json.dumps(error, ensure_ascii=False, separators=(",", ":"))
         line = f'{{"jsonrpc":"2.0","id":{frame.row["rpc_id"]},"error":{body}}}\n'
-        yield made_up(frame.direction.other, line.encode("utf-8", "backslashreplace"))
+        yield injected_line(frame.direction.other, line.encode("utf-8", "backslashreplace"))
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         draft = "" if self.draft_code is None else f" (in the 1.0 draft {self.draft_code})"
         return f"never arrives, and is answered with error {self.code}{draft}: {self.message}"

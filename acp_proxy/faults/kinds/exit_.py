@@ -5,32 +5,31 @@ from collections.abc import Iterable
 from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
-from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.effects import Exit as Exited
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.effects import Effect, ExitEffect
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
 @frozen
-class Exit(Fault):
+class ExitFault(Fault):
     """The agent appears to exit, in place of the frame or after it."""
 
     kind = "exit"
     needs_agent = True
-    acts_beside = True
+    has_side_effect = True
 
     code: int = field(default=1, validator=at_least(0, 255))
     """The exit code."""
     keep_frame: bool = False
     """Whether the frame, or what is left of it, still passes."""
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Ends the agent."""
         if self.keep_frame:
-            yield frame.parcel
-        yield Exited(self.code)
+            yield frame.delivery
+        yield ExitEffect(self.code)
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         passes = "passes" if self.keep_frame else "never arrives"
         return f"{passes}, and the agent exits with {self.code}"

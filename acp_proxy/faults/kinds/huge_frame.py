@@ -6,7 +6,7 @@ from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 from acp_proxy.protocol.splice import Place, Span, spans, splice
 
@@ -14,7 +14,7 @@ _BODIES = ("params", "result")
 
 
 @frozen
-class HugeFrame(Fault):
+class HugeFrameFault(Fault):
     """The frame stays legal and becomes as large as you like."""
 
     kind = "huge-frame"
@@ -22,17 +22,17 @@ class HugeFrame(Fault):
     bytes: int = field(default=100_000, validator=at_least(1))
     """Of the whole line; what is as large already stays as it is."""
 
-    def fits(self, frame: Passing) -> bool:
+    def fits(self, frame: PassingFrame) -> bool:
         """What is smaller and has params, or a result, that ``_meta`` can be put into."""
-        data = frame.parcel.data
+        data = frame.delivery.data
         return len(data) < self.bytes and _padded(data, self.bytes) != data
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Pads the frame."""
-        yield frame.parcel.with_data(_padded(frame.parcel.data, self.bytes))
+        yield frame.delivery.with_data(_padded(frame.delivery.data, self.bytes))
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         return f"is padded to {self.bytes} bytes, and stays legal"
 
 

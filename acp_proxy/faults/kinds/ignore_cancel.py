@@ -6,23 +6,23 @@ from attrs import frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.fault import Fault, PassingFrame
 
 
 @frozen
-class IgnoreCancel(Fault):
+class IgnoreCancelFault(Fault):
     """A cancellation, of a turn or of a request, never arrives."""
 
     kind = "ignore-cancel"
 
-    def fits(self, frame: Passing) -> bool:
+    def fits(self, frame: PassingFrame) -> bool:
         """Cancellations of turns and of requests."""
         return frame.row["method"] in ("session/cancel", "$/cancel_request")
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Lets nothing pass."""
         return ()
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         return "never arrives, so that nothing is cancelled"

@@ -6,12 +6,12 @@ from attrs import evolve, field, frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
 @frozen
-class Latency(Fault):
+class LatencyFault(Fault):
     """The frame goes out later, and what is behind it waits for it."""
 
     kind = "latency"
@@ -23,14 +23,14 @@ class Latency(Fault):
     keep_order: bool = True
     """Whether what is behind it waits for it; else it is overtaken."""
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
         """Delays the frame."""
         wait = self.latency_ms + chance.between(-self.jitter_ms, self.jitter_ms)
-        later = frame.parcel.later(int(max(0.0, wait) * NS_PER_MS))
-        yield later if self.keep_order else evolve(later, is_apart=True)
+        later = frame.delivery.later(int(max(0.0, wait) * NS_PER_MS))
+        yield later if self.keep_order else evolve(later, may_be_overtaken=True)
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         jitter = f", give or take {self.jitter_ms:g} ms" if self.jitter_ms else ""
         order = "" if self.keep_order else ", behind what comes meanwhile"
         return f"arrives {self.latency_ms:g} ms later{jitter}{order}"

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
-from acp_proxy.faults.effects import Close, Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.effects import CloseEffect, Effect
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
 @frozen
-class LimitData(Fault):
+class LimitDataFault(Fault):
     """The direction ends after so many bytes."""
 
     kind = "limit-data"
@@ -19,17 +19,17 @@ class LimitData(Fault):
     bytes: int = field(default=1000, validator=at_least(0))
     """Counted from the start of the connection, as they were received."""
 
-    def fits(self, frame: Passing) -> bool:
+    def fits(self, frame: PassingFrame) -> bool:
         """Only the frame in which the last of the bytes is."""
-        return frame.total + len(frame.parcel.data) > self.bytes
+        return frame.total + len(frame.delivery.data) > self.bytes
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Lets pass what fits, then closes the direction."""
         left = max(0, self.bytes - frame.total)
         if left:
-            yield frame.parcel.with_data(frame.parcel.data[:left])
-        yield Close(frame.direction)
+            yield frame.delivery.with_data(frame.delivery.data[:left])
+        yield CloseEffect(frame.direction)
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         return f"is cut off at byte {self.bytes} of its direction, which ends there"

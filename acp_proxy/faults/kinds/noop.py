@@ -6,19 +6,19 @@ from attrs import frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.fault import Fault, PassingFrame
 
 
 @frozen
-class Noop(Fault):
+class NoopFault(Fault):
     """Nothing happens."""
 
     kind = "noop"
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Lets the frame pass."""
-        yield frame.parcel
+        yield frame.delivery
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         return "passes as it is"

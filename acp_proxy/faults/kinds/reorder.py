@@ -6,12 +6,12 @@ from attrs import evolve, field, frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
 @frozen
-class Reorder(Fault):
+class ReorderFault(Fault):
     """The frame goes out behind later ones."""
 
     kind = "reorder"
@@ -19,11 +19,11 @@ class Reorder(Fault):
     after_frames: int = field(default=1, validator=at_least(1))
     """How many; they count as they come, also if they are held themselves."""
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Puts the frame behind later ones; at the end of the stream it goes out anyway."""
-        yield evolve(frame.parcel, behind=frame.parcel.behind + self.after_frames)
+        yield evolve(frame.delivery, behind_frames=frame.delivery.behind_frames + self.after_frames)
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         later = "the next one" if self.after_frames == 1 else f"the next {self.after_frames}"
         return f"goes out behind {later} of its direction"

@@ -8,13 +8,13 @@ from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import BadSetting, one_line, plain_json
 from acp_proxy.protocol.json_pointers import parts_of
 
 
 @frozen
-class Replace(Fault):
+class ReplaceFault(Fault):
     """The frame is another one: a given line, or itself with some members set."""
 
     kind = "replace"
@@ -39,17 +39,17 @@ class Replace(Fault):
                         name, f"expected a JSON pointer such as /params/sessionId, got {pointer!r}"
                     )
 
-    def fits(self, frame: Passing) -> bool:
+    def fits(self, frame: PassingFrame) -> bool:
         """Any frame for a line; for members only JSON that has their places."""
-        return self.frame is not None or self._changed(frame.parcel.data) is not None
+        return self.frame is not None or self._changed(frame.delivery.data) is not None
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Replaces the frame; a copy that a rule before has spoiled passes as it is."""
-        line = self._changed(frame.parcel.data) if self.frame is None else self.frame.encode()
+        line = self._changed(frame.delivery.data) if self.frame is None else self.frame.encode()
         if line is None:
-            yield frame.parcel
+            yield frame.delivery
         else:
-            yield frame.parcel.with_data(line + (frame.newline or b"\n"))
+            yield frame.delivery.with_data(line + (frame.newline or b"\n"))
 
     def _changed(self, data: bytes) -> bytes | None:
         """A line with its members set; None if it cannot be."""
@@ -65,8 +65,8 @@ class Replace(Fault):
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "backslashreplace")
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         if self.frame is not None:
             return f"is replaced by {self.frame}"
         members = [*self.set.items(), *self.change.items()]

@@ -7,12 +7,12 @@ from attrs import evolve, field, frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import BadSetting, at_least
 from acp_proxy.protocol.splice import Place, spans, splice
 
 
-class Mode(StrEnum):
+class ReplyMode(StrEnum):
     """What is wrong with the reply."""
 
     LATE = "late"
@@ -26,12 +26,12 @@ class Mode(StrEnum):
 
 
 @frozen
-class Reply(Fault):
+class ReplyFault(Fault):
     """A reply goes wrong. `where` is asked of the reply, which has its request's method."""
 
     kind = "reply"
 
-    mode: Mode = Mode.LATE
+    mode: ReplyMode = ReplyMode.LATE
     """What is wrong with it."""
     latency_ms: float = field(default=1000.0, validator=at_least(0))
     """For `late`: how much later it comes."""
@@ -40,41 +40,41 @@ class Reply(Fault):
 
     def __attrs_post_init__(self) -> None:
         """Refuses settings that do not go together."""
-        if self.after_cancel and self.mode is not Mode.LATE:
+        if self.after_cancel and self.mode is not ReplyMode.LATE:
             raise BadSetting("after_cancel", f"expected mode late with it, got {self.mode.value}")
 
-    def fits(self, frame: Passing) -> bool:
+    def fits(self, frame: PassingFrame) -> bool:
         """Only a reply."""
         return frame.row["kind"] in ("response", "error")
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
         """Spoils the reply."""
         match self.mode:
-            case Mode.LATE:
-                later = frame.parcel.later(int(self.latency_ms * NS_PER_MS))
-                yield evolve(later, is_apart=True, until_cancel=self.after_cancel)
-            case Mode.DOUBLE:
-                yield frame.parcel
-                yield evolve(frame.parcel, is_injected=True)
-            case Mode.WRONG_ID:
-                yield frame.parcel.with_data(_with_id(frame.parcel.data, chance))
-            case Mode.ORPHAN:
-                yield frame.parcel
-                data = _with_id(frame.parcel.data, chance)
-                yield evolve(frame.parcel.with_data(data), is_injected=True)
+            case ReplyMode.LATE:
+                later = frame.delivery.later(int(self.latency_ms * NS_PER_MS))
+                yield evolve(later, may_be_overtaken=True, until_cancel=self.after_cancel)
+            case ReplyMode.DOUBLE:
+                yield frame.delivery
+                yield evolve(frame.delivery, is_injected=True)
+            case ReplyMode.WRONG_ID:
+                yield frame.delivery.with_data(_with_id(frame.delivery.data, chance))
+            case ReplyMode.ORPHAN:
+                yield frame.delivery
+                data = _with_id(frame.delivery.data, chance)
+                yield evolve(frame.delivery.with_data(data), is_injected=True)
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         match self.mode:
-            case Mode.LATE if self.after_cancel:
+            case ReplyMode.LATE if self.after_cancel:
                 return f"arrives {self.latency_ms:g} ms after what gives up on it"
-            case Mode.LATE:
+            case ReplyMode.LATE:
                 return f"arrives {self.latency_ms:g} ms later, behind what comes meanwhile"
-            case Mode.DOUBLE:
+            case ReplyMode.DOUBLE:
                 return "arrives twice"
-            case Mode.WRONG_ID:
+            case ReplyMode.WRONG_ID:
                 return "has the id of no request"
-            case Mode.ORPHAN:
+            case ReplyMode.ORPHAN:
                 return "arrives, and then one that nobody has asked for"
 
 

@@ -7,32 +7,32 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
-from acp_proxy.faults.effects import NS_PER_MS, Effect, Signal
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.effects import NS_PER_MS, Effect, SignalEffect
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
 @frozen
-class _Signalled(Fault):
+class _SignalFault(Fault):
     """The agent gets a signal, and the frame passes."""
 
     signum: ClassVar[int]
     effect: ClassVar[str]
     needs_agent = True
-    acts_beside = True
+    has_side_effect = True
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Lets the frame pass and signals."""
-        yield frame.parcel
-        yield Signal(self.signum)
+        yield frame.delivery
+        yield SignalEffect(self.signum)
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         return f"passes, and the agent is {self.effect}"
 
 
 @frozen
-class Kill(_Signalled):
+class KillFault(_SignalFault):
     """The agent is killed; what it has said so far arrives."""
 
     kind = "kill"
@@ -41,7 +41,7 @@ class Kill(_Signalled):
 
 
 @frozen
-class Pause(_Signalled):
+class PauseFault(_SignalFault):
     """The agent is stopped, and stays so until something resumes it."""
 
     kind = "pause"
@@ -50,7 +50,7 @@ class Pause(_Signalled):
 
 
 @frozen
-class Resume(_Signalled):
+class ResumeFault(_SignalFault):
     """A stopped agent goes on."""
 
     kind = "resume"
@@ -59,7 +59,7 @@ class Resume(_Signalled):
 
 
 @frozen
-class Terminate(_Signalled):
+class TerminateFault(_SignalFault):
     """The agent is told to end."""
 
     kind = "terminate"
@@ -69,8 +69,8 @@ class Terminate(_Signalled):
     grace_ms: float | None = field(default=None, validator=at_least(0))
     """When to kill it if it is still there; never, unless given."""
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Lets the frame pass and signals."""
-        yield frame.parcel
+        yield frame.delivery
         grace = None if self.grace_ms is None else int(self.grace_ms * NS_PER_MS)
-        yield Signal(self.signum, grace)
+        yield SignalEffect(self.signum, grace)

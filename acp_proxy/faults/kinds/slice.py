@@ -5,15 +5,15 @@ from collections.abc import Iterable, Iterator
 from attrs import evolve, field, frozen
 
 from acp_proxy.faults.chance import Chance
-from acp_proxy.faults.effects import NS_PER_MS, Effect, Piece
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.effects import NS_PER_MS, DeliveryPiece, Effect
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 _MOST_WRITES = 100_000
 
 
 @frozen
-class Slice(Fault):
+class SliceFault(Fault):
     """The frame goes out in small writes."""
 
     kind = "slice"
@@ -23,19 +23,19 @@ class Slice(Fault):
     delay_ms: float = field(default=1.0, validator=at_least(0))
     """Between two writes, so that a reader sees them apart."""
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Cuts the frame."""
-        parcel = frame.parcel
-        size = max(self.bytes, len(parcel.data) // _MOST_WRITES + 1)
-        cut = tuple(part for piece in parcel.pieces for part in self._cut(piece, size))
-        yield evolve(parcel, pieces=cut)
+        delivery = frame.delivery
+        size = max(self.bytes, len(delivery.data) // _MOST_WRITES + 1)
+        cut = tuple(part for piece in delivery.pieces for part in self._cut(piece, size))
+        yield evolve(delivery, pieces=cut)
 
-    def _cut(self, piece: Piece, size: int) -> Iterator[Piece]:
+    def _cut(self, piece: DeliveryPiece, size: int) -> Iterator[DeliveryPiece]:
         wait = int(self.delay_ms * NS_PER_MS)
         for at in range(0, len(piece.data), size):
             part = piece.data[at : at + size]
-            yield Piece(part, wait) if at else evolve(piece, data=part)
+            yield DeliveryPiece(part, wait) if at else evolve(piece, data=part)
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         return f"goes out {self.bytes} bytes at a time, {self.delay_ms:g} ms apart"

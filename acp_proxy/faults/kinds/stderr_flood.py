@@ -5,27 +5,27 @@ from collections.abc import Iterable
 from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
-from acp_proxy.faults.effects import Effect, WriteStderr
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.effects import Effect, StderrEffect
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
 @frozen
-class StderrFlood(Fault):
+class StderrFloodFault(Fault):
     """The agent's stderr gets many lines, and the frame passes."""
 
     kind = "stderr-flood"
-    acts_beside = True
+    has_side_effect = True
 
     lines: int = field(default=10_000, validator=at_least(1, 1_000_000))
     """How many, of some 30 bytes each."""
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Writes the lines, and lets the frame pass."""
         text = "".join(f"stderr-flood line {n} of {self.lines}\n" for n in range(1, self.lines + 1))
-        yield WriteStderr(text.encode())
-        yield frame.parcel
+        yield StderrEffect(text.encode())
+        yield frame.delivery
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         return f"passes, and {self.lines} lines appear on the agent's stderr"

@@ -6,12 +6,12 @@ from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, Passing
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
 @frozen
-class Truncate(Fault):
+class TruncateFault(Fault):
     """The frame's end is cut off."""
 
     kind = "truncate"
@@ -21,14 +21,14 @@ class Truncate(Fault):
     newline: bool = True
     """Whether the line still ends; else the next frame is glued to it."""
 
-    def apply(self, frame: Passing, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
         """Cuts the frame."""
-        data = frame.parcel.data
+        data = frame.delivery.data
         line = data.removesuffix(b"\n").removesuffix(b"\r")
         end = data[len(line) :] if self.newline else b""
-        yield frame.parcel.with_data(line[: self.keep_bytes] + end)
+        yield frame.delivery.with_data(line[: self.keep_bytes] + end)
 
-    def words(self) -> str:
-        """Says what becomes of a frame."""
+    def describe(self) -> str:
+        """Describes what becomes of a frame."""
         end = "" if self.newline else ", and its line does not end"
         return f"is cut after {self.keep_bytes} bytes{end}"

@@ -7,7 +7,7 @@ import click
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.options.arguments import RecordingType
 from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.faults.dry_run import DryRun, Hit, Passed
+from acp_proxy.faults.dry_run import DryRun, FaultHit, PassedFrame
 from acp_proxy.faults.manual import sentence
 from acp_proxy.faults.plan import Plan, joined, load_plan, parse_rule
 from acp_proxy.protocol.peers import Direction
@@ -72,7 +72,7 @@ def _form(plan: Plan, run: DryRun | None) -> dict[str, object]:
     return {"about": plan.about, "seed": seed, "rules": rules, "hits": hits}
 
 
-def _hit_form(hit: Hit) -> dict[str, object]:
+def _hit_form(hit: FaultHit) -> dict[str, object]:
     delivered = None if hit.delivered is None else hit.delivered.decode(errors="backslashreplace")
     return {
         "seq": hit.seq,
@@ -112,14 +112,14 @@ def _say(plan: Plan, run: DryRun | None) -> None:
             warn(f"{name} would never fire")
 
 
-def _frames(word: str) -> Iterator[Passed]:
+def _frames(word: str) -> Iterator[PassedFrame]:
     from acp_proxy.cli.naming import find_recording
     from acp_proxy.store.reader import RecordingReader
 
     with RecordingReader(find_recording(word)) as reader:
         for row in reader.frames():
             if row["stream"] != "stderr":
-                yield Passed(
+                yield PassedFrame(
                     seq=row["seq"],
                     direction=Direction(row["stream"]),
                     t_ns=row["t_ns"],

@@ -74,7 +74,7 @@ def test_the_example_of_explain_is_what_it_says() -> None:
     (block,) = re.findall(r"^```\n\$ acp-proxy (.*?)^```", text, re.MULTILINE | re.DOTALL)
     command, *lines = block.splitlines()
     *words, recording = command.split()
-    said = run(*words, Path(__file__).parents[2] / recording).stdout
+    said = run(*words, Path(__file__).parents[3] / recording).stdout
     assert said.startswith("\n".join(lines[:-1]))
 
 

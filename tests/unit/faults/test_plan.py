@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.errors import BadPlan
-from acp_proxy.faults.kinds.latency import Latency
+from acp_proxy.faults.kinds.latency import LatencyFault
 from acp_proxy.faults.plan import (
     Plan,
     joined,
@@ -57,7 +57,7 @@ def test_a_plan_is_read(tmp_path: Path) -> None:
     plan = load_plan(tmp_path / "p.toml")
     first, second = plan.rules
     assert (plan.seed, plan.about) == (42, "slow")
-    assert first.fault == Latency(latency_ms=500.0, jitter_ms=100.0)
+    assert first.fault == LatencyFault(latency_ms=500.0, jitter_ms=100.0)
     assert first.trigger == Trigger(
         "dir:to-client method:session/update", 3, 2, 1, 1.0, Window(2 * 10**9, 90 * 10**9)
     )

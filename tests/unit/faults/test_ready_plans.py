@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.faults.dry_run import DryRun, Passed
+from acp_proxy.faults.dry_run import DryRun, PassedFrame
 from acp_proxy.faults.plan import load_plan, ready_plans
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.store.reader import RecordingReader
@@ -17,7 +17,7 @@ from acp_proxy.store.reader import RecordingReader
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TOUR = Path(__file__).parents[2] / "recordings" / "tour.db"
+TOUR = Path(__file__).parents[3] / "recordings" / "tour.db"
 CLIENT, AGENT = Direction.TO_CLIENT, Direction.TO_AGENT
 
 NEVER = {
@@ -27,11 +27,11 @@ NEVER = {
 
 
 @functools.cache
-def frames() -> tuple[Passed, ...]:
+def frames() -> tuple[PassedFrame, ...]:
     """The frames of the tour."""
     with RecordingReader(TOUR) as reader:
         return tuple(
-            Passed(
+            PassedFrame(
                 row["seq"],
                 Direction(row["stream"]),
                 row["t_ns"],
@@ -204,7 +204,9 @@ def dry_in_draft(name: str) -> DryRun:
         message = {"jsonrpc": "2.0", **({"method": method} if method else {}), **rest}
         kind = "response" if method is None else "request" if "id" in rest else "notification"
         raw = json.dumps(message).encode()
-        passed.append(Passed(seq, direction, seq * 10**6, method or "initialize", kind, raw, b"\n"))
+        passed.append(
+            PassedFrame(seq, direction, seq * 10**6, method or "initialize", kind, raw, b"\n")
+        )
     return DryRun(load_plan(f"@{name}"), tuple(passed), seed=1)
 
 

@@ -1,7 +1,8 @@
-"""One direction through the engine: what is held there, and until when all that went is on its way.
+"""One direction through the engine: the moments at which bytes are due, and what is held back.
 
-Order is kept: a parcel that is late makes those behind it late as well, unless it goes apart. What
-is held waits for later frames, or for a message that gives up on it, and goes out at the end.
+Order is kept: a delivery that is late makes those after it late as well, unless they may overtake
+it. A held delivery waits for later frames, or for a cancellation of what it answers. At the end of
+the direction all that is held goes out.
 """
 
 from collections.abc import Iterator
@@ -9,8 +10,8 @@ from collections.abc import Iterator
 from attrs import define, evolve, field
 
 from acp_proxy.faults.effects import Delivery
-from acp_proxy.faults.outputs import Deliver
-from acp_proxy.faults.plan import Rule
+from acp_proxy.faults.outputs import ScheduledWrite
+from acp_proxy.faults.plan import FaultRule
 from acp_proxy.protocol.correlation import Labels
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
@@ -20,10 +21,10 @@ _MOST_HELD = 1 << 20
 
 
 @define
-class Held:
-    """A parcel that waits."""
+class HeldDelivery:
+    """A delivery that waits."""
 
-    parcel: Delivery
+    delivery: Delivery
     received: int
     """When the frame came that it is made of, monotonic nanoseconds."""
     frame: int
@@ -31,76 +32,80 @@ class Held:
     rpc_id: str | None
 
     def is_given_up(self, direction: Direction, message: Message, labels: Labels) -> bool:
-        """Whether a message cancels what the parcel answers."""
+        """Whether a message cancels what the delivery answers."""
         if message.method == "session/cancel":
             return labels.session is not None and labels.session == self.session
         if message.method != "$/cancel_request" or message.target is None:
             return False
-        return direction is not self.parcel.direction and message.target == self.rpc_id
+        return direction is not self.delivery.direction and message.target == self.rpc_id
 
 
 @define
 class DeliveryQueue:
     """One direction."""
 
-    held: list[Held] = field(factory=list)
+    held: list[HeldDelivery] = field(factory=list)
     last_due: int = 0
     """Until when what went before is on its way."""
     total: int = 0
     """Bytes that were received."""
-    ended_by: Rule | None = None
+    ended_by: FaultRule | None = None
     """The rule after which nothing passes any more."""
     is_closed: bool = False
     """Whether its end has been told."""
 
-    def send(self, parcel: Delivery, at: int, frame: int) -> Iterator[Deliver]:
-        """Sends a parcel off at a moment; nothing of it where nothing passes any more."""
+    def send(self, delivery: Delivery, at: int, frame: int) -> Iterator[ScheduledWrite]:
+        """Sends a delivery off at a moment; nothing of it where nothing passes any more."""
         if self.ended_by is not None:
             return
         due, last = at, self.last_due
-        for piece in parcel.pieces:
+        for piece in delivery.pieces:
             due = last = max(due + piece.after_ns, last) + piece.takes_ns
             if piece.data:
-                yield Deliver(parcel.direction, piece.data, due, frame, parcel.is_injected)
-        if not parcel.is_apart:
+                yield ScheduledWrite(
+                    delivery.direction, piece.data, due, frame, delivery.is_injected
+                )
+        if not delivery.may_be_overtaken:
             self.last_due = last
 
-    def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> Deliver:
+    def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> ScheduledWrite:
         """Sends off a frame to which nothing happens, as most frames pass."""
         self.last_due = due = max(at, self.last_due)
-        return Deliver(direction, data, due, frame)
+        return ScheduledWrite(direction, data, due, frame)
 
-    def let_overtake(self, waiting: list[Held], at: int) -> Iterator[Deliver]:
+    def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
         """A frame has passed those that waited; sends off what has waited for it."""
         for one in waiting:
-            one.parcel = evolve(one.parcel, behind=max(0, one.parcel.behind - 1))
-            if not one.parcel.behind and not one.parcel.until_cancel:
+            one.delivery = evolve(
+                one.delivery, behind_frames=max(0, one.delivery.behind_frames - 1)
+            )
+            if not one.delivery.behind_frames and not one.delivery.until_cancel:
                 yield from self._release(one, at)
 
-    def make_room(self, at: int) -> Iterator[Deliver]:
+    def make_room(self, at: int) -> Iterator[ScheduledWrite]:
         """Sends off the oldest of what is held while that is too much."""
-        while len(self.held) > 1 and sum(len(h.parcel.data) for h in self.held) > _MOST_HELD:
+        while len(self.held) > 1 and sum(len(h.delivery.data) for h in self.held) > _MOST_HELD:
             yield from self._release(self.held[0], at)
 
     def give_up(
         self, direction: Direction, message: Message, labels: Labels, at: int
-    ) -> Iterator[Deliver]:
+    ) -> Iterator[ScheduledWrite]:
         """Sends off the replies that waited until a message, of any direction, gives up on them."""
-        for one in [h for h in self.held if h.parcel.until_cancel]:
+        for one in [h for h in self.held if h.delivery.until_cancel]:
             if one.is_given_up(direction, message, labels):
                 yield from self._release(one, at)
 
-    def empty(self, at: int) -> Iterator[Deliver]:
+    def empty(self, at: int) -> Iterator[ScheduledWrite]:
         """Sends off all that is held, in the order in which it would have gone."""
-        held, self.held = sorted(self.held, key=lambda held: held.parcel.behind), []
+        held, self.held = sorted(self.held, key=lambda held: held.delivery.behind_frames), []
         for one in held:
-            yield from self.send(one.parcel, max(one.received, at), one.frame)
+            yield from self.send(one.delivery, max(one.received, at), one.frame)
 
-    def stop(self, rule: Rule) -> None:
+    def stop(self, rule: FaultRule) -> None:
         """Lets nothing more pass, of what is held neither."""
         self.ended_by = self.ended_by or rule
         self.held.clear()
 
-    def _release(self, one: Held, at: int) -> Iterator[Deliver]:
+    def _release(self, one: HeldDelivery, at: int) -> Iterator[ScheduledWrite]:
         self.held.remove(one)
-        yield from self.send(one.parcel, max(at, one.received), one.frame)
+        yield from self.send(one.delivery, max(at, one.received), one.frame)

@@ -9,7 +9,7 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_one_way_pair, wait_all_tasks_blocked
 
-from acp_proxy.faults.effects import Exit, Signal
+from acp_proxy.faults.effects import ExitEffect, SignalEffect
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.runtime.faulty_streams import FaultyStreams, let_go_when_told
 from acp_proxy.runtime.replayer import now_ns
@@ -163,13 +163,13 @@ async def test_a_signal_is_a_goodbye_when_all_is_said(
 @pytest.mark.parametrize(
     ("rule", "fate"),
     [
-        ("kill", Signal(signal.SIGKILL)),
-        ("terminate", Signal(signal.SIGTERM)),
-        ("exit code=3 keep_frame=true", Exit(3)),
+        ("kill", SignalEffect(signal.SIGKILL)),
+        ("terminate", SignalEffect(signal.SIGTERM)),
+        ("exit code=3 keep_frame=true", ExitEffect(3)),
     ],
 )
 async def test_what_ends_an_agent_ends_the_play(
-    nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: Signal | Exit
+    nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: SignalEffect | ExitEffect
 ) -> None:
     """Once what it said before has gone out."""
     table = Table("latency latency_ms=100", f"{rule} where=text:now")

@@ -7,8 +7,14 @@ import signal
 
 import pytest
 
-from acp_proxy.faults.effects import Close, Exit, Signal, Stall, WriteStderr
-from acp_proxy.faults.outputs import Deliver, Did, EndOf, Fired
+from acp_proxy.faults.effects import (
+    CloseEffect,
+    ExitEffect,
+    SignalEffect,
+    StallEffect,
+    StderrEffect,
+)
+from acp_proxy.faults.outputs import DirectionEnd, Fired, RuleEffect, ScheduledWrite
 from acp_proxy.protocol.peers import Direction
 from tests.fault_book import START_NS, Book, check, plan_of
 
@@ -25,7 +31,7 @@ def hits(book: Book, count: int, session: str = "s") -> list[int]:
     """Which of some updates do not arrive, counted from 1."""
     lost = []
     for number in range(1, count + 1):
-        if not any(isinstance(o, Deliver) for o in book.say(CLIENT, update(session))):
+        if not any(isinstance(o, ScheduledWrite) for o in book.say(CLIENT, update(session))):
             lost.append(number)
     return lost
 
@@ -75,7 +81,9 @@ def test_triggers_count_in_lanes() -> None:
     book = Book(["drop after=1 times=1 where=dir:to-client"])
     arrived = []
     for session in "ababab":
-        arrived.append(any(isinstance(o, Deliver) for o in book.say(CLIENT, update(session))))
+        arrived.append(
+            any(isinstance(o, ScheduledWrite) for o in book.say(CLIENT, update(session)))
+        )
     assert arrived == [True, True, False, False, True, True]
 
 
@@ -92,7 +100,7 @@ def test_the_schedule_of_a_seed_is_written_down() -> None:
     late = []
     for _ in range(4):
         book.now += 10**9
-        (out,) = [o for o in book.say(CLIENT, update()) if isinstance(o, Deliver)]
+        (out,) = [o for o in book.say(CLIENT, update()) if isinstance(o, ScheduledWrite)]
         late.append(round((out.due - book.now) / 1e6, 3))
     assert late == LATE
 
@@ -113,16 +121,16 @@ def test_who_did_what_is_told() -> None:
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
     outputs = Book([f"{rule} where=dir:to-client" for rule in rules]).say(CLIENT, update())
-    (first,) = [n for n, o in enumerate(outputs) if isinstance(o, Did) and o.rule == "p"]
+    (first,) = [n for n, o in enumerate(outputs) if isinstance(o, RuleEffect) and o.rule == "p"]
     assert not any(isinstance(o, Fired) for o in outputs[first:])
     assert outputs[first:] == [
-        Did("p", "pause", Signal(signal.SIGSTOP)),
-        Did("w", "stderr-flood", WriteStderr(b"stderr-flood line 1 of 1\n")),
-        Did("k", "kill", Signal(signal.SIGKILL)),
-        Did("e", "exit", Exit(3)),
-        Did("c", "close", Close(CLIENT)),
-        EndOf(CLIENT),
-        Did("s", "stall", Stall(CLIENT)),
+        RuleEffect("p", "pause", SignalEffect(signal.SIGSTOP)),
+        RuleEffect("w", "stderr-flood", StderrEffect(b"stderr-flood line 1 of 1\n")),
+        RuleEffect("k", "kill", SignalEffect(signal.SIGKILL)),
+        RuleEffect("e", "exit", ExitEffect(3)),
+        RuleEffect("c", "close", CloseEffect(CLIENT)),
+        DirectionEnd(CLIENT),
+        RuleEffect("s", "stall", StallEffect(CLIENT)),
     ]
 
 
@@ -250,10 +258,14 @@ def test_what_is_held_stays_small() -> None:
     """Beyond a megabyte the oldest of several held frames goes out, whatever it waits for."""
     book = Book(["reorder after_frames=1000"])
     line = b"x" * 400_000 + b"\n"
-    out = [len([o for o in book.say(CLIENT, line) if isinstance(o, Deliver)]) for _ in range(5)]
+    out = [
+        len([o for o in book.say(CLIENT, line) if isinstance(o, ScheduledWrite)]) for _ in range(5)
+    ]
     assert out == [0, 0, 1, 1, 1]
     large = Book(["reorder after_frames=1000"])
-    assert not any(isinstance(o, Deliver) for o in large.say(CLIENT, b"x" * 3_000_000 + b"\n"))
+    assert not any(
+        isinstance(o, ScheduledWrite) for o in large.say(CLIENT, b"x" * 3_000_000 + b"\n")
+    )
 
 
 def test_a_stall_lets_out_nothing_that_is_held() -> None:
@@ -273,5 +285,7 @@ def test_a_plan_without_rules_lets_everything_pass() -> None:
     """Nothing is told either."""
     book = Book([])
     outputs = book.say(AGENT, b"x\r\n")
-    assert [(o.data, o.due) for o in outputs if isinstance(o, Deliver)] == [(b"x\r\n", START_NS)]
+    assert [(o.data, o.due) for o in outputs if isinstance(o, ScheduledWrite)] == [
+        (b"x\r\n", START_NS)
+    ]
     assert not any(isinstance(o, Fired) for o in outputs)
