@@ -9,7 +9,7 @@ COMPILED := $(VENV)/compiled
 JOBS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo recordings test fast check style types docs bench soak clean
+.PHONY: help demo recordings test fast check style types docs bench mutants soak clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,9 +53,14 @@ docs: $(READY) ## the manual agrees with the code
 bench: $(COMPILED) ## figures, as ratios to a direct pipe and to a C copier
 	@$(BIN)/python -m bench
 
+mutants: $(COMPILED) ## change the code in small ways; the tests have to notice at least 85 % of them
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,mutants]'
+	@$(BIN)/mutmut run >/dev/null
+	@$(BIN)/python -m tests.mutants $(BIN)/mutmut
+
 soak: $(COMPILED) ## the long runs: hundreds of kills, a million frames
 	@$(BIN)/python -m pytest -m soak
 
 clean: ## remove what make made
-	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
