@@ -13,8 +13,8 @@ from attrs import define
 
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import DiffOptions
-from acp_proxy.protocol.chunks import KINDS
 from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.updates import CHUNKS
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.transcript import write_transcript
 from tests.conversations import reader_of
@@ -79,7 +79,7 @@ class Line:
     @property
     def is_piece(self) -> bool:
         """Whether it is a piece of a text."""
-        return self.update in KINDS and "text" in self.message["params"]["update"]["content"]
+        return self.update in CHUNKS and "text" in self.message["params"]["update"]["content"]
 
 
 @cache

@@ -14,7 +14,6 @@ from attrs import define, field
 from acp_proxy.difference.changes import Changes, changes
 from acp_proxy.difference.defaults import NAMED, RULES
 from acp_proxy.difference.fields import fields
-from acp_proxy.difference.forms import decoded
 from acp_proxy.difference.items import Columns, Group
 from acp_proxy.difference.lanes import MessageSequence, SequenceKey, SideIndex
 from acp_proxy.difference.latency import latency
@@ -30,6 +29,7 @@ from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Expect,
 from acp_proxy.difference.rules import PlaceRule
 from acp_proxy.difference.strays import SequenceDiff, changed, forgive
 from acp_proxy.protocol.json_pointers import pointer
+from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
@@ -254,7 +254,7 @@ class _Comparison:
         if seq is None:
             return None
         raw = b"".join(side.reader.pieces(seq))
-        message = decoded(raw) if self.options.exact else handshake(decoded(raw))
+        message = json_or_text(raw) if self.options.exact else handshake(json_or_text(raw))
         result = message.get("result") if isinstance(message, dict) else None
         if self.options.expect is Expect.OUTCOME and isinstance(message, dict):
             message = {"error": True} if "error" in message else {"result": result}

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.difference.forms import Form, Peers, canonical, decoded, digest_of
+from acp_proxy.difference.forms import Form, Peers, canonical, digest_of
 from acp_proxy.difference.lanes import (
     ItemType,
     MessageSequence,
@@ -17,7 +17,8 @@ from acp_proxy.difference.lanes import (
 from acp_proxy.difference.pieces import Piece, Place, joined
 from acp_proxy.difference.rules import PlaceState
 from acp_proxy.difference.values import Scope
-from acp_proxy.protocol.vocabulary import STATE_UPDATES
+from acp_proxy.protocol.json_text import json_or_text
+from acp_proxy.protocol.updates import STATE_UPDATES
 
 _SKELETONS = 4096
 _LONGEST = 1 << 18
@@ -183,7 +184,7 @@ class SequenceBuilder:
 
     def _read(self, route: Route, rest: bytes) -> Form:
         try:
-            return self._told.former.form(lambda: decoded(rest), route.key.session, route.name)
+            return self._told.former.form(lambda: json_or_text(rest), route.key.session, route.name)
         except RecursionError:
             return Form(digest_of(route.name, rest))
 

@@ -22,7 +22,6 @@ from acp_proxy.difference.rules import PlaceState
 from acp_proxy.difference.values import Scope, Values
 from acp_proxy.protocol.peers import Direction
 
-_decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder(order="sorted").encode
 Peers = tuple[str, str]
 CLIENTS = (Direction.TO_AGENT.value, Direction.TO_AGENT.value)
@@ -266,18 +265,6 @@ def unmarked(value: Any) -> Any:
     if isinstance(value, dict):
         return {unmarked(key): unmarked(inner) for key, inner in value.items()}
     return [unmarked(inner) for inner in value] if isinstance(value, list) else value
-
-
-def decoded(raw: bytes) -> Any:
-    """Decodes a line, and one that is no JSON as the text that it is."""
-    try:
-        return _decode(raw)
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
-        pass  # stricter than others: half of a surrogate pair
-    try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
-        return raw.decode(errors="surrogateescape")
 
 
 def canonical(value: Any) -> bytes:

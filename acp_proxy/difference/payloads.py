@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.difference.forms import CLIENTS, Peers, decoded, digest_of_pieces
+from acp_proxy.difference.forms import CLIENTS, Peers, digest_of_pieces
 from acp_proxy.difference.items import Group
 from acp_proxy.difference.lanes import MessageSequence, SideIndex, peers_of
 from acp_proxy.difference.options import DiffOptions
@@ -18,6 +18,7 @@ from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.values import Scope
 from acp_proxy.filters import parse
 from acp_proxy.inspection.preview import preview
+from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.recording import Payload
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
@@ -50,7 +51,7 @@ class Payloads:
             size = sum(map(len, self.reader.pieces(frame.seq)))
             digest = digest_of_pieces("", self.reader.pieces(frame.seq))
             return f"(a line of {size} bytes, {digest:016x})"
-        message = decoded(frame.raw)
+        message = json_or_text(frame.raw)
         if self.options.exact:
             return message
         if (piece := self._piece(frame)) is not None:

@@ -12,9 +12,11 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET
 
-from acp_proxy.protocol.chunks import KINDS, mended
+from acp_proxy.protocol.chunks import mended
+from acp_proxy.protocol.envelope import Block, Params, Update, decode
+from acp_proxy.protocol.updates import CHUNKS
 
 Place = tuple[str, ...]
 _OFFICIAL: Place = ("params", "update", "content", "text")
@@ -22,7 +24,7 @@ _DRAFT: Place = ("params", "data", "content")
 TEXTS = (_OFFICIAL, _DRAFT)
 """Where the text of a chunk stands, by dialect."""
 
-_LITERAL = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 _EMPTY = b'""'
 _PLAIN = re.compile(rb'"[^"\\\x00-\x1f]*"')
@@ -65,31 +67,6 @@ class Splitter:
         return piece
 
 
-class _Block(Struct, gc=False):
-    text: Raw | UnsetType = UNSET
-
-
-class _Update(Struct, gc=False):
-    content: _Block
-    sessionUpdate: str  # noqa: N815  the names are the protocol's
-
-
-class _Data(Struct, gc=False):
-    content: Raw | UnsetType = UNSET
-
-
-class _Params(Struct, gc=False):
-    update: _Update | UnsetType = UNSET
-    type: str | UnsetType = UNSET
-    data: _Data | UnsetType = UNSET
-
-
-class _Envelope(Struct, gc=False):
-    params: _Params
-    id: Raw | UnsetType = UNSET
-
-
-_decode = msgspec.json.Decoder(_Envelope).decode
 _decode_text = msgspec.json.Decoder(str).decode
 
 
@@ -98,16 +75,18 @@ def split(raw: bytes) -> Piece | None:
     if b"_chunk" not in raw:
         return None
     try:
-        envelope = _decode(raw)
-        kind, literal, place = _text_in(envelope.params)
-        if literal is UNSET or kind not in KINDS or envelope.id is not UNSET:
+        envelope = decode(raw)
+        if envelope.id is not UNSET or envelope.params is None:
+            return None
+        kind, text, place = _text_in(envelope.params)
+        if text is None or kind is None or kind not in CHUNKS:
             return None
         keys = [*_KEYS[place].finditer(raw)]
-        start, written = keys[0].end(), bytes(literal)
-        if len(keys) > 1 or raw[start : start + len(written)] != written:
+        literal = _LITERAL.match(raw, keys[0].end())
+        if len(keys) > 1 or literal is None or _decode_text(literal[0]) != text:
             return None
-        rest = raw[:start] + _EMPTY + raw[start + len(written) :]
-        return Piece(kind, place, rest, start, _decode_text(written))
+        rest = raw[: literal.start()] + _EMPTY + raw[literal.end() :]
+        return Piece(kind, place, rest, literal.start(), text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
         return _split_half(raw) if _HALVES.search(raw) else None
 
@@ -131,10 +110,12 @@ def joined(pieces: Iterable[str]) -> str:
     return mended("".join(pieces))
 
 
-def _text_in(params: _Params) -> tuple[str, Raw | UnsetType, Place]:
+def _text_in(params: Params) -> tuple[str | None, str | None, Place]:
     """What kind of chunk it may be, its text, and where that stands."""
-    if params.update is not UNSET:
-        return params.update.sessionUpdate, params.update.content.text, _OFFICIAL
-    if params.type is UNSET or params.data is UNSET:
-        return "", UNSET, _DRAFT
-    return params.type, params.data.content, _DRAFT
+    update = params.update
+    if update is not None:
+        content = update.content
+        text = content.text if isinstance(content, Block) else None
+        return update.sessionUpdate, text, _OFFICIAL
+    data = params.data if isinstance(params.data, Update) else None
+    return params.type, data.content if data and isinstance(data.content, str) else None, _DRAFT

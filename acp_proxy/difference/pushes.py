@@ -7,9 +7,10 @@ chunks of a message.
 
 from typing import Any
 
-from acp_proxy.difference.forms import canonical, decoded
+from acp_proxy.difference.forms import canonical
 from acp_proxy.difference.pieces import Piece, Place
 from acp_proxy.engine.shared.steps import PUSH
+from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import Payload
 
@@ -32,7 +33,7 @@ def is_receipt(frame: Payload) -> bool:
 def split_push(raw: bytes) -> Piece | None:
     """Splits a push into its output and everything else but its id; None if there is no output."""
     try:
-        message: Any = decoded(raw)
+        message: Any = json_or_text(raw)
         params = message["params"]
         text, params["data"] = params["data"], ""
         message.pop("id", None)

@@ -15,7 +15,6 @@ from acp_proxy.difference.forms import (
     Form,
     Peers,
     canonical,
-    decoded,
     digest_of,
     digest_of_pieces,
 )
@@ -38,8 +37,9 @@ from acp_proxy.difference.values import Scope
 from acp_proxy.engine.shared.steps import PERMISSION, PUSH
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.vocabulary import STATE_UPDATES
+from acp_proxy.protocol.updates import STATE_UPDATES
 from acp_proxy.recording import Payload
 from acp_proxy.store.reader import RecordingReader
 
@@ -149,7 +149,7 @@ class _ChunkHandler:
             digest = digest_of_pieces(frame.kind, self._reader.pieces(frame.seq))
             self._filer.add(self._route(frame, None), frame.seq, Form(digest))
         elif self._options.exact:
-            route = self._route(frame, update_of(decoded(raw)))
+            route = self._route(frame, update_of(json_or_text(raw)))
             title = self.told.whats[route.what].title
             self._filer.add(route, frame.seq, Form(digest_of(title, raw)))
         else:
@@ -161,7 +161,7 @@ class _ChunkHandler:
             return
         if not (self._options.may_be_joined(frame) and self._split(frame.raw)):
             if frame.method == PERMISSION and self._options.expect is Expect.OUTCOME:
-                self._decisions.feed(frame, decoded(frame.raw))
+                self._decisions.feed(frame, json_or_text(frame.raw))
             what = what_of(frame, None)
             self._introduce(frame.raw, frame.session, what.title, peers_of(frame))
 
@@ -180,7 +180,7 @@ class _ChunkHandler:
         if piece is None:
             return False
         if expect is Expect.STRUCTURE:
-            rest = canonical(reduced(decoded(piece.rest), frame, expect))
+            rest = canonical(reduced(json_or_text(piece.rest), frame, expect))
             piece = piece._replace(rest=rest, text="")
         if expect is not Expect.OUTCOME:
             self._filer.add_push(self._route(frame, None), frame.seq, piece)
@@ -188,7 +188,7 @@ class _ChunkHandler:
 
     def _take_apart(self, frame: Payload, raw: bytes) -> None:
         """Takes the values out of a message."""
-        said, expect = decoded(raw), self._options.expect
+        said, expect = json_or_text(raw), self._options.expect
         decision = self._decisions.feed(frame, said) if expect is Expect.OUTCOME else None
         if decision is not None:
             self.told.decisions[frame.seq] = decision
@@ -201,7 +201,7 @@ class _ChunkHandler:
         first = [message]
 
         def again() -> Any:
-            return first.pop() if first else reduced(decoded(raw), frame, expect, decision)
+            return first.pop() if first else reduced(json_or_text(raw), frame, expect, decision)
 
         try:
             form = self.told.former.form(again, frame.session, route.name, route.rules, route.peers)
@@ -270,5 +270,5 @@ class _ChunkHandler:
         former = self.told.former
         with contextlib.suppress(RecursionError):
             rules = former.begin(title)
-            form = former.form(lambda: decoded(raw), scope, title, rules, peers)
+            form = former.form(lambda: json_or_text(raw), scope, title, rules, peers)
             former.values.place(form.slots, form.digest)

@@ -3,14 +3,10 @@
 This module takes a frame apart and makes the line safe to print; the words come from `describe`.
 """
 
-import json
 from typing import Any
-
-import msgspec
 
 from acp_proxy.inspection.describe import sessions
 from acp_proxy.inspection.describe.binary import beginning, byte_size, without_base64
-from acp_proxy.inspection.describe.heads import completed
 from acp_proxy.inspection.describe.methods import (
     describe_batch,
     describe_error,
@@ -18,10 +14,11 @@ from acp_proxy.inspection.describe.methods import (
     describe_result,
 )
 from acp_proxy.inspection.describe.questions import permission_result
-from acp_proxy.inspection.describe.updates import kind_and_update
 from acp_proxy.inspection.describe.values import part, word
 from acp_proxy.inspection.diagnosis.codes import code_name
 from acp_proxy.inspection.hints import NONE, Hints
+from acp_proxy.protocol.json_text import parse, parse_beginning
+from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import LONGEST, plain
 
 _LARGEST = 8_000_000
@@ -114,14 +111,10 @@ def _parsed(raw: bytes) -> object:
     """
     if len(raw) <= _LARGEST:
         try:
-            return msgspec.json.decode(raw)
-        except (msgspec.MsgspecError, ValueError):
-            pass  # stricter than others: half of a surrogate pair, NaN
-        try:
-            return json.loads(raw)
+            return parse(raw)
         except ValueError:
             pass
-    return json.loads(completed(_decoded(raw, _HEAD)))
+    return parse_beginning(raw[:_HEAD])
 
 
 def _decoded(raw: bytes, size: int = 4 * LONGEST) -> str:

@@ -10,9 +10,10 @@ from attrs import evolve, frozen
 from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
 from acp_proxy.inspection.fired import mark
 from acp_proxy.inspection.hints import NONE, Hints
-from acp_proxy.inspection.measures.call_state import FAILED, state_of
+from acp_proxy.inspection.measures.call_state import state_of
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.chunks import mended
+from acp_proxy.protocol.updates import FAILED
 from acp_proxy.safe_text import plain
 
 if TYPE_CHECKING:

@@ -1,36 +1,24 @@
 """Recognizes the pieces of streamed messages and thoughts, a million in a row.
 
-Folding a run of them and searching across them both need the text of each. There are two readers of
-one answer, as in `protocol.jsonrpc`: a msgspec decoder that takes the fields it needs (about 1 us),
-and a tolerant one for what that refuses, half of an emoji for instance: some agents cut between the
-two escapes of one character.
+Folding a run of them and searching across them both need the text of each. Some agents cut between
+the two escapes of one character; such a piece is read too, and ends in half of a surrogate pair.
 """
 
-import json
 import re
-from typing import Any
+from typing import NamedTuple
 
 import msgspec
-from attrs import frozen
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET
 
-KINDS = frozenset(
-    {
-        "user_message_chunk",
-        "agent_message_chunk",
-        "agent_thought_chunk",
-        "thought_message_chunk",
-        "compaction_summary_chunk",
-    }
-)
-"""The session updates that are a piece of a message, a thought or a summary."""
-_METHOD = "session/update"
+from acp_proxy.protocol.envelope import Block, Params, Update, decode, picked_params
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.updates import CHUNKS, UPDATE
+
 _HALF = re.compile("[\ud800-\udfff]")
 
 
-@frozen
-class Chunk:
-    """A piece of text in a stream of them."""
+class Chunk(NamedTuple):
+    """A piece of text in a stream of them; a tuple, since there may be a million."""
 
     update: str
     """The kind of the session update."""
@@ -41,33 +29,6 @@ class Chunk:
     """As it was sent: may be empty, and may end in half of a surrogate pair."""
 
 
-class _Block(Struct, gc=False):
-    type: str | None = None
-    text: str | None = None
-
-
-class _Update(Struct, gc=False):
-    sessionUpdate: str | None = None  # noqa: N815  the names are the protocol's
-    messageId: str | None = None  # noqa: N815
-    compactionId: str | None = None  # noqa: N815
-    content: _Block | str | None = None
-
-
-class _Params(Struct, gc=False):
-    update: _Update | None = None
-    type: str | None = None
-    data: _Update | None = None
-
-
-class _Envelope(Struct, gc=False):
-    method: str | None = None
-    id: Raw | UnsetType = UNSET
-    params: _Params | None = None
-
-
-_decode = msgspec.json.Decoder(_Envelope).decode
-
-
 def chunk_of(raw: bytes) -> Chunk | None:
     """Reads a line as a chunk of text; None if it is anything else, never raises.
 
@@ -76,25 +37,35 @@ def chunk_of(raw: bytes) -> Chunk | None:
     if b"_chunk" not in raw:
         return None
     try:
-        envelope = _decode(raw)
+        envelope = decode(raw)
+        is_update = envelope.method == UPDATE and envelope.id is UNSET
+        params = envelope.params if is_update else None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return _read_tolerantly(raw)
-    params = envelope.params
-    if params is None or envelope.method != _METHOD or envelope.id is not UNSET:
+        params = _read_tolerantly(raw)
+    if params is None:
         return None
     update = params.update
     if update is not None:
         kind = update.sessionUpdate
-    else:  # draft-1.0
+    elif isinstance(params.data, Update):  # draft-1.0
         update, kind = params.data, params.type
-    if update is None or kind not in KINDS:
+    if update is None or kind not in CHUNKS:
         return None
     content = update.content
-    if isinstance(content, _Block):
+    if isinstance(content, Block):
         content = content.text if content.type == "text" else None
-    if content is None:
+    if not isinstance(content, str):
         return None
     return Chunk(kind, update.messageId or update.compactionId, content)
+
+
+def _read_tolerantly(raw: bytes) -> Params | None:
+    """Returns the params of a session update that `decode` refuses."""
+    message = json_or_none(raw)
+    if not isinstance(message, dict) or message.get("method") != UPDATE or "id" in message:
+        return None
+    params = message.get("params")
+    return picked_params(params) if isinstance(params, dict) else None
 
 
 def mended(text: str) -> str:
@@ -102,31 +73,3 @@ def mended(text: str) -> str:
     if _HALF.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-
-
-def _read_tolerantly(raw: bytes) -> Chunk | None:
-    try:
-        message = json.loads(raw.decode())
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(message, dict) or message.get("method") != _METHOD or "id" in message:
-        return None
-    params = _object(message, "params")
-    update, kind = params.get("update"), None
-    if update is None:
-        update, kind = params.get("data"), params.get("type")
-    if not isinstance(update, dict):
-        return None
-    kind = kind or update.get("sessionUpdate")
-    content = update.get("content")
-    if isinstance(content, dict):
-        content = content.get("text") if content.get("type") == "text" else None
-    if not isinstance(kind, str) or kind not in KINDS or not isinstance(content, str):
-        return None
-    ids = (update.get("messageId"), update.get("compactionId"))
-    return Chunk(kind, next((i for i in ids if isinstance(i, str) and i), None), content)
-
-
-def _object(value: dict[str, Any], key: str) -> dict[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}

@@ -5,12 +5,13 @@ scored, the result outweighs the params (a v2 client answered with version 1 spe
 and where no initialize was seen, the first frame that only one dialect could have written decides.
 """
 
-import json
 from typing import Any
 
 from attrs import define
 
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.updates import UPDATE, V1_UPDATES, V2_UPDATES
 
 V1, V2, DRAFT = "v1", "v2", "draft-1.0"
 
@@ -18,12 +19,6 @@ INITIALIZE = ("initialize", "_proxy/initialize", "proxy/initialize")
 """The last two are for a proxy in a chain, in the implementation's spelling and the proposal's."""
 OPENING = ("session/new", "session/load", "session/resume", "session/fork")
 """Requests that open a session and name its directories."""
-
-_V2_UPDATES = {
-    "state_update", "user_message", "agent_message", "agent_thought",
-    "tool_call_content_chunk", "terminal_update", "terminal_output_chunk",
-}  # fmt: skip
-_V1_UPDATES = {"tool_call", "plan", "current_mode_update"}
 
 
 @define
@@ -64,13 +59,13 @@ def judge_frame(message: Message, answered: str | None = None) -> Verdict | None
             result = _member(message, "result")
             if isinstance(result, dict) and "stopReason" not in result:
                 return Verdict(V2, "session/prompt answered without a stopReason")
-    elif message.method == "session/update" and message.update is not None:
-        if message.update in _V2_UPDATES:
+    elif message.method == UPDATE and message.update is not None:
+        if message.update in V2_UPDATES:
             return Verdict(V2, f"a session update of kind {message.update}")
         params = _params(message)
         if "update" not in params and "data" in params:
             return Verdict(DRAFT, "session/update with type and data")
-        if message.update in _V1_UPDATES and "update" in params:
+        if message.update in V1_UPDATES and "update" in params:
             return Verdict(V1, f"a session update of kind {message.update}")
     elif message.method == "session/new":
         if "workingDirectory" in _params(message):
@@ -97,12 +92,7 @@ def body(message: Message, member: str) -> dict[str, Any]:
 
 
 def _member(message: Message, member: str) -> Any:
-    if message.raw is None:
-        return None
-    try:
-        value = json.loads(message.raw)
-    except (ValueError, RecursionError):
-        return None
+    value = None if message.raw is None else json_or_none(message.raw)
     return value.get(member) if isinstance(value, dict) else None
 
 

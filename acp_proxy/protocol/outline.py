@@ -14,14 +14,13 @@ from collections.abc import Iterator
 
 from attrs import define, evolve, field
 
+from acp_proxy.protocol.json_text import tokens
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
 EDGE = 65536
 """Bytes to look at, at either end."""
 
-_TOKEN = re.compile(
-    rb'\s*(?:"((?:[^"\\]|\\.)*)"|([{}\[\],:])|(-?[0-9][0-9.eE+-]*|true|false|null))', re.DOTALL
-)
+_SCALAR = re.compile(rb"-?[0-9][0-9.eE+-]*|true|false|null")
 _REST_OF_STRING = re.compile(rb'(?:[^"\\]|\\.)*"(?=\s*[,\]}])', re.DOTALL)
 _ID_AT_END = re.compile(rb',\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9.eE+-]+|null)\s*\}\s*$')
 
@@ -140,11 +139,11 @@ class _Scanner:
     """Where the scan has come to."""
 
     def feed(self, text: bytes) -> Iterator[Scalar]:
-        while match := _TOKEN.match(text, self.place):
-            string, mark, word = match[1], match[2], match[3]
-            if word is not None and match.end() == len(text):
-                return  # the edge may have cut it
-            self.place = match.end()
+        for token in tokens(text, self.place):
+            mark, string, word = token.mark, token.string, token.word
+            if not token.is_whole or (word is not None and not _SCALAR.fullmatch(word)):
+                return  # the edge may have cut it, or it is no JSON
+            self.place = token.end
             if mark in (b"{", b"["):
                 if self.key is not None:
                     yield from self._found(self.key, mark)
@@ -166,7 +165,7 @@ class _Scanner:
                 if len(self.path) == 1:
                     yield (self.key,), b""  # its value may be what is too large to see
             elif self.key is not None:
-                yield from self._found(self.key, word or b'"' + string + b'"')
+                yield from self._found(self.key, word or b'"' + (string or b"") + b'"')
                 self.key = None
 
     def _found(self, key: str, text: bytes) -> Iterator[Scalar]:

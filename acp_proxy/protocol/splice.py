@@ -2,19 +2,16 @@
 
 A line is never written anew: ``1e3``, escapes, the order of keys and keys that stand twice must
 survive. What is known of a line is the character range of each place, and a replacement is cut in
-there. Values between places are skipped by the standard library's scanner, which is written in C.
+there.
 """
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum
-from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from attrs import frozen
 
-_skip = json.JSONDecoder().raw_decode
-_SPACE = " \t\n\r"
+from acp_proxy.protocol.json_text import members
 
 
 class Place(Enum):
@@ -53,40 +50,30 @@ class Span:
 
 
 def spans(text: str, places: Places) -> list[Span]:
-    """Finds all places in a line, in order; none in a line that is not JSON."""
+    """Finds all places in a line, in order; none in a line that is not JSON.
+
+    Args:
+        text: the line.
+        places: what is looked for.
+    """
+    found: list[Span] = []
     try:
-        start = _after_space(text, 0)
-        return list(_walk(text, start, places))
+        _collect(text, 0, places, found)
     except (ValueError, IndexError, RecursionError):
         return []
+    return found
 
 
-def _walk(text: str, at: int, places: Places) -> Iterator[Span]:
-    """Finds the places in the value that begins at ``at``."""
-    if text[at] not in "{[":
-        return
-    is_object, end = text[at] == "{", "}" if text[at] == "{" else "]"
-    at = _after_space(text, at + 1)
-    while text[at] != end:
-        key = "*"
-        if is_object:
-            key, at = scanstring(text, at + 1)
-            at = _after_space(text, _after_space(text, at) + 1)
-        _, after = _skip(text, at)
+def _collect(text: str, at: int, places: Places, found: list[Span]) -> None:
+    """Adds the places in the value that begins at ``at``."""
+    for key, start, end in members(text, at):
         inner = places.get(key)
+        if inner is None:
+            continue
         if isinstance(inner, Place):
-            yield Span(at, after, inner)
-        elif inner is not None:
-            yield from _walk(text, at, inner)
-        at = _after_space(text, after)
-        if text[at] == ",":
-            at = _after_space(text, at + 1)
-
-
-def _after_space(text: str, at: int) -> int:
-    while text[at] in _SPACE:
-        at += 1
-    return at
+            found.append(Span(start, end, inner))
+        else:
+            _collect(text, start, inner, found)
 
 
 def splice(

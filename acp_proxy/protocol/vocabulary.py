@@ -259,16 +259,6 @@ TABLE: tuple[Position, ...] = (
 """All places."""
 
 
-STATE_UPDATES = (
-    "available_commands_update",
-    "available_commands",
-    "session_info_update",
-    "usage_update",
-)
-"""Session updates, of any dialect, that tell how things are, beside what is being said: when they
-come, and how often the same is told again, differs between any two runs."""
-
-
 @cache
 def positions(method: str | None, *, is_response: bool) -> tuple[Position, ...]:
     """Returns the places of the messages of a method, in any dialect, in the order of the table.

@@ -8,10 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.protocol.chunks import KINDS, Chunk, chunk_of
+from acp_proxy.protocol.chunks import Chunk, chunk_of
+from acp_proxy.protocol.updates import CHUNKS
 from tests.strategies import json_values
 
-kinds = st.sampled_from([*sorted(KINDS), "tool_call", "agent_message", "x_chunk"])
+kinds = st.sampled_from([*sorted(CHUNKS), "tool_call", "agent_message", "x_chunk"])
 texts = st.text(st.characters(), max_size=20)
 """Halves of surrogate pairs included."""
 odd = json_values | texts
@@ -47,7 +48,7 @@ def obvious(raw: bytes) -> Chunk | None:
         text = content["text"] if isinstance(content, dict) else content
         if isinstance(content, dict) and content["type"] != "text":
             return None
-        if kind not in KINDS or not isinstance(text, str):
+        if kind not in CHUNKS or not isinstance(text, str):
             return None
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
@@ -69,7 +70,7 @@ def test_what_is_sent_is_read(kind: str, text: str, message_id: str | None) -> N
     update = {"sessionUpdate": kind, "messageId": message_id}
     update_params = {"update": {**update, "content": {"type": "text", "text": text}}}
     raw = json.dumps({"method": "session/update", "params": update_params}).encode()
-    assert chunk_of(raw) == (Chunk(kind, message_id or None, text) if kind in KINDS else None)
+    assert chunk_of(raw) == (Chunk(kind, message_id or None, text) if kind in CHUNKS else None)
 
 
 @given(st.binary(), st.binary())

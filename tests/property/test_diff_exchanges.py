@@ -11,7 +11,7 @@ from acp_proxy.difference.diff import diff
 from acp_proxy.difference.lanes import NO_ANSWER, kind_of_call
 from acp_proxy.difference.result import Change, Counts, Field
 from acp_proxy.protocol.json_pointers import pointer
-from acp_proxy.protocol.vocabulary import STATE_UPDATES
+from acp_proxy.protocol.updates import STATE_UPDATES
 from tests.mutations import (
     RECORDINGS,
     are_open_at_once,

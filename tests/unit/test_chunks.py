@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.protocol.chunks import KINDS, Chunk, chunk_of, mended
+from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
+from acp_proxy.protocol.updates import CHUNKS
 from tests.previews import cases
 
 
@@ -27,7 +28,7 @@ def text(kind: str, words: str, **fields: Any) -> dict[str, Any]:
     return {"sessionUpdate": kind, "content": {"type": "text", "text": words}, **fields}
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("kind", sorted(CHUNKS))
 def test_each_kind_is_read(kind: str) -> None:
     """Messages, thoughts and summaries are streamed alike."""
     assert chunk_of(line(text(kind, "Hé\n"))) == Chunk(kind, None, "Hé\n")
@@ -96,7 +97,7 @@ def test_the_examples_of_chunks_are_read() -> None:
     for case in cases():
         params = case.message.get("params") or {}
         update = params.get("update") or {"sessionUpdate": params.get("type"), **params}
-        is_piece = case.method == "session/update" and update.get("sessionUpdate") in KINDS
+        is_piece = case.method == "session/update" and update.get("sessionUpdate") in CHUNKS
         content = update.get("content")
         if is_piece and isinstance(content, dict):
             is_piece = content["type"] == "text"

@@ -6,7 +6,7 @@ import re
 
 from acp_proxy.difference.defaults import RULES
 from acp_proxy.difference.result import Expect
-from acp_proxy.protocol.vocabulary import STATE_UPDATES
+from acp_proxy.protocol.updates import STATE_UPDATES
 from tests.unit.test_docs import first_cells, page, section
 
 PAGE = page("diff.md")

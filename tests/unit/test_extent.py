@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.engine.client.stream_progress import ITEM, Extent, Meter, Said, Total, said
-from acp_proxy.protocol.vocabulary import STATE_UPDATES
+from acp_proxy.protocol.updates import STATE_UPDATES
 
 UPDATE = "session/update"
 

@@ -8,9 +8,10 @@ import pytest
 
 from acp_proxy.inspection.describe.content import BLOCKS
 from acp_proxy.inspection.describe.methods import METHODS
-from acp_proxy.inspection.describe.updates import UPDATES, kind_and_update
+from acp_proxy.inspection.describe.updates import UPDATES
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.updates import kind_and_update
 from tests import captures
 from tests.previews import GOLDEN, Case, cases, golden
 

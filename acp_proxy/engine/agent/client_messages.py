@@ -15,10 +15,10 @@ from acp_proxy.engine.agent.pairing import Examiner
 from acp_proxy.engine.agent.pushed_output import Pushes
 from acp_proxy.engine.agent.request_matcher import Found, Heard
 from acp_proxy.engine.agent.state import Stage
-from acp_proxy.engine.shared.comparison import decoded
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import CANCEL, CANCEL_REQUEST, PROMPT
 from acp_proxy.protocol.dialects import V2
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, read
 
 _PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}\n'
@@ -51,7 +51,7 @@ class Receiver:
         members = message.members or (message,)
         for member in members:
             part = member.raw or b""
-            yield from self._take(Heard(member, part, self.lines, at, decoded(part)))
+            yield from self._take(Heard(member, part, self.lines, at, json_or_none(part)))
 
     def _take(self, heard: Heard) -> Iterator[Command]:
         match heard.message.kind:

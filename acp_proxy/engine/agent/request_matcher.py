@@ -16,10 +16,11 @@ from acp_proxy.engine.agent.outcomes import Outcome, outcome
 from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.agent.sender import OpenAsk
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference, decoded, shown
+from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference, shown
 from acp_proxy.engine.shared.divergence import NearMiss
 from acp_proxy.engine.shared.steps import FORK, Step
 from acp_proxy.protocol.dialects import OPENING
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.splice import Place
 from acp_proxy.protocol.typed_places import places_of
@@ -186,12 +187,12 @@ class Listener:
             wanted = (Kind.REQUEST, opened.ask.rpc_id)
             parts = (m.raw or b"" for m in message.members if (m.kind, m.rpc_id) == wanted)
             line = next(parts, b"")
-        value = decoded(line)
+        value = json_or_none(line)
         return value if isinstance(value, dict) else {}
 
     def value(self, step: Step) -> Any:
         """A recorded message, decoded."""
-        return decoded(self._raw(step))
+        return json_or_none(self._raw(step))
 
     def _raw(self, step: Step) -> bytes:
         raw = self._schedule.script.wire(step.seq).raw

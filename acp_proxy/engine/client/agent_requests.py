@@ -15,9 +15,9 @@ from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.messages import member, params_of, recorded, recorded_request
 from acp_proxy.engine.client.request_matching import Found, Matching
 from acp_proxy.engine.client.state import Asked, Stage
-from acp_proxy.engine.shared.comparison import decoded
 from acp_proxy.engine.shared.divergence import DivergenceKind, NearMiss
 from acp_proxy.engine.shared.steps import PERMISSION
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.splice import Place
@@ -89,7 +89,7 @@ class AgentRequests:
     def _take(
         self, message: Message, raw: bytes, at: int, lane: ClientLane | None, line: int
     ) -> Iterator[Command]:
-        value = decoded(raw)
+        value = json_or_none(raw)
         found = self._matching.find(message, value, lane)
         if found is not None and not self._grants_too_much(found, value):
             scope = self._stage.leave.live(value) if message.method == PERMISSION else None
@@ -168,7 +168,7 @@ class AgentRequests:
     def _refuse(
         self, message: Message, raw: bytes, at: int, lane: ClientLane, line: int
     ) -> Iterator[Command]:
-        value = decoded(raw)
+        value = json_or_none(raw)
         self._stage.refused += 1
         is_permission = message.method == PERMISSION
         what = f"{message.method}{_subject(value)}"

@@ -4,8 +4,8 @@ from collections import OrderedDict
 from typing import Any
 
 from acp_proxy.engine.client.recorded_requests import Question
-from acp_proxy.engine.shared.comparison import decoded
 from acp_proxy.engine.shared.steps import Script, Step
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, read
 
 _HELD, _SMALL = 128, 32 << 10
@@ -15,17 +15,17 @@ _HELD, _SMALL = 128, 32 << 10
 def recorded(script: Script, step: Step) -> Any:
     """A message of the client's."""
     raw = script.wire(step.seq).raw
-    return decoded(raw if step.member is None else read(raw).members[step.member].raw or b"")
+    return json_or_none(raw if step.member is None else read(raw).members[step.member].raw or b"")
 
 
 def recorded_request(script: Script, question: Question) -> Any:
     """A request of the agent's."""
     raw = script.wire(question.step.seq).raw
     if question.step.kind != "batch":
-        return decoded(raw)
+        return json_or_none(raw)
     wanted = (Kind.REQUEST, question.ask.rpc_id)
     members = (m.raw or b"" for m in read(raw).members if (m.kind, m.rpc_id) == wanted)
-    return decoded(next(members, b""))
+    return json_or_none(next(members, b""))
 
 
 class Requests:

@@ -25,8 +25,9 @@ from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.recorded_requests import Question
 from acp_proxy.engine.client.tool_calls import ToolCalls, call_named
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.comparison import Comparer, Difference, decoded, shown
+from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
 from acp_proxy.engine.shared.steps import UPDATE
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message, read
 
 
@@ -72,7 +73,7 @@ class Leave:
     def take(self, message: Message, raw: bytes) -> None:
         """Takes an update of the live agent's."""
         if message.method == UPDATE and message.tool_call is not None:
-            self._calls.take(message, decoded(raw))
+            self._calls.take(message, json_or_none(raw))
 
     def live(self, request: Any) -> Any:
         """What a live request asks leave for, as of `permission_scope.scope`."""
@@ -165,7 +166,7 @@ class Leave:
         message = read(self._recording.script.wire(seq).raw)
         for one in message.members or (message,):
             if one.method == UPDATE and one.tool_call in wanted:
-                calls.take(one, decoded(one.raw or b""))
+                calls.take(one, json_or_none(one.raw or b""))
 
     def _announced(self, calls: ToolCalls, request: Any) -> dict[str, Any]:
         session = member(params_of(request), "sessionId")

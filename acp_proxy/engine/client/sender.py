@@ -15,9 +15,9 @@ from acp_proxy.engine.client.permission_match import Verdict
 from acp_proxy.engine.client.permissions import choice
 from acp_proxy.engine.client.send_conditions import Causes
 from acp_proxy.engine.client.state import Asked, Open, Stage
-from acp_proxy.engine.shared.comparison import decoded
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import CANCEL, FORK, PERMISSION, PROMPT, Step
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.splice import Place
 
@@ -110,7 +110,7 @@ class ClientSender:
             the live option that it chooses, if it chooses one; and what to answer instead of it, if
             it cannot be given.
         """
-        request = decoded(asked.raw)
+        request = json_or_none(asked.raw)
         if lane.is_cancelled and line.seq < lane.cancelled_at:
             return None, self._answer_late(lane, step, asked, request, at)
         recorded_one = recorded_request(self._stage.recording.script, asked.question)
@@ -202,7 +202,7 @@ class ClientSender:
         method = asked.question.ask.method
         if method not in ("terminal/create", READ, WRITE):
             return
-        params = params_of(decoded(asked.raw))
+        params = params_of(json_or_none(asked.raw))
         result = member(recorded(self._stage.recording.script, step), "result")
         path, text = params.get("path"), params.get("content")
         if method == "terminal/create" and isinstance(
@@ -222,7 +222,7 @@ class ClientSender:
             question = asked.question
             if question.step.lane == lane.name and question.ask.method == PERMISSION:
                 del self._stage.unanswered[exchange]
-                yield cancelled(asked.token, decoded(asked.raw))
+                yield cancelled(asked.token, json_or_none(asked.raw))
 
 
 def _makes_session(line: Line) -> bool:

@@ -12,8 +12,8 @@ from typing import Any
 
 from acp_proxy.engine.client.messages import member, params_of
 from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.updates import FINAL
 
-_DONE = frozenset({"completed", "failed", "cancelled", "denied"})
 _ABOUT_IT = frozenset({"sessionUpdate", "_meta"})
 _UNREADABLE = "(an update that cannot be read)"
 _MOST = 1000
@@ -51,7 +51,7 @@ class ToolCalls:
         if not isinstance(update, dict):
             return
         key = message.session, message.tool_call
-        if update.get("status") in _DONE:
+        if update.get("status") in FINAL:
             self._calls.pop(key, None)
             return
         call = self._calls.setdefault(key, {})

@@ -206,14 +206,6 @@ class Comparer:
         )
 
 
-def decoded(raw: bytes) -> Any:
-    """Decodes a line; None if it is no JSON."""
-    try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
-        return None
-
-
 def shown(value: Any, limit: int = 200) -> str:
     """A value as a report shows it."""
     if value is _MISSING:

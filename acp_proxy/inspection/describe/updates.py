@@ -21,6 +21,7 @@ from acp_proxy.inspection.describe.values import (
     payload,
     word,
 )
+from acp_proxy.protocol.updates import kind_and_update
 
 
 def session_update(params: Value) -> str:
@@ -31,15 +32,6 @@ def session_update(params: Value) -> str:
     describe = UPDATES.get(kind)
     shown = describe(update) if describe is not None else payload(update, "sessionUpdate")
     return f"{kind}: {shown}" if shown else kind
-
-
-def kind_and_update(params: Value) -> tuple[str, Value]:
-    """The kind of an update and its members, from either envelope."""
-    update = part(params, "update")
-    kind = update.get("sessionUpdate")
-    if kind is None and "update" not in params:  # draft-1.0
-        update, kind = part(params, "data"), params.get("type")
-    return (kind, update) if isinstance(kind, str) else ("", update)
 
 
 def _message(update: Value) -> str:

@@ -9,10 +9,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
 from attrs import fields, frozen
 
-from acp_proxy.inspection.describe.heads import completed
+from acp_proxy.protocol.json_text import parse_or_begin
 from acp_proxy.store.reader import RecordingReader
 
 HEAD = 65536
@@ -108,19 +107,5 @@ def halves(
 
 def message_of(raw: bytes) -> Value:
     """Reads a line, or as much of it as there is; never raises, and is empty if it is no object."""
-    try:
-        value = msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        value = _read_tolerantly(raw)
+    value = parse_or_begin(raw, HEAD)
     return value if isinstance(value, dict) else {}
-
-
-def _read_tolerantly(raw: bytes) -> object:
-    try:
-        return json.loads(raw)
-    except (ValueError, RecursionError):
-        pass
-    try:
-        return json.loads(completed(raw[:HEAD].decode(errors="replace")))
-    except (ValueError, RecursionError):
-        return None

@@ -7,7 +7,6 @@ that a person or a program may take its time for.
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
-from acp_proxy.inspection.describe.updates import kind_and_update
 from acp_proxy.inspection.describe.values import counted, word
 from acp_proxy.inspection.diagnosis.debts import silences, unanswered
 from acp_proxy.inspection.diagnosis.endings import ended_agent
@@ -24,6 +23,7 @@ from acp_proxy.inspection.diagnosis.losses import gaps, lost_answers, stalls, un
 from acp_proxy.inspection.diagnosis.prompts import unanswered_prompts
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.timeline import duration
+from acp_proxy.protocol.updates import kind_and_update
 
 _LATE = {
     "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "tool_call",

@@ -4,17 +4,14 @@ from collections import Counter
 from collections.abc import Iterable
 
 from acp_proxy.inspection.describe.tools import tool_content, tool_name
-from acp_proxy.inspection.describe.updates import kind_and_update
 from acp_proxy.inspection.describe.values import Value, word
 from acp_proxy.inspection.diagnosis.course import Call
 from acp_proxy.inspection.diagnosis.facts import FailedCall, ToolTally
 from acp_proxy.inspection.diagnosis.lines import HEAD, Line, read_lines
-from acp_proxy.inspection.measures.call_state import FAILED
+from acp_proxy.protocol.updates import FAILED, RUNNING, kind_and_update
 from acp_proxy.safe_text import plain
 from acp_proxy.store.reader import RecordingReader
 
-RUNNING = ("pending", "in_progress", "awaiting_permission")
-"""The statuses of a tool call that is not over."""
 _MOST_SEARCHED = 1_000
 _MOST_FAILED = 100
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.measures.call_state import FAILED, FINAL, CallState, state_of
+from acp_proxy.inspection.measures.call_state import CallState, state_of
 from acp_proxy.inspection.measures.turn_times import (
     PAUSE_NS,
     Part,
@@ -25,6 +25,7 @@ from acp_proxy.inspection.measures.turn_times import (
 )
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.chunks import Chunk, chunk_of
+from acp_proxy.protocol.updates import FAILED, FINAL
 from acp_proxy.recording import Payload
 from acp_proxy.safe_text import plain
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.comparison import Comparer, decoded, shown
+from acp_proxy.engine.shared.comparison import Comparer, shown
 from acp_proxy.protocol.json_pointers import pointer
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.splice import Place
 
 
@@ -130,8 +131,8 @@ def test_depth_makes_no_traceback() -> None:
 def test_a_line_that_is_no_json_has_no_value() -> None:
     """Nor has one that is too deep, or a number with too many digits."""
     for line in (b"{", b"\xff", b"[" * 10**6, b"9" * 10**4):
-        assert decoded(line) is None
-    assert decoded(b'{"a":1}') == {"a": 1}
+        assert json_or_none(line) is None
+    assert json_or_none(b'{"a":1}') == {"a": 1}
 
 
 def test_values_are_shown_briefly() -> None:

@@ -1,0 +1,194 @@
+"""Reads JSON as it is written: whole lines, members in their places, and lines that are cut off.
+
+A line is parsed by msgspec, and by the standard library where msgspec is too strict: for half of a
+surrogate pair, or for NaN. Where a line may not be written anew, `members` finds the character
+range of each value. Where a line is too large to hold, `tokens` reads its beginning.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any, NamedTuple
+
+import msgspec
+
+_decode = msgspec.json.Decoder().decode
+# Integers stay text: computing one of a million digits would take minutes, and raises by default.
+_skip = json.JSONDecoder(parse_int=str).raw_decode
+_SPACE = " \t\n\r"
+_TOKEN = re.compile(
+    rb'\s*(?:"(?P<string>(?:[^"\\]|\\(?:u[0-9a-fA-F]{4}|[^u]))*+)(?P<quote>"?)'
+    rb'|(?P<mark>[{}\[\],:])|(?P<word>[^\s"{}\[\],:]+))',
+    re.DOTALL,
+)
+_CLOSERS = {b"{": b"}", b"[": b"]"}
+_Closers = tuple[bytes, Any] | None
+"""The brackets to close, innermost first; a linked list, so that keeping a state costs nothing."""
+
+
+def parse(raw: bytes) -> Any:
+    """Parses a line.
+
+    Raises:
+        ValueError: it is not JSON.
+        RecursionError: it is nested too deeply.
+    """
+    try:
+        return _decode(raw)
+    except (msgspec.MsgspecError, UnicodeError):
+        return json.loads(raw)
+
+
+def json_or_none(raw: bytes) -> Any:
+    """Parses a line; None if it is not JSON, and for ``null``."""
+    try:
+        return parse(raw)
+    except (ValueError, RecursionError):
+        return None
+
+
+def json_or_text(raw: bytes) -> Any:
+    """Parses a line; the line itself as text if it is not JSON."""
+    try:
+        return parse(raw)
+    except (ValueError, RecursionError):
+        return raw.decode(errors="surrogateescape")
+
+
+def parse_or_begin(raw: bytes, most: int) -> Any:
+    """Parses a line, or as much of its beginning as makes sense; None if that is nothing.
+
+    Args:
+        raw: the line, or its beginning.
+        most: bytes of the beginning that are tried.
+    """
+    try:
+        return parse(raw)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return parse_beginning(raw[:most])
+    except (ValueError, RecursionError):
+        return None
+
+
+def storable(text: str) -> str:
+    """Returns a string that UTF-8 can encode: half of a surrogate pair becomes its escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+class Member(NamedTuple):
+    """A member of an object, or an item of an array, as it is written."""
+
+    key: str
+    """``*`` for an item."""
+    start: int
+    """The character range of the value."""
+    end: int
+
+
+def members(text: str, at: int = 0) -> Iterator[Member]:
+    """Yields what stands in an object or an array, without looking into the values.
+
+    Args:
+        text: a line.
+        at: where the value begins; a value that is no object or array has no members.
+
+    Raises:
+        ValueError: a value is not JSON.
+        IndexError: the text ends before its bracket is closed.
+        RecursionError: a value is nested too deeply.
+    """
+    at = _after_space(text, at)
+    if text[at] not in "{[":
+        return
+    is_object, end = text[at] == "{", "}" if text[at] == "{" else "]"
+    at, key = _after_space(text, at + 1), "*"
+    while text[at] != end:
+        if is_object:
+            key, at = scanstring(text, at + 1)
+            at = _after_space(text, _after_space(text, at) + 1)
+        _, after = _skip(text, at)
+        yield Member(key, at, after)
+        at = _after_space(text, after)
+        if text[at] == ",":
+            at = _after_space(text, at + 1)
+
+
+def _after_space(text: str, at: int) -> int:
+    while text[at] in _SPACE:
+        at += 1
+    return at
+
+
+class Token(NamedTuple):
+    """A bracket, comma or colon; a string; or a number or word."""
+
+    end: int
+    """Where the text goes on after it."""
+    mark: bytes | None
+    string: bytes | None
+    """Between its quotes, escapes as they are written."""
+    word: bytes | None
+    is_whole: bool
+    """False for a string without its closing quote, and a word that ends with the text."""
+
+
+def tokens(text: bytes, at: int = 0) -> Iterator[Token]:
+    """Yields the tokens of JSON that may be cut off anywhere; stops at what is none.
+
+    Args:
+        text: the beginning of a line, or a later part of it.
+        at: where the first token begins.
+    """
+    while match := _TOKEN.match(text, at):
+        at = match.end()
+        string, quote, mark, word = match.groups()
+        is_whole = quote == b'"' if word is None else at < len(text)
+        yield Token(at, mark, string, word, is_whole or mark is not None)
+
+
+def parse_beginning(head: bytes) -> Any:
+    """Parses the beginning of a line as if everything open were closed where it ends.
+
+    A string is kept as far as it goes. A name without its value is dropped, and so is a number or a
+    word that may go on.
+
+    Raises:
+        ValueError: it is no JSON even so.
+        RecursionError: it is nested too deeply.
+    """
+    text = head.decode(errors="replace").removesuffix("\ufffd")  # half of a character
+    return json.loads(_closed(text.encode()))
+
+
+def _closed(head: bytes) -> bytes:
+    closers: _Closers = None
+    whole, quote, then_open = 0, b"", closers  # well-formed up to here, if these follow
+    is_key_next = False
+    for token in tokens(head):
+        is_value = not is_key_next
+        if token.mark in (b",", b":"):
+            is_key_next = token.mark == b"," and closers is not None and closers[0] == b"}"
+            continue
+        if token.mark is not None:
+            if token.mark in _CLOSERS:
+                closers = (_CLOSERS[token.mark], closers)
+            else:
+                closers = closers[1] if closers is not None else None
+            is_key_next, is_value = token.mark == b"{", True
+        elif not token.is_whole and token.word is not None:
+            break
+        if is_value:
+            whole, then_open = token.end, closers
+            quote = b"" if token.is_whole else b'"'
+        if not token.is_whole:
+            break
+    return head[:whole] + quote + b"".join(_unrolled(then_open))
+
+
+def _unrolled(closers: _Closers) -> Iterator[bytes]:
+    while closers is not None:
+        closer, closers = closers
+        yield closer

@@ -1,0 +1,63 @@
+"""What kinds of session updates there are, in every dialect, and the statuses of a tool call."""
+
+from typing import Any
+
+UPDATE = "session/update"
+"""The method of all of them."""
+
+USER_TEXT, AGENT_TEXT = "user_message_chunk", "agent_message_chunk"
+CHUNKS = frozenset(
+    {
+        USER_TEXT,
+        AGENT_TEXT,
+        "agent_thought_chunk",
+        "thought_message_chunk",
+        "compaction_summary_chunk",
+    }
+)
+"""Updates that are a piece of a message, a thought or a summary."""
+
+TOOL_CALLS = ("tool_call", "tool_call_update")
+"""Updates that announce a tool call and change it; v2 streams its content by a third kind."""
+
+STATE_UPDATES = (
+    "available_commands_update",
+    "available_commands",
+    "session_info_update",
+    "usage_update",
+)
+"""Updates that describe a state of the session beside the conversation. When they come, and how
+often the same is repeated, differs between any two runs."""
+
+V1_UPDATES = frozenset({"tool_call", "plan", "current_mode_update"})
+"""Updates that v2 does not have; the draft has some of them, in another envelope."""
+V2_UPDATES = frozenset(
+    {
+        "state_update", "user_message", "agent_message", "agent_thought",
+        "tool_call_content_chunk", "terminal_update", "terminal_output_chunk",
+    }
+)  # fmt: skip
+"""Updates that only v2 has."""
+
+RUNNING = ("pending", "in_progress", "awaiting_permission")
+"""The statuses of a tool call that is not over."""
+FAILED = frozenset({"failed", "denied"})
+FINAL = FAILED | {"completed", "cancelled"}
+"""The statuses of a tool call after which nothing more happens."""
+
+
+def kind_and_update(params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Returns the kind of an update and its members, from the envelope of any dialect.
+
+    Args:
+        params: those of ``session/update``, decoded.
+
+    Returns:
+        An empty kind if there is none, and empty members if they are no object.
+    """
+    update = params.get("update")
+    kind = update.get("sessionUpdate") if isinstance(update, dict) else None
+    if kind is None and "update" not in params:  # draft-1.0
+        update, kind = params.get("data"), params.get("type")
+    members = update if isinstance(update, dict) else {}
+    return (kind, members) if isinstance(kind, str) else ("", members)

@@ -1,0 +1,111 @@
+"""JSON is read as it is written, whole or cut off."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_proxy.protocol.json_text import (
+    Member,
+    json_or_none,
+    json_or_text,
+    members,
+    parse_beginning,
+    parse_or_begin,
+    storable,
+    tokens,
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "value"),
+    [
+        ('{"a": [1, {"b": "some te', {"a": [1, {"b": "some te"}]}),
+        ('{"a": [1, {"b": "text"', {"a": [1, {"b": "text"}]}),
+        ('{"a": 1, "b', {"a": 1}),
+        ('{"a": 1, "b"', {"a": 1}),
+        ('{"a": 1, "b":', {"a": 1}),
+        ('{"a": 1, "b": tr', {"a": 1}),
+        ('{"a": 1, "b": 12', {"a": 1}),
+        ('{"a": 1, "b": 12,', {"a": 1, "b": 12}),
+        ('{"a": 1, "b": {', {"a": 1, "b": {}}),
+        ('{"a": [', {"a": []}),
+        ('{"a": [],', {"a": []}),
+        ("{", {}),
+        ('{"a": "x\\', {"a": "x"}),
+        ('{"a": "x\\u00', {"a": "x"}),
+        ('{"a": "x\\\\', {"a": "x\\"}),
+        ('{"a": "x\\"', {"a": 'x"'}),
+        ('{"a": {"b": 1}, "c": "{[', {"a": {"b": 1}, "c": "{["}),
+        ('["a", "b', ["a", "b"]),
+        ('{"a": 1}', {"a": 1}),
+    ],
+)
+def test_what_is_open_is_closed(head: str, value: Any) -> None:
+    """A string is kept as far as it goes; what is not whole otherwise is dropped."""
+    assert parse_beginning(head.encode()) == value
+
+
+def test_half_of_a_character_is_dropped() -> None:
+    """A cut within the bytes of a character leaves the characters before it."""
+    assert parse_beginning('{"a": "né'.encode()[:-1]) == {"a": "n"}
+
+
+@pytest.mark.parametrize("head", ["", "words", "}", "]]", ":", "\x00{", '{"a": 12abc, "b": "'])
+def test_what_never_was_json_is_none(head: str) -> None:
+    """Closing brackets does not repair anything else."""
+    with pytest.raises(json.JSONDecodeError):
+        parse_beginning(head.encode())
+    assert parse_or_begin(head.encode(), 100) is None
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        (b'{"a": NaN}', "nan"),
+        (b'{"a": "\\ud83d"}', "\ud83d"),
+        (b'{"a": 123456789012345678901234567890}', 123456789012345678901234567890),
+    ],
+)
+def test_what_one_decoder_refuses_the_other_reads(raw: bytes, value: Any) -> None:
+    """NaN, half of a surrogate pair and large integers are values."""
+    found = json_or_none(raw)["a"]
+    assert str(found) == value if value == "nan" else found == value
+
+
+@pytest.mark.parametrize("raw", [b"words", b"", b"\xff", b"[" * 100_000])
+def test_what_is_not_json_is_none_or_its_text(raw: bytes) -> None:
+    """The name of the function says which."""
+    assert json_or_none(raw) is None
+    assert json_or_text(raw) == raw.decode(errors="surrogateescape")
+
+
+def test_members_stand_where_they_are_written() -> None:
+    """Each has its key and the range of its value; an item's key is a star."""
+    text = ' { "a" : [1, {"b": 2}] , "\\u0063":1e3 } '
+    found = list(members(text))
+    assert [(key, text[start:end]) for key, start, end in found] == [
+        ("a", '[1, {"b": 2}]'),
+        ("c", "1e3"),
+    ]
+    assert [text[start:end] for _, start, end in members(text, found[0].start)] == ["1", '{"b": 2}']
+    assert list(members("7")) == []
+
+
+def test_a_number_of_any_length_is_passed_over() -> None:
+    """No integer is computed to find out where it ends."""
+    assert list(members(f"[{'9' * 10_000}]")) == [Member("*", 1, 10_001)]
+
+
+def test_tokens_say_what_may_go_on() -> None:
+    """A string without its quote, and a word at the end, are not whole."""
+    assert [token.is_whole for token in tokens(b'{"a": 1, "b')] == [True] * 5 + [False]
+    assert [token.is_whole for token in tokens(b"[1")] == [True, False]
+
+
+def test_a_lone_surrogate_can_be_stored_as_its_escape() -> None:
+    """UTF-8 has no bytes for it."""
+    assert storable("a\ud83d") == "a\\ud83d"
+    assert json.dumps(storable("é")) == '"\\u00e9"'
