@@ -71,7 +71,7 @@ class DeliveryQueue:
     def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> ScheduledWrite:
         """Sends off a frame to which nothing happens, as most frames pass."""
         self.last_due = due = max(at, self.last_due)
-        return ScheduledWrite(direction, data, due, frame)
+        return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
         """A frame has passed those that waited; sends off what has waited for it."""

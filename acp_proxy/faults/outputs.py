@@ -16,6 +16,8 @@ class ScheduledWrite:
     Attributes:
         frame: the number of the frame that they come from, counted from 1 as they were received.
         is_injected: whether they are no form of that frame, or a copy of it.
+        is_joinable: whether they may be written together with other such bytes; they are a frame
+            to which nothing has happened.
     """
 
     direction: Direction
@@ -23,6 +25,7 @@ class ScheduledWrite:
     due: int
     frame: int = 0
     is_injected: bool = False
+    is_joinable: bool = False
 
 
 @frozen

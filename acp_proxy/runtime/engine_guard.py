@@ -42,7 +42,7 @@ class EngineGuard:
                 return self._engine.receive(direction, cut.raw, cut.newline, t_ns)
             except Exception as e:
                 self.fail(e)
-        return [ScheduledWrite(direction, cut.raw + cut.newline, t_ns)]
+        return [ScheduledWrite(direction, cut.raw + cut.newline, t_ns, is_joinable=True)]
 
     def observe(self, direction: Direction, cut: Cut, t_ns: int) -> None:
         """Takes note of a line that has passed."""

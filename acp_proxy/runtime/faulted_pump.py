@@ -1,4 +1,4 @@
-"""Pumps beside the fault engine: one whose lines pass through it, one that is only listened to."""
+"""Pumps beside the fault engine: one whose lines pass through it, and the log of one it follows."""
 
 import os
 import time
@@ -6,42 +6,45 @@ from typing import Protocol
 
 from acp_proxy.capture.log import Unrecorded
 from acp_proxy.capture.pumps import CHUNK, Pump, wait_until_ready
-from acp_proxy.runtime.outlet import WriteQueue
+from acp_proxy.runtime.write_queue import WriteQueue
 
 
-class Taker(Protocol):
-    """What becomes of the bytes that are read."""
+class Receiver(Protocol):
+    """What gets the bytes that are read."""
 
     def take(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Takes what was read, logs it, and puts what comes of it on its way."""
+        """Logs what was read, and schedules what comes of it."""
 
     def end(self, stream: int, t_ns: int) -> None:
-        """A source has ended."""
+        """Schedules what comes of the end of a source."""
 
-    def act(self) -> None:
-        """Does what had to wait until something has gone out."""
-
-    def is_closing(self, stream: int) -> bool:
+    def is_ending(self, stream: int) -> bool:
         """Whether nothing more is to be read."""
 
-    def listen(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Takes note of what passes by."""
+    def follow(self, stream: int, t_ns: int, chunk: bytes) -> None:
+        """Takes note of what a bare pump has read."""
 
 
 class FaultedPump(Pump):
-    """Reads, has logged and changed what it read, and writes what of it is due."""
+    """Reads, hands over what it has read, and writes what is due."""
 
     def __init__(
-        self, stream: int, source: int, sink: int, log: Unrecorded, outlet: WriteQueue, taker: Taker
+        self,
+        stream: int,
+        source: int,
+        sink: int,
+        log: Unrecorded,
+        queue: WriteQueue,
+        receiver: Receiver,
     ) -> None:
-        self._outlet = outlet
-        self._taker = taker
+        self._queue = queue
+        self._receiver = receiver
         super().__init__(stream, source, sink, log)
 
     @property
     def in_read(self) -> bool:
         """Whether the thread waits for its source, and nothing is on its way."""
-        return self._in_read and self._outlet.is_empty
+        return self._in_read and self._queue.is_empty
 
     @in_read.setter
     def in_read(self, value: bool) -> None:
@@ -51,30 +54,28 @@ class FaultedPump(Pump):
         try:
             return self._relay_lines()
         finally:
-            self._outlet.shut()
+            self._queue.shut()
 
     def _relay_lines(self) -> str:
-        outlet, taker, stream = self._outlet, self._taker, self.stream
+        queue, receiver, stream = self._queue, self._receiver, self.stream
         while True:
-            outlet.wait_for_room()
-            if taker.is_closing(stream):
-                outlet.wait_until_empty()
+            queue.wait_for_room()
+            if receiver.is_ending(stream):
+                queue.wait_until_empty()
                 return "closed by a fault"
-            t_ns, chunk = self._read()
+            chunk = self._read()
             if not chunk:
                 self.source_ended = True
-                taker.end(stream, t_ns)
-                outlet.flush()
-                taker.act()
-                outlet.wait_until_empty()
+                receiver.end(stream, self.last_ns)
+                queue.flush()
+                queue.wait_until_empty()
                 return "end of file"
-            taker.take(stream, t_ns, chunk)
-            outlet.flush()
-            taker.act()
+            receiver.take(stream, self.last_ns, chunk)
+            queue.flush()
             self.in_read = True
 
-    def _read(self) -> tuple[int, bytes]:
-        """Returns when the next bytes were read, in monotonic nanoseconds, and the bytes."""
+    def _read(self) -> bytes:
+        """Returns the next bytes of the source, and takes the time."""
         while True:
             try:
                 chunk = os.read(self._source, CHUNK)
@@ -83,21 +84,27 @@ class FaultedPump(Pump):
                 continue
             self._in_read = False
             self.last_ns = time.monotonic_ns()
-            return self.last_ns, chunk
+            return chunk
 
 
-class Listener(Unrecorded):
-    """A log that tells the fault engine what a bare pump has read."""
+class TappedLog(Unrecorded):
+    """A log that also gives the fault engine what a bare pump has read."""
 
-    def __init__(self, log: Unrecorded, taker: Taker) -> None:
+    def __init__(self, log: Unrecorded, receiver: Receiver) -> None:
         self._log = log
-        self._taker = taker
+        self._receiver = receiver
 
     def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Logs a chunk."""
+        """Logs a chunk.
+
+        Args:
+            stream: where it was read.
+            t_ns: when, monotonic nanoseconds.
+            chunk: the bytes.
+        """
         self._log.append(stream, t_ns, chunk)
-        self._taker.listen(stream, t_ns, chunk)
+        self._receiver.follow(stream, t_ns, chunk)
 
     def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
-        """Logs an event."""
+        """Logs an event; see `Unrecorded.event`."""
         return self._log.event(kind, fields, stream)

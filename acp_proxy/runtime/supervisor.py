@@ -74,10 +74,10 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
 
 async def run_detour(relay: Relay) -> None:
     """Carries faults out, on those streams on which there are any."""
-    from acp_proxy.runtime.delivery import keep_time
-    from acp_proxy.runtime.faulting import Faulting
+    from acp_proxy.runtime.fault_clock import keep_time
+    from acp_proxy.runtime.fault_runner import FaultRunner
 
-    assert isinstance(relay.detour, Faulting)
+    assert isinstance(relay.detour, FaultRunner)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(keep_time, relay.detour)
         relay.start_detour()
@@ -85,10 +85,10 @@ async def run_detour(relay: Relay) -> None:
 
 async def finish_detour(relay: Relay) -> None:
     """Lets what faults have written on stderr arrive there."""
-    from acp_proxy.runtime.delivery import finish_stderr
-    from acp_proxy.runtime.faulting import Faulting
+    from acp_proxy.runtime.fault_clock import finish_stderr
+    from acp_proxy.runtime.fault_runner import FaultRunner
 
-    assert isinstance(relay.detour, Faulting)
+    assert isinstance(relay.detour, FaultRunner)
     await finish_stderr(relay.detour, LINGER)
 
 

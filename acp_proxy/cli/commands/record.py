@@ -90,10 +90,10 @@ def _detour(options: RecordOptions) -> Detour | None:
     if not options.fault and options.faults is None and options.seed is None:
         return None
     from acp_proxy.faults.choosing import chosen_plan
-    from acp_proxy.runtime.faulting import Faulting
+    from acp_proxy.runtime.fault_runner import FaultRunner
 
     plan, seed = chosen_plan(options.fault, options.faults, options.seed)
-    return Faulting(plan, seed, options.dialect)
+    return FaultRunner(plan, seed, options.dialect)
 
 
 record = click.Command(

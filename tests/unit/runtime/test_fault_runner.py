@@ -27,12 +27,10 @@ from acp_proxy.capture.pumps import Detour, Pump
 from acp_proxy.capture.relay import Relay
 from acp_proxy.faults.choosing import chosen_plan
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.runtime import faulting as faulting_module
-from acp_proxy.runtime import outlet as outlet_module
-from acp_proxy.runtime.delivery import keep_time
+from acp_proxy.runtime import fault_runner as fault_runner_module
+from acp_proxy.runtime.fault_clock import keep_time
+from acp_proxy.runtime.fault_runner import FaultRunner
 from acp_proxy.runtime.faulted_pump import FaultedPump
-from acp_proxy.runtime.faulting import Faulting
-from acp_proxy.runtime.outlet import WriteQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +44,7 @@ if TYPE_CHECKING:
 A, B, C = b'{"method":"a"}\n', b'{"method":"b"}\n', b'{"method":"c"}\n'
 
 
-class Ghost(AgentProcess):
+class FakeAgent(AgentProcess):
     """An agent without a process that writes down the signals it is sent."""
 
     def __init__(self) -> None:
@@ -88,19 +86,19 @@ class Notes(Unrecorded):
         self.kept.append(("part", stream, data))
 
 
-class Scene:
+class Connection:
     """Both ways out, and a plan; the test is what reads from the peers."""
 
     def __init__(self, *rules: str) -> None:
-        self.agent, self.log = Ghost(), Notes()
-        self.faulting = Faulting(*chosen_plan(rules, None, 1), clock=now_ns)
-        self.faulting.attach(self.agent, self.log, 0)
+        self.agent, self.log = FakeAgent(), Notes()
+        self.runner = FaultRunner(*chosen_plan(rules, None, 1), clock=now_ns)
+        self.runner.attach(self.agent, self.log, 0)
         self.ends: dict[int, int] = {}
         self.pumps = {}
         for stream in (TO_AGENT, TO_CLIENT, STDERR):
             self.ends[stream], sink = os.pipe()
             os.set_blocking(self.ends[stream], False)
-            self.pumps[stream] = self.faulting.pump(stream, -1, sink, self.log)
+            self.pumps[stream] = self.runner.pump(stream, -1, sink, self.log)
 
     def close(self) -> None:
         """Closes the pipes."""
@@ -108,19 +106,17 @@ class Scene:
             os.close(end)
             os.close(self.pumps[stream].sink)
 
-    def says(self, chunk: bytes, stream: int = TO_CLIENT) -> None:
+    def read(self, chunk: bytes, stream: int = TO_CLIENT) -> None:
         """A chunk is read, as the pump's thread does it."""
-        self.faulting.take(stream, now_ns(), chunk)
-        self.faulting.outlets[stream].flush()
-        self.faulting.act()
+        self.runner.take(stream, now_ns(), chunk)
+        self.runner.queues[stream].flush()
 
     def ends_input(self, stream: int = TO_CLIENT) -> None:
         """A source ends."""
-        self.faulting.end(stream, now_ns())
-        self.faulting.outlets[stream].flush()
-        self.faulting.act()
+        self.runner.end(stream, now_ns())
+        self.runner.queues[stream].flush()
 
-    def heard(self, stream: int = TO_CLIENT) -> bytes:
+    def arrived(self, stream: int = TO_CLIENT) -> bytes:
         """What has arrived since the last time."""
         try:
             return os.read(self.ends[stream], 1 << 20)
@@ -132,7 +128,7 @@ class Scene:
         found: Arrivals = []
         start = trio.current_time()
         while True:
-            if data := self.heard(stream):
+            if data := self.arrived(stream):
                 found.append((round(trio.current_time() - start, 3), data))
             if trio.current_time() - start >= seconds:
                 return found
@@ -148,14 +144,14 @@ def now_ns() -> int:
     return round(trio.current_time() * 1e9)
 
 
-_scenes: list[Scene] = []
+_connections: list[Connection] = []
 
 
-def play(clock: MockClock, *rules: str) -> Scene:
-    """Makes a scene whose clock is the only one there is."""
+def play(clock: MockClock, *rules: str) -> Connection:
+    """Makes a connection whose clock is the only one there is."""
     assert clock.current_time() == 0
-    _scenes.append(Scene(*rules))
-    return _scenes[-1]
+    _connections.append(Connection(*rules))
+    return _connections[-1]
 
 
 @pytest.fixture
@@ -167,56 +163,56 @@ def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
     monkeypatch.setattr(trio.to_thread, "run_sync", run_here)
     yield autojump_clock
-    while _scenes:
-        _scenes.pop().close()
+    while _connections:
+        _connections.pop().close()
 
 
-async def running(scene: Scene, nursery: trio.Nursery) -> None:
+async def running(connection: Connection, nursery: trio.Nursery) -> None:
     """Starts what keeps time."""
-    nursery.start_soon(keep_time, scene.faulting, now_ns)
+    nursery.start_soon(keep_time, connection.runner)
     await trio.testing.wait_all_tasks_blocked()
 
 
 async def test_what_no_rule_means_goes_out_at_once(clock: MockClock) -> None:
     """A frame to which nothing happens is written by the one who read it, and logged as it came."""
-    scene = play(clock, "latency where=method:z")
-    scene.says(A + B + b"un")
-    assert scene.heard() == A + B
-    scene.says(b"finished\n")
-    assert scene.heard() == b"unfinished\n"
-    assert scene.log.kept == [(TO_CLIENT, A + B + b"un"), (TO_CLIENT, b"finished\n")]
+    connection = play(clock, "latency where=method:z")
+    connection.read(A + B + b"un")
+    assert connection.arrived() == A + B
+    connection.read(b"finished\n")
+    assert connection.arrived() == b"unfinished\n"
+    assert connection.log.kept == [(TO_CLIENT, A + B + b"un"), (TO_CLIENT, b"finished\n")]
 
 
 async def test_latency_keeps_the_order(clock: MockClock) -> None:
     """A frame that is late makes those behind it late, and all come when it does."""
-    scene = play(clock, "latency latency_ms=2000 where=method:b")
+    connection = play(clock, "latency latency_ms=2000 where=method:b")
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(A + B + C)
-        assert await scene.arrivals(4, 0.5) == [(0, A), (2, B + C)]
-        scene.says(A)
-        assert await scene.arrivals(1, 0.5) == [(0, A)]
+        await running(connection, nursery)
+        connection.read(A + B + C)
+        assert await connection.arrivals(4, 0.5) == [(0, A), (2, B + C)]
+        connection.read(A)
+        assert await connection.arrivals(1, 0.5) == [(0, A)]
         nursery.cancel_scope.cancel()
 
 
 async def test_slices_come_one_by_one(clock: MockClock) -> None:
     """Each slice is a write of its own, at its own time."""
-    scene = play(clock, "slice bytes=6 delay_ms=100 where=method:a")
+    connection = play(clock, "slice bytes=6 delay_ms=100 where=method:a")
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(A)
-        assert await scene.arrivals(0.5, 0.05) == [(0, A[:6]), (0.1, A[6:12]), (0.2, A[12:])]
+        await running(connection, nursery)
+        connection.read(A)
+        assert await connection.arrivals(0.5, 0.05) == [(0, A[:6]), (0.1, A[6:12]), (0.2, A[12:])]
         nursery.cancel_scope.cancel()
 
 
 async def test_bandwidth(clock: MockClock) -> None:
     """Bytes come at no more than their rate."""
-    scene = play(clock, "bandwidth bytes_per_s=100 where=method:a")
+    connection = play(clock, "bandwidth bytes_per_s=100 where=method:a")
     line = b'{"method":"a","x":"' + b"x" * 179 + b'"}\n'
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(line)
-        found = await scene.arrivals(5, 0.05)
+        await running(connection, nursery)
+        connection.read(line)
+        found = await connection.arrivals(5, 0.05)
         nursery.cancel_scope.cancel()
     so_far = 0
     for at, data in found:
@@ -228,89 +224,91 @@ async def test_bandwidth(clock: MockClock) -> None:
 
 async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
     """What was on its way at the end of a stream arrives before the end does."""
-    scene = play(clock, "latency latency_ms=3000")
-    outlet = scene.faulting.outlets[TO_CLIENT]
+    connection = play(clock, "latency latency_ms=3000")
+    queue = connection.runner.queues[TO_CLIENT]
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(A + b"last")
-        scene.ends_input()
-        assert outlet.size == len(A + b"last")
-        assert await scene.arrivals(4, 0.5) == [(3, A + b"last")]
-        assert outlet.is_empty
+        await running(connection, nursery)
+        connection.read(A + b"last")
+        connection.ends_input()
+        assert queue.wait_ns() == 3 * 10**9
+        assert await connection.arrivals(4, 0.5) == [(3, A + b"last")]
+        assert queue.wait_ns() is None
         nursery.cancel_scope.cancel()
 
 
 async def test_a_signal_follows_what_was_before_it(clock: MockClock) -> None:
     """The agent is killed once the frames up to the one that set it off have gone out."""
-    scene = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
+    connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(A + B)
-        assert scene.agent.sent == []
-        assert await scene.arrivals(3, 0.5) == [(2, A + B)]
-        assert scene.agent.sent == [(2, signal.SIGKILL)]
+        await running(connection, nursery)
+        connection.read(A + B)
+        assert connection.agent.sent == []
+        assert await connection.arrivals(3, 0.5) == [(2, A + B)]
+        assert connection.agent.sent == [(2, signal.SIGKILL)]
         nursery.cancel_scope.cancel()
 
 
 async def test_a_signal_with_nothing_before_it(clock: MockClock) -> None:
     """Where nothing is late, it is sent as soon as the frame was written."""
-    scene = play(clock, "pause where=method:b", "resume where=method:c")
-    scene.says(A + B)
-    assert scene.agent.sent == [(0, signal.SIGSTOP)]
-    scene.says(C)
-    assert scene.agent.sent == [(0, signal.SIGSTOP), (0, signal.SIGCONT)]
-    assert scene.heard() == A + B + C
+    connection = play(clock, "pause where=method:b", "resume where=method:c")
+    connection.read(A + B)
+    assert connection.agent.sent == [(0, signal.SIGSTOP)]
+    connection.read(C)
+    assert connection.agent.sent == [(0, signal.SIGSTOP), (0, signal.SIGCONT)]
+    assert connection.arrived() == A + B + C
 
 
 async def test_terminating_with_grace(clock: MockClock) -> None:
     """An agent that is still there after the grace is killed; one that is gone is not."""
-    scene = play(clock, "terminate grace_ms=1500 where=method:a")
+    connection = play(clock, "terminate grace_ms=1500 where=method:a")
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(A)
+        await running(connection, nursery)
+        connection.read(A)
         await trio.sleep(3)
-        assert scene.agent.sent == [(0, signal.SIGTERM), (1.5, signal.SIGKILL)]
-        scene.says(A)
-        scene.agent.exited.set()
+        assert connection.agent.sent == [(0, signal.SIGTERM), (1.5, signal.SIGKILL)]
+        connection.read(A)
+        connection.agent.exited.set()
         await trio.sleep(3)
-        assert scene.agent.sent[2:] == [(3, signal.SIGTERM)]
+        assert connection.agent.sent[2:] == [(3, signal.SIGTERM)]
         nursery.cancel_scope.cancel()
 
 
 async def test_an_exit_follows_what_was_before_it(clock: MockClock) -> None:
     """What is on its way arrives, then the agent appears to exit and nothing more passes."""
-    scene = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
+    connection = play(clock, "latency latency_ms=1000 where=method:a", "exit code=3 where=method:b")
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(A + B + C)
-        assert scene.agent.exit_status == 0
-        assert await scene.arrivals(2, 0.5) == [(1, A)]
-        assert scene.agent.exit_status == 3
-        assert scene.faulting.is_closing(TO_CLIENT)
+        await running(connection, nursery)
+        connection.read(A + B + C)
+        assert connection.agent.exit_status == 0
+        assert await connection.arrivals(2, 0.5) == [(1, A)]
+        assert connection.agent.exit_status == 3
+        assert connection.runner.is_ending(TO_CLIENT)
         nursery.cancel_scope.cancel()
 
 
 async def test_an_injected_answer_goes_the_other_way(clock: MockClock) -> None:
     """A request that is answered by a rule never arrives; its answer does, where it came from."""
-    scene = play(clock, "error-reply code=-1 message=no where=method:q")
+    connection = play(clock, "error-reply code=-1 message=no where=method:q")
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(b'{"jsonrpc":"2.0","id":7,"method":"q"}\n' + A, TO_AGENT)
-        assert scene.heard(TO_AGENT) == A
+        await running(connection, nursery)
+        connection.read(b'{"jsonrpc":"2.0","id":7,"method":"q"}\n' + A, TO_AGENT)
+        assert connection.arrived(TO_AGENT) == A
         await trio.testing.wait_all_tasks_blocked()
-        assert scene.heard() == b'{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}\n'
+        assert (
+            connection.arrived() == b'{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":"no"}}\n'
+        )
         nursery.cancel_scope.cancel()
 
 
 async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
     """From then on nothing passes, all is read and logged, and the direction has no end."""
-    scene = play(clock, "stall where=method:b")
-    scene.says(A + B)
-    scene.says(C)
-    assert scene.heard() == A
-    assert not scene.faulting.is_closing(TO_CLIENT)
+    connection = play(clock, "stall where=method:b")
+    connection.read(A + B)
+    connection.read(C)
+    assert connection.arrived() == A
+    assert not connection.runner.is_ending(TO_CLIENT)
     said = {"rule": "stall", "action": "stall", "delivered": "none"}
-    assert scene.log.kept == [
+    assert connection.log.kept == [
         (TO_CLIENT, A + B),
         (FAULT, TO_CLIENT, said),
         (EFFECT, TO_CLIENT, {"rule": "stall", "action": "stall"}),
@@ -321,61 +319,61 @@ async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
 
 async def test_a_flood_of_stderr(clock: MockClock) -> None:
     """The lines arrive on stderr, and the frame where it was going."""
-    scene = play(clock, "stderr-flood lines=3 where=method:a")
+    connection = play(clock, "stderr-flood lines=3 where=method:a")
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(A)
+        await running(connection, nursery)
+        connection.read(A)
         await trio.testing.wait_all_tasks_blocked()
-        assert scene.heard(STDERR).count(b"\n") == 3
-        assert scene.heard() == A
+        assert connection.arrived(STDERR).count(b"\n") == 3
+        assert connection.arrived() == A
         nursery.cancel_scope.cancel()
 
 
 async def test_a_reader_that_is_gone(clock: MockClock) -> None:
     """What is late when its reader leaves is noted as undelivered, with all that follows it."""
-    scene = play(clock, "latency latency_ms=1000 where=method:a")
+    connection = play(clock, "latency latency_ms=1000 where=method:a")
     async with trio.open_nursery() as nursery:
-        await running(scene, nursery)
-        scene.says(A + B)
-        os.close(scene.ends[TO_CLIENT])
-        scene.ends[TO_CLIENT] = os.open(os.devnull, os.O_RDONLY)
+        await running(connection, nursery)
+        connection.read(A + B)
+        os.close(connection.ends[TO_CLIENT])
+        connection.ends[TO_CLIENT] = os.open(os.devnull, os.O_RDONLY)
         await trio.sleep(2)
         lost = {"bytes": len(A + B)}
-        assert scene.log.kept[-1] == (UNDELIVERED, TO_CLIENT, lost)
-        assert isinstance(scene.faulting.outlets[TO_CLIENT].error, BrokenPipeError)
+        assert connection.log.kept[-1] == (UNDELIVERED, TO_CLIENT, lost)
+        assert isinstance(connection.runner.queues[TO_CLIENT].error, BrokenPipeError)
         nursery.cancel_scope.cancel()
 
 
 async def test_a_bare_direction_is_listened_to(clock: MockClock) -> None:
     """An answer belongs to its request, though that went by on a bare pump."""
-    scene = play(clock, "drop where='method:session/new kind:response dir:to-client'")
-    assert scene.faulting.streams == (TO_CLIENT,)
-    assert not isinstance(scene.pumps[TO_AGENT], FaultedPump)
-    listener = scene.pumps[TO_AGENT]._log
+    connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
+    assert connection.runner.streams == (TO_CLIENT,)
+    assert not isinstance(connection.pumps[TO_AGENT], FaultedPump)
+    listener = connection.pumps[TO_AGENT]._log
     listener.append(TO_AGENT, 1, b'{"jsonrpc":"2.0","id":1,"method":"session/new"}\n{"jsonrpc":')
     listener.append(TO_AGENT, 2, b'"2.0","id":2,"method":"other"}\n')
-    scene.says(b'{"jsonrpc":"2.0","id":2,"result":{}}\n{"jsonrpc":"2.0","id":1,"result":{}}\n')
-    assert scene.heard() == b'{"jsonrpc":"2.0","id":2,"result":{}}\n'
+    connection.read(b'{"jsonrpc":"2.0","id":2,"result":{}}\n{"jsonrpc":"2.0","id":1,"result":{}}\n')
+    assert connection.arrived() == b'{"jsonrpc":"2.0","id":2,"result":{}}\n'
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
     """When nobody keeps time any more, what was late goes out in order, and no rule fires again."""
-    scene = play(clock, "latency latency_ms=9000", "reorder where=method:b")
-    scene.says(A + B)
-    assert scene.heard() == b""
-    scene.faulting.give_up()
-    scene.says(C)
-    scene.faulting.outlets[TO_CLIENT].wait_until_empty()
-    assert scene.heard() == A + B + C
+    connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
+    connection.read(A + B)
+    assert connection.arrived() == b""
+    connection.runner.give_up()
+    connection.read(C)
+    connection.runner.queues[TO_CLIENT].wait_until_empty()
+    assert connection.arrived() == A + B + C
 
 
 async def test_the_summary(clock: MockClock) -> None:
     """Who fired how often, who never did, and how to have it again."""
-    scene = play(
+    connection = play(
         clock, "drop where=method:a", "noop name=never where=method:z", "noop where=method:b"
     )
-    scene.says(A + B + A)
-    assert list(scene.faulting.summary()) == [
+    connection.read(A + B + A)
+    assert list(connection.runner.summary()) == [
         "faults: drop 2 times, noop once",
         "warning: the fault never never fired (--fault 'noop name=never where=method:z')",
         "reproduce with --seed 1",
@@ -384,29 +382,29 @@ async def test_the_summary(clock: MockClock) -> None:
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
     """A direction without faults has its bare pump; one with them waits to be started."""
-    scene = play(clock, "drop where=dir:to-client")
+    connection = play(clock, "latency where=dir:to-client")
     relay = Relay(
-        scene.log,
-        scene.agent,
+        connection.log,
+        connection.agent,
         client_in=-1,
         client_out=-1,
         signals=set(),
         parent=0,
-        detour=scene.faulting,
+        detour=connection.runner,
     )
     assert isinstance(relay.to_client, FaultedPump)
     assert not isinstance(relay.to_agent, FaultedPump)
     assert relay.to_client.in_read
-    scene.faulting.outlets[TO_CLIENT].put(b"x", 1 << 62, 1)
+    connection.runner.take(TO_CLIENT, now_ns(), A)
     assert not relay.to_client.in_read
 
 
 def test_a_relay_that_nobody_adopts_has_bare_pumps() -> None:
     """If whoever should have kept time has failed, everything passes as if there were no faults."""
-    agent, (said, agent_out), (heard, client_out) = Ghost(), os.pipe(), os.pipe()
+    agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
-    faulting = Faulting(*chosen_plan(["drop where=dir:to-client"], None, 1))
-    faulting.attach(agent, Unrecorded(), 0)
+    runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
+    runner.attach(agent, Unrecorded(), 0)
     relay = Relay(
         Unrecorded(),
         agent,
@@ -414,7 +412,7 @@ def test_a_relay_that_nobody_adopts_has_bare_pumps() -> None:
         client_out=client_out,
         signals=set(),
         parent=0,
-        detour=faulting,
+        detour=runner,
     )
     relay.release()
     os.write(agent_out, A + b"unfinished")
@@ -440,11 +438,11 @@ def answer(number: int) -> bytes:
 
 async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) -> None:
     """It costs nothing, and is told to have never fired."""
-    scene = play(clock, "noop probability=0", "drop where='dir:to-client dir:to-agent'")
-    assert [type(pump) for pump in scene.pumps.values()] == [Pump] * 3
-    assert [type(pump._log) for pump in scene.pumps.values()] == [Notes] * 3
-    assert (scene.faulting.streams, scene.faulting.outlets) == ((), {})
-    assert len([line for line in scene.faulting.summary() if "never fired" in line]) == 2
+    connection = play(clock, "noop probability=0", "drop where='dir:to-client dir:to-agent'")
+    assert [type(pump) for pump in connection.pumps.values()] == [Pump] * 3
+    assert [type(pump._log) for pump in connection.pumps.values()] == [Notes] * 3
+    assert (connection.runner.streams, connection.runner.queues) == ((), {})
+    assert len([line for line in connection.runner.summary() if "never fired" in line]) == 2
 
 
 @pytest.mark.parametrize(
@@ -452,16 +450,16 @@ async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) ->
 )
 async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: list[bytes]) -> None:
     """Its method may be written with escapes, and its line come in several chunks."""
-    scene = play(clock, "drop where=method:b")
-    scene.says(A)
-    scene.says(C + C)
-    assert scene.heard() == A + C + C
+    connection = play(clock, "drop where=method:b")
+    connection.read(A)
+    connection.read(C + C)
+    assert connection.arrived() == A + C + C
     for chunk in said:
-        scene.says(chunk)
-    scene.says(A)
-    assert b"".join(said).startswith(scene.heard().removesuffix(A))
-    assert next(iter(scene.faulting.summary())) == "faults: drop once"
-    assert scene.log.chunks() == A + C + C + b"".join(said) + A
+        connection.read(chunk)
+    connection.read(A)
+    assert b"".join(said).startswith(connection.arrived().removesuffix(A))
+    assert next(iter(connection.runner.summary())) == "faults: drop once"
+    assert connection.log.chunks() == A + C + C + b"".join(said) + A
 
 
 @pytest.mark.parametrize("where", ["method:ask kind:response", "method:ask dir:to-client"])
@@ -470,35 +468,35 @@ async def test_what_was_said_in_the_other_direction_counts(
     clock: MockClock, where: str, parts: int
 ) -> None:
     """An answer is meant by its request's method, on whichever pump that went by."""
-    scene = play(clock, f"drop where='{where}'")
+    connection = play(clock, f"drop where='{where}'")
 
     def asks(line: bytes) -> None:
         middle = len(line) // parts
         for chunk in (line[:middle], line[middle:]):
             if not chunk:
                 pass
-            elif TO_AGENT in scene.faulting.streams:
-                scene.says(chunk, TO_AGENT)
+            elif TO_AGENT in connection.runner.streams:
+                connection.read(chunk, TO_AGENT)
             else:
-                scene.pumps[TO_AGENT]._log.append(TO_AGENT, now_ns(), chunk)
+                connection.pumps[TO_AGENT]._log.append(TO_AGENT, now_ns(), chunk)
 
     asks(ask(1, "other"))
-    scene.says(answer(1) + C)
-    assert scene.heard() == answer(1) + C
+    connection.read(answer(1) + C)
+    assert connection.arrived() == answer(1) + C
     asks(ask(2))
-    scene.says(answer(2) + C)
-    assert scene.heard() == C
+    connection.read(answer(2) + C)
+    assert connection.arrived() == C
 
 
 async def test_much_that_passes_a_bare_pump_is_not_kept(
     clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The engine is given it when some chunks wait, though the other direction is silent."""
-    monkeypatch.setattr(faulting_module, "_MOST_PASSED", 4)
-    scene = play(clock, "drop where='dir:to-client method:b'")
+    monkeypatch.setattr(fault_runner_module, "_MOST_PASSED", 4)
+    connection = play(clock, "drop where='dir:to-client method:b'")
     for _ in range(20):
-        scene.pumps[TO_AGENT]._log.append(TO_AGENT, now_ns(), A)
-        assert len(scene.faulting._passed) <= 4
+        connection.pumps[TO_AGENT]._log.append(TO_AGENT, now_ns(), A)
+        assert len(connection.runner._passed) <= 4
 
 
 @pytest.mark.parametrize("place", ["observe", "receive"])
@@ -514,22 +512,22 @@ async def test_a_mistake_of_ours_ends_the_faults(
         raise RuntimeError("ours")
 
     monkeypatch.setattr(FaultEngine, place, mistake)
-    scene = play(clock, "drop where='dir:to-client method:b'")
-    scene.pumps[TO_AGENT]._log.append(TO_AGENT, now_ns(), A)
-    scene.says(A)
-    scene.says(C)
-    scene.says(B)
-    scene.says(C)
-    assert scene.heard() == A + C + B + C
+    connection = play(clock, "drop where='dir:to-client method:b'")
+    connection.pumps[TO_AGENT]._log.append(TO_AGENT, now_ns(), A)
+    connection.read(A)
+    connection.read(C)
+    connection.read(B)
+    connection.read(C)
+    assert connection.arrived() == A + C + B + C
     assert "internal error, faults end here: RuntimeError: ours" in capfd.readouterr().err
 
 
 def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
     """It logs all of it, and writes what the rules leave; the last line may have no end."""
     log, (said, agent_out), (heard, client_out) = Notes(), os.pipe(), os.pipe()
-    faulting = Faulting(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
-    faulting.attach(Ghost(), log, 0)
-    pump = faulting.pump(TO_CLIENT, said, client_out, log)
+    runner = FaultRunner(*chosen_plan(["drop where='dir:to-client method:b'"], None, 1))
+    runner.attach(FakeAgent(), log, 0)
+    pump = runner.pump(TO_CLIENT, said, client_out, log)
     thread = threading.Thread(target=pump.run)
     thread.start()
     for line, arrives in ((A, A), (C, C), (B + A, A), (b"unfinished", b"")):
@@ -582,7 +580,7 @@ def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
         raise RuntimeError("ours")
 
     with Piped("reorder where=method:b") as piped:
-        monkeypatch.setattr(piped.faulting._executor, "steps", mistake)
+        monkeypatch.setattr(piped.runner._schedule, "add", mistake)
         os.write(piped.agent_out, B)
         assert os.read(piped.heard, 1) == b""
         assert piped.pump.ended.wait(60)
@@ -618,8 +616,8 @@ class Piped:
         (source, self.agent_out), (self.heard, sink) = os.pipe(), os.pipe()
         detour = Detour()
         if rules:
-            detour = self.faulting = Faulting(*chosen_plan(rules, None, 1))
-            self.faulting.attach(Ghost(), self.log, 0)
+            detour = self.runner = FaultRunner(*chosen_plan(rules, None, 1))
+            self.runner.attach(FakeAgent(), self.log, 0)
         self.pump = detour.pump(TO_CLIENT, source, sink, self.log)
         self._thread = threading.Thread(target=self.pump.run, daemon=True)
 
@@ -638,73 +636,3 @@ class Piped:
         os.close(self.heard)
         if self.agent_out >= 0:
             self.ends()
-
-
-# Ways out
-
-
-def test_a_slow_reader_holds_the_writer_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the limit nothing more is taken until some of it has gone out."""
-    monkeypatch.setattr(outlet_module, "MOST", 10)
-    end, sink = os.pipe()
-    outlet = WriteQueue(sink, lambda: 0)
-    outlet.put(b"12345", 5, 1)
-    outlet.wait_for_room()
-    outlet.put(b"67890", 5, 2)
-    done = threading.Event()
-
-    def wait() -> None:
-        outlet.wait_for_room()
-        done.set()
-
-    thread = threading.Thread(target=wait)
-    thread.start()
-    outlet.flush()
-    assert not done.is_set()
-    outlet.is_hurried = True
-    outlet.flush()
-    assert done.wait(60)
-    thread.join()
-    assert os.read(end, 100) == b"1234567890"
-    for fd in (end, sink):
-        os.close(fd)
-
-
-def test_a_way_out_that_is_shut() -> None:
-    """What was on its way is lost, and so is what comes later; nothing is written any more."""
-    end, sink = os.pipe()
-    outlet, lost = WriteQueue(sink, lambda: 0), list[int]()
-    outlet.lost = lost.append
-    outlet.put(b"123", 5, 1)
-    outlet.shut()
-    outlet.put(b"12", 0, 2)
-    outlet.flush()
-    outlet.shut()
-    assert lost == [3, 2]
-    assert outlet.is_empty
-    assert (outlet.wait_ns(), outlet.oldest()) == (None, None)
-    with pytest.raises(BrokenPipeError):
-        outlet.wait_until_empty()
-    os.close(sink)
-    assert os.read(end, 10) == b""
-    os.close(end)
-
-
-def test_due_times_tell_the_order() -> None:
-    """What is due earlier goes earlier, and what is due at once in the order it was given."""
-    end, sink = os.pipe()
-    now = 0
-    outlet = WriteQueue(sink, lambda: now)
-    for number, (data, due) in enumerate([(b"c", 3), (b"a", 1), (b"b", 1), (b"d", 3)]):
-        outlet.put(data, due, number)
-    assert (outlet.wait_ns(), outlet.oldest()) == (1, 0)
-    now = 2
-    outlet.flush()
-    assert os.read(end, 100) == b"ab"
-    assert (outlet.wait_ns(), outlet.oldest(), outlet.size) == (1, 0, 2)
-    now = 3
-    outlet.flush()
-    assert os.read(end, 100) == b"cd"
-    assert (outlet.wait_ns(), outlet.oldest(), outlet.is_empty) == (None, None, True)
-    for fd in (end, sink):
-        os.close(fd)

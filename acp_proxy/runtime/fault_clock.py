@@ -1,0 +1,74 @@
+"""Keeps time for the faults of a live agent: has what is late written when it is due."""
+
+import contextlib
+
+import trio
+
+from acp_proxy.capture.log import STDERR
+from acp_proxy.runtime.fault_runner import FaultRunner
+from acp_proxy.runtime.write_queue import WriteQueue
+
+
+class Bell:
+    """Wakes a task from any thread; a ring before the task waits is not lost."""
+
+    def __init__(self) -> None:
+        self._event = trio.Event()
+        self._token = trio.lowlevel.current_trio_token()
+
+    def ring(self) -> None:
+        """Wakes the task."""
+        with contextlib.suppress(trio.RunFinishedError):
+            self._token.run_sync_soon(self._set, idempotent=True)
+
+    async def wait(self, ns: int | None) -> None:
+        """Waits until it rings, for some nanoseconds at the most; None for no limit."""
+        with trio.move_on_after(float("inf") if ns is None else ns / 1e9):
+            await self._event.wait()
+        if self._event.is_set():
+            self._event = trio.Event()
+
+    def _set(self) -> None:
+        self._event.set()
+
+
+async def keep_time(runner: FaultRunner) -> None:
+    """Writes what is due on all outlets, and carries out side effects, until cancelled."""
+    async with trio.open_nursery() as nursery:
+        for queue in runner.queues.values():
+            nursery.start_soon(deliver, queue)
+        nursery.start_soon(_carry_out_effects, runner)
+
+
+async def deliver(queue: WriteQueue) -> None:
+    """Writes in a thread what is due on one outlet, until its sink breaks."""
+    bell = Bell()
+    queue.wake = bell.ring
+    while queue.error is None:
+        wait = queue.wait_ns()
+        if wait == 0:
+            with contextlib.suppress(OSError):
+                await trio.to_thread.run_sync(queue.flush, abandon_on_cancel=True)
+        else:
+            await bell.wait(wait)
+
+
+async def finish_stderr(runner: FaultRunner, seconds: float) -> None:
+    """Waits until the agent's stderr has taken what faults wrote there.
+
+    Args:
+        runner: the faults.
+        seconds: how long at the most.
+    """
+    queue = runner.queues.get(STDERR)
+    if queue is not None and not queue.is_empty:
+        with trio.move_on_after(seconds), contextlib.suppress(OSError):
+            await trio.to_thread.run_sync(queue.wait_until_empty, abandon_on_cancel=True)
+
+
+async def _carry_out_effects(runner: FaultRunner) -> None:
+    bell = Bell()
+    runner.wake = bell.ring
+    while True:
+        runner.carry_out_effects()
+        await bell.wait(runner.effect_wait_ns())

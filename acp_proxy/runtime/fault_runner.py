@@ -1,0 +1,281 @@
+"""Runs the fault engine between a live client and its agent.
+
+Only a direction that the plan can touch passes through the engine. Its pump reads and logs as
+without faults; what it reads goes to the engine line by line, and what the engine decides goes into
+the schedule (`faults.delivery_schedule`). The pump's thread writes what is due at once; what is
+late is written by threads of `runtime.fault_clock`. The other direction keeps its bare pump. The
+engine is given what passed there before the next line that it decides on, since answers belong to
+requests.
+
+What fired is in the log before anything of it goes out (`runtime.fault_notes`), and so is all that
+was read. One lock guards the engine, the schedule and their order in the log.
+"""
+
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from attrs import evolve
+
+from acp_proxy.capture.agent_process import AgentProcess
+from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT, UNDELIVERED, Unrecorded, tell
+from acp_proxy.capture.pumps import Detour, Pump
+from acp_proxy.faults.delivery_schedule import DeliverySchedule
+from acp_proxy.faults.effects import (
+    CloseEffect,
+    ExitEffect,
+    SignalEffect,
+    StallEffect,
+    StderrEffect,
+)
+from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.outputs import Fired, Output, RuleEffect, ScheduledWrite
+from acp_proxy.faults.plan import Plan
+from acp_proxy.faults.plan_text import plan_text
+from acp_proxy.faults.reach import reached
+from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.runtime.agent_signals import AgentSignals
+from acp_proxy.runtime.engine_guard import EngineGuard
+from acp_proxy.runtime.fault_notes import FaultNotes
+from acp_proxy.runtime.fault_summary import summary
+from acp_proxy.runtime.faulted_pump import FaultedPump, TappedLog
+from acp_proxy.runtime.line_cutter import Cut, LineCutter
+from acp_proxy.runtime.write_queue import WriteQueue
+
+_OUTLETS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stream.STDERR}
+_STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}
+_DIRECTIONS = {stream: direction for direction, stream in _STREAMS.items()}
+_MOST_PASSED = 64
+"""Chunks of at most 64 KiB that may wait for the engine after they have passed a bare pump."""
+
+
+class FaultRunner(Detour):
+    """Faults on one connection.
+
+    Args:
+        plan: the rules.
+        seed: of all chance.
+        dialect: as ``--dialect`` has it.
+        clock: monotonic nanoseconds.
+
+    Attributes:
+        queues: the outlets of the directions that pass through the engine, and of the agent's
+            stderr.
+        wake: called when a side effect was added that happens at a moment.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        seed: int,
+        dialect: str = "auto",
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        super().__init__()
+        self.plan = plan
+        self.seed = seed
+        self.fields = {"seed": seed, "fault_plan": plan_text(plan, seed)}
+        self.streams = tuple(_STREAMS[direction] for direction in reached(plan))
+        self.queues: dict[int, WriteQueue] = {}
+        self.wake: Callable[[], None] = lambda: None
+        self._dialect = dialect
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._schedule = DeliverySchedule()
+        self._cutters = {direction: LineCutter() for direction in Direction}
+        self._passed: deque[tuple[Direction, int, bytes]] = deque()
+        """What has passed a bare pump and the engine was not given yet."""
+        self._log: Unrecorded
+        self._notes: FaultNotes
+        self._signals: AgentSignals
+        self._engine: EngineGuard
+
+    def attach(self, agent: AgentProcess, log: Unrecorded, origin_ns: int) -> None:
+        """Learns of what it may act upon.
+
+        Args:
+            agent: what gets signals.
+            log: of the recording.
+            origin_ns: when the connection began, monotonic nanoseconds.
+        """
+        self._log, self._notes = log, FaultNotes(log)
+        self._signals = AgentSignals(agent, self._notes)
+        engine = FaultEngine(self.plan, self.seed, origin_ns, self._dialect)
+        self._engine = EngineGuard(engine, self.give_up)
+
+    def pump(
+        self, stream: int, source: int, sink: int, log: Unrecorded, *, keep_sink: bool = False
+    ) -> Pump:
+        """Makes the pump of a stream: one with faults, one that is followed, or a bare one.
+
+        Args:
+            stream: which.
+            source: the descriptor that is read.
+            sink: the descriptor that is written to.
+            log: of the recording.
+            keep_sink: whether the sink stays open at the end.
+        """
+        if stream in self.streams or (stream == STDERR and self.streams):
+            queue = WriteQueue(_OUTLETS[stream], sink, self._schedule, self._lock, self._clock)
+            queue.passed = partial(self._follow_up, stream)
+            self.queues[stream] = queue
+        if stream in self.streams:
+            return FaultedPump(stream, source, sink, log, self.queues[stream], self)
+        if stream in _DIRECTIONS and self.streams:
+            log = TappedLog(log, self)
+        return Pump(stream, source, sink, log, keep_sink=keep_sink)
+
+    def follow(self, stream: int, t_ns: int, chunk: bytes) -> None:
+        """Keeps what passes in a direction without faults until the engine is given it.
+
+        Args:
+            stream: where it was read.
+            t_ns: when, monotonic nanoseconds.
+            chunk: the bytes.
+        """
+        self._passed.append((_DIRECTIONS[stream], t_ns, chunk))
+        if len(self._passed) > _MOST_PASSED:
+            with self._lock:
+                self._observe_passed()
+
+    def take(self, stream: int, t_ns: int, chunk: bytes) -> None:
+        """Logs what was read with what the rules make of it, and schedules that.
+
+        Args:
+            stream: where it was read.
+            t_ns: when, monotonic nanoseconds.
+            chunk: the bytes.
+        """
+        direction = _DIRECTIONS[stream]
+        with self._lock:
+            self._observe_passed()
+            logged, decided = 0, list[Output]()
+            for cut in self._cutters[direction].feed(chunk):
+                outputs = self._engine.receive(direction, cut, t_ns)
+                decided += outputs
+                for output in outputs:
+                    if isinstance(output, Fired):
+                        # A note stands right behind its line; an injected line may precede it.
+                        start = max(0, cut.end - len(cut.raw) - len(cut.newline))
+                        upto = start if output.received is None else cut.end
+                        logged = self._log_upto(stream, t_ns, chunk, logged, upto)
+                    self._note(output, cut, t_ns)
+            self._log_upto(stream, t_ns, chunk, logged, len(chunk))
+            self._add(decided, stream)
+
+    def end(self, stream: int, t_ns: int) -> None:
+        """Schedules what is left of a source that has ended: its last line, and all that was held.
+
+        Args:
+            stream: which has ended.
+            t_ns: when, monotonic nanoseconds.
+        """
+        direction = _DIRECTIONS[stream]
+        with self._lock:
+            self._observe_passed()
+            decided = list[Output]()
+            if (cut := self._cutters[direction].finish()) is not None:
+                decided += self._engine.receive(direction, cut, t_ns)
+                for output in decided:
+                    self._note(output, cut, t_ns)
+            decided += self._engine.end(direction, t_ns)
+            self._add(decided, stream)
+
+    def is_ending(self, stream: int) -> bool:
+        """Whether a rule has closed a direction; what is on its way still goes out."""
+        return self._schedule.is_ending(_OUTLETS[stream])
+
+    def give_up(self) -> None:
+        """Lets everything pass from here on, because nobody keeps time."""
+        with self._lock:
+            for held in self._engine.give_up(self._clock()):
+                self._schedule.add(held, 0)
+            self._schedule.hurry()
+        for queue in self.queues.values():
+            queue.hurry()
+
+    def carry_out_effects(self) -> None:
+        """Carries out the side effects before which everything has gone out, and those now due."""
+        with self._lock:
+            for effect in self._schedule.take_effects(self._clock()):
+                self._carry_out(effect)
+
+    def effect_wait_ns(self) -> int | None:
+        """Nanoseconds until a side effect is due; None if none has a moment."""
+        with self._lock:
+            due = self._schedule.effect_due_at()
+            return None if due is None else max(0, due - self._clock())
+
+    def farewell(self) -> None:
+        """Writes to stderr how often which rule fired, and how to reproduce it."""
+        for line in self.summary():
+            tell(line)
+
+    def summary(self) -> Iterable[str]:
+        """The lines of `farewell`."""
+        return summary(self.plan, self._engine.fired, self.seed)
+
+    def _observe_passed(self) -> None:
+        while self._passed:
+            direction, t_ns, chunk = self._passed.popleft()
+            for cut in self._cutters[direction].feed(chunk):
+                self._engine.observe(direction, cut, t_ns)
+
+    def _log_upto(self, stream: int, t_ns: int, chunk: bytes, start: int, end: int) -> int:
+        """Logs a part of a chunk; returns where the rest begins."""
+        if end > start:
+            whole = start == 0 and end == len(chunk)
+            self._log.append(stream, t_ns, chunk if whole else chunk[start:end])
+        return max(start, end)
+
+    def _note(self, output: Output, cut: Cut, t_ns: int) -> None:
+        """Notes what fired at a line, and that it stops a direction."""
+        match output:
+            case ScheduledWrite():
+                pass
+            case Fired(received=None):
+                made, actor = output.delivered or b"", (output.rule, output.action)
+                self._notes.made(_STREAMS[output.direction], actor, made, t_ns)
+            case Fired():
+                stream, actor = _STREAMS[output.direction], (output.rule, output.action)
+                self._notes.fault(stream, actor, cut, output.delivered, is_again=output.is_again)
+            case RuleEffect(rule, action, StallEffect(direction) | CloseEffect(direction)):
+                self._notes.effect((rule, action), stream=_STREAMS[direction])
+
+    def _add(self, decided: Iterable[Output], stream: int) -> None:
+        """Schedules what was decided; the thread that has read ``stream`` flushes that itself."""
+        now, others = self._clock(), set[Stream]()
+        for output in decided:
+            if isinstance(output, RuleEffect) and isinstance(output.effect, StderrEffect):
+                size, actor = len(output.effect.data), (output.rule, output.action)
+                self._notes.effect(actor, stream=STDERR, bytes=size)
+            outlet = self._schedule.add(output, now)
+            if outlet is not None and outlet is not _OUTLETS[stream]:
+                others.add(outlet)
+        self._follow_up(stream)
+        for other, queue in self.queues.items():
+            if queue.outlet in others:
+                self._follow_up(other)
+                queue.wake()
+
+    def _follow_up(self, stream: int) -> None:
+        """Notes what a stream has lost, and carries out what has waited for it."""
+        if lost := self._schedule.take_lost(_OUTLETS[stream]):
+            self._log.event(UNDELIVERED, {"bytes": lost}, stream)
+        self.carry_out_effects()
+
+    def _carry_out(self, wanted: RuleEffect) -> None:
+        actor = (wanted.rule, wanted.action)
+        match wanted.effect:
+            case SignalEffect(_, grace) as effect:
+                if self._signals.send(effect, actor) and grace is not None:
+                    kill = evolve(wanted, effect=SignalEffect(signal.SIGKILL))
+                    self._schedule.add_later(kill, self._clock() + grace)
+                    self.wake()
+            case ExitEffect(code):
+                for direction in Direction:
+                    self._schedule.end(_OUTLETS[_STREAMS[direction]])
+                self._signals.make_exit(code, actor)

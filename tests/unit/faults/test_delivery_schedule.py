@@ -1,0 +1,247 @@
+"""The schedule: bytes by their moments, side effects behind them, limits, and ends."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from acp_proxy.faults import delivery_schedule as schedule_module
+from acp_proxy.faults.delivery_schedule import LIMIT, DeliverySchedule
+from acp_proxy.faults.effects import (
+    CloseEffect,
+    ExitEffect,
+    SignalEffect,
+    StallEffect,
+    StderrEffect,
+)
+from acp_proxy.faults.outputs import DirectionEnd, Fired, RuleEffect, ScheduledWrite
+from acp_proxy.protocol.peers import Direction, Stream
+
+CLIENT, AGENT, STDERR = Stream.TO_CLIENT, Stream.TO_AGENT, Stream.STDERR
+KILL = RuleEffect("r", "kill", SignalEffect(signal.SIGKILL))
+EXIT = RuleEffect("r", "exit", ExitEffect(3))
+
+
+def write(data: bytes, due: int = 0, direction: Direction = Direction.TO_CLIENT) -> ScheduledWrite:
+    """Bytes that go out alone."""
+    return ScheduledWrite(direction, data, due)
+
+
+def plain(data: bytes, due: int = 0) -> ScheduledWrite:
+    """A frame to which nothing has happened."""
+    return ScheduledWrite(Direction.TO_CLIENT, data, due, is_joinable=True)
+
+
+def added(*outputs: ScheduledWrite | RuleEffect | DirectionEnd) -> DeliverySchedule:
+    """A schedule with outputs of the engine, all added at moment 0."""
+    schedule = DeliverySchedule()
+    for output in outputs:
+        schedule.add(output, 0)
+    return schedule
+
+
+def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> list[bytes]:
+    """All writes that are due at a moment, each gone before the next is taken."""
+    found = []
+    while (data := schedule.take(outlet, now)) is not None:
+        found.append(data)
+        schedule.gone(outlet)
+    return found
+
+
+def test_bytes_go_out_by_their_moments() -> None:
+    """What is due earlier goes first; of one moment, what was added first."""
+    schedule = added(write(b"c", 3), write(b"a", 1), write(b"b", 1), write(b"d", 3))
+    assert written(schedule, 0) == []
+    assert schedule.due_at(CLIENT) == 1
+    assert written(schedule, 1) == [b"a", b"b"]
+    assert schedule.due_at(CLIENT) == 3
+    assert written(schedule, 2) == []
+    assert written(schedule, 3) == [b"c", b"d"]
+    assert schedule.due_at(CLIENT) is None
+
+
+def test_outlets_do_not_wait_for_each_other() -> None:
+    """Each has its own order, and what is added names the outlet it goes to."""
+    schedule = DeliverySchedule()
+    assert schedule.add(write(b"late", 9), 0) is CLIENT
+    assert schedule.add(write(b"a", 1, Direction.TO_AGENT), 0) is AGENT
+    assert written(schedule, 1, AGENT) == [b"a"]
+    assert schedule.due_at(AGENT) is None
+    assert schedule.due_at(CLIENT) == 9
+
+
+def test_lines_on_stderr_are_due_at_once() -> None:
+    """Whatever is late on the other outlets."""
+    schedule = added(write(b"late", 9))
+    flood = RuleEffect("r", "stderr-flood", StderrEffect(b"lines"))
+    assert schedule.add(flood, 4) is STDERR
+    assert schedule.due_at(STDERR) == 4
+    assert written(schedule, 4, STDERR) == [b"lines"]
+    assert written(schedule, 4) == []
+
+
+def test_what_was_taken_is_written_before_more_is_taken() -> None:
+    """Until it is gone nothing else is due there."""
+    schedule = added(write(b"a"), write(b"b"))
+    assert schedule.take(CLIENT, 0) == b"a"
+    assert schedule.take(CLIENT, 0) is None
+    assert schedule.due_at(CLIENT) is None
+    assert schedule.size(CLIENT) == 2
+    schedule.gone(CLIENT)
+    assert schedule.size(CLIENT) == 1
+    assert schedule.take(CLIENT, 0) == b"b"
+
+
+def test_only_plain_frames_are_joined() -> None:
+    """As far as they are due; what a rule has touched is a write of its own."""
+    schedule = added(
+        plain(b"a"), plain(b"b"), write(b"c"), plain(b"d"), plain(b"e"), plain(b"late", 5)
+    )
+    assert written(schedule, 0) == [b"ab", b"c", b"de"]
+    assert written(schedule, 5) == [b"late"]
+
+
+def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that has reached the limit takes no further frame."""
+    monkeypatch.setattr(schedule_module, "_MOST_JOINED", 4)
+    schedule = added(plain(b"123"), plain(b"456"), plain(b"7"))
+    assert written(schedule, 0) == [b"123456", b"7"]
+    assert schedule.size(CLIENT) == 0
+
+
+def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
+    """Bytes count until they are gone."""
+    schedule = added(write(b"x" * (LIMIT - 1)))
+    assert schedule.has_room(CLIENT)
+    schedule.add(write(b"y" * LIMIT), 0)
+    assert not schedule.has_room(CLIENT)
+    assert schedule.has_room(AGENT)
+    schedule.take(CLIENT, 0)
+    assert not schedule.has_room(CLIENT)
+    schedule.gone(CLIENT)
+    assert not schedule.has_room(CLIENT)
+    written(schedule, 0)
+    assert schedule.has_room(CLIENT)
+    assert LIMIT == 1 << 20
+
+
+# Side effects
+
+
+def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
+    """On every outlet, until it is gone and not only taken; not for what was added later."""
+    schedule = added(
+        write(b"a"),
+        write(b"b", 7, Direction.TO_AGENT),
+        KILL,
+        write(b"c", 9),
+    )
+    assert schedule.take_effects(0) == []
+    assert written(schedule, 0) == [b"a"]
+    assert schedule.take_effects(0) == []
+    assert schedule.take(AGENT, 7) == b"b"
+    assert schedule.take_effects(7) == []
+    schedule.gone(AGENT)
+    assert schedule.take_effects(7) == [KILL]
+    assert schedule.take_effects(7) == []
+
+
+def test_side_effects_keep_their_order() -> None:
+    """Those behind a late frame wait with it, those before it do not."""
+    schedule = added(KILL, write(b"late", 5), EXIT, KILL)
+    assert schedule.take_effects(0) == [KILL]
+    written(schedule, 5)
+    assert schedule.take_effects(5) == [EXIT, KILL]
+
+
+def test_a_side_effect_can_have_a_moment() -> None:
+    """Then it waits for that, and for nothing else."""
+    schedule = added(write(b"late", 50))
+    assert schedule.effect_due_at() is None
+    schedule.add_later(KILL, 8)
+    schedule.add_later(EXIT, 6)
+    assert schedule.effect_due_at() == 6
+    assert schedule.take_effects(5) == []
+    assert schedule.take_effects(6) == [EXIT]
+    assert schedule.effect_due_at() == 8
+    assert schedule.take_effects(9) == [KILL]
+    assert schedule.effect_due_at() is None
+
+
+def test_a_side_effect_without_a_moment_wakes_nobody() -> None:
+    """It comes when what is before it is gone."""
+    assert added(write(b"a"), KILL).effect_due_at() is None
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        Fired("r", "drop", Direction.TO_CLIENT, b"x", None),
+        RuleEffect("r", "stall", StallEffect(Direction.TO_CLIENT)),
+        RuleEffect("r", "close", CloseEffect(Direction.TO_CLIENT)),
+    ],
+)
+def test_what_only_stops_or_notes_adds_nothing(output: Fired | RuleEffect) -> None:
+    """The engine itself stops a direction; its end is an output of its own."""
+    schedule = DeliverySchedule()
+    assert schedule.add(output, 0) is None
+    assert schedule.take_effects(0) == []
+    assert not any(schedule.size(outlet) or schedule.is_ending(outlet) for outlet in Stream)
+
+
+# Ends
+
+
+def test_an_end_comes_behind_what_waits() -> None:
+    """It is known at once that nothing more is to be read; the outlet ends when it is empty."""
+    schedule = added(write(b"a", 4), DirectionEnd(Direction.TO_CLIENT))
+    assert schedule.is_ending(CLIENT)
+    assert not schedule.is_ending(AGENT)
+    assert not schedule.has_ended(CLIENT)
+    written(schedule, 4)
+    assert schedule.has_ended(CLIENT)
+    assert not schedule.has_ended(AGENT)
+    schedule.close(CLIENT)
+    assert not schedule.has_ended(CLIENT)
+    assert schedule.is_ending(CLIENT)
+
+
+def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
+    """It is reported once; what is being written is not lost, and side effects go on."""
+    schedule = added(write(b"ab"), write(b"cde", 5), KILL)
+    assert schedule.take(CLIENT, 0) == b"ab"
+    schedule.close(CLIENT)
+    assert schedule.take_lost(CLIENT) == 3
+    assert schedule.take_lost(CLIENT) == 0
+    assert schedule.size(CLIENT) == 2
+    schedule.gone(CLIENT)
+    assert schedule.size(CLIENT) == 0
+    assert schedule.add(write(b"f"), 0) is CLIENT
+    assert schedule.take(CLIENT, 9) is None
+    assert (schedule.size(CLIENT), schedule.take_lost(CLIENT)) == (0, 1)
+    assert schedule.take_effects(0) == [KILL]
+    assert schedule.take_lost(AGENT) == 0
+
+
+def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
+    """What was written before has gone out."""
+    schedule = added(plain(b"abc"), plain(b"de"), write(b"f", 5))
+    assert schedule.take(CLIENT, 0) == b"abcde"
+    schedule.fail(CLIENT, 2)
+    assert schedule.take_lost(CLIENT) == 4
+    assert schedule.size(CLIENT) == 0
+    assert schedule.due_at(CLIENT) is None
+
+
+def test_nothing_waits_once_it_is_hurried() -> None:
+    """All goes out in the order in which it would have, and what comes then behind it."""
+    schedule = added(write(b"b", 9), write(b"a", 5))
+    hurried = [schedule.is_hurried]
+    schedule.hurry()
+    assert [*hurried, schedule.is_hurried] == [False, True]
+    schedule.add(write(b"c", 1), 1)
+    schedule.add(write(b"d", 0), 1)
+    assert schedule.due_at(CLIENT) == 0
+    assert written(schedule, 1) == [b"a", b"b", b"c", b"d"]
