@@ -13,9 +13,9 @@ from acp_proxy.capture.files import recordings_directory
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.runtime.conversation import play
-from acp_proxy.store.library import resolve
+from acp_proxy.store.lookup import resolve
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 
 
 def main(arguments: list[str]) -> int:
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
     directory = Path(recordings_directory(os.environ))
     try:
         with RecordingReader(resolve(arguments[0], directory, Path.cwd())) as reader:
-            client = ScriptedClient(StoredScript(reader))
+            client = ScriptedClient(RecordedSteps(reader))
             code = play(client, arguments[2:])
     except AcpProxyError as e:
         print(f"acp-proxy: {e}", file=sys.stderr)  # noqa: T201

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from acp_proxy.capture.log import CaptureLog
-from acp_proxy.store.log_reader import LogReader, Record
+from acp_proxy.store.log_reader import LogReader, LogRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,15 +36,15 @@ def reader(path: str | Path) -> Iterator[LogReader]:
         os.close(fd)
 
 
-def records(log: LogReader, start: int = 0, limit: int = 1 << 30) -> list[Record]:
+def records(log: LogReader, start: int = 0, limit: int = 1 << 30) -> list[LogRecord]:
     """All records from a logical offset on, read ``limit`` bytes at a time."""
-    found: list[Record] = []
+    found: list[LogRecord] = []
     while more := list(log.records(found[-1].end if found else start, limit)):
         found += more
     return found
 
 
-def read_all(path: str | Path, limit: int = 1 << 30) -> list[Record]:
+def read_all(path: str | Path, limit: int = 1 << 30) -> list[LogRecord]:
     """All records of the log at ``path``."""
     with reader(path) as log:
         return records(log, log.base, limit)

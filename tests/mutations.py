@@ -16,7 +16,7 @@ from acp_proxy.difference.options import DiffOptions
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.updates import CHUNKS
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.transcript import write_transcript
+from acp_proxy.store.text_export import write_transcript
 from tests.conversations import reader_of
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ from acp_proxy.engine.agent.report import ReplayReport, report
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence, Rank
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 from tests.scribe import Scribe
 from tests.transcripts import frame
 
@@ -77,9 +77,9 @@ class Book:
         """Begins a replay."""
         return Live(Replay(self.script(), ReplayOptions(**options)), self)
 
-    def script(self, *, as_said: bool = False) -> StoredScript:
+    def script(self, *, as_said: bool = False) -> RecordedSteps:
         """Begins to read the recording from its first step."""
-        return StoredScript(self._reader, as_said=as_said)
+        return RecordedSteps(self._reader, as_said=as_said)
 
     def seq(self, number: int) -> int:
         """The recording's number of a frame."""

@@ -18,7 +18,7 @@ from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 from tests import captures
 from tests.scribe import Scribe
 
@@ -65,7 +65,7 @@ class Conversation:
     def load(cls, reader: RecordingReader) -> Conversation:
         """Reads a recording."""
         found, finder = cls(reader), LaneFinder()
-        script = StoredScript(reader)
+        script = RecordedSteps(reader)
         while steps := script.read():
             for step in steps:
                 finder.place(step)
@@ -151,7 +151,7 @@ def play(
         choose: which message it says next, of those whose turn it is, one of each lane at most.
         **options: of the engine.
     """
-    engine = Replay(StoredScript(conversation.reader), ReplayOptions(**options))
+    engine = Replay(RecordedSteps(conversation.reader), ReplayOptions(**options))
     client = _Client(conversation, engine)
     client.feed(Wakeup(client.now))
     client.play(act, choose)

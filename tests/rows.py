@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from acp_proxy.store import database
-from acp_proxy.store.indexer_state import load_memory
+from acp_proxy.store.indexer_state import load_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def dump(connection: sqlite3.Connection) -> dict[str, list[Any]]:
     """Every row of every table that the indexer writes, and what it remembers beside them."""
     rows = {table: query(connection, f"SELECT * FROM {table} ORDER BY rowid") for table in TABLES}
     offsets = query(connection, "SELECT log_offset FROM indexing")
-    return {**rows, "indexing": [*offsets, load_memory(connection)]}
+    return {**rows, "indexing": [*offsets, load_state(connection)]}
 
 
 def query(connection: sqlite3.Connection, sql: str, *parameters: Any) -> list[Any]:

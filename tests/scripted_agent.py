@@ -17,7 +17,7 @@ from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,8 +91,8 @@ def verify_reader(
     **options: Any,
 ) -> Verified:
     """Plays the client of a recording that is open, as `verify` does."""
-    says, recorded = _read(StoredScript(reader))
-    script = StoredScript(reader)
+    says, recorded = _read(RecordedSteps(reader))
+    script = RecordedSteps(reader)
     engine = Verification(RecordedClient(script), VerifyOptions(**options))
     agent = _Agent(engine, says)
     agent.feed(Wakeup(agent.now))
@@ -103,7 +103,7 @@ def verify_reader(
     return Verified(engine, agent.sent, recorded, agent.now - _S)
 
 
-def _read(script: StoredScript) -> tuple[list[Saying], dict[int, bytes]]:
+def _read(script: RecordedSteps) -> tuple[list[Saying], dict[int, bytes]]:
     says: list[Saying] = []
     recorded: dict[int, bytes] = {}
     heard: dict[str | None, list[int]] = {}

@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from acp_proxy.cli.main import cli
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.transcript import read_transcript, write_transcript
+from acp_proxy.store.text_export import write_transcript
+from acp_proxy.store.text_import import read_transcript
 from tests.rows import new_database
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from acp_proxy.cli.main import recordings
-from acp_proxy.store.library import Latest, latest, latest_running, resolve
+from acp_proxy.store.lookup import LatestRecording, latest, latest_running, resolve
 
 _POLL_S = 0.25
 
@@ -49,7 +49,7 @@ def wait_for_running() -> Path:
     return _told(found, "running")
 
 
-def _told(found: Latest, reason: str) -> Path:
+def _told(found: LatestRecording, reason: str) -> Path:
     if found.passed_over is not None:
         from acp_proxy.cli.render.output import warn  # late: a replay starts sooner
 

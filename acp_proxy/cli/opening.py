@@ -11,7 +11,7 @@ from acp_proxy.cli.render.output import warn
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.plain_files import open_plain
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.transcript import is_transcript
+from acp_proxy.store.text_import import is_transcript
 
 STDIN = Path("standard input")
 """What a recording is called that came that way."""

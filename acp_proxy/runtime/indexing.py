@@ -73,7 +73,7 @@ class Indexing:
                     indexer.step()
                 if self._behind():
                     self._leave_log(indexer)
-                elif indexer.memory.closed:
+                elif indexer.state.closed:
                     indexer.settle()  # a client that keeps its end open may have left half a line
                     database.close(indexer.connection)
                     self._log.remove()
@@ -112,11 +112,11 @@ class Indexing:
         return self._indexer
 
     def _behind(self) -> int:
-        return self._log.size - (self._indexer.memory.offset if self._indexer else 0)
+        return self._log.size - (self._indexer.state.offset if self._indexer else 0)
 
     def _trim(self, indexer: Indexer) -> None:
         if self._log.physical_size >= TRIM and indexer.is_whole:
-            if self._log.trim(indexer.memory.offset):
+            if self._log.trim(indexer.state.offset):
                 indexer.log.rebase()
             self._log.allow(self._database_size())
 

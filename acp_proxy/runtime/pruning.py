@@ -13,7 +13,7 @@ from acp_proxy.capture.files import recordings_directory
 from acp_proxy.capture.log import NOTE, Unrecorded, tell
 from acp_proxy.inspection.timeline import size
 from acp_proxy.safe_text import visible
-from acp_proxy.store.library import Old, delete, prunable
+from acp_proxy.store.old_recordings import OldRecording, delete, prunable
 
 _MOST_NAMED = 5
 """How many files a sentence names."""
@@ -32,7 +32,7 @@ async def make_room(log: Unrecorded, keep: tuple[str, float], spare: Path) -> No
     what, amount = keep
     age, total = (amount, None) if what == "age" else (None, amount)
     directory = Path(recordings_directory(os.environ))
-    gone: list[Old] = []
+    gone: list[OldRecording] = []
     try:
         found = await trio.to_thread.run_sync(
             lambda: prunable(directory, older_than=age, larger_than=total, spare=spare),
@@ -45,7 +45,7 @@ async def make_room(log: Unrecorded, keep: tuple[str, float], spare: Path) -> No
         _say(log, gone)
 
 
-def _delete(found: list[Old], gone: list[Old]) -> None:
+def _delete(found: list[OldRecording], gone: list[OldRecording]) -> None:
     """Deletes recordings until the session ends; adds each that is gone to ``gone``."""
     for old in found:
         trio.from_thread.check_cancelled()
@@ -53,7 +53,7 @@ def _delete(found: list[Old], gone: list[Old]) -> None:
             gone.append(old)
 
 
-def _say(log: Unrecorded, gone: list[Old]) -> None:
+def _say(log: Unrecorded, gone: list[OldRecording]) -> None:
     for start in range(0, len(gone), _MOST_IN_EVENT):
         part = gone[start : start + _MOST_IN_EVENT]
         fields: dict[str, str | int | list[str]] = {
@@ -67,7 +67,7 @@ def _say(log: Unrecorded, gone: list[Old]) -> None:
         tell(visible(_sentence(gone)))
 
 
-def _sentence(gone: list[Old]) -> str:
+def _sentence(gone: list[OldRecording]) -> str:
     names = ", ".join(old.path.name for old in gone[:_MOST_NAMED])
     more = len(gone) - _MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""

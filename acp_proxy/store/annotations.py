@@ -23,7 +23,7 @@ from acp_proxy.store import database
 from acp_proxy.store.plain_tables import check_tables
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.side_files import JOURNAL, WAL
-from acp_proxy.store.transcript import header_of, is_transcript
+from acp_proxy.store.text_import import header_of, is_transcript
 from acp_proxy.transcript.header import write_header
 from acp_proxy.transcript.reader import is_remark
 

@@ -1,4 +1,4 @@
-"""What an indexer remembers between two batches, and how it is kept."""
+"""What an indexer remembers between two batches, and how it is kept in the database."""
 
 import sqlite3
 
@@ -12,8 +12,12 @@ from acp_proxy.recording import Recording
 
 
 @define
-class Memory:
-    """All that the indexer remembers between two batches; stored with each of them."""
+class IndexerState:
+    """All that is remembered between two batches; stored as JSON, so its names are a format.
+
+    `RowWriter` counts in ``next_seq`` and correlates in ``correlation``, `RecordHandler` keeps
+    what is known of streams and of the recording, and `Indexer` moves ``offset``.
+    """
 
     offset: int = 0
     """Logical: everything before it is in rows or in `framers`."""
@@ -36,16 +40,16 @@ class Memory:
     recording: Recording | None = None
 
 
-def load_memory(connection: sqlite3.Connection) -> Memory:
-    """Reads what the last indexer of a database remembered; a fresh memory if there was none.
+def load_state(connection: sqlite3.Connection) -> IndexerState:
+    """Reads what the last indexer of a database remembered; a fresh state if there was none.
 
     Raises:
         ValueError: the database holds something else there.
     """
     row = connection.execute("SELECT state FROM main.indexing WHERE id = 1").fetchone()
     if row is None:
-        return Memory()
+        return IndexerState()
     try:
-        return converter.loads(row[0], Memory)
+        return converter.loads(row[0], IndexerState)
     except Exception as e:  # whatever a foreign or damaged value makes the converter raise
         raise ValueError(f"its indexing state cannot be read: {e}") from None

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from acp_proxy.capture import log as capture_log
 from acp_proxy.capture.log import unpack_fields
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.store.log_reader import Record
+from acp_proxy.store.log_reader import LogRecord
 
 EVENT_KINDS = {
     capture_log.END: "eof",
@@ -39,7 +39,7 @@ _NUMBERS = (
 _Default = TypeVar("_Default", int, None)
 
 
-def event_data(record: Record) -> dict[str, Any]:
+def event_data(record: LogRecord) -> dict[str, Any]:
     """Decodes an event's fields: numbers as numbers, lists (arguments, files) as lists."""
     data: dict[str, Any] = {}
     if name := capture_log.STREAM_NAMES[record.stream]:

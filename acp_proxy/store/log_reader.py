@@ -24,13 +24,13 @@ _BLOCK = 1 << 18
 
 
 @frozen
-class Record:
+class LogRecord:
     """One record of the log."""
 
     kind: int
     stream: int
     t_ns: int
-    """Monotonic, as the recorder's clock told."""
+    """Nanoseconds of the recorder's monotonic clock."""
     offset: int
     """Logical, of the payload."""
     payload: bytes
@@ -77,19 +77,59 @@ class LogReader:
             raise LogMoved
 
     def rebase(self) -> None:
-        """Learns where the file begins, after its own recorder has emptied it."""
+        """Reads where the file begins, after its own recorder has emptied it."""
         self.base = self._read_base()
 
     def read(self, offset: int, size: int) -> bytes:
-        """Reads ``size`` bytes at a logical offset; fewer at the end of the file."""
+        """Reads bytes of the log; fewer at the end of the file.
+
+        Args:
+            offset: logical, of the first.
+            size: how many.
+        """
         return os.pread(self.fd, size, offset - self.base + BASE_SIZE)
 
     def read_segments(self, segments: tuple[Segment, ...]) -> bytes:
         """Reads and joins what stands at ``segments``."""
         return b"".join(self.read(offset, size) for offset, size in segments)
 
-    def records(self, offset: int, limit: int) -> Iterator[Record]:
-        """Yields whole records from a logical offset on, until about ``limit`` bytes are read.
+    def read_range(self, segments: tuple[Segment, ...], start: int, size: int) -> bytes:
+        """Reads part of what stands at ``segments``, without reading the rest.
+
+        Args:
+            segments: places in the log, in order.
+            start: how many of their bytes are left out.
+            size: how many bytes are read at the most.
+        """
+        parts = []
+        for offset, length in segments:
+            if start < length and size > 0:
+                part = self.read(offset + start, min(length - start, size))
+                parts.append(part)
+                size -= len(part)
+                start = 0
+            else:
+                start -= min(start, length)
+        return b"".join(parts)
+
+    def pieces(self, segments: tuple[Segment, ...], size: int) -> Iterator[bytes]:
+        """Reads what stands at ``segments`` one after the other.
+
+        Args:
+            segments: places in the log, in order.
+            size: how many bytes are read in all, at the most.
+        """
+        for offset, length in segments:
+            if piece := self.read(offset, length)[:size]:
+                size -= len(piece)
+                yield piece
+
+    def records(self, offset: int, limit: int) -> Iterator[LogRecord]:
+        """Yields whole records.
+
+        Args:
+            offset: logical, where to begin.
+            limit: about how many bytes of log are read.
 
         A record that is not whole at the end of the file is not yielded: it may still be written,
         or never. One that is broken in the middle is skipped, up to the next that is not.
@@ -121,7 +161,7 @@ class LogReader:
             if skipped:
                 self.skipped += skipped
                 skipped = 0
-            yield Record(kind, stream, t_ns, offset + start, block[start:place])
+            yield LogRecord(kind, stream, t_ns, offset + start, block[start:place])
 
     def _next_header(self, offset: int) -> int | None:
         while block := self.read(offset, _BLOCK):

@@ -183,9 +183,9 @@ def check_order(indexer: Indexer) -> None:
     Raises:
         ValueError: it begins later.
     """
-    if indexer.memory.offset < indexer.log.base:
+    if indexer.state.offset < indexer.log.base:
         raise ValueError(
-            f"its log begins at byte {indexer.log.base}, its rows end at {indexer.memory.offset}"
+            f"its log begins at byte {indexer.log.base}, its rows end at {indexer.state.offset}"
         )
 
 

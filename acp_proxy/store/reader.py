@@ -80,7 +80,7 @@ class RecordingReader(Rows):
     @property
     def newest(self) -> int:
         """The number of the newest frame or event while the recorder runs, else 0."""
-        return self._tail.memory.next_seq - 1 if self._tail is not None else 0
+        return self._tail.state.next_seq - 1 if self._tail is not None else 0
 
     def refresh(self) -> None:
         """Brings a live recording up to date; cheap while nothing new came.
@@ -182,8 +182,7 @@ class RecordingReader(Rows):
             self.warning = f"{self.path}{LOG_SUFFIX} is missing: what was not indexed yet is lost"
 
     def _open_text(self) -> None:
-        from acp_proxy.store.importer import new_rows
-        from acp_proxy.store.transcript import read_transcript
+        from acp_proxy.store.text_import import new_rows, read_transcript
 
         try:
             source = self._source or self._files.enter_context(open_plain(self.path))
@@ -215,7 +214,7 @@ class RecordingReader(Rows):
         except MissingTable as e:
             raise DamagedRecording(self.path, f"it has no table {e}") from None
         self._tail = Indexer(self.connection, self._log, schema="tail")
-        self._tail_start = self._tail.memory.offset
+        self._tail_start = self._tail.state.offset
         check_order(self._tail)
         self.tables = make_views(self.connection, tail=True)
         self._read_tail()
@@ -249,6 +248,6 @@ def is_text(path: Path) -> bool:
     """Whether a file is a recording's text form; that of a database is seen at once."""
     if database.is_sqlite(path):
         return False
-    from acp_proxy.store.transcript import is_transcript
+    from acp_proxy.store.text_import import is_transcript
 
     return is_transcript(path)

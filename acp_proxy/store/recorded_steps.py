@@ -12,7 +12,7 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.store import database
 from acp_proxy.store.agent_ending import ENDING_KINDS, ended_by_itself_at
-from acp_proxy.store.faulted import FaultedFrames
+from acp_proxy.store.fired_faults import FaultedFrames
 from acp_proxy.store.held_values import RAW_OR_NULL
 from acp_proxy.store.queries import events
 from acp_proxy.store.reader import RecordingReader
@@ -45,7 +45,7 @@ _NEWLINES = {code: newline.decode() for newline, code in NEWLINE_CODES.items()}
 _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
 
-class StoredScript:
+class RecordedSteps:
     """Reads a script from a finished recording.
 
     Args:

@@ -1,24 +1,20 @@
 """Numbers and correlates frames and events in the order in which they come, and writes their rows.
 
-Two use it: the indexer, for which they come out of a log, and the import of the text form. So both
-give the same rows for the same frames. What is not told of a frame, its exchange, turn and so on,
-is found out here.
+Two use it: the indexer, which takes them out of a log, and the import of the text form. So both
+give the same rows for the same frames. A frame's exchange, turn and so on are found out here.
 
 What it refuses to know: where frames come from, and how a line becomes a message.
 """
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
-
-from attrs import asdict
 
 from acp_proxy.forms import converter
 from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction, Stream
-from acp_proxy.store.indexer_state import Memory
+from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.row_batch import LargeLine, RowBatch, Same
 from acp_proxy.store.schema import (
     DELIVERED_CODES,
     KIND_CODES,
@@ -27,41 +23,17 @@ from acp_proxy.store.schema import (
     STREAM_CODES,
 )
 
-if TYPE_CHECKING:
-    from acp_proxy.recording import Exchange, Recording, Turn
-
-_KEPT = {"id", "name", "started_at", "note"}
-"""Columns of `recording` that are written once; the rest follows the conversation."""
-
-_EXCHANGE_COLUMNS = (
-    "id", "direction", "method", "rpc_id", "session",
-    "request_seq", "response_seq", "latency_ns", "outcome",
-)  # fmt: skip
-_TURN_COLUMNS = (
-    "id", "session", "prompt_seq", "end_seq", "stop_reason", "updates", "tool_calls", "duration_ns"
-)  # fmt: skip
-SAME = b"the very bytes that were received"
-"""Stands, as the object that it is, for the bytes of a frame."""
-_FRAME_COLUMNS = 15
-_RAW = 14  # the column of the BLOB
-
-_NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
-
-Row = tuple[Any, ...]
-Parts = Callable[[], Iterable[bytes]]
-"""Gives the pieces of a line that is too large to hold, anew whenever it is called."""
-
 
 class RowWriter:
     """Collects rows and writes them, a batch in one transaction.
 
     Args:
         connection: a database with our tables, writable at least in ``schema``.
-        memory: what is remembered between two batches. The writer counts and correlates in it; its
+        state: what is remembered between two batches. The writer counts and correlates in it; its
             user sets ``recording``, and ``next_seq`` where the numbers jump.
         schema: ``main``, or ``temp`` for a reader that adds what is not indexed yet.
-        resumable: whether the rows go on from those that are there, as ``memory`` has them, and
-            each batch stores it for whoever comes next. Else they are all there will be.
+        resumable: whether the rows continue those that are there, as ``state`` has them, and each
+            batch stores it for the next indexer. Else they are all there will be.
 
     Attributes:
         correlator: the machine that labels the frames.
@@ -70,31 +42,23 @@ class RowWriter:
     def __init__(
         self,
         connection: sqlite3.Connection,
-        memory: Memory,
+        state: IndexerState,
         *,
         schema: str = "main",
         resumable: bool = True,
     ) -> None:
         self.connection = connection
-        self.memory = memory
-        self.correlator = Correlator(memory.correlation)
+        self.state = state
+        self.correlator = Correlator(state.correlation)
         self._schema = schema
         self._resumable = resumable
         self._labels: dict[str, int] = dict(connection.execute("SELECT text, id FROM main.labels"))
-        self._frames: list[Row] = []
-        self._large: list[tuple[Row, int, Parts]] = []
-        self._events: list[Row] = []
-        self._new_labels: list[tuple[int, str]] = []
-        self._marks: list[tuple[Stream, int, int]] = []
-        self._fired: list[Row] = []
-        self._touched: list[Row] = []
-        self._exchanges: dict[int, Exchange] = {}
-        self._turns: dict[int, Turn] = {}
-        self._written: Recording | None = memory.recording if resumable else None
+        self._batch = RowBatch()
+        self._written = state.recording if resumable else None
 
-    def speak(self, dialect: str) -> None:
-        """Says in which dialect the frames from here on are; ``auto`` leaves it to them."""
-        self.correlator = Correlator(self.memory.correlation, dialect)
+    def set_dialect(self, dialect: str) -> None:
+        """Sets the dialect of the frames from here on; ``auto`` finds it out from them."""
+        self.correlator = Correlator(self.state.correlation, dialect)
 
     def add_frame(
         self,
@@ -103,7 +67,7 @@ class RowWriter:
         newline: bytes,
         t_ns: int,
         lag_ns: int,
-        raw: bytes | None,
+        raw: bytes | LargeLine,
         delivered: str = "full",
         fault: str | None = None,
         masked: bool = False,
@@ -112,17 +76,18 @@ class RowWriter:
 
         Args:
             stream: where it was read.
-            message: what it says; of kind stderr on that stream.
+            message: its header; of kind stderr on that stream.
             newline: what ended it, of the schema's ``NEWLINE_CODES``.
-            t_ns: from the start of the recording until its last byte was read.
-            lag_ns: from its first byte to its last.
-            raw: its bytes, without the newline.
+            t_ns: nanoseconds from the start of the recording until its last byte was read.
+            lag_ns: nanoseconds from its first byte to its last.
+            raw: its bytes, without the newline; a large line is copied at the commit.
             delivered: ``full``, ``partial`` or ``none``.
-            fault: what a fault did to it.
+            fault: the rule that fired at it.
             masked: whether something in it is masked.
         """
-        seq = self.memory.next_seq
-        self.memory.next_seq = seq + 1
+        state, label = self.state, self._label
+        seq = state.next_seq
+        state.next_seq = seq + 1
         if stream is Stream.STDERR:
             labels = Labels()
         else:
@@ -130,76 +95,87 @@ class RowWriter:
         flags = STREAM_CODES[stream] | NEWLINE_CODES[newline] << 2 | DELIVERED_CODES[delivered] << 4
         if masked:
             flags |= MASKED
-        label = self._label
-        self._frames.append(
-            (
-                seq,
-                flags,
-                KIND_CODES[message.kind],
-                t_ns,
-                lag_ns,
-                label(labels.method),
-                message.rpc_id,
-                labels.exchange,
-                label(labels.session),
-                labels.turn,
-                label(labels.tool_call),
-                label(labels.terminal),
-                message.parse_error,
-                fault,
-                raw,
-            )
+        row = (
+            seq,
+            flags,
+            KIND_CODES[message.kind],
+            t_ns,
+            lag_ns,
+            label(labels.method),
+            message.rpc_id,
+            labels.exchange,
+            label(labels.session),
+            labels.turn,
+            label(labels.tool_call),
+            label(labels.terminal),
+            message.parse_error,
+            fault,
+            raw if isinstance(raw, bytes) else None,
         )
-
-    def add_large(
-        self,
-        stream: Stream,
-        message: Message,
-        newline: bytes,
-        t_ns: int,
-        lag_ns: int,
-        size: int,
-        parts: Parts,
-        delivered: str = "full",
-    ) -> None:
-        """Adds the next frame, ``size`` bytes that are too many to hold; copied at the commit."""
-        self.add_frame(stream, message, newline, t_ns, lag_ns, None, delivered)
-        self._large.append((self._frames.pop(), size, parts))
+        if isinstance(raw, bytes):
+            self._batch.frames.append(row)
+        else:
+            self._batch.large.append((row, raw))
 
     def add_event(self, kind: str, t_ns: int, data: str) -> None:
-        """Adds the next event; ``data`` is a JSON object."""
-        seq = self.memory.next_seq
-        self.memory.next_seq = seq + 1
-        self._events.append((seq, t_ns, kind, data))
+        """Adds the next event.
 
-    def add_fired(self, row: Row) -> None:
+        Args:
+            kind: its kind, such as ``exit``.
+            t_ns: nanoseconds from the start of the recording.
+            data: a JSON object.
+        """
+        seq = self.state.next_seq
+        self.state.next_seq = seq + 1
+        self._batch.events.append((seq, t_ns, kind, data))
+
+    def add_fired(
+        self,
+        seq: int,
+        rule: str | None,
+        action: str | None,
+        received: bytes | Same | None,
+        delivered: bytes | Same | None,
+    ) -> None:
         """Adds a row of ``faults_fired``.
 
-        What was received, and what was delivered, may be `SAME`, if the frame has been added.
+        Args:
+            seq: the frame, which has been added if it is to be copied from.
+            rule: the rule's name.
+            action: what it did.
+            received: the bytes that came, without their newline; None for a line it made up.
+            delivered: the bytes that went out, with their newline; None if nothing did.
         """
-        self._fired.append(row)
+        self._batch.fired.append((seq, rule, action, received, delivered))
 
     def mark_fault(self, seq: int, rule: str, delivered: str) -> None:
-        """Marks a frame: which rule fired at it, and how much of it was delivered."""
-        code = DELIVERED_CODES.get(delivered, 0) << 4
-        self._touched.append((rule, code, seq))
+        """Marks a frame at which a rule fired.
 
-    def lost(self, seqs: list[int]) -> set[int]:
-        """Which of some frames that are written were not delivered, because of a fault."""
-        if not seqs:
-            return set()
-        return {
-            seq
-            for (seq,) in self.connection.execute(
-                f"SELECT seq FROM {self._schema}.frame_rows WHERE fault IS NOT NULL"
-                " AND (flags >> 4) & 3 = 2 AND seq IN (SELECT value FROM json_each(?))",
-                (json.dumps(seqs),),
-            )
-        }
+        Args:
+            seq: the frame.
+            rule: the rule's name.
+            delivered: how much of the frame went out, as in `add_frame`.
+        """
+        self._batch.touched.append((rule, DELIVERED_CODES.get(delivered, 0) << 4, seq))
 
     def mark_undelivered(self, stream: Stream, lost: int) -> None:
-        """Marks the frames that the last ``lost`` bytes of a stream belong to."""
-        self._marks.append((stream, lost, self.memory.next_seq))
+        """Marks the frames that the last ``lost`` bytes of a stream belong to.
+
+        Args:
+            stream: where they were read.
+            lost: how many of the bytes so far were read and could not be written on.
+        """
+        self._batch.undelivered.append((stream, lost, self.state.next_seq))
+
+    def dropped_by_faults(self, seqs: list[int]) -> set[int]:
+        """Returns which of some frames that are written were not delivered because of a fault."""
+        if not seqs:
+            return set()
+        sql = (
+            f"SELECT seq FROM {self._schema}.frame_rows WHERE fault IS NOT NULL"
+            " AND (flags >> 4) & 3 = 2 AND seq IN (SELECT value FROM json_each(?))"
+        )
+        return {seq for (seq,) in self.connection.execute(sql, (json.dumps(seqs),))}
 
     def commit(self) -> None:
         """Writes all that was collected in one transaction.
@@ -207,19 +183,21 @@ class RowWriter:
         Raises:
             sqlite3.Error: nothing is written. All is kept, and the next commit tries again.
         """
+        batch, state = self._batch, self.state
+        # Exchanges and turns that a failed commit has drained are still in the batch.
         exchanges, turns = self.correlator.drain()
-        self._exchanges.update((exchange.id, exchange) for exchange in exchanges)
-        self._turns.update((turn.id, turn) for turn in turns)
+        batch.exchanges.update((exchange.id, exchange) for exchange in exchanges)
+        batch.turns.update((turn.id, turn) for turn in turns)
+        batch.recording = state.recording if state.recording != self._written else None
+        batch.state = (state.offset, converter.dumps(state)) if self._resumable else None
         try:
-            self._write()
+            batch.write(self.connection, self._schema)
             self.connection.commit()
         except sqlite3.Error:
             self.connection.rollback()
             raise
-        self._written = self.memory.recording
-        for collected in (self._frames, self._large, self._events, self._new_labels, self._marks,
-                          self._fired, self._touched, self._exchanges, self._turns):  # fmt: skip
-            collected.clear()
+        self._written = state.recording
+        self._batch = RowBatch()
 
     def _label(self, text: str | None) -> int | None:
         if text is None:
@@ -227,104 +205,5 @@ class RowWriter:
         found = self._labels.get(text)
         if found is None:
             found = self._labels[text] = len(self._labels) + 1
-            self._new_labels.append((found, text))
+            self._batch.labels.append((found, text))
         return found
-
-    def _write(self) -> None:
-        many, schema = self.connection.executemany, self._schema
-        many(f"INSERT INTO {schema}.labels VALUES (?, ?)", self._new_labels)
-        many(f"INSERT INTO {schema}.frame_rows VALUES ({_marks(_FRAME_COLUMNS)})", self._frames)
-        for row, size, parts in self._large:
-            self._write_large(row, size, parts)
-        touch = "UPDATE {}.frame_rows SET fault = ?, flags = flags & ~48 | ? WHERE seq = ?"
-        many(touch.format(schema), self._touched)
-        for mark in self._marks:
-            self._write_mark(*mark)
-        many(f"INSERT INTO {schema}.events VALUES (?, ?, ?, ?)", self._events)
-        self._replace("exchanges", _EXCHANGE_COLUMNS, self._exchanges.values())
-        self._replace("turns", _TURN_COLUMNS, self._turns.values())
-        for row in self._fired:
-            self._write_fired(*row)
-        self._write_recording()
-        if self._resumable:
-            self.connection.execute(
-                f"INSERT OR REPLACE INTO {schema}.indexing VALUES (1, ?, ?)",
-                (self.memory.offset, converter.dumps(self.memory)),
-            )
-
-    def _write_fired(
-        self, seq: int, rule: str, action: str, received: bytes | None, delivered: bytes | None
-    ) -> None:
-        """Writes a row of ``faults_fired``; copies from the frame what is the same."""
-        if received is SAME:
-            received = self._line(seq, whole=False)
-        if delivered is SAME:
-            delivered = self._line(seq, whole=True)
-        self.connection.execute(
-            f"INSERT INTO {self._schema}.faults_fired VALUES (?, ?, ?, ?, ?)",
-            (seq, rule, action, received, delivered),
-        )
-
-    def _line(self, seq: int, *, whole: bool) -> bytes:
-        """The bytes of a frame, perhaps of an earlier batch; with its newline if ``whole``."""
-        for schema in dict.fromkeys((self._schema, "main")):
-            sql = f"SELECT raw, flags FROM {schema}.frame_rows WHERE seq = ?"
-            for raw, flags in self.connection.execute(sql, (seq,)):
-                return bytes(raw) + (_NEWLINES[(flags >> 2) & 3] if whole else b"")
-        return b""
-
-    def _replace(self, table: str, columns: tuple[str, ...], values: Iterable[Any]) -> None:
-        self.connection.executemany(
-            f"INSERT OR REPLACE INTO {self._schema}.{table} VALUES ({_marks(len(columns))})",
-            [tuple(getattr(value, name) for name in columns) for value in values],
-        )
-
-    def _write_recording(self) -> None:
-        """Writes what is known of the recording, and leaves what a person may edit."""
-        recording = self.memory.recording
-        if recording is None or recording == self._written:
-            return
-        row = asdict(recording)
-        if (
-            row["note"] is None
-        ):  # a database of version 1 that may not be written has no such column
-            del row["note"]
-        columns, names = ", ".join(row), ", ".join(f":{name}" for name in row)
-        follow = ", ".join(f"{name} = excluded.{name}" for name in row if name not in _KEPT)
-        self.connection.execute(
-            f"INSERT INTO {self._schema}.recording ({columns}) VALUES ({names})"
-            f" ON CONFLICT (id) DO UPDATE SET {follow}",
-            row,
-        )
-
-    def _write_large(self, row: Row, size: int, parts: Parts) -> None:
-        marks = ",".join("zeroblob(?)" if n == _RAW else "?" for n in range(_FRAME_COLUMNS))
-        values = [size if n == _RAW else value for n, value in enumerate(row)]
-        self.connection.execute(f"INSERT INTO {self._schema}.frame_rows VALUES ({marks})", values)
-        with self.connection.blobopen("frame_rows", "raw", row[0], name=self._schema) as blob:
-            for part in parts():
-                blob.write(part)
-
-    def _write_mark(self, stream: Stream, lost: int, before: int) -> None:
-        """Marks the frames that the last ``lost`` bytes of a stream before a number belong to."""
-        marks = []
-        latest = self.connection.execute(
-            f"SELECT seq, flags, length(raw) FROM {self._schema}.frame_rows"
-            " WHERE seq < ? AND flags & 3 = ?"
-            " AND NOT (fault IS NOT NULL AND (flags >> 4) & 3 = 2) ORDER BY seq DESC",
-            (before, STREAM_CODES[stream]),
-        )
-        for seq, flags, size in latest:
-            size += (flags >> 2) & 3  # the code of a newline is its length
-            marks.append((DELIVERED_CODES["none" if lost >= size else "partial"] << 4, seq))
-            lost -= size
-            if lost <= 0:
-                break
-        latest.close()
-        self.connection.executemany(
-            f"UPDATE {self._schema}.frame_rows SET flags = flags & ~48 | ? WHERE seq = ?", marks
-        )
-
-
-def _marks(count: int) -> str:
-    return ",".join("?" * count)

@@ -40,7 +40,7 @@ def keep(databases: list[Path], place: Path) -> list[Path]:
 def _content(database: Path, suffix: str) -> bytes:
     from acp_proxy.engine.agent.report import text
     from acp_proxy.store.reader import RecordingReader
-    from acp_proxy.store.transcript import write_transcript
+    from acp_proxy.store.text_export import write_transcript
     from acp_proxy.testing.rehearsal import rehearse
 
     with RecordingReader(database) as reader:

@@ -13,7 +13,7 @@ from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.report import ReplayReport, report
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 
 if TYPE_CHECKING:
     from acp_proxy.store.reader import RecordingReader
@@ -38,8 +38,8 @@ def rehearse(reader: "RecordingReader", options: ReplayOptions | None = None) ->
 class _Rehearsal:
     def __init__(self, reader: "RecordingReader", options: ReplayOptions) -> None:
         self._reader = reader
-        self._replay = Replay(StoredScript(reader), options)
-        self._client = ScriptedClient(StoredScript(reader))
+        self._replay = Replay(RecordedSteps(reader), options)
+        self._client = ScriptedClient(RecordedSteps(reader))
         self._said: deque[bytes] = deque()
         self._heard = b""
         self._now = 1

@@ -11,7 +11,7 @@ import pytest
 from attrs import field, frozen
 
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 from tests import captures
 from tests.verify_book import LiveAgent, verify
 
@@ -171,7 +171,7 @@ def decoded(frames: Any) -> Iterator[dict[str, Any]]:
 def raw_frames(path: Path) -> Iterator[bytes]:
     """The frames of a recording."""
     with RecordingReader(path) as reader:
-        script = StoredScript(reader)
+        script = RecordedSteps(reader)
         while steps := script.read():
             yield from (script.wire(step.seq).raw for step in steps)
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.capture.log import END, HEADER, LAST_KIND, MAGIC, STREAM_NAMES, UNDELIVERED
-from acp_proxy.store import indexer
+from acp_proxy.store import record_handler
 from acp_proxy.store.indexer import Indexer
 from tests.logs import reader
 from tests.rows import dump, new_database, query, stream_bytes
@@ -124,7 +124,7 @@ def test_large_lines_are_lines(chunks: Chunks, ends: set[int], limit: int, large
         return [{k: v for k, v in row.items() if k not in read_from_line} for row in rows]
 
     with log_of(chunks, ends) as scribe, new_database() as small, new_database() as usual:
-        with mock.patch.multiple(indexer, LARGE=large, EDGE=large):
+        with mock.patch.multiple(record_handler, LARGE=large, EDGE=large):
             index(scribe, small, [limit])
         index(scribe, usual, [WHOLE])
         assert frames(small) == frames(usual)

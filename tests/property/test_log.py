@@ -22,7 +22,7 @@ from acp_proxy.capture.log import (
 from tests.logs import new_log, read_all, reader, records
 
 if TYPE_CHECKING:
-    from acp_proxy.store.log_reader import Record
+    from acp_proxy.store.log_reader import LogRecord
 
 payloads = st.binary(max_size=40) | st.just(MAGIC + b"\x01\x01" + b"\0" * 14)
 chunks = st.lists(st.tuples(st.integers(1, 3), payloads), min_size=1, max_size=8)
@@ -40,7 +40,7 @@ def write(log: CaptureLog, appended: list[tuple[int, bytes]]) -> None:
         log.append(stream, t_ns, chunk)
 
 
-def told(found: list[Record]) -> list[tuple[int, bytes]]:
+def told(found: list[LogRecord]) -> list[tuple[int, bytes]]:
     """What records say, as it was given to the log."""
     assert [record.t_ns for record in found] == sorted(record.t_ns for record in found)
     return [(record.stream, record.payload) for record in found]
@@ -101,7 +101,7 @@ def test_any_bytes_are_read(before: bytes, after: bytes) -> None:
 @given(chunks, st.sets(st.integers(0, 8)))
 def test_offsets_outlive_trimming(appended: list[tuple[int, bytes]], trims: set[int]) -> None:
     """Trimmed or not, each record stands at the same logical offset."""
-    found: list[Record] = []
+    found: list[LogRecord] = []
     with new_log() as log:
         for n, (stream, chunk) in enumerate(appended):
             log.append(stream, n, chunk)

@@ -19,7 +19,7 @@ from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.pacing import Pacing
 from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 from tests import reactive
 from tests.reactive import Conversation, play
 from tests.scribe import Scribe, error, handshake, notification, request, result, text, update
@@ -208,7 +208,7 @@ def assert_one_divergence(
 
 def is_last_word(conversation: Conversation, step: Step) -> bool:
     """Whether the agent's output ended after this message, and no other one is waited for."""
-    left_at = StoredScript(conversation.reader).agent_left_at
+    left_at = RecordedSteps(conversation.reader).agent_left_at
     return left_at is not None and all(
         other.seq <= step.seq or other.seq > left_at for other in conversation.required
     )

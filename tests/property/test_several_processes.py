@@ -15,7 +15,7 @@ from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.events import EndOfInput, LineReceived
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 from tests import reactive
 from tests.reactive import Conversation
 
@@ -95,7 +95,7 @@ def test_each_start_plays_its_own_recording(conversations: list[Conversation], a
     of_agent = [one for one in conversations if one.path.name.startswith(agent)]
     assert len(of_agent) >= 5
     for conversation in of_agent:
-        replays = [Replay(StoredScript(one.reader), ReplayOptions()) for one in of_agent]
+        replays = [Replay(RecordedSteps(one.reader), ReplayOptions()) for one in of_agent]
         engine = Choice(replays)
         client = Client(conversation, engine)
         client.play()

@@ -20,8 +20,8 @@ from acp_proxy.protocol import outline
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.store import database, indexer
-from acp_proxy.store.indexer_state import Memory
+from acp_proxy.store import database, record_handler
+from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.transcript.spelling import Style, find_style, make_visible, spell
 from acp_proxy.transcript.values import event_data, milliseconds, nanoseconds, read_event_data
@@ -100,7 +100,7 @@ def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> N
         for start in range(0, len(chunk), large)
     ]
     with (
-        mock.patch.multiple(indexer, LARGE=large, EDGE=large),
+        mock.patch.multiple(record_handler, LARGE=large, EDGE=large),
         mock.patch.object(outline, "EDGE", large),
         recorded(pieces, True, "auto") as path,
     ):
@@ -137,7 +137,7 @@ def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: 
         recording = Recording("c0ffee", "x", "0.1.0", STARTED_AT, state="complete", seed=seed)
         recording = evolve(recording, note=note, end_reason=note, command='["a", "\\ud800"]')
         with contextlib.closing(database.create(path)) as connection:
-            write = RowWriter(connection, Memory(recording=recording), resumable=False)
+            write = RowWriter(connection, IndexerState(recording=recording), resumable=False)
             for frame in frames:
                 add(write, dict(frame))
             write.commit()
@@ -147,13 +147,13 @@ def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: 
 
 def add(write: RowWriter, frame: dict[str, Any]) -> None:
     """Adds a frame some numbers further on, and the faults that fired there."""
-    write.memory.next_seq += frame.pop("seq") - 1
-    seq, fired = write.memory.next_seq, frame.pop("fired")
+    write.state.next_seq += frame.pop("seq") - 1
+    seq, fired = write.state.next_seq, frame.pop("fired")
     stderr = frame["stream"] is Stream.STDERR
     message = Message(Kind.STDERR) if stderr else read(frame["raw"])
     write.add_frame(message=message, **frame)
     for values in fired:
-        write.add_fired((seq, *values))
+        write.add_fired(seq, *values)
 
 
 @given(happenings, st.data())

@@ -15,7 +15,7 @@ from acp_proxy.inspection.moments import when
 from acp_proxy.inspection.timeline import duration, size
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible
-from acp_proxy.store.library import Entry, entries
+from acp_proxy.store.library import ListedRecording, list_recordings
 
 _NEWEST = 5
 _PROMPT = 200
@@ -63,13 +63,13 @@ def overview(directory: Path) -> None:
         say(f"Next: acp-proxy inspect show {name}    or    acp-proxy inspect log {name}{follow}")
 
 
-def judged_entries(directory: Path) -> list[Entry]:
+def judged_entries(directory: Path) -> list[ListedRecording]:
     """Reads a directory's recordings, newest first, and whether `inspect show` finds problems."""
     now = time.monotonic_ns()
-    return entries(directory, lambda reader: is_troubled(reader, now))
+    return list_recordings(directory, lambda reader: is_troubled(reader, now))
 
 
-def table(found: Sequence[Entry], now: datetime | None = None) -> None:
+def table(found: Sequence[ListedRecording], now: datetime | None = None) -> None:
     """Prints recordings as a table, newest first, and below it those that cannot be read.
 
     Args:
@@ -113,7 +113,7 @@ def _print_row(
     click.echo("".join(texts).rstrip(), color=use_color())
 
 
-def _mark(entry: Entry) -> str:
+def _mark(entry: ListedRecording) -> str:
     """✗ if anything went wrong, else ! if a fault has done something."""
     return "✗" if entry.has_problem else "!" if entry.has_faults else ""
 
@@ -128,7 +128,7 @@ def _ink(mark: str, state: str, code: str) -> Mapping[int, int]:
     return inks | {_EXIT: Ink.TROUBLE} if mark == "✗" and code != "0" else inks
 
 
-def _cells(entry: Entry, now: datetime | None) -> tuple[str, ...]:
+def _cells(entry: ListedRecording, now: datetime | None) -> tuple[str, ...]:
     """The cells of a recording; times are absolute without ``now``."""
     recording = entry.recording
     assert recording is not None

@@ -165,12 +165,12 @@ class _Faultless(Stage):
 def _play(paths: dict[str, Path], options: ReplayOptions, stage: Stage) -> reports.ReplayReport:
     """Plays recordings, of which there is the path by the word of the user's."""
     from acp_proxy.store.reader import RecordingReader
-    from acp_proxy.store.recorded_steps import StoredScript
+    from acp_proxy.store.recorded_steps import RecordedSteps
 
     source, sink = take_stdio()
     with contextlib.ExitStack() as stack:
         readers = {word: stack.enter_context(RecordingReader(path)) for word, path in paths.items()}
-        replays = {word: Replay(StoredScript(reader), options) for word, reader in readers.items()}
+        replays = {word: Replay(RecordedSteps(reader), options) for word, reader in readers.items()}
         choice = Choice(list(replays.values()))
         stage.play(choice, source, sink)
         word = next(word for word, replay in replays.items() if replay is choice.chosen)

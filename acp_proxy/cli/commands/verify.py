@@ -37,7 +37,7 @@ from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.runtime.handled_signals import heeded
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 
 if TYPE_CHECKING:
     from acp_proxy.runtime.verifier import Outcome
@@ -136,7 +136,7 @@ def verify(
         reader = stack.enter_context(open_recording(recording))
         if reader.live:
             warn(f"{reader.path} is still being recorded; what comes from now on is not played")
-        plot = RecordedClient(StoredScript(reader, as_said=True))
+        plot = RecordedClient(RecordedSteps(reader, as_said=True))
         new = _new_path(command[0], output)
         spare_recordings((report, junit), (file_of(reader), output or new, new))
         from acp_proxy.cli.scratch_directory import directories

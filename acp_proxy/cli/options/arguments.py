@@ -177,7 +177,7 @@ def _methods(word: object) -> list[str]:
     """The methods that a recording has; none if it cannot be read."""
     if not isinstance(word, str):
         return []
-    from acp_proxy.store.library import resolve
+    from acp_proxy.store.lookup import resolve
     from acp_proxy.store.queries import request_methods
     from acp_proxy.store.reader import RecordingReader
 

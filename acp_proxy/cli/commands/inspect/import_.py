@@ -14,7 +14,7 @@ from acp_proxy.cli.render.output import say, warn
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.errors import NotARecording
 from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.store.importer import import_transcript
+from acp_proxy.store.text_import import import_transcript
 
 
 def _name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:

@@ -13,7 +13,7 @@ from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.options.arguments import DirectoryType, directory_argument
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.inspection.timeline import size
-from acp_proxy.store.library import Entry
+from acp_proxy.store.library import ListedRecording
 
 
 def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> datetime | None:
@@ -99,13 +99,24 @@ def list_(
         )
         return
     table(found)
-    total = size(sum(entry.size for entry in found))
-    few = "" if len(found) == len(every) else f" of {len(every)}"
-    plural = "s" * (len(every if few else found) > 1)
-    say(f"{len(found)}{few} recording{plural}, {total} in {where}", dim=True)
+    say(_total(found, every, where), dim=True)
 
 
-def _is_meant(entry: Entry, cwd: Path | None, agent: str | None, since: datetime | None) -> bool:
+def _total(found: list[ListedRecording], every: list[ListedRecording], where: Path) -> str:
+    """Counts what is listed, of how many; files that cannot be read are counted apart."""
+    listed = [entry for entry in found if entry.recording is not None]
+    readable = sum(entry.recording is not None for entry in every)
+    few = "" if len(listed) == readable else f" of {readable}"
+    total = size(sum(entry.size for entry in listed))
+    text = f"{len(listed)}{few} recording{'s' * (readable != 1)}, {total} in {where}"
+    if unreadable := len(found) - len(listed):
+        text += f"; {unreadable} file{'s' * (unreadable > 1)} cannot be read"
+    return text
+
+
+def _is_meant(
+    entry: ListedRecording, cwd: Path | None, agent: str | None, since: datetime | None
+) -> bool:
     recording = entry.recording
     if recording is None:
         return False
@@ -120,7 +131,7 @@ def _is_within(made_in: str, directory: Path) -> bool:
     return Path(os.path.realpath(made_in)).is_relative_to(os.path.realpath(directory))
 
 
-def _form(entry: Entry) -> dict[str, object]:
+def _form(entry: ListedRecording) -> dict[str, object]:
     return {
         "path": str(entry.path),
         "recording": entry.recording,

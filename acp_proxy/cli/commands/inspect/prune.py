@@ -12,7 +12,7 @@ from acp_proxy.cli.options.arguments import directory_argument
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.inspection.timeline import size
 from acp_proxy.store.annotations import quick_look
-from acp_proxy.store.library import Old, delete, prunable
+from acp_proxy.store.old_recordings import OldRecording, delete, prunable
 
 
 def _of(wanted: str, examples: str) -> Callable[..., float | None]:
@@ -99,13 +99,13 @@ def prune(
         raise SystemExit(1)
 
 
-def _line(old: Old, *, dry_run: bool) -> str:
+def _line(old: OldRecording, *, dry_run: bool) -> str:
     verb = "would delete" if dry_run else "deleted"
     written = datetime.fromtimestamp(old.last_written)
     return f"{verb} {old.path.name}  {size(old.size)}  last written {written:%Y-%m-%d %H:%M}"
 
 
-def _say_total(gone: list[Old], where: Path, *, dry_run: bool) -> None:
+def _say_total(gone: list[OldRecording], where: Path, *, dry_run: bool) -> None:
     if not gone:
         warn(f"nothing to delete in {where}")
         return
@@ -115,7 +115,7 @@ def _say_total(gone: list[Old], where: Path, *, dry_run: bool) -> None:
     say(f"{number}, {total}, {verb} deleted from {where}", dim=True)
 
 
-def _form(old: Old, known: str | None, *, is_gone: bool) -> dict[str, object]:
+def _form(old: OldRecording, known: str | None, *, is_gone: bool) -> dict[str, object]:
     return {
         "path": str(old.path),
         "recording": known,

@@ -21,7 +21,7 @@ from acp_proxy.plain_files import reason
 from acp_proxy.safe_text import plain
 from acp_proxy.store.queries import turn_spans
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.transcript import write_transcript
+from acp_proxy.store.text_export import write_transcript
 from acp_proxy.testing.template import name_of_test, source_of_test
 from acp_proxy.transcript.header import write_header
 

@@ -22,8 +22,7 @@ from acp_proxy.errors import (
     UnreadableRecording,
 )
 from acp_proxy.runtime import indexing
-from acp_proxy.store import database
-from acp_proxy.store import log_recovery as leftover
+from acp_proxy.store import database, log_recovery
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.reader import RecordingReader
@@ -197,7 +196,7 @@ def test_a_follower_survives_the_trimming_of_the_log(tmp_path: Path) -> None:
                     seen += [row["seq"] for row in reader.frames(after=seen[-1] if seen else 0)]
             while indexer.step():
                 pass
-            assert log.trim(indexer.memory.offset)
+            assert log.trim(indexer.state.offset)
             indexer.log.rebase()
             assert log.physical_size < 100
             reader.refresh()
@@ -328,7 +327,7 @@ def test_a_reader_that_may_not_write_reads_the_same(
         if closed:
             scribe.close()
     with monkeypatch.context() as patch:
-        patch.setattr(leftover, "finish", refuse)
+        patch.setattr(log_recovery, "finish", refuse)
         before = scribe.log_path.read_bytes()
         with RecordingReader(scribe.path) as reader:
             assert not reader.live
@@ -391,7 +390,7 @@ def test_who_finishes_a_recording_is_not_its_recorder(
 ) -> None:
     """A reader that comes while another one finishes does not take that for a running recorder."""
     seen: list[tuple[bool, str, object]] = []
-    finish = leftover.finish
+    finish = log_recovery.finish
 
     def look() -> None:
         with RecordingReader(scribe.path) as second:
@@ -407,7 +406,7 @@ def test_who_finishes_a_recording_is_not_its_recorder(
         tell_in_two_halves(scribe, indexed)
         if closed:
             scribe.close()
-    monkeypatch.setattr(leftover, "finish", finish_slowly)
+    monkeypatch.setattr(log_recovery, "finish", finish_slowly)
     with RecordingReader(scribe.path) as first:
         state, frames = first.recording.state, everything(first)["frames"]
     assert seen == [(False, state, frames)] * 2
@@ -418,7 +417,7 @@ def test_a_follower_learns_that_its_recorder_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also while somebody else is finishing the recording."""
-    finish = leftover.finish
+    finish = log_recovery.finish
 
     def finish_slowly(*arguments: Any) -> None:
         following.refresh()
@@ -429,7 +428,7 @@ def test_a_follower_learns_that_its_recorder_died(
         tell_story(scribe)
         following = RecordingReader(scribe.path)
         assert following.live
-    monkeypatch.setattr(leftover, "finish", finish_slowly)
+    monkeypatch.setattr(log_recovery, "finish", finish_slowly)
     with following:
         assert not RecordingReader(scribe.path).live
     assert not scribe.log_path.exists()
@@ -455,12 +454,12 @@ def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
 
     with Scribe(tmp_path / "x.db") as scribe:
         tell_story(scribe)
-    monkeypatch.setattr(leftover, "finish", have_no_room)
+    monkeypatch.setattr(log_recovery, "finish", have_no_room)
     with RecordingReader(scribe.path) as reader:
         assert not reader.live
         assert scribe.log_path.stat().st_mode & 0o777 == 0o600
         with scribe.log_path.open("rb") as log:
-            assert leftover.is_free(log.fileno())
+            assert log_recovery.is_free(log.fileno())
 
 
 @pytest.mark.parametrize(("how", "mode"), [(fcntl.LOCK_SH, 0o600), (fcntl.LOCK_EX, 0o400)])
@@ -472,12 +471,12 @@ def test_who_comes_too_late_to_finish_a_recording_leaves_no_mark(
         tell_story(scribe)
     with scribe.log_path.open("rb") as late, scribe.log_path.open("rb") as early:
         fcntl.flock(early, how)
-        assert not leftover.finish_dead(scribe.path, late.fileno(), scribe.log_path)
+        assert not log_recovery.finish_dead(scribe.path, late.fileno(), scribe.log_path)
         assert scribe.log_path.stat().st_mode & 0o777 == mode
-        assert not leftover.is_live(late.fileno())
+        assert not log_recovery.is_live(late.fileno())
         fcntl.flock(early, fcntl.LOCK_UN)
-        assert leftover.is_free(early.fileno())
-        assert leftover.finish_dead(scribe.path, early.fileno(), scribe.log_path)
+        assert log_recovery.is_free(early.fileno())
+        assert log_recovery.finish_dead(scribe.path, early.fileno(), scribe.log_path)
 
 
 def test_a_recorder_is_taken_for_one_though_its_log_was_locked_before(tmp_path: Path) -> None:

@@ -1,33 +1,36 @@
-"""Turns recordings into their text form and back, a line at a time.
+"""Reads the text form of recordings, and makes databases of it, whole or not at all.
 
-Only what was observed is written. What follows from it, which frames are an exchange or a turn, is
-found out again by the machine that found it for the recording (`RowWriter`), so the rows are the
-same. Memory is flat either way, however many lines there are.
+The text holds what was observed. What follows from it, such as exchanges and turns, is found out by
+the machine that found it for the recording (`RowWriter`), so the rows are the same. Memory is flat,
+however many lines there are.
 """
 
+import atexit
+import errno
+import os
 import re
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import asdict, evolve
 
-from acp_proxy.errors import DamagedRecording, NewerRecording, NotARecording, UnreadableRecording
-from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES, candidates
+from acp_proxy.errors import NewerRecording, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.protocol import outline
 from acp_proxy.protocol.correlation import FORCED, Handshake
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
-from acp_proxy.store import indexer
-from acp_proxy.store.held_values import is_excerpt
-from acp_proxy.store.indexer_state import Memory
+from acp_proxy.store import database, record_handler
+from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
-from acp_proxy.transcript.header import FORMAT, NewerFormat, read_header, write_header
+from acp_proxy.transcript.header import FORMAT, NewerFormat, read_header
 from acp_proxy.transcript.reader import (
     EventLine,
     FiredLine,
@@ -36,18 +39,15 @@ from acp_proxy.transcript.reader import (
     is_remark,
 )
 from acp_proxy.transcript.values import BadLine
-from acp_proxy.transcript.writer import LineWriter
 
 if TYPE_CHECKING:
     from acp_proxy.recording import Recording
-    from acp_proxy.store.reader import RecordingReader
 
 _BATCH, _BATCH_BYTES = 4096, 4 << 20
 _HEADER = re.compile(rb'\s*\{\s*"acp_proxy"\s*:')
 _SQLITE = b"SQLite format 3\0"
 _MARK = b"\xef\xbb\xbf"  # some editors begin a file with it
 _LONGEST_START, _MOST_REMARKS = 1 << 16, 10_000
-_NEVER = 1 << 63  # beyond every number of a frame
 
 
 def is_transcript(path: Path) -> bool:
@@ -68,83 +68,78 @@ def header_of(path: Path) -> "Recording":
     """
     try:
         with open_plain(path) as source:
-            lines = _Lines(source)
+            lines = _TextLines(source)
             with lines.blamed(path):
                 return read_header(lines.first())
     except OSError as e:
         raise UnreadableRecording(path, reason(e)) from None
 
 
-def write_transcript(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
-    """Yields the lines of a recording's text form, each with its newline.
+def new_rows(where: str | Path = "") -> sqlite3.Connection:
+    """Opens an empty database to fill at one go; without a path a temporary one of our own.
 
-    A filter leaves lines out; those that stay keep their times and their numbers.
-
-    Raises:
-        UnreadableRecording: the recording cannot be read.
-    """
-    line: list[bytes] = []
-    for part in write_parts(reader, chosen):
-        line.append(part)
-        if part.endswith(b"\n"):
-            yield b"".join(line)
-            line.clear()
-
-
-def write_parts(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
-    """Yields the text form as `write_transcript` does, a line that is very large in parts.
+    What goes wrong leaves it unusable, so only what nobody else can see yet is made this way.
 
     Raises:
-        UnreadableRecording: the recording cannot be read.
+        sqlite3.Error: it cannot be made.
     """
-    yield write_header(reader.recording)
-    write = LineWriter()
-    fired = _Fired(reader, whole=chosen is EVERYTHING)
+    connection = sqlite3.connect(where, check_same_thread=False)
     try:
-        for row in reader.rows(chosen):
-            seq = row["seq"]
-            if fired.next_seq < seq:
-                yield from map(write.fired, fired.before(seq))
-            if "raw" in row and is_excerpt(row):
-                yield from write.large(row, partial(reader.pieces, seq))
-            else:
-                yield write.frame(row) if "raw" in row else write.event(row)
-            if fired.next_seq == seq:
-                yield from map(write.fired, fired.at(seq))
-        yield from map(write.fired, fired.before(_NEVER))
-    except (ValueError, TypeError, KeyError) as e:
-        raise DamagedRecording(reader.path, str(e)) from None
+        connection.execute("PRAGMA journal_mode=MEMORY")
+        connection.execute("PRAGMA synchronous=OFF")
+        _empty().backup(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
-class _Fired:
-    """The faults that fired in a recording, in the order of the frames at which they did.
+@cache
+def _empty() -> sqlite3.Connection:
+    """An empty database; a copy of it takes a fortieth of the time that a new one takes."""
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    atexit.register(connection.close)
+    database.migrate(connection)
+    return connection
 
-    Attributes:
-        next_seq: the frame of the next one.
+
+def import_transcript(
+    source: Iterable[bytes],
+    path: Path,
+    directory: Path,
+    *,
+    stem: str | None = None,
+    name: str | None = None,
+) -> Path:
+    """Makes a database from the text form of a recording, for its owner alone.
+
+    Args:
+        source: the lines of the text.
+        path: where it comes from, for complaints.
+        directory: where the database goes.
+        stem: its name there, without ``.db``; by default the recording's own name. What is there
+            is never touched: the database is then ``STEM-2.db``.
+        name: a name for the recording in place of the one it has.
+
+    Returns:
+        Where the database is.
+
+    Raises:
+        UnreadableRecording: the text is wrong somewhere. Nothing is left.
+        OSError: it cannot be read, or nothing can be made there. Nothing is left.
     """
-
-    def __init__(self, reader: "RecordingReader", *, whole: bool) -> None:
-        columns = "seq, rule, action, received, delivered"
-        self._rows = reader.query(f"SELECT {columns} FROM faults_fired ORDER BY seq, rowid")
-        self._whole = whole
-        self._advance()
-
-    def at(self, seq: int) -> Iterator[dict[str, Any]]:
-        """Yields those of a frame that is kept."""
-        while self.next_seq == seq and self._row is not None:
-            yield self._row
-            self._advance()
-
-    def before(self, seq: int) -> Iterator[dict[str, Any]]:
-        """Passes over those of frames that are not kept; yields them if nothing is left out."""
-        while self.next_seq < seq and self._row is not None:
-            if self._whole:
-                yield self._row
-            self._advance()
-
-    def _advance(self) -> None:
-        self._row = next(self._rows, None)
-        self.next_seq = _NEVER if self._row is None else self._row["seq"]
+    fd, made = tempfile.mkstemp(prefix=".", suffix=".import", dir=directory)
+    os.close(fd)
+    try:
+        with closing(new_rows(made)) as connection:
+            recording = read_transcript(source, path, connection, name=name)
+        return _place(Path(made), directory / f"{stem or _plain(recording.name)}.db")
+    except sqlite3.Error as e:
+        Path(made).unlink(missing_ok=True)
+        raise OSError(errno.EIO, str(e)) from None
+    except BaseException:
+        Path(made).unlink(missing_ok=True)
+        raise
 
 
 def read_transcript(
@@ -170,15 +165,15 @@ def read_transcript(
         OSError: it cannot be read.
         sqlite3.Error: the rows cannot be written.
     """
-    lines = _Lines(source)
+    lines = _TextLines(source)
     with lines.blamed(path):
         recording = read_header(lines.first())
         if name is not None:
             recording = evolve(recording, name=name)
-        rows = RowWriter(connection, Memory(recording=recording), resumable=False)
+        rows = RowWriter(connection, IndexerState(recording=recording), resumable=False)
         is_ours = recording.dialect_reason is not None and recording.dialect_reason != FORCED
         if recording.dialect in (V1, V2, DRAFT) and not is_ours:
-            rows.speak(recording.dialect)
+            rows.set_dialect(recording.dialect)
         committed = 0
         for count, line in enumerate(lines.others(), 1):
             _add(rows, line)
@@ -186,7 +181,7 @@ def read_transcript(
                 rows.commit()
                 committed = lines.bytes_read
         recording = _completed(recording, rows.correlator.state.handshake)
-        rows.memory.recording = recording
+        rows.state.recording = recording
         rows.commit()
     return recording
 
@@ -199,7 +194,7 @@ def _completed(recording: "Recording", handshake: Handshake) -> "Recording":
     return evolve(recording, **{k: v for k, v in said.items() if getattr(recording, k) is None})
 
 
-class _Lines:
+class _TextLines:
     """The lines of a text form while they are read.
 
     Attributes:
@@ -260,14 +255,14 @@ class _Lines:
 def _add(rows: RowWriter, line: FrameLine | EventLine | FiredLine) -> None:
     if isinstance(line, FrameLine):
         seq, t_ns, lag_ns, stream, raw, newline, delivered, fault, masked = line
-        rows.memory.next_seq = seq
+        rows.state.next_seq = seq
         message = _message(stream, raw, newline)
         rows.add_frame(stream, message, newline, t_ns, lag_ns, raw, delivered, fault, masked=masked)
     elif isinstance(line, EventLine):
-        rows.memory.next_seq = line.seq
+        rows.state.next_seq = line.seq
         rows.add_event(line.kind, line.t_ns, line.data)
     else:
-        rows.add_fired(tuple(line))
+        rows.add_fired(*line)
 
 
 def _message(stream: Stream, raw: bytes, newline: bytes) -> Message:
@@ -275,7 +270,26 @@ def _message(stream: Stream, raw: bytes, newline: bytes) -> Message:
     if stream is Stream.STDERR:
         return Message(Kind.STDERR)
     size = len(raw) + len(newline)
-    if size <= indexer.LARGE:
+    if size <= record_handler.LARGE:
         return read(raw)
     edge = outline.EDGE
     return outline.read_outline((raw[:edge] + newline)[:edge], raw[max(0, size - edge) :])
+
+
+def _plain(name: str) -> str:
+    """A name that anybody may have chosen, as one that a file may have."""
+    plain = "".join(c if c.isalnum() or c in "-_." else "-" for c in name)
+    return plain.strip("-.")[:60] or "recording"
+
+
+def _place(made: Path, target: Path) -> Path:
+    """Moves a database to where nothing is."""
+    for candidate in map(Path, candidates(str(target))):
+        if any(os.path.lexists(f"{candidate}{s}") for s in (LOG_SUFFIX, *SQLITE_SUFFIXES)):
+            continue
+        try:
+            candidate.touch(0o600, exist_ok=False)
+        except FileExistsError:
+            continue
+        return made.replace(candidate)
+    raise FileExistsError(errno.EEXIST, "no free name is left")

@@ -12,9 +12,9 @@ import pytest
 from acp_proxy.capture import log as capture_log
 from acp_proxy.capture.log import HEADER, MAGIC, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.store import database, indexer
+from acp_proxy.store import database, indexer, record_handler
 from acp_proxy.store.indexer import Indexer
-from acp_proxy.store.indexer_state import load_memory
+from acp_proxy.store.indexer_state import load_state
 from tests.logs import reader
 from tests.rows import dump, new_database, query, stream_bytes
 from tests.scribe import (
@@ -256,7 +256,7 @@ def test_settling_ends_what_the_writer_left(scribe: Scribe, rows: sqlite3.Connec
         (4, "stderr", b"unfinished"),
     ]
     found = recording(rows)
-    assert (found["state"], found["end_reason"]) == ("incomplete", indexer._CUT_OFF)
+    assert (found["state"], found["end_reason"]) == ("incomplete", record_handler._CUT_OFF)
     assert found["ended_at"] == "2025-06-15T15:06:40.003000+00:00"
     before = dump(rows)
     settle(scribe, rows)
@@ -357,8 +357,8 @@ def test_a_killed_writers_last_line_may_be_undelivered(
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes lines of more than 200 bytes large."""
-    monkeypatch.setattr(indexer, "LARGE", 200)
-    monkeypatch.setattr(indexer, "EDGE", 100)
+    monkeypatch.setattr(record_handler, "LARGE", 200)
+    monkeypatch.setattr(record_handler, "EDGE", 100)
 
 
 @pytest.mark.usefixtures("small_limits")
@@ -412,11 +412,11 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
             for _ in range(2):
                 with pytest.raises(sqlite3.OperationalError, match="locked"):
                     machine.step()
-                assert (machine.behind, machine.memory.offset) == (size, log.end - size)
+                assert (machine.behind, machine.state.offset) == (size, log.end - size)
                 assert not machine.is_whole
             other.rollback()
             scribe.to_agent(request(9, "later"))
-            start = machine.memory.offset
+            start = machine.state.offset
             assert machine.step() == log.end - start
             assert machine.behind == 0
             machine.settle()
@@ -463,12 +463,12 @@ def test_a_fresh_indexer_goes_on_from_the_last_commit(
 
 def test_a_memory_that_cannot_be_read_is_an_error(rows: sqlite3.Connection) -> None:
     """What a foreign hand put there is a ValueError, whatever it is."""
-    assert load_memory(rows).offset == 0
+    assert load_state(rows).offset == 0
     for state in ("", "null", '{"offset": "x"}', '{"framers": {"to-agent": 1}}', "nonsense"):
         with rows:
             rows.execute("INSERT OR REPLACE INTO indexing VALUES (1, 0, ?)", (state,))
         with pytest.raises(ValueError, match="its indexing state cannot be read"):
-            load_memory(rows)
+            load_state(rows)
 
 
 # Logs that somebody else wrote

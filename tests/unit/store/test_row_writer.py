@@ -10,7 +10,8 @@ import pytest
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
-from acp_proxy.store.indexer_state import Memory
+from acp_proxy.store.indexer_state import IndexerState
+from acp_proxy.store.row_batch import LargeLine
 from acp_proxy.store.row_writer import RowWriter
 from tests.rows import new_database, query
 from tests.scribe import STARTED_AT, line, notification, request, result
@@ -27,10 +28,10 @@ def add(write: RowWriter, stream: Stream, message: Any, t_ns: int = 0, **more: A
 def test_frames_and_events_share_a_numbering() -> None:
     """What comes next has the next number, whichever it is, and its user may jump."""
     with new_database() as rows:
-        write = RowWriter(rows, Memory(recording=RECORDING))
+        write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/new"))
         write.add_event("note", 5, "{}")
-        write.memory.next_seq = 9
+        write.state.next_seq = 9
         add(write, Stream.TO_CLIENT, result(1, sessionId="s"), 7)
         write.commit()
         assert query(rows, "SELECT seq FROM frames UNION SELECT seq FROM events") == [1, 2, 9]
@@ -42,11 +43,11 @@ def test_frames_and_events_share_a_numbering() -> None:
 def test_what_a_fault_and_a_mask_did_is_kept() -> None:
     """A frame says what touched it, and a fault that fired has its row."""
     with new_database() as rows:
-        write = RowWriter(rows, Memory(recording=RECORDING))
+        write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, notification("x"), delivered="partial", fault="cut",
             masked=True)  # fmt: skip
         add(write, Stream.TO_AGENT, notification("y"))
-        write.add_fired((1, "rule", "cut", b"\xff", None))
+        write.add_fired(1, "rule", "cut", b"\xff", None)
         write.commit()
         found = query(rows, "SELECT delivered, fault, masked FROM frames ORDER BY seq")
         assert found == [("partial", "cut", 1), ("full", None, 0)]
@@ -62,8 +63,9 @@ def test_a_large_line_is_copied_piece_by_piece() -> None:
         return [b"ab", b"c"]
 
     with new_database() as rows:
-        write = RowWriter(rows, Memory(recording=RECORDING))
-        write.add_large(Stream.STDERR, Message(Kind.STDERR), b"\n", 0, 0, 3, parts)
+        write = RowWriter(rows, IndexerState(recording=RECORDING))
+        large = LargeLine(3, parts)
+        write.add_frame(Stream.STDERR, Message(Kind.STDERR), b"\n", 0, 0, large)
         assert asked == []
         write.connection = cast("sqlite3.Connection", Broken(rows))
         with pytest.raises(sqlite3.OperationalError):
@@ -91,10 +93,10 @@ class Broken:
 def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
     """The next commit has what the failed one had, and nothing twice."""
     with new_database() as rows:
-        write = RowWriter(rows, Memory(recording=RECORDING))
+        write = RowWriter(rows, IndexerState(recording=RECORDING))
         add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
         write.add_event("note", 0, "{}")
-        write.add_fired((1, None, None, None, None))
+        write.add_fired(1, None, None, None, None)
         write.connection = cast("sqlite3.Connection", Broken(rows))
         with pytest.raises(sqlite3.OperationalError, match="full"):
             write.commit()
@@ -110,10 +112,10 @@ def test_a_commit_that_fails_keeps_all_and_writes_nothing() -> None:
 def test_only_who_will_go_on_is_remembered() -> None:
     """An indexer's batches say where they end; rows that are all there will be do not."""
     with new_database() as rows:
-        RowWriter(rows, Memory(recording=RECORDING), resumable=False).commit()
+        RowWriter(rows, IndexerState(recording=RECORDING), resumable=False).commit()
         assert query(rows, "SELECT * FROM indexing") == []
         assert query(rows, "SELECT id FROM recording") == ["c0ffee000001"]
-        RowWriter(rows, Memory(recording=RECORDING)).commit()
+        RowWriter(rows, IndexerState(recording=RECORDING)).commit()
         assert query(rows, "SELECT id FROM indexing") == [1]
 
 
@@ -122,8 +124,8 @@ def test_a_dialect_can_be_forced() -> None:
     ended = {}
     for dialect in ("v1", "v2"):
         with new_database() as rows:
-            write = RowWriter(rows, Memory(recording=RECORDING))
-            write.speak(dialect)
+            write = RowWriter(rows, IndexerState(recording=RECORDING))
+            write.set_dialect(dialect)
             add(write, Stream.TO_AGENT, request(1, "session/prompt", sessionId="s"))
             add(write, Stream.TO_CLIENT, result(1))
             write.commit()

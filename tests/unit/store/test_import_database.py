@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.errors import UnreadableRecording
-from acp_proxy.store import importer
-from acp_proxy.store.importer import import_transcript, new_rows
+from acp_proxy.store import text_import
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.text_import import import_transcript, new_rows
 from tests.scribe import Scribe, record_story
 from tests.texts import HEADER, rows_of_recording, text_of
 
@@ -79,7 +79,7 @@ def test_nothing_is_left_of_what_goes_wrong(
     def full(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(importer, "read_transcript", full)
+    monkeypatch.setattr(text_import, "read_transcript", full)
     with pytest.raises(OSError, match="disk is full"):
         make(HEADER, tmp_path)
     monkeypatch.undo()

@@ -13,7 +13,7 @@ from acp_proxy.capture.log import NOTE, Unrecorded
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.runtime import pruning
 from acp_proxy.runtime.pruning import make_room
-from acp_proxy.store.library import delete
+from acp_proxy.store.old_recordings import delete
 from tests.scribe import record_story
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from acp_proxy.errors import AcpProxyError, UnreadableRecording
 from acp_proxy.store import database, library
 from acp_proxy.store.annotations import quick_look, rename, set_note
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import StoredScript
+from acp_proxy.store.recorded_steps import RecordedSteps
 from tests.commands import run
 from tests.scribe import Scribe, line, notification, record_story, tell_story
 
@@ -152,14 +152,14 @@ def read_all(path: Path) -> None:
         list(reader.rows())
         list(reader.heads())
         list(reader.payloads())
-        script = StoredScript(reader)
+        script = RecordedSteps(reader)
         while script.read():
             pass
 
 
 ENTRIES: dict[str, Callable[[Path], object]] = {
     "quick look": quick_look,
-    "directory": lambda path: library.entries(path.parent),
+    "directory": lambda path: library.list_recordings(path.parent),
     "read": read_all,
     "note": lambda path: set_note(path, "mine"),
     "rename": lambda path: rename(path, "other", moves=False),

@@ -23,7 +23,7 @@ from tests.scribe import Scribe, notification, record_story, tell_story
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RECORDINGS = sorted((Path(__file__).parents[2] / "recordings").glob("*.db"))
+RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 
 terms = st.sampled_from(
     [

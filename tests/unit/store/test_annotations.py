@@ -15,7 +15,7 @@ from acp_proxy.store.annotations import quick_look, rename, set_note
 from acp_proxy.store.database import open_readonly
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import VERSION
-from acp_proxy.store.transcript import write_transcript
+from acp_proxy.store.text_export import write_transcript
 from tests.scribe import Scribe, handshake, record_story, tell_story
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import pytest
 
 from acp_proxy.errors import NoSuchRecording, NotARecording
 from acp_proxy.plain_files import is_plain, kind_of, open_plain
-from acp_proxy.store.library import entries, paths, resolve
+from acp_proxy.store.library import list_recordings, paths
+from acp_proxy.store.lookup import resolve
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import complaint
 from tests.scribe import Scribe, record_story
@@ -164,7 +165,7 @@ def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
     record_story(tmp_path / "y.db")
     named_pipe(tmp_path / "y.db.log")
     assert paths(tmp_path) == [tmp_path / "x.db", tmp_path / "y.db"]
-    problems = {entry.path.name: entry.problem for entry in entries(tmp_path)}
+    problems = {entry.path.name: entry.problem for entry in list_recordings(tmp_path)}
     assert (problems["x.db"] or "").endswith("x.db is a pipe: expected a plain file, or none")
     assert problems["y.db"] is not None
     with pytest.raises(NotARecording, match=r"y\.db\.log as a recording: it is a pipe$"):

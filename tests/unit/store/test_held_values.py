@@ -15,12 +15,11 @@ from acp_proxy.capture.log import MAX_PAYLOAD, TO_CLIENT
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import parse
 from acp_proxy.inspection.frames import large_frame_json
-from acp_proxy.store import log_recovery as leftover
-from acp_proxy.store import recorded_steps as script
+from acp_proxy.store import log_recovery, recorded_steps
 from acp_proxy.store.held_values import EXCERPT, HELD, LONGEST_TEXT, is_excerpt
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.store.recorded_steps import StoredScript
-from acp_proxy.store.transcript import write_parts, write_transcript
+from acp_proxy.store.recorded_steps import RecordedSteps
+from acp_proxy.store.text_export import write_parts, write_transcript
 from acp_proxy.transcript.pieces import member
 from tests.commands import complaint, run
 from tests.scribe import Scribe, line, notification, record_story, tell_story
@@ -136,11 +135,11 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
 def test_a_large_line_is_played_whole(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A replay sends each byte of it; beyond a limit the recording is refused in one line."""
     with RecordingReader(large) as reader:
-        assert StoredScript(reader).wire(SEQ).raw == LARGE
-        assert StoredScript(reader).wire(SEQ - 1).raw != LARGE
-        monkeypatch.setattr(script, "LARGEST", HELD)
+        assert RecordedSteps(reader).wire(SEQ).raw == LARGE
+        assert RecordedSteps(reader).wire(SEQ - 1).raw != LARGE
+        monkeypatch.setattr(recorded_steps, "LARGEST", HELD)
         with pytest.raises(UnreadableRecording, match=f"frame 7 has {len(LARGE)} bytes"):
-            StoredScript(reader).wire(SEQ)
+            RecordedSteps(reader).wire(SEQ)
 
 
 def test_a_large_line_in_a_log_is_read_the_same(
@@ -157,7 +156,7 @@ def test_a_large_line_in_a_log_is_read_the_same(
         for start in range(0, len(LARGE), MAX_PAYLOAD):
             scribe.chunk(TO_CLIENT, LARGE[start : start + MAX_PAYLOAD])
         scribe.chunk(TO_CLIENT, b"\n")
-    monkeypatch.setattr(leftover, "finish", refuse)
+    monkeypatch.setattr(log_recovery, "finish", refuse)
     with RecordingReader(scribe.path) as reader:
         (row,) = (row for row in reader.frames() if is_excerpt(row))
         assert row["raw"] == LARGE[:EXCERPT]
@@ -165,7 +164,7 @@ def test_a_large_line_in_a_log_is_read_the_same(
         found = list(reader.query(sql, (row["seq"],)))
         assert found == [{"raw": LARGE[:EXCERPT], "size": len(LARGE)}]
         assert b"".join(reader.pieces(row["seq"])) == LARGE
-        assert StoredScript(reader).wire(row["seq"]).raw == LARGE
+        assert RecordedSteps(reader).wire(row["seq"]).raw == LARGE
         assert sum(map(len, write_parts(reader))) > len(LARGE)
 
 

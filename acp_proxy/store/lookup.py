@@ -1,0 +1,175 @@
+"""Finds the recording that a user means: by path, name, start of its id, or the latest."""
+
+import contextlib
+import os
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import frozen
+
+from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.errors import NoSuchRecording, UnreadableRecording
+from acp_proxy.plain_files import kind_of, trouble_with
+from acp_proxy.recording import Recording
+from acp_proxy.store.library import TEXT_SUFFIX, paths, read_recording, recording_at
+
+_MOST_NAMED = 3
+"""Recordings of a directory that an error message names."""
+_MOST_MATCHES = 5
+"""Recordings that an ambiguous word may mean, as an error message lists them."""
+_Known = tuple[Path, Recording]
+
+
+@frozen
+class LatestRecording:
+    """Which recording ``latest`` means."""
+
+    path: Path
+    passed_over: _Known | None = None
+    """The newest of all, if it is newer and another one was preferred."""
+
+
+def resolve(word: str, directory: Path, here: Path) -> Path:
+    """Finds the recording that a user means.
+
+    Args:
+        word: a path, a name, the start of an id, or ``latest``.
+        directory: the recordings directory.
+        here: the current directory, whose own recordings ``latest`` prefers.
+
+    Raises:
+        NoSuchRecording: none goes by that name, or several do.
+    """
+    if word == "latest":
+        return latest(directory, here).path
+    for place in (Path(word), directory / word):
+        for suffix in ("", ".db", TEXT_SUFFIX):
+            if (found := recording_at(Path(f"{place}{suffix}"))) is not None:
+                return found
+    if word.endswith((".db", TEXT_SUFFIX)) or "/" in word:
+        raise NoSuchRecording(
+            _other(word, directory)
+            or f"no recording at {word}; `acp-proxy inspect list` shows them"
+        )
+    return _by_name_or_id(word, directory)
+
+
+def _by_name_or_id(word: str, directory: Path) -> Path:
+    """Finds the one recording with a name or the start of an id.
+
+    Raises:
+        NoSuchRecording: there is none, or several.
+    """
+    matches = _without_texts_of_databases(
+        (path, recording)
+        for path, recording in _readable(paths(directory))
+        if recording.name == word or recording.id.startswith(word)
+    )
+    if len(matches) == 1:
+        return matches[0][0]
+    if not matches:
+        raise NoSuchRecording(
+            _other(word, directory)
+            or f"no recording named {word!r} in {directory}: expected a path, a name, the start of "
+            "an id, or latest; `acp-proxy inspect list` shows them"
+        )
+    names = ", ".join(f"{one.id} ({path.name})" for path, one in matches[:_MOST_MATCHES])
+    raise NoSuchRecording(f"{word!r} fits {len(matches)} recordings: {names}; give more of the id")
+
+
+def latest(directory: Path, here: Path) -> LatestRecording:
+    """Finds the newest recording that was made in a directory, or else the newest of all.
+
+    Args:
+        directory: the recordings directory.
+        here: the current directory.
+
+    Raises:
+        NoSuchRecording: there is none.
+    """
+    readable = _readable(paths(directory))
+    if not readable:
+        raise NoSuchRecording(
+            f"no recording in {directory}; put `acp-proxy record --` before an agent's command"
+        )
+    return _preferred(readable, here, readable[0])
+
+
+def latest_running(directory: Path, here: Path) -> LatestRecording | None:
+    """Finds the recording that `latest` would mean if there were only those that are running.
+
+    Args:
+        directory: the recordings directory.
+        here: the current directory.
+    """
+    from acp_proxy.store.log_recovery import has_recorder
+
+    running = _readable(path for path in _with_log(directory) if has_recorder(path))
+    return _preferred(running, here, _readable(paths(directory))[0]) if running else None
+
+
+def _preferred(known: list[_Known], here: Path, newest: _Known) -> LatestRecording:
+    own = [one for one in known if one[1].cwd == str(here)]
+    path, recording = (own or known)[0]
+    is_newest = newest[1].started_at <= recording.started_at
+    return LatestRecording(path, None if is_newest else newest)
+
+
+def _readable(every: Iterable[Path]) -> list[_Known]:
+    """Reads those of some recordings that can be read, newest first."""
+    found = []
+    for path in every:
+        with contextlib.suppress(UnreadableRecording):
+            found.append((path, read_recording(path)))
+    return sorted(found, key=lambda known: known[1].started_at, reverse=True)
+
+
+def _with_log(directory: Path) -> list[Path]:
+    """Returns the recordings of a directory that have a log, as each running one has."""
+    with contextlib.suppress(OSError):
+        names = sorted(entry.name for entry in os.scandir(directory))
+        logs = [name for name in names if name.endswith(f".db{LOG_SUFFIX}")]
+        return [directory / name.removesuffix(LOG_SUFFIX) for name in logs]
+    return []
+
+
+def _without_texts_of_databases(found: Iterable[_Known]) -> list[_Known]:
+    """Leaves out the texts of recordings whose database is there as well."""
+    every = list(found)
+    databases = {recording.id for path, recording in every if path.suffix != TEXT_SUFFIX}
+    return [
+        (path, recording)
+        for path, recording in every
+        if path.suffix != TEXT_SUFFIX or recording.id not in databases
+    ]
+
+
+def _other(word: str, directory: Path) -> str | None:
+    """Describes what a word leads to that is no recording; None if there is nothing at all.
+
+    Nothing there is opened: it may be a pipe, which would make us wait.
+    """
+    for place in (Path(word), directory / word) if word else ():
+        if (problem := trouble_with(place)) is not None:
+            return f"cannot look at {place}: {problem}"
+        if place.is_dir():
+            return _directory(place, [path.name for path in paths(place)])
+        if (kind := kind_of(place)) is not None:
+            hint = "; `acp-proxy inspect` reads a text from a pipe as -" if kind == "a pipe" else ""
+            return f"{place} is {kind}: expected the file of a recording{hint}"
+    return None
+
+
+def _directory(place: Path, names: list[str]) -> str:
+    if not names:
+        return (
+            f"{place} is a directory without recordings: expected a recording; "
+            "`acp-proxy inspect list` shows them"
+        )
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return (
+        f"{place} is a directory: expected one of its recordings, "
+        f"{', '.join(names[:_MOST_NAMED])}{more}"
+        f"; `acp-proxy inspect list {shlex.quote(str(place))}` shows them"
+    )

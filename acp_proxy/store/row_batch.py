@@ -1,0 +1,186 @@
+"""Rows that wait to be written, and the statements that write them: one transaction a batch.
+
+What it refuses to know: what a frame means. `RowWriter` finds that out and fills the batch.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Any
+
+from attrs import asdict, define, field, frozen
+
+from acp_proxy.protocol.peers import Stream
+from acp_proxy.recording import Exchange, Recording, Turn
+from acp_proxy.store.schema import DELIVERED_CODES, NEWLINE_CODES, STREAM_CODES
+
+_KEPT = {"id", "name", "started_at", "note"}
+"""Columns of `recording` that are written once; the rest follows the conversation."""
+_EXCHANGE_COLUMNS = (
+    "id", "direction", "method", "rpc_id", "session",
+    "request_seq", "response_seq", "latency_ns", "outcome",
+)  # fmt: skip
+_TURN_COLUMNS = (
+    "id", "session", "prompt_seq", "end_seq", "stop_reason", "updates", "tool_calls", "duration_ns"
+)  # fmt: skip
+_FRAME_COLUMNS = 15
+_RAW = 14  # the column of the BLOB
+_NEWLINES = {code: newline for newline, code in NEWLINE_CODES.items()}
+
+Row = tuple[Any, ...]
+
+
+class Same(Enum):
+    """Stands in a row of ``faults_fired`` for the bytes of the frame, which are copied from it."""
+
+    LINE = "the line that was received"
+
+
+@frozen
+class LargeLine:
+    """A line that is too large to hold."""
+
+    size: int
+    """Bytes, without the newline."""
+    pieces: Callable[[], Iterable[bytes]]
+    """Gives it piece by piece, anew whenever it is called."""
+
+
+@define
+class RowBatch:
+    """The rows of one batch. What fails to be written stays, and can be written again."""
+
+    frames: list[Row] = field(factory=list)
+    """Rows of ``frame_rows``."""
+    large: list[tuple[Row, LargeLine]] = field(factory=list)
+    """Rows of ``frame_rows`` without their line, and the line."""
+    events: list[Row] = field(factory=list)
+    labels: list[tuple[int, str]] = field(factory=list)
+    fired: list[tuple[int, str | None, str | None, bytes | Same | None, bytes | Same | None]] = (
+        field(factory=list)
+    )
+    """Rows of ``faults_fired``."""
+    touched: list[tuple[str, int, int]] = field(factory=list)
+    """Rule, code of what was delivered, and number of frames at which a fault has fired."""
+    undelivered: list[tuple[Stream, int, int]] = field(factory=list)
+    """Stream, how many of its last bytes were not delivered, and before which number."""
+    exchanges: dict[int, Exchange] = field(factory=dict)
+    turns: dict[int, Turn] = field(factory=dict)
+    recording: Recording | None = None
+    """The recording's row, if it has to be written."""
+    state: tuple[int, str] | None = None
+    """The log's offset and the indexer's state behind this batch, if somebody goes on from it."""
+
+    def write(self, connection: sqlite3.Connection, schema: str) -> None:
+        """Writes the rows without a commit.
+
+        Args:
+            connection: a database with our tables.
+            schema: where they are written.
+
+        Raises:
+            sqlite3.Error: they could not be written; the caller has to roll back.
+        """
+        many = connection.executemany
+        many(f"INSERT INTO {schema}.labels VALUES (?, ?)", self.labels)
+        many(f"INSERT INTO {schema}.frame_rows VALUES ({_marks(_FRAME_COLUMNS)})", self.frames)
+        for row, line in self.large:
+            _write_large(connection, schema, row, line)
+        touch = f"UPDATE {schema}.frame_rows SET fault = ?, flags = flags & ~48 | ? WHERE seq = ?"
+        many(touch, self.touched)
+        for stream, lost, before in self.undelivered:
+            _mark_undelivered(connection, schema, stream, lost, before)
+        many(f"INSERT INTO {schema}.events VALUES (?, ?, ?, ?)", self.events)
+        replace = f"INSERT OR REPLACE INTO {schema}.{{}} VALUES ({{}})"
+        for table, columns, values in (
+            ("exchanges", _EXCHANGE_COLUMNS, self.exchanges.values()),
+            ("turns", _TURN_COLUMNS, self.turns.values()),
+        ):
+            rows = [tuple(getattr(value, name) for name in columns) for value in values]
+            many(replace.format(table, _marks(len(columns))), rows)
+        for fired in self.fired:
+            _write_fired(connection, schema, *fired)
+        if self.recording is not None:
+            _write_recording(connection, schema, self.recording)
+        if self.state is not None:
+            connection.execute(replace.format("indexing", "1, ?, ?"), self.state)
+
+
+def _marks(count: int) -> str:
+    return ",".join("?" * count)
+
+
+def _write_large(connection: sqlite3.Connection, schema: str, row: Row, line: LargeLine) -> None:
+    """Writes a row with an empty BLOB of the line's size, and copies the line into it."""
+    marks = ",".join("zeroblob(?)" if n == _RAW else "?" for n in range(_FRAME_COLUMNS))
+    values = [line.size if n == _RAW else value for n, value in enumerate(row)]
+    connection.execute(f"INSERT INTO {schema}.frame_rows VALUES ({marks})", values)
+    with connection.blobopen("frame_rows", "raw", row[0], name=schema) as blob:
+        for piece in line.pieces():
+            blob.write(piece)
+
+
+def _mark_undelivered(
+    connection: sqlite3.Connection, schema: str, stream: Stream, lost: int, before: int
+) -> None:
+    """Marks the frames that the last ``lost`` bytes of a stream before a number belong to."""
+    marks = []
+    latest = connection.execute(
+        f"SELECT seq, flags, length(raw) FROM {schema}.frame_rows"
+        " WHERE seq < ? AND flags & 3 = ?"
+        " AND NOT (fault IS NOT NULL AND (flags >> 4) & 3 = 2) ORDER BY seq DESC",
+        (before, STREAM_CODES[stream]),
+    )
+    for seq, flags, size in latest:
+        size += (flags >> 2) & 3  # the code of a newline is its length
+        marks.append((DELIVERED_CODES["none" if lost >= size else "partial"] << 4, seq))
+        lost -= size
+        if lost <= 0:
+            break
+    latest.close()
+    connection.executemany(
+        f"UPDATE {schema}.frame_rows SET flags = flags & ~48 | ? WHERE seq = ?", marks
+    )
+
+
+def _write_fired(
+    connection: sqlite3.Connection,
+    schema: str,
+    seq: int,
+    rule: str | None,
+    action: str | None,
+    received: bytes | Same | None,
+    delivered: bytes | Same | None,
+) -> None:
+    if received is Same.LINE:
+        received = _line(connection, schema, seq, whole=False)
+    if delivered is Same.LINE:
+        delivered = _line(connection, schema, seq, whole=True)
+    connection.execute(
+        f"INSERT INTO {schema}.faults_fired VALUES (?, ?, ?, ?, ?)",
+        (seq, rule, action, received, delivered),
+    )
+
+
+def _line(connection: sqlite3.Connection, schema: str, seq: int, *, whole: bool) -> bytes:
+    """The bytes of a frame, with its newline if ``whole``; one of an earlier batch is in main."""
+    for place in dict.fromkeys((schema, "main")):
+        sql = f"SELECT raw, flags FROM {place}.frame_rows WHERE seq = ?"
+        for raw, flags in connection.execute(sql, (seq,)):
+            return bytes(raw) + (_NEWLINES[(flags >> 2) & 3] if whole else b"")
+    return b""
+
+
+def _write_recording(connection: sqlite3.Connection, schema: str, recording: Recording) -> None:
+    """Writes what is known of the recording, and leaves what a person may edit."""
+    row = asdict(recording)
+    # A database of version 1 that may not be written has no such column.
+    if row["note"] is None:
+        del row["note"]
+    columns, names = ", ".join(row), ", ".join(f":{name}" for name in row)
+    follow = ", ".join(f"{name} = excluded.{name}" for name in row if name not in _KEPT)
+    connection.execute(
+        f"INSERT INTO {schema}.recording ({columns}) VALUES ({names})"
+        f" ON CONFLICT (id) DO UPDATE SET {follow}",
+        row,
+    )

@@ -1,0 +1,70 @@
+"""Writes recordings in their text form, a line at a time.
+
+Only what was observed is written. What follows from it, such as exchanges and turns, is found out
+again when the text is read (`text_import`). Memory is flat, however many lines there are.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from acp_proxy.errors import DamagedRecording
+from acp_proxy.filters import EVERYTHING, Filter
+from acp_proxy.store.fired_faults import FiredRows
+from acp_proxy.store.held_values import is_excerpt
+from acp_proxy.transcript.header import write_header
+from acp_proxy.transcript.writer import LineWriter
+
+if TYPE_CHECKING:
+    from acp_proxy.store.reader import RecordingReader
+
+_FIRED = "SELECT seq, rule, action, received, delivered FROM faults_fired ORDER BY seq, rowid"
+
+
+def write_transcript(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+    """Yields the lines of a recording's text form, each with its newline.
+
+    Args:
+        reader: the recording.
+        chosen: leaves lines out; those that stay keep their times and their numbers.
+
+    Raises:
+        UnreadableRecording: the recording cannot be read.
+    """
+    line: list[bytes] = []
+    for part in write_parts(reader, chosen):
+        line.append(part)
+        if part.endswith(b"\n"):
+            yield b"".join(line)
+            line.clear()
+
+
+def write_parts(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+    """Yields the text form as `write_transcript` does, a line that is very large in parts.
+
+    Args:
+        reader: the recording.
+        chosen: see `write_transcript`.
+
+    Raises:
+        UnreadableRecording: the recording cannot be read.
+    """
+    yield write_header(reader.recording)
+    write = LineWriter()
+    fired = FiredRows(reader.query(_FIRED))
+    is_whole = chosen is EVERYTHING
+    try:
+        for row in reader.rows(chosen):
+            seq = row["seq"]
+            for row_before in fired.before(seq):  # of a frame that is left out, or has no row
+                if is_whole:
+                    yield write.fired(row_before)
+            if "raw" in row and is_excerpt(row):
+                yield from write.large(row, partial(reader.pieces, seq))
+            else:
+                yield write.frame(row) if "raw" in row else write.event(row)
+            yield from map(write.fired, fired.at(seq))
+        if is_whole:
+            yield from map(write.fired, fired.rest())
+    except (ValueError, TypeError, KeyError) as e:
+        raise DamagedRecording(reader.path, str(e)) from None

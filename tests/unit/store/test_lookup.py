@@ -1,0 +1,158 @@
+"""Recordings are found the way people name them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from acp_proxy.errors import NoSuchRecording
+from acp_proxy.store.lookup import latest, latest_running, resolve
+from tests.scribe import Scribe, record_story
+from tests.texts import text_of
+
+HERE = Path("/srv/project")
+"""Where every recording of a scribe was made, unless it says otherwise."""
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """A directory with three recordings, the newest made somewhere else."""
+    directory = tmp_path / "recordings"
+    directory.mkdir()
+    record_story(directory / "first.db", id="aaaa11", wall=10**18)
+    record_story(directory / "second.db", id="aabb22", wall=2 * 10**18)
+    record_story(directory / "third.db", id="ccdd33", wall=3 * 10**18, cwd="/elsewhere")
+    return directory
+
+
+@pytest.mark.parametrize("word", ["second", "second.db", "aabb22", "aab"])
+def test_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None:
+    """A recording goes by its name, its file's name and any start of its id that is its alone."""
+    assert resolve(word, library, HERE) == library / "second.db"
+
+
+def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
+    """A path is taken for what it is, the log's and one without its suffix included."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        assert resolve(str(scribe.log_path), library, HERE) == scribe.path
+        assert resolve(str(scribe.path), library, HERE) == scribe.path
+    path = record_story(tmp_path / "y.db")
+    assert resolve(str(path), library, HERE) == path
+    assert resolve(str(tmp_path / "y"), library, HERE) == path
+
+
+def test_a_file_here_comes_before_a_name_there(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is in the current directory is meant before what is in the recordings directory."""
+    record_story(tmp_path / "second.db")
+    monkeypatch.chdir(tmp_path)
+    assert resolve("second", library, HERE) == Path("second.db")
+
+
+def test_a_name_given_by_option_finds_it(library: Path) -> None:
+    """The name in the recording counts as well as the file's."""
+    record_story(library / "file.db", id="eeff44", name="given")
+    assert resolve("given", library, HERE) == library / "file.db"
+
+
+def test_latest_prefers_what_was_made_here(library: Path) -> None:
+    """`latest` is the newest of the current directory, or of all if it has none."""
+    assert resolve("latest", library, HERE) == library / "second.db"
+    assert resolve("latest", library, Path("/elsewhere")) == library / "third.db"
+    assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+
+
+def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
+    """One that was made in another directory; where it is the newest itself, there is none."""
+    passed_over = latest(library, HERE).passed_over
+    assert passed_over is not None
+    assert (passed_over[0], passed_over[1].cwd) == (library / "third.db", "/elsewhere")
+    assert latest(library, Path("/nowhere")).passed_over is None
+
+
+def test_only_recordings_with_a_recorder_run(library: Path) -> None:
+    """A log that its recorder has left is no running recording; the newest that runs is meant."""
+    with Scribe(library / "dead.db"):
+        pass
+    assert latest_running(library, HERE) is None
+    with Scribe(library / "live.db") as live:
+        found = latest_running(library, Path("/elsewhere"))
+        assert found is not None
+        assert found.path == live.path
+        assert found.passed_over is not None
+        assert found.passed_over[0] == library / "third.db"
+
+
+def test_latest_passes_over_what_cannot_be_read(library: Path) -> None:
+    """A broken file is not the latest recording."""
+    (library / "zzz.db").write_text("no database")
+    assert resolve("latest", library, Path("/nowhere")) == library / "third.db"
+
+
+def test_a_start_that_fits_several_names_them(library: Path) -> None:
+    """An ambiguous start of an id is answered with the recordings it fits."""
+    with pytest.raises(NoSuchRecording) as caught:
+        resolve("aa", library, HERE)
+    assert str(caught.value) == (
+        "'aa' fits 2 recordings: aabb22 (second.db), aaaa11 (first.db); give more of the id"
+    )
+
+
+@pytest.mark.parametrize(
+    ("word", "answer"),
+    [
+        (
+            "nope",
+            "no recording named 'nope' in {}: expected a path, a name, the start of an id, or",
+        ),
+        ("nope.db", "no recording at nope.db; `acp-proxy inspect list` shows them"),
+        ("no/where", "no recording at no/where; `acp-proxy inspect list` shows them"),
+    ],
+)
+def test_an_unknown_word_is_told(library: Path, word: str, answer: str) -> None:
+    """What is not found is named, with what was expected and where to look."""
+    with pytest.raises(NoSuchRecording) as caught:
+        resolve(word, library, HERE)
+    assert str(caught.value).startswith(answer.format(library))
+
+
+def test_latest_of_nothing_says_how_to_begin(tmp_path: Path) -> None:
+    """Where there is no recording, the answer says how to make one."""
+    with pytest.raises(
+        NoSuchRecording, match="put `acp-proxy record --` before an agent's command"
+    ):
+        resolve("latest", tmp_path, HERE)
+
+
+# Pruning
+
+
+def write_text(path: Path, name: str, **start: str) -> Path:
+    """Makes a recording's text form, and only that."""
+    database = record_story(path.with_suffix(".db"), name=name, **start)
+    path.write_bytes(text_of(database))
+    database.unlink()
+    return path
+
+
+def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
+    """By path, with and without its ending, by name and by id; a database of that name is first."""
+    home = tmp_path / "home"
+    home.mkdir()
+    text = write_text(home / "a.jsonl", "story", id="abc000000000")
+    record_story(home / "b.db", id="def000000000")
+    for word in ("a", "a.jsonl", str(text), str(home / "a"), "story", "abc", "latest"):
+        assert resolve(word, home, HERE) == text, word
+    record_story(home / "a.db", id="fff000000000")
+    assert resolve("a", home, HERE) == home / "a.db"
+    assert resolve("a.jsonl", home, HERE) == text
+
+
+def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
+    """One recording in two forms is one recording, and the database is quicker."""
+    path = record_story(tmp_path / "x.db", name="story")
+    (tmp_path / "exported.jsonl").write_bytes(text_of(path))
+    for word in ("story", "c0ffee"):
+        assert resolve(word, tmp_path, HERE) == path
