@@ -53,7 +53,7 @@ class Verified:
     @property
     def divergences(self) -> list[Divergence]:
         """Those that count."""
-        return [one for one in self.engine.divergences.found if one.rank != "info"]
+        return [one for one in self.engine.state.divergences.found if one.rank != "info"]
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:

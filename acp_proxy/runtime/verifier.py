@@ -125,7 +125,7 @@ async def _run(
                     await ending.end()
                     left = await orphans.end(grace, ending.hurried)
                     nursery.cancel_scope.cancel()
-        pauses = tuple((start - ahead, end - ahead) for start, end in engine.stage.pauses)
+        pauses = tuple((start - ahead, end - ahead) for start, end in engine.state.patience.pauses)
         return Outcome(ending.signum, ending.was_stopped, left, pauses)
 
 
@@ -200,7 +200,7 @@ class Verifier:
                     self._feed(LineReceived(line, now_ns()), to_say)
                 if came.part:
                     self._obey(self._engine.feed_part(came.part, now_ns()), to_say)
-            self._watch.look(now_ns(), self._engine.stage.spoken_at, self._awaited)
+            self._watch.look(now_ns(), self._engine.state.patience.last_activity, self._awaited)
 
     async def _hear_last_words(self, heard: "trio.MemoryReceiveChannel[Heard | None]") -> None:
         """Lets the engine hear what comes after the end, until the agent is gone or silent."""
@@ -218,16 +218,16 @@ class Verifier:
                         pass
 
     def _awaited(self) -> str:
-        return self._engine.debts.awaited
+        return self._engine.state.pending.awaited
 
     def _patience(self) -> float:
-        shows_at = self._watch.next_at(self._engine.stage.spoken_at)
+        shows_at = self._watch.next_at(self._engine.state.patience.last_activity)
         return max(0.0, (min(self._wake_at, self._deaf_at, shows_at) - now_ns()) / 1e9)
 
     @property
     def _deaf_at(self) -> float:
         """When the agent counts as deaf, if it takes nothing and says nothing until then."""
-        limit = self._engine.stage.options.stall_ns
+        limit = self._engine.state.options.stall_ns
         return inf if limit is None or not self._unsaid else self.moved_at + limit
 
     def _feed(self, event: Event, to_say: "trio.MemorySendChannel[bytes]") -> None:

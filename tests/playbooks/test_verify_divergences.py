@@ -288,9 +288,9 @@ def test_a_line_without_an_end_is_a_flood_and_no_silence(record: Callable[..., B
     for _ in range(10):
         live.check(".. 2s")
         live.part(20 << 20)
-    assert (live.found, live.engine.stage.bytes_since) == ([], 201 << 20)
+    assert (live.found, live.engine.state.output.recent_bytes) == ([], 201 << 20)
     live.check(f"<- | {'x' * 100}")
-    assert live.engine.stage.bytes_since == (201 << 20) - (201 << 20) + 100
+    assert live.engine.state.output.recent_bytes == (201 << 20) - (201 << 20) + 100
     live.part(256 << 20)
     assert live.found == ["flood primary in s", "unplayed cascade in connection 7"]
 

@@ -251,7 +251,7 @@ def test_directories_are_replaced_where_the_protocol_has_them(record: Callable[.
         -> end
     """)
     assert live.found == []
-    assert live.engine.stage.recording.roots == ["/p", "/q"]
+    assert live.engine.state.recording.roots == ["/p", "/q"]
 
 
 def test_directories_are_replaced_in_texts_if_one_wants_that(record: Callable[..., Book]) -> None:

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.engine.client.stream_progress import ITEM, Extent, Meter, Said, Total, said
+from acp_proxy.engine.client.stream_progress import (
+    ITEM,
+    Increment,
+    ProgressMark,
+    StreamProgress,
+    TotalProgress,
+    increment_of,
+)
 from acp_proxy.protocol.updates import STATE_UPDATES
 
 UPDATE = "session/update"
@@ -22,12 +29,12 @@ def chunk(text: str, kind: str = "agent_message_chunk", message: str | None = No
     return json.dumps({"method": UPDATE, "params": {"sessionId": "s", "update": update}}).encode()
 
 
-def measured(*lines: bytes) -> Meter:
+def measured(*lines: bytes) -> StreamProgress:
     """What all of them come to."""
-    meter = Meter()
+    progress = StreamProgress()
     for line in lines:
-        meter.take(said(line, UPDATE))
-    return meter
+        progress.add(increment_of(line, UPDATE))
+    return progress
 
 
 @pytest.mark.parametrize("update", STATE_UPDATES)
@@ -35,7 +42,7 @@ def measured(*lines: bytes) -> Meter:
 def test_what_tells_how_things_are_is_counted_apart(params: str, update: str) -> None:
     """It counts as a state update in every dialect, and not as an item."""
     raw = f'{{"method":"{UPDATE}","params":{params % update}}}'.encode()
-    assert said(raw, UPDATE) == Said(state=update)
+    assert increment_of(raw, UPDATE) == Increment(state=update)
 
 
 @pytest.mark.parametrize(
@@ -50,60 +57,66 @@ def test_what_tells_how_things_are_is_counted_apart(params: str, update: str) ->
 )
 def test_all_else_is_one_item(raw: bytes) -> None:
     """However strange it is."""
-    assert said(raw, UPDATE) == ITEM
+    assert increment_of(raw, UPDATE) == ITEM
 
 
 def test_a_draft_says_it_elsewhere() -> None:
     """That is read as well."""
     raw = b'{"method": "session/update", "params": {"type": "%s", "data": {"content": "abc"}}}'
-    assert said(raw % b"agent_message_chunk", UPDATE).characters == 3
-    assert said(raw % b"usage_update", UPDATE).state == "usage_update"
+    assert increment_of(raw % b"agent_message_chunk", UPDATE).characters == 3
+    assert increment_of(raw % b"usage_update", UPDATE).state == "usage_update"
 
 
 def test_other_methods_are_not_read() -> None:
     """They count by number."""
-    assert said(chunk("abc"), "_x/y") == ITEM
+    assert increment_of(chunk("abc"), "_x/y") == ITEM
 
 
 @given(st.lists(st.text(min_size=1), min_size=1), st.data())
 def test_no_cutting_makes_a_difference(texts: list[str], data: st.DataObject) -> None:
     """Texts with something between them are as many and as long, cut anywhere."""
-    whole, pieces = Meter(), Meter()
-    total, of_pieces = Total(), Total()
+    whole, pieces = StreamProgress(), StreamProgress()
+    total, of_pieces = TotalProgress(), TotalProgress()
     for text in texts:
-        adds = said(chunk(text), UPDATE)
-        whole.take(adds)
+        adds = increment_of(chunk(text), UPDATE)
+        whole.add(adds)
         total = total.plus(adds)
         units = text.encode("utf-16-le")
         places = sorted(data.draw(st.sets(st.integers(0, len(units) // 2))))
         for start, end in pairwise([0, *(2 * place for place in places), len(units)]):
-            adds = said(chunk(units[start:end].decode("utf-16-le", "surrogatepass")), UPDATE)
-            pieces.take(adds)
+            adds = increment_of(
+                chunk(units[start:end].decode("utf-16-le", "surrogatepass")), UPDATE
+            )
+            pieces.add(adds)
             of_pieces = of_pieces.plus(adds)
-        assert pieces.extent == whole.extent
-        whole.take(ITEM)
-        pieces.take(ITEM)
+        assert pieces.mark == whole.mark
+        whole.add(ITEM)
+        pieces.add(ITEM)
     assert of_pieces == total
-    assert whole.extent == Extent(2 * len(texts), 0)
+    assert whole.mark == ProgressMark(2 * len(texts), 0)
 
 
 def test_texts_differ_in_kind_and_message() -> None:
     """Each is an item."""
     lines = [chunk("a"), chunk("b"), chunk("c", "agent_thought_chunk"), chunk("de", message="m")]
-    assert [measured(*lines[:n]).extent for n in range(5)] == [
-        Extent(0, 0),
-        Extent(1, 1),
-        Extent(1, 2),
-        Extent(2, 1),
-        Extent(3, 2),
+    assert [measured(*lines[:n]).mark for n in range(5)] == [
+        ProgressMark(0, 0),
+        ProgressMark(1, 1),
+        ProgressMark(1, 2),
+        ProgressMark(2, 1),
+        ProgressMark(3, 2),
     ]
 
 
 def test_states_are_counted_apart_and_end_no_text() -> None:
     """And are remembered when the rest is forgotten."""
-    meter = Meter()
-    adds = [said(chunk("a"), UPDATE), Said(state="usage_update"), said(chunk("b"), UPDATE)]
-    assert [meter.take(one) for one in adds] == [True, False, True]
-    assert meter.extent == Extent(1, 2)
-    meter.clear()
-    assert (meter.extent, meter.states["usage_update"]) == (Extent(), 1)
+    progress = StreamProgress()
+    adds = [
+        increment_of(chunk("a"), UPDATE),
+        Increment(state="usage_update"),
+        increment_of(chunk("b"), UPDATE),
+    ]
+    assert [progress.add(one) for one in adds] == [True, False, True]
+    assert progress.mark == ProgressMark(1, 2)
+    progress.clear()
+    assert (progress.mark, progress.states["usage_update"]) == (ProgressMark(), 1)

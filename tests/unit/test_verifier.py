@@ -109,8 +109,8 @@ class Agent:
 
     @property
     def found(self) -> list[str]:
-        """The kinds of the divergences."""
-        return [one.kind.value for one in self.engine.divergences.found]
+        """The kinds of the departures."""
+        return [one.kind.value for one in self.engine.state.divergences.found]
 
 
 async def test_what_comes_byte_by_byte_is_a_line(
@@ -231,7 +231,7 @@ async def test_an_agent_that_does_not_read_does_not_stop_us(
         agent = Agent(make(MUCH_TO_SAY), nursery, lockstep_stream_pair)
         await agent.ended.wait()
     assert agent.found == ["stall"]
-    assert agent.engine.divergences.found[0].summary.startswith("the agent has not read")
+    assert agent.engine.state.divergences.found[0].summary.startswith("the agent has not read")
 
 
 async def test_an_agent_that_writes_before_it_reads_is_not_deaf(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.engine.client import known_files as files
-from acp_proxy.engine.client.known_files import Files, is_whole, part
+from acp_proxy.engine.client.known_files import KnownFiles, is_whole, part
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_whole_file_is_one_without_limits() -> None:
 def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """When there is too much; what was written anew counts as new."""
     monkeypatch.setattr(files, "_MOST", 10)
-    known = Files()
+    known = KnownFiles()
     known.keep("a", "1234")
     known.keep("b", "1234")
     known.keep("a", "12345")

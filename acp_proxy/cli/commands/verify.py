@@ -217,7 +217,7 @@ def _timeout_ns(given: float | None, plot: RecordedClient, timing: Pacing) -> in
     """How long it may take, by default so long that only what never ends takes longer."""
     if given is not None:
         return limit_ns(given)
-    lines = sum(len(lane.lines) + len(lane.answers) for lane in plot.lanes.values())
+    lines = sum(len(lane.queue) for lane in plot.lanes.values())
     recorded_ns = int(plot.duration_ns * max(1.0, timing.factor))
     return _TIMES * max(_SHORTEST_NS, recorded_ns + lines * (timing.fixed_ns or 0))
 

@@ -1,31 +1,31 @@
-"""Takes what the agent asks of its client: the recorded answer will do, or there is none.
+"""Takes the requests of the live agent: each gets its recorded answer, or a default one.
 
-Nothing is read from a disk, nothing is written there and nothing is run.
+Nothing is read from the disk or written to it, and nothing is run.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import define
+from attrs import frozen
 
 from acp_proxy.commands import Command
+from acp_proxy.engine.client.answer_queue import LiveRequest
 from acp_proxy.engine.client.default_replies import cancelled, content, denied, refusal
-from acp_proxy.engine.client.known_files import READ, Files, is_whole, part
+from acp_proxy.engine.client.known_files import READ, KnownFiles, RecordedFiles, part
 from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.messages import member, params_of, recorded, recorded_request
-from acp_proxy.engine.client.request_matching import Found, Matching
-from acp_proxy.engine.client.state import Asked, Stage
+from acp_proxy.engine.client.messages import member, params_of
+from acp_proxy.engine.client.permission_guard import PermissionGuard
+from acp_proxy.engine.client.request_matcher import RequestMatch, RequestMatcher
+from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.divergence import DivergenceKind, NearMiss
 from acp_proxy.engine.shared.steps import PERMISSION
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.permissions import options_of, read_answer
-from acp_proxy.protocol.splice import Place
 
 
-@define
-class _Held:
-    """A request of a session that has no name yet."""
+@frozen
+class _LiveMessage:
+    """A request as it came, and the number of its line."""
 
     message: Message
     raw: bytes
@@ -36,196 +36,129 @@ class AgentRequests:
     """Takes requests.
 
     Args:
-        stage: what is known.
-        files: what is known of files.
+        state: the state of the verification.
+        files: the contents of files that this run has shown.
     """
 
-    def __init__(self, stage: Stage, files: Files) -> None:
-        self._stage = stage
+    def __init__(self, state: VerifyState, files: KnownFiles) -> None:
+        self._state = state
         self._files = files
-        self._matching = Matching(stage)
-        self._held: list[_Held] = []
-        self._recorded_files: dict[str, str] | None = None
+        self._recorded_files = RecordedFiles(state.recording, state.bindings)
+        self._matcher = RequestMatcher(state)
+        self._guard = PermissionGuard(state)
+        self._held: list[_LiveMessage] = []
+        """Requests of sessions without a known lane."""
 
     def take(self, message: Message, raw: bytes, at: int) -> Iterator[Command]:
-        """Takes a request; one of a session that may yet get that name is held back."""
-        if message.session is None:
-            yield from self._take(message, raw, at, None, self._stage.lines)
-            return
-        lane = self.lane_of(message.session)
-        if lane is None and self._stage.opening:
-            self._held.append(_Held(message, raw, self._stage.lines))
-            return
-        lane = lane or self._stage.recording.lanes[None]
-        yield from self._take(message, raw, at, lane, self._stage.lines)
+        """Takes a request; holds it back while the lane of its session is unknown.
+
+        Args:
+            message: the request.
+            raw: the same as it came.
+            at: the moment, in nanoseconds.
+        """
+        yield from self._take_or_hold(_LiveMessage(message, raw, self._state.output.lines), at)
 
     def release(self, at: int) -> Iterator[Command]:
-        """Takes what was held back, as far as it is known now whose it is."""
+        """Takes the requests that were held back and whose lane is known at a moment."""
         held, self._held = self._held, []
-        for one in held:
-            lane = self.lane_of(one.message.session)
-            if lane is None and self._stage.opening:
-                self._held.append(one)
-            else:
-                lane = lane or self._stage.recording.lanes[None]
-                yield from self._take(one.message, one.raw, at, lane, one.line)
+        for live in held:
+            yield from self._take_or_hold(live, at)
 
-    def lane_of(self, session: str | None) -> ClientLane | None:
-        """The lane of a live session; None while it is unknown.
+    def _take_or_hold(self, live: _LiveMessage, at: int) -> Iterator[Command]:
+        session, lane = live.message.session, None
+        if session is not None:
+            lane = self._state.sessions.lane_of(session)
+            if lane is None and self._state.sessions.is_creating:
+                self._held.append(live)
+                return
+            lane = lane or self._state.recording.lanes[None]
+        yield from self._take(live, at, lane)
 
-        A name that comes while one session is being made is that one's. What names none is of the
-        lane in which somebody spoke last.
+    def _take(self, live: _LiveMessage, at: int, lane: ClientLane | None) -> Iterator[Command]:
+        """Answers a request, or queues it for its recorded answer.
+
+        Args:
+            live: the request.
+            at: the moment, in nanoseconds.
+            lane: its lane; None if it names no session, so that it may be in any.
         """
-        if session is None:
-            return self._stage.last
-        if (lane := self._stage.by_session.get(session)) is not None:
-            return lane
-        if len(self._stage.opening) == 1:
-            lane = self._stage.opening[0].lane
-            self._stage.bind(lane, session)
-            return lane
-        return None
-
-    def _take(
-        self, message: Message, raw: bytes, at: int, lane: ClientLane | None, line: int
-    ) -> Iterator[Command]:
-        value = json_or_none(raw)
-        found = self._matching.find(message, value, lane)
-        if found is not None and not self._grants_too_much(found, value):
-            scope = self._stage.leave.live(value) if message.method == PERMISSION else None
-            asked = Asked(found.question, message.rpc_id or "null", raw, at, scope)
-            self._stage.ask(asked, at)
-            self._matching.note_made(found.question)
+        value = json_or_none(live.raw)
+        match = self._matcher.find(live.message, value, lane)
+        if match is not None and not self._guard.grants_too_much(match, value):
+            self._queue(match, live, value, at)
             return
-        lane = lane or self._stage.last
+        lane = lane or self._state.sessions.last
+        message = live.message
         if message.method == READ and (text := self._known(value)) is not None:
             path = params_of(value).get("path")
             summary = f"the agent read {path}, and not so in the recording; it got what is known"
-            self._stage.divergences.note(
-                DivergenceKind.SERVED, lane, summary, at, line=line, came=raw
-            )
+            self._note(DivergenceKind.SERVED, lane, summary, live, at)
             yield content(message.rpc_id, part(text, params_of(value)))
-        elif message.method == PERMISSION and lane.is_cancelled:
+        elif message.method == PERMISSION and lane.turns.is_cancelled:
             summary = "the agent asked for permission in a turn that was cancelled"
-            self._stage.divergences.note(
-                DivergenceKind.LATE, lane, summary, at, line=line, came=raw
-            )
+            self._note(DivergenceKind.LATE, lane, summary, live, at)
             yield cancelled(message.rpc_id, value)
-        elif found is not None:
-            self._stage.refused += 1
-            self._note_divergence(found, value, raw, at, line)
-            if found.verdict.is_vague:  # it was made, and nobody need wait for it
-                found.question.is_made = True
-                self._matching.note_made(found.question)
+        elif match is not None:
+            self._state.output.add_refusal()
+            self._guard.note_refused(match, value, live.raw, at, live.line)
+            if match.permission.is_vague:  # it may be the recorded one, so do not wait for that
+                self._matcher.note_made(match.request)
             yield denied(message.rpc_id, value)
         else:
-            yield from self._refuse(message, raw, at, lane, line)
+            yield from self._refuse(live, value, at, lane)
 
-    def _grants_too_much(self, found: Found, value: Any) -> bool:
-        """Whether the recorded answer gives leave, and was not given for what is asked now."""
-        if found.question.ask.method != PERMISSION or found.verdict.is_same:
-            return False
-        reply = self._stage.recording.replies.get(found.question.ask.exchange)
-        if reply is None:
-            return False
-        answer = recorded(self._stage.recording.script, reply.step)
-        offered = options_of(self._matching.request(found.question))
-        if not read_answer(offered, answer).may_allow:
-            return False
-        is_taken_at_its_title = (
-            self._stage.options.lenient
-            and found.verdict.is_vague
-            and self._stage.leave.are_called_alike(found.question, value)
-        )
-        return not is_taken_at_its_title
-
-    def _note_divergence(self, found: Found, value: Any, raw: bytes, at: int, line: int) -> None:
-        """Tells that leave is asked for something else, or for nobody knows what."""
-        question, leave = found.question, self._stage.leave
-        seq = question.step.seq
-        old, new = leave.recorded_title(question), leave.title(value)
-        if found.verdict.is_vague:
-            summary = (
-                f"the agent asked leave for {new} and did not say what it does to what, so that"
-                f" nobody can tell whether #{seq} allowed it; it was rejected"
-            )
-        else:
-            summary = (
-                f"the agent asked leave for {new}, and what was allowed is {old} #{seq}; it was"
-                " rejected"
-            )
-        self._stage.divergences.note(
-            DivergenceKind.PERMISSION_DIFFERS,
-            self._stage.recording.lanes[question.step.lane],
-            summary,
-            at,
-            seq=seq,
-            line=line,
-            came=raw,
-            differences=found.verdict.differences,
-        )
+    def _queue(self, match: RequestMatch, live: _LiveMessage, value: Any, at: int) -> None:
+        is_permission = live.message.method == PERMISSION
+        scope = self._state.permissions.live(value) if is_permission else None
+        token = live.message.rpc_id or "null"
+        self._state.output.note_progress()
+        self._state.answers.add(LiveRequest(match.request, token, live.raw, scope), at)
+        self._matcher.note_made(match.request)
 
     def _refuse(
-        self, message: Message, raw: bytes, at: int, lane: ClientLane, line: int
+        self, live: _LiveMessage, value: Any, at: int, lane: ClientLane
     ) -> Iterator[Command]:
-        value = json_or_none(raw)
-        self._stage.refused += 1
-        is_permission = message.method == PERMISSION
+        message = live.message
+        self._state.output.add_refusal()
         what = f"{message.method}{_subject(value)}"
         of = lane if message.session else None
-        used = self._matching.used_up(message, value, of)
+        is_permission = message.method == PERMISSION
+        used = self._matcher.used_up(message, value, of)
         misses: tuple[NearMiss, ...]
         if used is not None:
-            kind, summary = (
-                DivergenceKind.EXHAUSTED,
-                f"the agent asked {what} more often than recorded",
-            )
-            misses = (used,)
+            kind, misses = DivergenceKind.EXHAUSTED, (used,)
+            summary = f"the agent asked {what} more often than recorded"
         else:
             kind = DivergenceKind.PERMISSION_DIFFERS if is_permission else DivergenceKind.UNMATCHED
             summary = f"the agent asked {what}, which was not recorded"
-            misses = self._matching.near_misses(message, value, of)
-        divergence = self._stage.divergences.note(
+            misses = self._matcher.near_misses(message, value, of)
+        divergence = self._state.divergences.note(
             kind,
             lane,
             summary,
             at,
             seq=misses[0].seq if misses else None,
-            line=line,
-            came=raw,
+            line=live.line,
+            came=live.raw,
             near_misses=misses,
         )
-        if is_permission:
-            yield denied(message.rpc_id, value)
-        else:
-            yield refusal(message.rpc_id, divergence)
+        yield (
+            denied(message.rpc_id, value) if is_permission else refusal(message.rpc_id, divergence)
+        )
+
+    def _note(
+        self, kind: DivergenceKind, lane: ClientLane, summary: str, live: _LiveMessage, at: int
+    ) -> None:
+        self._state.divergences.note(kind, lane, summary, at, line=live.line, came=live.raw)
 
     def _known(self, value: Any) -> str | None:
-        """What a file holds as far as anybody has said so."""
+        """The contents of the file that a request names, as far as they are known."""
         path = params_of(value).get("path")
         if not isinstance(path, str):
             return None
-        if (text := self._files.content(path)) is not None:
-            return text
-        if self._recorded_files is None:
-            self._recorded_files = self._read_recorded()
-        return self._recorded_files.get(path)
-
-    def _read_recorded(self) -> dict[str, str]:
-        """What the recorded client said of files, which is looked up at the first need."""
-        found: dict[str, str] = {}
-        script = self._stage.recording.script
-        for lane in self._stage.recording.lanes.values():
-            for question in lane.questions.of(READ):
-                reply = self._stage.recording.replies.get(question.ask.exchange)
-                if reply is None:
-                    continue
-                params = params_of(recorded_request(script, question))
-                path = params.get("path")
-                text = member(member(recorded(script, reply.step), "result"), "content")
-                if isinstance(path, str) and isinstance(text, str) and is_whole(params):
-                    found.setdefault(self._stage.bindings.live(Place.PATH, path), text)
-        return found
+        text = self._files.content(path)
+        return self._recorded_files.content(path) if text is None else text
 
 
 def _subject(value: Any) -> str:

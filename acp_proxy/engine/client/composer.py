@@ -1,12 +1,12 @@
-"""Writes a recorded line as the live agent has to see it: its sessions, ids and options.
+"""Writes a recorded frame with the live agent's sessions, ids and options.
 
-Bytes stay as they were recorded but for values at typed places; JSON is never written anew.
+Bytes stay as they were recorded but for values at typed places; JSON is never serialized again.
 """
 
 import json
 from collections.abc import Mapping
 
-from acp_proxy.engine.client.lane import Line
+from acp_proxy.engine.client.client_frames import ClientFrame
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.line_rewriter import Writer, members_of, quoted
 from acp_proxy.engine.shared.steps import Wire
@@ -18,32 +18,32 @@ _OPTION = {"result": {"outcome": {"optionId": Place.FREE}}}
 
 
 class Composer:
-    """Writes lines.
+    """Writes frames.
 
     Args:
-        bindings: what recorded values are called now.
-        rewrite_text: whether to put live directories into texts, too.
+        bindings: the live names of recorded values.
+        rewrite_text: whether to replace directories in texts, too.
     """
 
     def __init__(self, bindings: Bindings, *, rewrite_text: bool) -> None:
         self._writer = Writer(bindings, rewrite_text=rewrite_text)
 
     def written(
-        self, line: Line, wire: Wire, ids: Mapping[str, str], options: Mapping[str, str]
+        self, frame: ClientFrame, wire: Wire, ids: Mapping[str, str], options: Mapping[str, str]
     ) -> bytes:
-        """Writes a line, with its end.
+        """Returns a frame as a line, with its end.
 
         Args:
-            line: the line; of a batch, the members that are steps of it.
-            wire: as it was recorded.
+            frame: the frame; of a batch, only the members that are its steps are written.
+            wire: the frame as it was recorded.
             ids: the live ids of the requests that it answers, by the recorded tokens.
-            options: the live options that it chooses, by the recorded tokens of the requests.
+            options: the live options that it selects, by the recorded tokens of the requests.
         """
-        if line.steps[0].member is not None:
-            wire = _part(line, wire)
+        if frame.steps[0].member is not None:
+            wire = _part(frame, wire)
         if options:
             text = wire.raw.decode("utf-8", _ANY)
-            if line.steps[0].member is None:
+            if frame.steps[0].member is None:
                 text = _chosen(text, options)
             else:
                 members = [(s, _chosen(text[s.start : s.end], options)) for s in members_of(text)]
@@ -52,13 +52,13 @@ class Composer:
         return self._writer.written(wire, dict(ids)) + (wire.newline or "\n").encode()
 
 
-def _part(line: Line, wire: Wire) -> Wire:
-    """Leaves out of a batch what is said later, if anything is."""
+def _part(frame: ClientFrame, wire: Wire) -> Wire:
+    """Leaves out of a batch what is sent later, if anything is."""
     text = wire.raw.decode("utf-8", _ANY)
     members = members_of(text)
-    if len(line.steps) == len(members):
+    if len(frame.steps) == len(members):
         return wire
-    kept = (members[step.member] for step in line.steps if step.member is not None)
+    kept = (members[step.member] for step in frame.steps if step.member is not None)
     part = ",".join(text[span.start : span.end] for span in kept)
     return wire._replace(raw=f"[{part}]".encode("utf-8", _ANY))
 

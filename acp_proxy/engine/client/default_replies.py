@@ -1,4 +1,4 @@
-"""What the client says that was not recorded, so that no agent waits for ever."""
+"""Makes answers that were not recorded, so that no agent waits for ever."""
 
 import json
 from typing import Any
@@ -9,7 +9,12 @@ from acp_proxy.protocol.permissions import is_draft, rejecting_option
 
 
 def refusal(token: str | None, divergence: Divergence) -> Send:
-    """The error that answers a request which was not recorded."""
+    """Returns the error that answers a request which was not recorded.
+
+    Args:
+        token: its id.
+        divergence: the reason.
+    """
     data = {
         "divergence": divergence.kind,
         "recorded": [miss.seq for miss in divergence.near_misses],
@@ -20,7 +25,7 @@ def refusal(token: str | None, divergence: Divergence) -> Send:
 
 
 def cancelled(token: str | None, request: Any) -> Send:
-    """The answer to a permission request in a turn that was cancelled, in the request's own form.
+    """Returns the answer to a permission request of a cancelled turn, in its dialect.
 
     Args:
         token: its id.
@@ -32,9 +37,9 @@ def cancelled(token: str | None, request: Any) -> Send:
 
 
 def denied(token: str | None, request: Any) -> Send:
-    """The answer that gives no leave, in the request's own form.
+    """Returns the answer that denies permission, in the dialect of the request.
 
-    That is the option that rejects, or cancelled if there is none; in the 1.0 draft it is
+    It selects the option that rejects, or is ``cancelled`` if there is none; in the 1.0 draft it is
     ``granted``, false.
 
     Args:
@@ -48,12 +53,17 @@ def denied(token: str | None, request: Any) -> Send:
 
 
 def content(token: str | None, text: str) -> Send:
-    """The answer to the reading of a file."""
+    """Returns the answer to a request for the contents of a file.
+
+    Args:
+        token: its id.
+        text: the contents.
+    """
     return _line(token, "result", {"content": text})
 
 
 def _line(token: str | None, name: str, value: dict[str, Any]) -> Send:
-    """An answer; the id is a token, and stands there as the agent wrote it."""
+    """An answer, whose id is spelled as in the request."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     text = f'{{"jsonrpc":"2.0","id":{token or "null"},"{name}":{body}}}\n'
     return Send(text.encode("utf-8", "backslashreplace"))

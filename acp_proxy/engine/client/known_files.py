@@ -1,37 +1,82 @@
-"""What is known of files without looking at any: what was recorded, and what the agent has written.
+"""Contents of files that are known without reading any: from the recording, and from this run.
 
-Nothing is read from the disk, ever.
+Nothing is ever read from the disk.
 """
 
 from collections import OrderedDict
 from typing import Any
 
+from acp_proxy.engine.client.messages import member, params_of
+from acp_proxy.engine.client.recorded_client import RecordedClient
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.protocol.splice import Place
+
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 _MOST = 64 << 20
-"""Characters that are kept of what the agent writes."""
+"""Characters of contents that are kept."""
 
 
-class Files:
-    """Contents by path, as the live agent names it."""
+class KnownFiles:
+    """Contents of this run by path, as the live agent names it."""
 
     def __init__(self) -> None:
         self._contents: OrderedDict[str, str] = OrderedDict()
         self._held = 0
 
     def keep(self, path: str, text: str) -> None:
-        """Notes what a file holds now; the oldest are forgotten when they are too many."""
+        """Notes what a file contains now; forgets the oldest contents if they are too many."""
         self._held += len(text) - len(self._contents.pop(path, ""))
         self._contents[path] = text
         while self._held > _MOST:
             self._held -= len(self._contents.popitem(last=False)[1])
 
     def content(self, path: str) -> str | None:
-        """What a file holds, if that is known."""
+        """Returns what a file contains; None if that is unknown."""
         return self._contents.get(path)
 
 
+class RecordedFiles:
+    """Contents that the recorded client sent; they are looked up at the first need.
+
+    Args:
+        recording: the recording.
+        bindings: the live names of recorded values.
+    """
+
+    def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
+        self._recording = recording
+        self._bindings = bindings
+        self._contents: dict[str, str] | None = None
+
+    def content(self, path: str) -> str | None:
+        """Returns what a file contained; None if that is unknown."""
+        if self._contents is None:
+            self._contents = self._read()
+        return self._contents.get(path)
+
+    def _read(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        messages = self._recording.messages
+        for lane in self._recording.lanes.values():
+            for request in lane.requests.of(READ):
+                reply = self._recording.replies.get(request.ask.exchange)
+                if reply is None:
+                    continue
+                params = params_of(messages.request(request))
+                path = params.get("path")
+                text = member(member(messages.sent(reply.step), "result"), "content")
+                if isinstance(path, str) and isinstance(text, str) and is_whole(params):
+                    found.setdefault(self._bindings.live(Place.PATH, path), text)
+        return found
+
+
 def part(text: str, params: dict[str, Any]) -> str:
-    """The lines of a text that a request wants: ``limit`` of them, from the 1-based ``line`` on."""
+    """Returns the lines of a text that a request asks for.
+
+    Args:
+        text: the text.
+        params: of the request: ``limit`` lines, from the 1-based ``line`` on.
+    """
     line, limit = params.get("line"), params.get("limit")
     if line is None and limit is None:
         return text
@@ -43,5 +88,5 @@ def part(text: str, params: dict[str, Any]) -> str:
 
 
 def is_whole(params: dict[str, Any]) -> bool:
-    """Whether a request wants all of a file."""
+    """Whether a request asks for all of a file."""
     return params.get("line") in (None, 0, 1) and params.get("limit") is None

@@ -1,159 +1,162 @@
-"""A lane of the recorded client: what it says there, what it was asked, and what is heard now."""
+"""A lane of the recorded client: what is left to do there, and how far the live agent has come."""
 
 from bisect import bisect
-from collections import deque
+from collections.abc import Mapping
 
-from attrs import define, field
+from attrs import define, field, frozen
 
-from acp_proxy.engine.client.recorded_requests import Questions
-from acp_proxy.engine.client.stream_progress import Extent, Meter, Total
-from acp_proxy.engine.shared.steps import CANCEL, CANCEL_REQUEST, Step
+from acp_proxy.engine.client.client_frames import ClientFrame, SendQueue
+from acp_proxy.engine.client.recorded_requests import RecordedRequests
+from acp_proxy.engine.client.stream_progress import ProgressMark, StreamProgress
 
 
-@define(eq=False)
-class Line:
-    """A frame of the client's, and what had been heard when it said that.
-
-    Attributes:
-        steps: one, or the members of a batch.
-        after_ns: when the frame before it in its lane passed, in the recording.
-        extent: how much the agent had said in its lane since the last request or answer there, or
-            the end of a turn.
-        total: how much it had said in all.
-        idles: how many turns of its lane an update had ended, in v2.
-        is_turn_open: whether a prompt of its lane had no answer yet.
-        silence_ns: the longest that the agent had been silent in its lane, in the same time.
-        free_at: when it was first found that it may go out, but for its time.
-        waits_since: when it was first found to wait for nothing that has to come.
-        is_free: whether it is an answer that only its time holds back, if anything does.
-        hurry: why it does not wait for all that it had waited for, if it does not.
-    """
+@frozen
+class SentPrompt:
+    """A prompt whose turn has not ended: its number, and when it was sent."""
 
     seq: int
-    t_ns: int
-    steps: list[Step]
-    after_ns: int = 0
-    extent: Extent = field(factory=Extent)
-    total: Total = field(factory=Total)
-    idles: int = 0
-    is_turn_open: bool = False
+    at: int
+
+
+class TurnState:
+    """The turns of one lane: which are open, and how many updates have ended one.
+
+    Attributes:
+        recorded_ends: the numbers of the recorded updates that ended turns, in v2.
+        ended: how many turns an update of the live agent has ended.
+        is_cancelled: whether the client has cancelled the open turn.
+    """
+
+    def __init__(self) -> None:
+        self.recorded_ends: list[int] = []
+        self.ended = 0
+        self.is_cancelled = False
+        self._prompts: dict[int, SentPrompt] = {}
+        self._cancelled_at = 0
+        self._is_abandoned = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a turn is open."""
+        return bool(self._prompts)
+
+    @property
+    def prompts(self) -> Mapping[int, SentPrompt]:
+        """The prompts of open turns, by exchange."""
+        return self._prompts
+
+    @property
+    def awaits_end(self) -> bool:
+        """Whether a recorded update that ends a turn has not come yet."""
+        return not self._is_abandoned and self.ended < len(self.recorded_ends)
+
+    def open(self, exchange: int, seq: int, at: int) -> None:
+        """Opens a turn.
+
+        Args:
+            exchange: of its prompt.
+            seq: the number of the prompt.
+            at: when it was sent, in nanoseconds.
+        """
+        self._prompts[exchange] = SentPrompt(seq, at)
+        self.is_cancelled = False
+
+    def close(self, exchange: int) -> None:
+        """Closes a turn whose prompt was answered, in v1."""
+        self._prompts.pop(exchange, None)
+        self.is_cancelled = self.is_cancelled and self.is_open
+
+    def end(self) -> int | None:
+        """Ends the open turns by an update, in v2.
+
+        Returns:
+            the number of the recorded update that ended them; None if there is none.
+        """
+        place = bisect(self.recorded_ends, max(prompt.seq for prompt in self._prompts.values()))
+        self._prompts.clear()
+        self.ended += 1
+        self.is_cancelled = False
+        return self.recorded_ends[place] if place < len(self.recorded_ends) else None
+
+    def cancel(self, seq: int) -> None:
+        """Cancels the open turn by the message of that number."""
+        self.is_cancelled, self._cancelled_at = True, seq
+
+    def was_cancelled_after(self, seq: int) -> bool:
+        """Whether the turn was cancelled by a message that was recorded after a frame."""
+        return self.is_cancelled and seq < self._cancelled_at
+
+    def abandon(self) -> None:
+        """Stops waiting for the ends of turns."""
+        self._is_abandoned = True
+
+
+@frozen
+class LaneEnd:
+    """What the recorded agent sent last in a lane.
+
+    Attributes:
+        mark: how much it sent there since the last request or answer, or the end of a turn.
+        states: of the kinds of state updates since then, how many there were in the whole lane.
+        silence_ns: its longest silence since then.
+    """
+
+    mark: ProgressMark = field(factory=ProgressMark)
+    states: Mapping[str, int] = field(factory=dict)
     silence_ns: int = 0
-    free_at: int | None = None
-    waits_since: int | None = None
-    is_free: bool = False
-    hurry: str | None = None
-
-    @property
-    def answers_only(self) -> bool:
-        """Whether all it does is answer what the agent asks."""
-        return all(s.is_reply and s.exchange is not None for s in self.steps)
-
-    @property
-    def cancels(self) -> Step | None:
-        """What it cancels, if that is all it does."""
-        step = self.steps[0]
-        is_cancel = step.kind == "notification" and step.method in (CANCEL, CANCEL_REQUEST)
-        return step if is_cancel and len(self.steps) == 1 else None
-
-    @property
-    def title(self) -> str:
-        """How reports name it."""
-        return self.steps[0].title if len(self.steps) == 1 else "a batch"
 
 
 @define(eq=False)
 class ClientLane:
-    """What is known of one lane while it is played.
+    """The state of one lane.
 
     Attributes:
         name: the recorded session's id, None for the connection.
-        lines: what the client has not said yet, in recorded order, but for answers.
-        answers: frames that only answer what the agent asks, by their numbers; not said yet.
-        asked: those of them that the agent has asked for, a heap by their numbers.
-        free: those that only their time holds back, in recorded order.
-        questions: what the agent has not asked yet.
-        trailing: how much the agent said at the end, as `Line.extent`.
-        trailing_states: of the kinds of state updates at the end, how many there were at all.
-        trailing_idles: as `Line.idles`.
-        ends: the numbers of the updates that ended turns.
-        silence_ns: the longest that the recorded agent was silent at the end.
-        heard: what the live agent has said, as `Line.extent`.
-        grew_at: when it last said more there.
-        idles: how many turns an update has ended.
-        prompts: by exchange, prompts whose turns have not ended: number, and when it was sent.
-        is_cancelled: whether the client has cancelled the turn that is open.
-        cancelled_at: the number of the message that did.
-        is_made: whether the live agent has such a session.
-        poisoned: whether it was given up, and nothing of it is said any more.
+        queue: what the client has still to send.
+        requests: what the agent has not requested yet.
+        turns: the turns of the lane.
+        progress: what the live agent has sent.
+        end: what the recorded agent sent last.
+        is_abandoned: whether it was given up, and nothing more is sent there.
     """
 
     name: str | None
-    lines: deque[Line] = field(factory=deque)
-    answers: dict[int, Line] = field(factory=dict)
-    asked: list[tuple[int, Line]] = field(factory=list)
-    free: list[Line] = field(factory=list)
-    questions: Questions = field(factory=Questions)
-    trailing: Extent = field(factory=Extent)
-    trailing_states: dict[str, int] = field(factory=dict)
-    trailing_idles: int = 0
-    ends: list[int] = field(factory=list)
-    silence_ns: int = 0
-    heard: Meter = field(factory=Meter)
-    grew_at: int = 0
-    idles: int = 0
-    prompts: dict[int, tuple[int, int]] = field(factory=dict)
-    is_cancelled: bool = False
-    cancelled_at: int = 0
-    is_made: bool = False
-    abandoned: bool = False
+    queue: SendQueue = field(factory=SendQueue)
+    requests: RecordedRequests = field(factory=RecordedRequests)
+    turns: TurnState = field(factory=TurnState)
+    progress: StreamProgress = field(factory=StreamProgress)
+    end: LaneEnd = field(factory=LaneEnd)
+    is_abandoned: bool = False
 
     @property
     def title(self) -> str:
-        """How reports name it."""
+        """Its name in reports."""
         return self.name or "connection"
 
     @property
-    def waiting(self) -> Line | None:
-        """The message that waits for what need not come, if one does."""
-        line = self.lines[0] if self.lines else None
-        waits = line is not None and line.waits_since is not None and line.free_at is None
-        return line if waits else None
+    def waiting(self) -> ClientFrame | None:
+        """The frame that only optional messages hold back, if there is one."""
+        frame = self.queue.first
+        waits = frame is not None and frame.waits_since is not None and frame.ready_at is None
+        return frame if waits else None
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left but answers to what was not asked, and last words."""
-        return not self.lines and self.idles >= self.trailing_idles
+        """Whether nothing is left but answers to requests that did not come, and last messages."""
+        return self.queue.first is None and not self.turns.awaits_end
 
     @property
-    def has_heard_all(self) -> bool:
-        """Whether all has come that the recorded agent said at last, or more, or nobody minds."""
-        if self.abandoned:
+    def is_complete(self) -> bool:
+        """Whether all has come that the recorded agent sent last, or more, or it was given up."""
+        if self.is_abandoned:
             return True
-        if self.heard.extent < self.trailing or self.questions.first_awaited is not None:
+        if self.progress.mark < self.end.mark or self.requests.first_awaited is not None:
             return False
-        return all(self.heard.states[kind] >= count for kind, count in self.trailing_states.items())
+        return all(self.progress.states[kind] >= count for kind, count in self.end.states.items())
 
-    def end_after(self, seq: int) -> int | None:
-        """The number of the update that ended the turn of a prompt; None if none did."""
-        place = bisect(self.ends, seq)
-        return self.ends[place] if place < len(self.ends) else None
-
-    def sort(self) -> None:
-        """Tells answers from what the client says of its own accord, when all has been read."""
-        self.answers = {line.seq: line for line in self.lines if line.answers_only}
-        self.lines = deque(line for line in self.lines if not line.answers_only)
-
-    def drop(self, line: Line) -> None:
-        """Takes out what is said now: the first line, or a free answer."""
-        if line.seq in self.answers:
-            del self.answers[line.seq]
-            self.free.remove(line)
-        else:
-            self.lines.popleft()
-
-    def clear(self) -> None:
-        """Leaves nothing to be said."""
-        for line in self.answers.values():
-            line.is_free = True
-        for held in (self.lines, self.answers, self.asked, self.free, self.questions):
-            held.clear()
+    def abandon(self) -> list[ClientFrame]:
+        """Gives the lane up; returns the frames that will not be sent, answers last."""
+        self.is_abandoned = True
+        self.turns.abandon()
+        self.requests.clear()
+        return self.queue.discard()

@@ -1,9 +1,9 @@
-"""Recorded messages, decoded; of a batch, the member that is meant."""
+"""Decodes recorded messages; of a batch, the member that is meant."""
 
 from collections import OrderedDict
 from typing import Any
 
-from acp_proxy.engine.client.recorded_requests import Question
+from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, read
@@ -12,24 +12,10 @@ _HELD, _SMALL = 128, 32 << 10
 """How many requests are held decoded, and how long they are in bytes, at most."""
 
 
-def recorded(script: Script, step: Step) -> Any:
-    """A message of the client's."""
-    raw = script.wire(step.seq).raw
-    return json_or_none(raw if step.member is None else read(raw).members[step.member].raw or b"")
+class RecordedMessages:
+    """Messages of a recording, decoded; they must not be changed.
 
-
-def recorded_request(script: Script, question: Question) -> Any:
-    """A request of the agent's."""
-    raw = script.wire(question.step.seq).raw
-    if question.step.kind != "batch":
-        return json_or_none(raw)
-    wanted = (Kind.REQUEST, question.ask.rpc_id)
-    members = (m.raw or b"" for m in read(raw).members if (m.kind, m.rpc_id) == wanted)
-    return json_or_none(next(members, b""))
-
-
-class Requests:
-    """Requests of the agent's; some are held, since what is like many is compared with many.
+    Some requests of the agent are held, since each live request is compared with many of them.
 
     Args:
         script: the recording.
@@ -39,21 +25,29 @@ class Requests:
         self._script = script
         self._held: OrderedDict[int, Any] = OrderedDict()
 
-    def of(self, question: Question) -> Any:
-        """A request, decoded; not to be changed."""
-        exchange = question.ask.exchange
+    def sent(self, step: Step) -> Any:
+        """Returns a message of the client."""
+        raw = self._script.wire(step.seq).raw
+        return json_or_none(
+            raw if step.member is None else read(raw).members[step.member].raw or b""
+        )
+
+    def request(self, request: RecordedRequest) -> Any:
+        """Returns a request of the agent."""
+        exchange = request.ask.exchange
         if exchange in self._held:
             return self._held[exchange]
-        request = recorded_request(self._script, question)
-        if len(self._script.wire(question.step.seq).raw) <= _SMALL:
-            self._held[exchange] = request
+        raw = self._script.wire(request.step.seq).raw
+        value = json_or_none(raw if request.step.kind != "batch" else _member_request(raw, request))
+        if len(raw) <= _SMALL:
+            self._held[exchange] = value
             if len(self._held) > _HELD:
                 self._held.popitem(last=False)
-        return request
+        return value
 
 
 def params_of(message: Any) -> dict[str, Any]:
-    """The params of a message, if they are an object."""
+    """The params of a message; empty if they are no object."""
     params = member(message, "params")
     return params if isinstance(params, dict) else {}
 
@@ -61,3 +55,9 @@ def params_of(message: Any) -> dict[str, Any]:
 def member(value: Any, name: str) -> Any:
     """A member of what may be an object; None if there is none."""
     return value.get(name) if isinstance(value, dict) else None
+
+
+def _member_request(raw: bytes, request: RecordedRequest) -> bytes:
+    wanted = (Kind.REQUEST, request.ask.rpc_id)
+    members = (m.raw or b"" for m in read(raw).members if (m.kind, m.rpc_id) == wanted)
+    return next(members, b"")

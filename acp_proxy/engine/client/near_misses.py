@@ -1,7 +1,7 @@
-"""In what a request of the agent's differs from recorded ones that are almost the same.
+"""Finds the differences between a request of the agent and recorded ones that are almost equal.
 
-For a person, who wants to see first what is done or what it is done to. What differs only by
-the directories that stand for one another is no difference, and ids and times come last.
+They are ordered for a reader: first what is done, or to what; ids and times last. A recorded
+directory equals the live one that stands for it.
 """
 
 import re
@@ -24,28 +24,28 @@ _DOING = frozenset({
     "urls", "tool", "toolname", "server", "servername",
 })
 # fmt: on
-"""Names, in lower case and without underscores, of what does something or what it is done to."""
+"""Names, in lower case and without underscores, of actions and of what they apply to."""
 _NOISE = re.compile(
     r"_meta|cwd|description|timestamp|.*(call|turn|use|request|session)_?id|.*_at(_ms)?", re.I
 )
 
 
 def nearest(misses: Iterable[NearMiss]) -> tuple[NearMiss, ...]:
-    """The few that are most alike: about the same thing first, then with the least differences."""
+    """Returns the most similar ones: about the same thing first, then with fewest differences."""
     return tuple(sorted(misses, key=_distance)[:_MOST])
 
 
 def differing(
     method: str | None, recorded: object, live: object, comparer: Comparer, rewritten: Rewritten
 ) -> tuple[Difference, ...]:
-    """The differences between two requests, the most telling first.
+    """Returns the differences between two requests, the most important first.
 
     Args:
         method: their method.
         recorded: decoded.
         live: decoded.
         comparer: compares them.
-        rewritten: puts live directories into a text, as `Bindings.rewritten`.
+        rewritten: replaces recorded directories in a text, as `Bindings.rewritten`.
     """
     places = places_of("request", method)
     plain = comparer.params(method, recorded, live, places)
@@ -55,13 +55,13 @@ def differing(
         now = comparer.after_rewriting.params(method, written, live, places)
     except RecursionError:
         return tuple(found)
-    ways = [parts_of(one.pointer) for one in found]
-    told = [
+    paths = [parts_of(one.pointer) for one in found]
+    shown = [
         one
         for one in (*now.differences, *now.conflicts)
-        if any(_are_related(parts_of(one.pointer), way) for way in ways)
+        if any(_are_related(parts_of(one.pointer), path) for path in paths)
     ]
-    return tuple(sorted(told, key=_weight))
+    return tuple(sorted(shown, key=_weight))
 
 
 def _are_related(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
@@ -76,13 +76,13 @@ def _distance(miss: NearMiss) -> tuple[int, int, int]:
 
 
 def _weight(difference: Difference) -> int:
-    """How telling it is: by its place, and by what that is within."""
+    """How important it is, by its place and by what contains it; 0 is most."""
     weights = [*map(_weight_of_name, parts_of(difference.pointer))]
     return 2 if weights[-1] == 2 else min(weights)
 
 
 def _weight_of_name(name: str) -> int:
-    """How much a member counts that differs: 0 for what is done, 2 for noise, 1 for the rest."""
+    """How important a member is: 0 for what is done, 2 for noise, 1 for the rest."""
     if name.lower().replace("_", "") in _DOING:
         return 0
     return 2 if _NOISE.fullmatch(name) else 1

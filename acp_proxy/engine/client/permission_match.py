@@ -1,11 +1,11 @@
-"""Decides whether a live permission request asks leave for what a recorded one asked for.
+"""Decides whether a live permission request asks permission for what a recorded one asked for.
 
-What leave is asked for depends on what was announced before, on both sides. The live agent's
+The scope of a request depends on what was announced before, on both sides. The live agent's
 announcements are taken as they come. The recorded ones are read once, at the first live request,
 and only those that a recorded request names. An agent may also change a tool call between its
-request and the answer; so the answer is looked at again when it goes out.
+request and the answer; so the request is compared again when the answer is sent.
 
-What a user has ignored in the comparison of two runs counts here all the same: it was not allowed.
+What a user ignores in the comparison of two runs counts here all the same: it was not allowed.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from acp_proxy.engine.client.messages import member, params_of, recorded_request
+from acp_proxy.engine.client.messages import member, params_of
 from acp_proxy.engine.client.permission_scope import (
     differences,
     moved,
@@ -22,7 +22,7 @@ from acp_proxy.engine.client.permission_scope import (
     title_of,
 )
 from acp_proxy.engine.client.recorded_client import RecordedClient
-from acp_proxy.engine.client.recorded_requests import Question
+from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.client.tool_calls import ToolCalls, call_named
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
@@ -32,35 +32,35 @@ from acp_proxy.protocol.jsonrpc import Message, read
 
 
 @frozen
-class Verdict:
-    """What came of comparing two permission requests."""
+class PermissionMatch:
+    """The result of comparing two permission requests."""
 
     differences: tuple[Difference, ...] = field(default=())
     is_vague: bool = False
-    """Whether they are equal, but name nothing that tells them from any other."""
+    """Whether they are equal, but name nothing that distinguishes them from any other."""
 
     @property
     def is_same(self) -> bool:
-        """Whether they are known to ask leave for the same."""
+        """Whether they are known to ask permission for the same."""
         return not self.differences and not self.is_vague
 
 
 @frozen
-class _Recorded:
-    """What a recorded request asked leave for: when it was made, and when it was answered."""
+class _RecordedScope:
+    """The scope of a recorded request: when it was made, and when it was answered."""
 
     name: str
-    """What it calls itself, in full; nothing if it does not."""
+    """Its title, in full; empty if it has none."""
     asked: Any
     answered: Any
 
 
-class Leave:
+class PermissionMatcher:
     """Compares permission requests.
 
     Args:
-        plot: the recording.
-        bindings: what recorded values are called now.
+        recording: the recording.
+        bindings: the live names of recorded values.
     """
 
     def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
@@ -68,84 +68,95 @@ class Leave:
         self._bindings = bindings
         self._comparer = Comparer(bindings)
         self._calls = ToolCalls(null_clears=recording.is_v2)
-        self._recorded: dict[int, _Recorded] | None = None
+        self._recorded: dict[int, _RecordedScope] | None = None
 
     def take(self, message: Message, raw: bytes) -> None:
-        """Takes an update of the live agent's."""
+        """Takes a notification of the live agent, which may announce a tool call.
+
+        Args:
+            message: the notification.
+            raw: the same as it came.
+        """
         if message.method == UPDATE and message.tool_call is not None:
             self._calls.take(message, json_or_none(raw))
 
     def live(self, request: Any) -> Any:
-        """What a live request asks leave for, as of `permission_scope.scope`."""
+        """The scope of a live request, as of `permission_scope.scope`."""
         return scope(request, self._announced(self._calls, request))
 
     def title(self, request: Any) -> str:
-        """What reports call a live request."""
+        """The name of a live request in reports."""
         return _shown(self._name(request))
 
-    def recorded(self, question: Question) -> Any:
-        """What a recorded request asked leave for, as it is called now; so that it is looked up."""
-        asked = self._of(question).asked
+    def recorded(self, recorded: RecordedRequest) -> Any:
+        """The scope of a recorded request with the live directories, to look it up by."""
+        asked = self._of(recorded).asked
         try:
             return None if asked is None else moved(asked, self._bindings.rewritten)
         except RecursionError:
             return None
 
-    def recorded_title(self, question: Question) -> str:
-        """What reports call a recorded request."""
-        return _shown(self._of(question).name)
+    def recorded_title(self, recorded: RecordedRequest) -> str:
+        """The name of a recorded request in reports."""
+        return _shown(self._of(recorded).name)
 
-    def are_called_alike(self, question: Question, request: Any) -> bool:
-        """Whether a recorded request and a live one have the same title, and have one at all."""
-        was, now = self._of(question).name, self._name(request)
+    def have_same_title(self, recorded: RecordedRequest, request: Any) -> bool:
+        """Whether a recorded request and a live one have the same title, and have one at all.
+
+        Args:
+            recorded: the recorded one.
+            request: the live one, decoded.
+        """
+        was, now = self._of(recorded).name, self._name(request)
         return now != "" and now in (was, moved(was, self._bindings.rewritten))
 
-    def compare(self, question: Question, live: Any) -> Verdict:
+    def compare(self, recorded: RecordedRequest, live: Any) -> PermissionMatch:
         """Compares a recorded request with a live one.
 
         Args:
-            question: the recorded one.
-            live: what the live one asks leave for, as of `live`.
+            recorded: the recorded one.
+            live: the scope of the live one, as of `live`.
         """
         found = differences(
-            self._of(question).asked, live, self._comparer, self._bindings.rewritten
+            self._of(recorded).asked, live, self._comparer, self._bindings.rewritten
         )
-        return Verdict(found, is_vague=not found and not names_something(live))
+        return PermissionMatch(found, is_vague=not found and not names_something(live))
 
-    def compare_answered(self, question: Question, asked: Any, live: Any) -> Verdict:
-        """Compares them once more when the answer goes out.
+    def compare_answered(self, recorded: RecordedRequest, asked: Any, live: Any) -> PermissionMatch:
+        """Compares them once more when the answer is sent.
 
         Args:
-            question: the recorded one.
-            asked: what leave was asked for when the live one came.
+            recorded: the recorded one.
+            asked: the scope of the live one when it came.
             live: the same, with what was announced since then.
         """
         if live is not None and live == asked:
-            return Verdict()
+            return PermissionMatch()
         rewritten = self._bindings.rewritten
-        return Verdict(differences(self._of(question).answered, live, self._comparer, rewritten))
+        answered = self._of(recorded).answered
+        return PermissionMatch(differences(answered, live, self._comparer, rewritten))
 
     def _name(self, request: Any) -> str:
         return title_of(request, self._announced(self._calls, request))
 
-    def _of(self, question: Question) -> _Recorded:
+    def _of(self, recorded: RecordedRequest) -> _RecordedScope:
         if self._recorded is None:
             self._recorded = dict(self._read())
-        exchange = question.ask.exchange
-        return self._recorded.get(exchange) or _Recorded("", None, None)
+        exchange = recorded.ask.exchange
+        return self._recorded.get(exchange) or _RecordedScope("", None, None)
 
-    def _read(self) -> Iterator[tuple[int, _Recorded]]:
+    def _read(self) -> Iterator[tuple[int, _RecordedScope]]:
         """Reads what the recorded agent announced and asked, in order."""
-        requests = {q.ask.exchange: q for q in self._recording.permissions}
+        requests = {one.ask.exchange: one for one in self._recording.permissions}
         decoded_requests = {
-            e: recorded_request(self._recording.script, q) for e, q in requests.items()
+            exchange: self._recording.messages.request(one) for exchange, one in requests.items()
         }
-        wanted = {call_named(request) for request in decoded_requests.values()} - {None}
+        wanted = {call_named(value) for value in decoded_requests.values()} - {None}
         moments: list[tuple[int, int, int]] = []
-        for exchange, question in requests.items():
+        for exchange, request in requests.items():
             reply = self._recording.replies.get(exchange)
-            answered = question.step.seq if reply is None else reply.step.seq
-            moments += [(question.step.seq, 1, exchange), (answered, 2, exchange)]
+            answered = request.step.seq if reply is None else reply.step.seq
+            moments += [(request.step.seq, 1, exchange), (answered, 2, exchange)]
         if wanted:
             moments += [(seq, 0, 0) for seq in self._recording.announcing]
         calls = ToolCalls(null_clears=self._recording.is_v2)
@@ -154,13 +165,13 @@ class Leave:
             if what == 0:
                 self._take_recorded(calls, seq, wanted)
                 continue
-            request = decoded_requests[exchange]
-            announced = self._announced(calls, request)
+            value = decoded_requests[exchange]
+            announced = self._announced(calls, value)
             if what == 1:
-                asked[exchange] = scope(request, announced)
+                asked[exchange] = scope(value, announced)
             else:
-                name = title_of(request, announced)
-                yield exchange, _Recorded(name, asked[exchange], scope(request, announced))
+                name = title_of(value, announced)
+                yield exchange, _RecordedScope(name, asked[exchange], scope(value, announced))
 
     def _take_recorded(self, calls: ToolCalls, seq: int, wanted: set[str | None]) -> None:
         message = read(self._recording.script.wire(seq).raw)

@@ -1,20 +1,27 @@
-"""What was recorded, as the client sees it: what it says, and what it has heard before that.
+"""The recording as the client sees it: what it sends, and what it has received before that.
 
 The recording is read once. The client's messages and the agent's requests are held, without their
-payloads; of all else the agent said it is only counted how much came when (`extent`). So a million
-updates are a few numbers.
+payloads; everything else from the agent is only counted (`stream_progress`). So a million updates
+need no more memory than a few numbers.
 """
 
 import json
 from array import array
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 
-from attrs import define, field
+from attrs import define, field, frozen
 
-from acp_proxy.engine.client.lane import ClientLane, Line
-from acp_proxy.engine.client.recorded_requests import Question, Questions
-from acp_proxy.engine.client.stream_progress import ITEM, Meter, Total, said
+from acp_proxy.engine.client.client_frames import ClientFrame, ReceivedBefore
+from acp_proxy.engine.client.lane import ClientLane, LaneEnd
+from acp_proxy.engine.client.messages import RecordedMessages
+from acp_proxy.engine.client.recorded_requests import RecordedRequest, RecordedRequests
+from acp_proxy.engine.client.stream_progress import (
+    ITEM,
+    StreamProgress,
+    TotalProgress,
+    increment_of,
+)
 from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.engine.shared.steps import PERMISSION, PROMPT, UPDATE, Script, Step
 from acp_proxy.protocol.dialects import V2
@@ -23,57 +30,68 @@ from acp_proxy.protocol.splice import Place, spans
 from acp_proxy.protocol.typed_places import places_of
 
 
-@define
-class Recorded:
-    """How a request of the client's was answered in the recording."""
+@frozen
+class RecordedAnswer:
+    """How the recorded agent answered a request of the client."""
 
     seq: int
     kind: str
     """response or error."""
 
 
-@define(eq=False)
-class Reply:
-    """How the client answered a request of the agent's."""
+@frozen
+class RecordedReply:
+    """How the client answered a request of the agent."""
 
     lane: ClientLane
-    line: Line
     step: Step
 
 
 @define
-class _Lane:
+class _LaneCount:
     """What is counted of a lane while it is read."""
 
-    meter: Meter = field(factory=Meter)
-    trailing: set[str] = field(factory=set)
-    """The kinds of states since it began."""
+    progress: StreamProgress = field(factory=StreamProgress)
+    states: set[str] = field(factory=set)
+    """The kinds of state updates since the count was cleared."""
     passed_ns: int = 0
     silence_ns: int = 0
-    """The longest that the agent was silent since then."""
+    """The longest silence of the agent since then."""
     prompts: set[int] = field(factory=set)
     """Exchanges of the prompts that are open."""
 
-    def begin(self) -> None:
-        """Begins to count anew, after a request, an answer or the end of a turn."""
-        self.meter.clear()
-        self.trailing.clear()
+    def clear(self) -> None:
+        """Counts from zero again, after a request, an answer or the end of a turn."""
+        self.progress.clear()
+        self.states.clear()
         self.silence_ns = 0
+
+    @property
+    def end(self) -> LaneEnd:
+        """What came last."""
+        states = {kind: self.progress.states[kind] for kind in self.states}
+        return LaneEnd(self.progress.mark, states, self.silence_ns)
 
 
 class RecordedClient:
-    """A recording.
+    """A recording, for one verification.
+
+    Args:
+        script: the recording.
 
     Attributes:
+        script: the same.
+        messages: its messages, decoded.
         lanes: by session, None for the connection's.
-        answers: by exchange, of all requests that were answered.
-        replies: how the client answered, by the exchange of the agent's request.
-        unnamed: what the agent asked without naming a session, in all lanes.
-        permissions: the requests among these, and among those of the lanes, that ask for leave.
+        answers: how the agent answered the client's requests, by exchange.
+        expected_answers: the answers, in order: the number of each, and its exchange.
+        replies: how the client answered the agent's requests, by exchange.
+        unnamed: the agent's requests that name no session, in all lanes.
+        permissions: the agent's permission requests, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
-        strays: how often the agent answered something that nobody had asked, by the id's token.
-        garbage: how many lines of the agent's were no messages.
-        frames: how many the agent said.
+        strays: how often the agent answered what the client had not requested, by the id's token.
+        garbage: how many lines of the agent were no messages.
+        frames: how many frames the agent sent.
         duration_ns: from the first frame to the last.
         roots: the directories that the client chose, in the order in which it named them.
         agent_left_at: see `Script`.
@@ -81,11 +99,12 @@ class RecordedClient:
 
     def __init__(self, script: Script) -> None:
         self.script = script
+        self.messages = RecordedMessages(script)
         self.lanes: dict[str | None, ClientLane] = {None: ClientLane(None)}
-        self.answers: dict[int, Recorded] = {}
-        self.replies: dict[int, Reply] = {}
-        self.unnamed = Questions()
-        self.permissions: list[Question] = []
+        self.answers: dict[int, RecordedAnswer] = {}
+        self.replies: dict[int, RecordedReply] = {}
+        self.unnamed = RecordedRequests()
+        self.permissions: list[RecordedRequest] = []
         self.announcing = array("q")
         self.strays: Counter[str] = Counter()
         self.garbage = 0
@@ -93,28 +112,18 @@ class RecordedClient:
         self.duration_ns = 0
         self.roots: list[str] = []
         self.agent_left_at = script.agent_left_at
-        self._counted: dict[str | None, _Lane] = {}
-        self._total = Total()
-        self._line: Line | None = None
-        self._owed: deque[tuple[int, int]] = deque()
-        self._settled: set[int] = set()
+        self._counts: dict[str | None, _LaneCount] = {}
+        self._total = TotalProgress()
+        self._frame: ClientFrame | None = None
         self._read()
+        self.expected_answers = sorted(self._find_answers())
+        for lane in self.lanes.values():
+            lane.queue.separate_answers()
 
     @property
     def is_v2(self) -> bool:
         """Whether an update ends a turn, and not the answer to the prompt."""
         return self.script.dialect == V2
-
-    @property
-    def first_owed(self) -> int | None:
-        """The number of the first recorded answer that the live agent has not given."""
-        while self._owed and self._owed[0][1] in self._settled:
-            self._owed.popleft()
-        return self._owed[0][0] if self._owed else None
-
-    def settle(self, exchange: int) -> None:
-        """Notes that nobody waits for an answer: it came, or will not come."""
-        self._settled.add(exchange)
 
     def _read(self) -> None:
         finder, began = LaneFinder(), None
@@ -124,108 +133,97 @@ class RecordedClient:
                 self._add(step)
                 began = step.t_ns if began is None else began
                 self.duration_ns = step.t_ns - began
-        for name, counted in self._counted.items():
-            lane = self.lanes[name]
-            lane.trailing = counted.meter.extent
-            lane.trailing_states = {kind: counted.meter.states[kind] for kind in counted.trailing}
-            lane.trailing_idles = len(lane.ends)
-            lane.silence_ns = counted.silence_ns
-        for lane in self.lanes.values():
-            self._note_replies(lane)
-            lane.sort()
-        self._owed.extend(sorted(self._answers_owed()))
+        for name, count in self._counts.items():
+            self.lanes[name].end = count.end
 
-    def _note_replies(self, lane: ClientLane) -> None:
-        for line in lane.lines:
-            for step in line.steps:
+    def _find_answers(self) -> Iterator[tuple[int, int]]:
+        """Yields the answers to the client's requests; notes the client's own answers."""
+        for lane in self.lanes.values():
+            for step in (step for frame in lane.queue.frames for step in frame.steps):
+                answer = self.answers.get(step.exchange or 0)
                 if step.is_reply and step.exchange is not None:
-                    self.replies[step.exchange] = Reply(lane, line, step)
-
-    def _answers_owed(self) -> Iterator[tuple[int, int]]:
-        for lane in self.lanes.values():
-            for line in lane.lines:
-                for step in line.steps:
-                    answer = self.answers.get(step.exchange or 0)
-                    if step.kind == "request" and answer is not None:
-                        yield answer.seq, step.exchange or 0
+                    self.replies[step.exchange] = RecordedReply(lane, step)
+                elif step.kind == "request" and answer is not None:
+                    yield answer.seq, step.exchange or 0
 
     def _add(self, step: Step) -> None:
-        counted = self._counted.get(step.lane)
-        if counted is None:
-            counted = self._counted[step.lane] = _Lane()
+        count = self._counts.get(step.lane)
+        if count is None:
+            count = self._counts[step.lane] = _LaneCount()
             self.lanes.setdefault(step.lane, ClientLane(step.lane))
         lane = self.lanes[step.lane]
         if step.from_agent:
-            counted.silence_ns = max(counted.silence_ns, step.t_ns - counted.passed_ns)
-            self._add_heard(step, lane, counted)
+            count.silence_ns = max(count.silence_ns, step.t_ns - count.passed_ns)
+            self._add_received(step, lane, count)
         else:
-            self._add_said(step, lane, counted)
-        counted.passed_ns = step.t_ns
+            self._add_sent(step, lane, count)
+        count.passed_ns = step.t_ns
 
-    def _add_heard(self, step: Step, lane: ClientLane, counted: _Lane) -> None:
+    def _add_received(self, step: Step, lane: ClientLane, count: _LaneCount) -> None:
         self.frames += 1
-        for ask in step.asks:
-            question = Question(step, ask)
-            lane.questions.append(question)
-            if ask.method == PERMISSION:
-                self.permissions.append(question)
-            if not step.names_session:
-                self.unnamed.append(question)
+        self._add_requests(step, lane)
         if step.kind == "batch" or (step.kind == "notification" and step.method == UPDATE):
             self._note_announcing(step.seq)
         answered = [answer.exchange for answer in step.answers if answer.exchange > 0]
         for exchange in answered:
-            self.answers[exchange] = Recorded(step.seq, step.kind)
-            counted.begin()
+            self.answers[exchange] = RecordedAnswer(step.seq, step.kind)
+            count.clear()
         if not self.is_v2:
-            counted.prompts.difference_update(answered)
-        if step.is_reply and not answered:
+            count.prompts.difference_update(answered)
+        if answered:
+            self._total = self._total.plus(ITEM)
+        elif step.is_reply:
             self.strays[step.rpc_id or "null"] += 1
         elif step.kind == "invalid":
             self.garbage += 1
-        elif not answered and step.kind != "blank":
-            self._count(step, counted)
-        if answered:
-            self._total = self._total.plus(ITEM)
+        elif step.kind != "blank":
+            self._count(step, count)
         is_update = self.is_v2 and step.method == UPDATE
-        if is_update and counted.prompts and self._is_idle(step.seq):
-            lane.ends.append(step.seq)
-            counted.prompts.clear()
-            counted.begin()
+        if is_update and count.prompts and self._is_idle(step.seq):
+            lane.turns.recorded_ends.append(step.seq)
+            count.prompts.clear()
+            count.clear()
+
+    def _add_requests(self, step: Step, lane: ClientLane) -> None:
+        for ask in step.asks:
+            request = RecordedRequest(step, ask)
+            lane.requests.append(request)
+            if ask.method == PERMISSION:
+                self.permissions.append(request)
+            if not step.names_session:
+                self.unnamed.append(request)
 
     def _note_announcing(self, seq: int) -> None:
         if b"tool_call" in self.script.wire(seq).raw:
             self.announcing.append(seq)
 
-    def _add_said(self, step: Step, lane: ClientLane, counted: _Lane) -> None:
-        if self._line is not None and self._line.seq == step.seq:
-            self._line.steps.append(step)
+    def _add_sent(self, step: Step, lane: ClientLane, count: _LaneCount) -> None:
+        if self._frame is not None and self._frame.seq == step.seq:
+            self._frame.steps.append(step)
         else:
-            self._line = Line(
-                seq=step.seq,
-                t_ns=step.t_ns,
-                steps=[step],
-                after_ns=counted.passed_ns,
-                extent=counted.meter.extent,
+            before = ReceivedBefore(
+                mark=count.progress.mark,
                 total=self._total,
-                idles=len(lane.ends),
-                is_turn_open=bool(counted.prompts),
-                silence_ns=counted.silence_ns,
+                turn_ends=len(lane.turns.recorded_ends),
+                is_turn_open=bool(count.prompts),
+                silence_ns=count.silence_ns,
             )
-            lane.lines.append(self._line)
+            self._frame = ClientFrame(step.seq, step.t_ns, [step], count.passed_ns, before)
+            lane.queue.append(self._frame)
         if step.kind == "request":
-            counted.begin()
+            count.clear()
             if step.method == PROMPT and step.exchange is not None:
-                counted.prompts.add(step.exchange)
+                count.prompts.add(step.exchange)
             self._add_roots(step)
 
-    def _count(self, step: Step, counted: _Lane) -> None:
+    def _count(self, step: Step, count: _LaneCount) -> None:
         is_update = step.kind == "notification" and step.method == UPDATE
-        adds = said(self.script.wire(step.seq).raw, step.method) if is_update else ITEM
-        self._total = self._total.plus(adds)
-        counted.meter.take(adds)
-        if adds.state is not None:
-            counted.trailing.add(adds.state)
+        raw = self.script.wire(step.seq).raw if is_update else b""
+        increment = increment_of(raw, step.method) if is_update else ITEM
+        self._total = self._total.plus(increment)
+        count.progress.add(increment)
+        if increment.state is not None:
+            count.states.add(increment.state)
 
     def _is_idle(self, seq: int) -> bool:
         raw = self.script.wire(seq).raw
@@ -233,7 +231,8 @@ class RecordedClient:
 
     def _add_roots(self, step: Step) -> None:
         places = places_of(step.kind, step.method)
-        if not _has_roots(places):
+        params = places.get("params")
+        if not isinstance(params, dict) or "cwd" not in params:
             return
         text = self.script.wire(step.seq).raw.decode("utf-8", "surrogateescape")
         if step.member is not None:
@@ -246,8 +245,3 @@ class RecordedClient:
         root = json.loads(token)
         if isinstance(root, str) and root not in self.roots:
             self.roots.append(root)
-
-
-def _has_roots(places: dict[str, object]) -> bool:
-    params = places.get("params")
-    return isinstance(params, dict) and "cwd" in params

@@ -1,7 +1,7 @@
-"""What the recorded agent asked, to be looked up by what it is: above all what is still to come.
+"""The requests that the recorded agent made, to be looked up by their content.
 
-A request is decoded once, for its keys; what is held of it are hashes. They only narrow the search:
-who finds a request compares it.
+A request is decoded once, for its keys; only hashes of it are held. They narrow the search: the
+caller compares the requests that it finds.
 """
 
 from collections import deque
@@ -16,122 +16,146 @@ Keys = tuple[int, ...]
 
 
 @define(eq=False)
-class Question:
-    """A recorded request of the agent's that the live agent has not made yet."""
+class RecordedRequest:
+    """A recorded request of the agent.
+
+    Attributes:
+        step: the frame that it is in.
+        ask: the request.
+        is_made: whether the live agent has made it, or it will not be answered.
+        is_given_up: whether the client does not wait for it any longer; it may still come.
+    """
 
     step: Step
     ask: Ask
-    is_given_up: bool = False
-    """Whether nobody waits for it any longer; it may still come."""
-    is_made: bool = False
-    """Whether the live agent has made it, or it will not be answered."""
+    is_made: bool = field(default=False, init=False)
+    is_given_up: bool = field(default=False, init=False)
+
+    def mark_made(self) -> None:
+        """Notes that it is not to be matched again."""
+        self.is_made = True
+
+    def give_up(self) -> None:
+        """Stops waiting for it."""
+        self.is_given_up = True
+
+
+KeysOf = Callable[[RecordedRequest], Keys]
+"""Makes the keys of a recorded request; called once for each."""
 
 
 @define(eq=False)
 class _Pool:
     """The requests of one method."""
 
-    all: deque[Question] = field(factory=deque)
-    by_key: dict[tuple[int, int], deque[Question]] | None = None
+    all: deque[RecordedRequest] = field(factory=deque)
+    by_key: dict[tuple[int, int], deque[RecordedRequest]] | None = None
 
 
 @define(eq=False)
 class _Made:
     """The requests of one method that the live agent has made."""
 
-    latest: list[Question] = field(factory=list)
-    """Those that nobody has looked at since."""
-    by_key: dict[tuple[int, int], Question] = field(factory=dict)
+    latest: list[RecordedRequest] = field(factory=list)
+    """Those whose keys are not known yet."""
+    by_key: dict[tuple[int, int], RecordedRequest] = field(factory=dict)
 
 
-class Questions:
-    """Requests of the agent's, in recorded order. One may be in several of these."""
+class RecordedRequests:
+    """Requests of the agent, in recorded order. One may be in several of these collections."""
 
     def __init__(self) -> None:
         self._pools: dict[str | None, _Pool] = {}
         self._made: dict[str | None, _Made] = {}
-        self._awaited: deque[Question] = deque()
+        self._awaited: deque[RecordedRequest] = deque()
 
-    def append(self, question: Question) -> None:
+    def append(self, request: RecordedRequest) -> None:
         """Adds the next one."""
-        self._pools.setdefault(question.ask.method, _Pool()).all.append(question)
-        self._awaited.append(question)
+        self._pools.setdefault(request.ask.method, _Pool()).all.append(request)
+        self._awaited.append(request)
 
-    def __iter__(self) -> Iterator[Question]:
+    def __iter__(self) -> Iterator[RecordedRequest]:
         """Yields those that have not been made, method by method."""
         for pool in self._pools.values():
-            yield from _open(pool.all)
+            yield from _not_made(pool.all)
 
     @property
-    def first_awaited(self) -> Question | None:
-        """The first one that somebody waits for."""
+    def first_awaited(self) -> RecordedRequest | None:
+        """The first one that the client waits for."""
         while self._awaited and (self._awaited[0].is_made or self._awaited[0].is_given_up):
             self._awaited.popleft()
         return self._awaited[0] if self._awaited else None
 
-    def are_asked_before(self, seq: int) -> bool:
-        """Whether nobody waits for any that was recorded before a frame."""
+    def are_made_before(self, seq: int) -> bool:
+        """Whether the client waits for none that was recorded before a frame."""
         first = self.first_awaited
         return first is None or first.step.seq >= seq
 
     def give_up(self, seq: int) -> None:
-        """Notes that nobody waits any longer for those that were recorded before a frame."""
+        """Stops waiting for those that were recorded before a frame."""
         while (first := self.first_awaited) is not None and first.step.seq < seq:
-            first.is_given_up = True
+            first.give_up()
 
     def clear(self) -> None:
         """Forgets all: none will be answered."""
-        for question in self:
-            question.is_made = True
+        for request in self:
+            request.mark_made()
         self._pools.clear()
         self._awaited.clear()
 
-    def of(self, method: str | None) -> Iterator[Question]:
+    def of(self, method: str | None) -> Iterator[RecordedRequest]:
         """Yields those of a method."""
         pool = self._pools.get(method)
-        return iter(()) if pool is None else _open(pool.all)
+        return iter(()) if pool is None else _not_made(pool.all)
 
-    def alike(
-        self, method: str | None, level: int, key: int, keys_of: Callable[[Question], Keys]
-    ) -> Iterator[Question]:
+    def with_key(
+        self, method: str | None, level: int, key: int, keys_of: KeysOf
+    ) -> Iterator[RecordedRequest]:
         """Yields those of a method with the same key.
 
         Args:
             method: the method.
-            level: which of the keys.
+            level: the index of the key among the keys of a request.
             key: its value.
-            keys_of: makes the keys of a recorded request; called once for each.
+            keys_of: makes the keys of a recorded request.
         """
         pool = self._pools.get(method)
         if pool is None:
             return iter(())
         if pool.by_key is None:
             pool.by_key = {}
-            for question in _open(pool.all):
-                for entry in enumerate(keys_of(question)):
-                    pool.by_key.setdefault(entry, deque()).append(question)
-        return _open(pool.by_key.get((level, key), deque()))
+            for request in _not_made(pool.all):
+                for entry in enumerate(keys_of(request)):
+                    pool.by_key.setdefault(entry, deque()).append(request)
+        return _not_made(pool.by_key.get((level, key), deque()))
 
-    def note_made(self, question: Question) -> None:
+    def note_made(self, request: RecordedRequest) -> None:
         """Notes that the live agent has made a request."""
-        self._made.setdefault(question.ask.method, _Made()).latest.append(question)
+        self._made.setdefault(request.ask.method, _Made()).latest.append(request)
 
     def made(
-        self, method: str | None, level: int, key: int, keys_of: Callable[[Question], Keys]
-    ) -> Question | None:
-        """Returns the first one with a key that was made; the arguments are those of `alike`."""
+        self, method: str | None, level: int, key: int, keys_of: KeysOf
+    ) -> RecordedRequest | None:
+        """Returns the first one with a key that the live agent has made.
+
+        Args:
+            method: the method.
+            level: the index of the key among the keys of a request.
+            key: its value.
+            keys_of: makes the keys of a recorded request.
+        """
         made = self._made.get(method)
         if made is None:
             return None
-        for question in made.latest:
-            for entry in enumerate(keys_of(question)):
-                made.by_key.setdefault(entry, question)
+        for request in made.latest:
+            for entry in enumerate(keys_of(request)):
+                made.by_key.setdefault(entry, request)
         made.latest.clear()
         return made.by_key.get((level, key))
 
 
-def _open(questions: deque[Question]) -> Iterator[Question]:
-    """Yields those that have not been made; those at the front that have are dropped for good."""
-    while questions and questions[0].is_made:
-        questions.popleft()
-    return (question for question in questions if not question.is_made)
+def _not_made(requests: deque[RecordedRequest]) -> Iterator[RecordedRequest]:
+    """Yields those that have not been made; drops those at the front that have, for good."""
+    while requests and requests[0].is_made:
+        requests.popleft()
+    return (request for request in requests if not request.is_made)

@@ -1,4 +1,4 @@
-"""What a verification came to, as far as the conversation itself tells."""
+"""Reports how the conversation of a verification went."""
 
 from collections.abc import Iterator
 
@@ -10,12 +10,14 @@ from acp_proxy.engine.shared.report_text import SHOWN, Reporter, counted
 
 REPORTER = Reporter("agent")
 """Formats the divergences of an agent."""
+REPORTER = Reporter("agent")
+"""Formats the divergences of an agent."""
 _SHOWN_EARLY = 3
 
 
 @frozen
-class Owed:
-    """A request of the client's that the live agent has not answered."""
+class UnansweredRequest:
+    """A request of the client that the live agent has not answered."""
 
     lane: str
     seq: int
@@ -32,61 +34,66 @@ class PlayReport:
     turns: int
     """Prompts that were answered."""
     unsaid: int
-    """Recorded frames of the client's that were not sent."""
+    """Recorded frames of the client that were not sent."""
     has_stalled: bool
     has_diverged: bool
     is_played_out: bool
-    """Whether all was said and answered."""
+    """Whether everything was sent and answered."""
     divergences: tuple[Divergence, ...]
     left_out: int
     """Divergences beyond those that are listed."""
-    owed: tuple[Owed, ...]
+    owed: tuple[UnansweredRequest, ...]
     bindings: dict[str, str]
-    """Recorded values that have another one now."""
+    """Recorded values that have another live value."""
 
 
 def report(engine: Verification) -> PlayReport:
-    """Draws up the report of a conversation that has ended."""
-    stage, divergences = engine.stage, engine.stage.divergences
-    owed = (
-        Owed(o.lane.title, o.step.seq, o.step.title, round((stage.now - o.at) / 1e6, 3))
-        for o in engine.debts.answers
+    """Makes the report of a conversation that has ended."""
+    state, divergences = engine.state, engine.state.divergences
+    unanswered = (
+        UnansweredRequest(
+            one.lane.title,
+            one.step.seq,
+            one.step.title,
+            round((state.patience.now - one.at) / 1e6, 3),
+        )
+        for one in state.pending.requests
     )
     return PlayReport(
-        frames_sent=stage.sent,
-        lines_received=stage.lines,
-        turns=stage.turns,
-        unsaid=engine.unsaid,
+        frames_sent=engine.sent,
+        lines_received=state.output.lines,
+        turns=engine.turns,
+        unsaid=engine.unsent,
         has_stalled=divergences.has_stalled,
         has_diverged=divergences.has_diverged,
         is_played_out=engine.is_played_out,
         divergences=tuple(divergences.found),
         left_out=divergences.left_out,
-        owed=tuple(owed),
-        bindings=stage.bindings.changed,
+        owed=tuple(unanswered),
+        bindings=state.bindings.changed,
     )
 
 
 def text(found: PlayReport) -> Iterator[str]:
-    """The divergences for a person, in lines; there are none if nothing diverged."""
-    told = REPORTER.blocks(found.divergences, found.left_out)
-    for block in told:
+    """Yields the divergences for a reader, in lines; none if there are no divergences."""
+    blocks = REPORTER.blocks(found.divergences, found.left_out)
+    for block in blocks:
         yield from block
         yield ""
-    if told and found.owed:
+    if blocks and found.owed:
         yield "not answered:"
-        for owed in found.owed[:SHOWN]:
-            yield f"  {owed.lane}: {owed.method} #{owed.seq}, for {owed.waited_ms / 1000:.1f} s"
+        for one in found.owed[:SHOWN]:
+            yield f"  {one.lane}: {one.method} #{one.seq}, for {one.waited_ms / 1000:.1f} s"
         yield ""
 
 
 def early(found: PlayReport) -> Iterator[str]:
-    """What went out early, a line each: it explains what the agent does otherwise then."""
-    hurried = [one for one in found.divergences if one.kind is DivergenceKind.EARLY]
-    for one in hurried[:_SHOWN_EARLY]:
+    """Yields what was sent early, a line each: it may be why the agent does something else then."""
+    sent_early = [one for one in found.divergences if one.kind is DivergenceKind.EARLY]
+    for one in sent_early[:_SHOWN_EARLY]:
         yield from REPORTER.lines_of(one)
-    if len(hurried) > _SHOWN_EARLY:
-        yield f"... and {len(hurried) - _SHOWN_EARLY} more went out early"
+    if len(sent_early) > _SHOWN_EARLY:
+        yield f"... and {len(sent_early) - _SHOWN_EARLY} more went out early"
 
 
 def headline(found: PlayReport) -> str:

@@ -1,7 +1,7 @@
-"""Hashes of JSON values that are equal where a comparison finds no difference.
+"""Hashes JSON values so that those have equal hashes in which a comparison finds no difference.
 
-The reverse does not hold: numbers and truth values share hashes, and whoever has found a value by
-its hash compares it. So `comparison` alone decides what counts.
+The reverse does not hold: numbers and truth values share hashes. So a value that was found by its
+hash is compared, and `comparison` alone decides what counts.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,12 +11,12 @@ from urllib.parse import unquote
 from acp_proxy.protocol.splice import Place
 
 Live = Callable[[Place, str], str]
-"""What a value at a place is called now; of a live value, itself."""
+"""Returns the live name of a value at a typed place; of a live value, itself."""
 _DEEP = 0
 
 
 def as_it_is(_: Place, value: str) -> str:
-    """What a live value is called."""
+    """The live name of a live value."""
     return value
 
 
@@ -31,8 +31,8 @@ def key_of(
     Args:
         value: decoded JSON.
         places: its typed places.
-        live: what values at these are called now.
-        ignored: ways to what does not count, as of `pointers.parts_of`.
+        live: returns the live names of values at these.
+        ignored: paths that do not count, as of `json_pointers.parts_of`.
     """
     try:
         return _hash(value, places, live, ignored)
@@ -51,7 +51,7 @@ def _hash(value: Any, places: Any, live: Live, ignored: Sequence[tuple[str, ...]
         return hash(value)
     found = []
     for name, key, inner in items:
-        below = [way[1:] for way in ignored if way and way[0] in ("*", name)]
+        below = [path[1:] for path in ignored if path and path[0] in ("*", name)]
         place = places.get(key) if isinstance(places, dict) else None
         if () not in below and place not in (Place.FREE, Place.ID):
             found.append((name, _hash(inner, place, live, below)))

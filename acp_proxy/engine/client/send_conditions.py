@@ -1,14 +1,14 @@
-"""Decides which of the client's messages may go out: those whose causes have happened.
+"""Decides which of the client's frames may be sent now.
 
-*Hard* causes are the answers that the agent had given, in any lane, before the recorded client said
-this. They are waited for until a stall. What was in flight together is in flight together again,
-and nobody waits for ever on both sides: the requests are out before anything waits for them.
+*Required* are the answers that the agent had given, in any lane, before the recorded client sent a
+frame. The client waits for them until a stall. What was in flight together is in flight together
+again, and this cannot deadlock: requests are sent before anything waits for their answers.
 
-*Soft* causes are what else had come in its lane: requests of the agent's, and as much as it had
-said since the last request or answer, or the end of a turn (`extent`). An agent that has changed
-may never say them, so they are given up: when the turn is over in which they would come; while it
-goes on, shortly before the silence would be a stall; or else when the agent has been silent for a
-while. An answer to the agent is held back for a moment only, since the agent may wait for it.
+*Optional* is what else had come in the frame's lane: requests of the agent, and as much as it had
+sent since the last request or answer, or the end of a turn. An agent that has changed may never
+send these. So the client stops waiting for them when the turn is over in which they should come;
+while it is open, shortly before the silence would be a stall; otherwise when the agent has been
+silent for a while. An answer waits a moment only, since the agent may wait for it.
 """
 
 from collections.abc import Iterator
@@ -17,139 +17,142 @@ from math import inf
 
 from attrs import frozen
 
-from acp_proxy.engine.client.answer_queue import first_asked, free
-from acp_proxy.engine.client.lane import ClientLane, Line
-from acp_proxy.engine.client.state import Stage
+from acp_proxy.engine.client.client_frames import ClientFrame
+from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.engine.shared.steps import CANCEL_REQUEST
 
 
 @frozen
-class Ready:
-    """A line whose causes have happened."""
+class ReadyFrame:
+    """A frame whose conditions hold, and the moment at which it is due."""
 
     lane: ClientLane
-    line: Line
+    frame: ClientFrame
     due: int
 
 
-class Causes:
-    """Looks for lines that may go out."""
+class SendConditions:
+    """Finds the frames that may be sent.
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
-        self._lanes = [*stage.recording.lanes.values()]
-        """Those in which something was left to be said when somebody last looked."""
+    Args:
+        state: the state of the verification.
+    """
 
-    def next(self, at: int) -> Ready | None:
-        """The line that goes out now: of those that may, the one that was recorded first."""
-        self._free_patient(at)
-        due: list[Ready] = []
-        for lane in self._stirring():
-            due += islice((one for one in self._free(lane, at) if one.due <= at), 1)
-        return min(due, key=lambda ready: ready.line.seq, default=None)
+    def __init__(self, state: VerifyState) -> None:
+        self._state = state
+        self._lanes = [*state.recording.lanes.values()]
+        """Those in which something was left to be sent at the last look."""
+
+    def next(self, at: int) -> ReadyFrame | None:
+        """Returns the frame to send at a moment: of those that may be sent, the first recorded."""
+        self._state.answers.release_patient(at)
+        due: list[ReadyFrame] = []
+        for lane in self._active_lanes():
+            due += islice((one for one in self._ready(lane, at) if one.due <= at), 1)
+        return min(due, key=lambda ready: ready.frame.seq, default=None)
 
     def next_moment(self, at: int) -> int | None:
-        """When something may go out that may not now, if nothing comes until then."""
-        self._free_patient(at)
-        moments = [*self._stage.answering.moments(self._stage.spoken_at)]
-        for lane in self._stirring():
-            moments += (ready.due for ready in self._free(lane, at))
-            if (line := lane.waiting) is not None:
-                moments.append(self._stage.waits_until(lane, line))
+        """Returns when a frame may be sent that may not now, if nothing comes until then."""
+        self._state.answers.release_patient(at)
+        moments = [*self._state.answers.moments()]
+        for lane in self._active_lanes():
+            moments += (ready.due for ready in self._ready(lane, at))
+            if (frame := lane.waiting) is not None:
+                moments.append(self._state.patience.deadline(lane, frame))
         return min((moment for moment in moments if moment > at), default=None)
 
-    def _stirring(self) -> list[ClientLane]:
-        """The lanes in which something waits that does not wait for an owed answer."""
-        self._lanes = [lane for lane in self._lanes if lane.lines or lane.answers]
-        owed = self._stage.recording.first_owed or inf
-        return [
-            lane
-            for lane in self._lanes
-            if lane.asked or lane.free or (lane.lines and lane.lines[0].seq < owed)
-        ]
+    def early_reason(self, lane: ClientLane, frame: ClientFrame, at: int) -> str | None:
+        """Returns why a frame is sent before all has come that it had followed; None if all has.
 
-    def _free_patient(self, at: int) -> None:
-        self._stage.answering.free_patient(at, at - self._stage.spoken_at)
-
-    def _free(self, lane: ClientLane, at: int) -> Iterator[Ready]:
-        """Yields the lines of a lane that wait for nothing but perhaps their time.
-
-        These are answers, or else the first of the other lines: nothing overtakes that.
+        Args:
+            lane: its lane.
+            frame: the frame, which is still in the queue.
+            at: the moment, in nanoseconds.
         """
-        self._free_first(lane)
-        line = lane.lines[0] if lane.lines else None
-        is_first = line is not None and not (lane.free and lane.free[0].seq < line.seq)
-        if line is not None and is_first and (line.free_at or self._may_go(lane, line, at)):
-            yield Ready(lane, line, self._due(line, at))
-            return
-        for line in lane.free:
-            yield Ready(lane, line, self._due(line, at))
-
-    def _free_first(self, lane: ClientLane) -> None:
-        """Frees the first answer of a lane, if its causes have happened and it is its turn."""
-        line = first_asked(lane)
-        if line is None or any(one[0].seq < line.seq for one in (lane.lines, lane.free) if one):
-            return
-        if self._has_heard_answers(line) and self._was_asked_before(lane, line):
-            free(lane, line)
-
-    def _may_go(self, lane: ClientLane, line: Line, at: int) -> bool:
-        if not self._has_heard_answers(line) or lane.idles < line.idles:
-            return False
-        if self.is_pointless(lane, line) or self._stage.options.order is Order.CAUSAL:
-            return True
-        if line.waits_since is None:
-            line.waits_since = at
-        if self._was_asked_before(lane, line) and self._has_heard_enough(lane, line):
-            return True
-        if line.is_turn_open and not lane.prompts:
-            line.hurry = "the turn was over"
-        elif at >= self._stage.waits_until(lane, line):
-            line.hurry = self._stage.waited(lane, line, at)
-        else:
-            return False
-        lane.questions.give_up(line.seq)
-        return True
-
-    def hurry(self, lane: ClientLane, line: Line, at: int) -> str | None:
-        """Why a line goes out before all has come that it had followed; None if all has."""
-        if line.seq not in lane.answers or self._stage.options.order is Order.CAUSAL:
-            return line.hurry
-        if self._has_heard_answers(line) and self._was_asked_before(lane, line):
+        if frame.seq not in lane.queue.answers or self._state.options.order is Order.CAUSAL:
+            return frame.early_because
+        if self._has_required(frame) and lane.requests.are_made_before(frame.seq):
             return None
-        return self._stage.waited(lane, line, at)
+        return self._state.patience.reason(lane, frame, at)
 
-    def _has_heard_answers(self, line: Line) -> bool:
-        owed = self._stage.recording.first_owed
-        return owed is None or owed > line.seq
-
-    def _was_asked_before(self, lane: ClientLane, line: Line) -> bool:
-        """Whether the agent has asked for all that it had asked for before."""
-        return lane.questions.are_asked_before(line.seq)
-
-    def _has_heard_enough(self, lane: ClientLane, line: Line) -> bool:
-        if self._stage.options.order is Order.RECORDED and not (
-            self._stage.total.reaches(line.total)
-        ):
-            return False
-        return lane.heard.extent >= line.extent
-
-    def is_pointless(self, lane: ClientLane, line: Line) -> bool:
-        """Whether a line cancels what is over, and was not in the recording."""
-        step = line.cancels
+    def is_pointless(self, lane: ClientLane, frame: ClientFrame) -> bool:
+        """Whether a frame cancels what is over, and was not over in the recording."""
+        step = frame.cancels
         if step is None:
             return False
         if step.method == CANCEL_REQUEST:
-            answer = self._stage.recording.answers.get(step.exchange or 0)
-            opened = (one for requests in self._stage.open.values() for one in requests)
-            is_open = any(one.step.exchange == step.exchange for one in opened)
-            was_open = step.exchange is not None and (answer is None or answer.seq > line.seq)
-            return was_open and not is_open
-        return line.is_turn_open and not lane.prompts
+            answer = self._state.recording.answers.get(step.exchange or 0)
+            was_open = step.exchange is not None and (answer is None or answer.seq > frame.seq)
+            return was_open and not self._state.pending.is_open(step.exchange)
+        return frame.before.is_turn_open and not lane.turns.is_open
 
-    def _due(self, line: Line, at: int) -> int:
-        if line.free_at is None:
-            line.free_at = at
-        pacing = self._stage.options.pacing
-        return at if pacing.is_instant else pacing.due(line.free_at, line.after_ns, line.t_ns)
+    def _active_lanes(self) -> list[ClientLane]:
+        """The lanes in which a frame waits that does not wait for an answer of the agent."""
+        # This looks at every lane after each event, so it reads attributes and calls nothing.
+        self._lanes = [lane for lane in self._lanes if lane.queue.frames or lane.queue.answers]
+        pending = self._state.pending.first_seq or inf
+        return [
+            lane
+            for lane in self._lanes
+            if (queue := lane.queue).asked
+            or queue.released
+            or (queue.frames and queue.frames[0].seq < pending)
+        ]
+
+    def _ready(self, lane: ClientLane, at: int) -> Iterator[ReadyFrame]:
+        """Yields the frames of a lane that only pacing holds back, if anything does.
+
+        These are answers, or else the first other frame: nothing overtakes that.
+        """
+        self._release_first(lane)
+        frame, released = lane.queue.first, lane.queue.released
+        is_first = frame is not None and not (released and released[0].seq < frame.seq)
+        if frame is not None and is_first and (frame.ready_at or self._may_go(lane, frame, at)):
+            yield ReadyFrame(lane, frame, self._due(frame, at))
+            return
+        for answer in released:
+            yield ReadyFrame(lane, answer, self._due(answer, at))
+
+    def _release_first(self, lane: ClientLane) -> None:
+        """Releases the first answer of a lane, if its conditions hold and it is its turn."""
+        answer = lane.queue.first_asked
+        if answer is None:
+            return
+        before = (lane.queue.first, *lane.queue.released[:1])
+        if any(frame is not None and frame.seq < answer.seq for frame in before):
+            return
+        if self._has_required(answer) and lane.requests.are_made_before(answer.seq):
+            lane.queue.release(answer)
+
+    def _may_go(self, lane: ClientLane, frame: ClientFrame, at: int) -> bool:
+        if not self._has_required(frame) or lane.turns.ended < frame.before.turn_ends:
+            return False
+        if self.is_pointless(lane, frame) or self._state.options.order is Order.CAUSAL:
+            return True
+        frame.start_waiting(at)
+        if lane.requests.are_made_before(frame.seq) and self._has_received_enough(lane, frame):
+            return True
+        if frame.before.is_turn_open and not lane.turns.is_open:
+            frame.send_early("the turn was over")
+        elif at >= self._state.patience.deadline(lane, frame):
+            frame.send_early(self._state.patience.reason(lane, frame, at))
+        else:
+            return False
+        lane.requests.give_up(frame.seq)
+        return True
+
+    def _has_required(self, frame: ClientFrame) -> bool:
+        return not self._state.pending.has_answers_before(frame.seq)
+
+    def _has_received_enough(self, lane: ClientLane, frame: ClientFrame) -> bool:
+        is_total = self._state.options.order is Order.RECORDED
+        if is_total and not self._state.output.total.reaches(frame.before.total):
+            return False
+        return lane.progress.mark >= frame.before.mark
+
+    def _due(self, frame: ClientFrame, at: int) -> int:
+        ready_at = frame.set_ready(at)
+        pacing = self._state.options.pacing
+        return at if pacing.is_instant else pacing.due(ready_at, frame.previous_ns, frame.t_ns)

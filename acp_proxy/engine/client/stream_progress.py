@@ -1,9 +1,9 @@
-"""How much the agent has said, which does not depend on how it cuts its texts.
+"""Counts how much the agent has sent, independently of how it cuts its texts.
 
 A model's text comes in as many chunks as the agent, or its model's server, happens to make of it.
-So a text is one item, however many chunks it is, and how far it has come are its characters. All
-else is counted by number. Updates that only tell how things are come when they please; they are
-counted apart, and end no text.
+So a text is one item, however many chunks it has, and its characters tell how far it has come.
+Everything else is counted by number. Updates that only report a state come at any time; they are
+counted apart and end no text.
 """
 
 from collections import Counter
@@ -22,90 +22,110 @@ _Text = tuple[str, str | None]
 """What the chunks of one text have in common: their kind, and the id of the message."""
 
 
-class Said(NamedTuple):
-    """What one message adds; one item if it is neither of these."""
+class Increment(NamedTuple):
+    """What one message adds; one item if it is neither a chunk nor a state update."""
 
     text: _Text | None = None
     """The text that it is a chunk of."""
     characters: int = 0
-    """How long the chunk is, in UTF-16 units, since some agents cut between two of them."""
+    """The length of the chunk in UTF-16 units, since some agents cut between two of them."""
     state: str | None = None
-    """The kind of what tells how things are."""
+    """The kind of the state update."""
 
 
-ITEM = Said()
+ITEM = Increment()
 
 
-class Extent(NamedTuple):
-    """How far a lane has come; who has begun the next item has said all of the one before it."""
+class ProgressMark(NamedTuple):
+    """A point in the stream of a lane; an item is complete when the next one has begun."""
 
     items: int = 0
     characters: int = 0
     """Of the latest item, if that is a text."""
 
 
-class Total(NamedTuple):
-    """How much was said in all lanes together, where texts go on beside each other."""
+class TotalProgress(NamedTuple):
+    """How much was sent in all lanes together, where texts continue beside each other."""
 
     items: int = 0
     """Of those that are no texts."""
     characters: int = 0
 
-    def plus(self, said: Said) -> "Total":
+    def plus(self, increment: Increment) -> "TotalProgress":
         """Adds a message."""
-        is_item = said.text is None and said.state is None
-        return Total(self.items + is_item, self.characters + said.characters)
+        is_item = increment.text is None and increment.state is None
+        return TotalProgress(self.items + is_item, self.characters + increment.characters)
 
-    def reaches(self, other: "Total") -> bool:
+    def reaches(self, other: "TotalProgress") -> bool:
         """Whether it is as much as another, or more."""
         return self.items >= other.items and self.characters >= other.characters
 
 
 @define
-class Meter:
-    """Counts what is said in one lane.
+class StreamProgress:
+    """Counts what the agent sends in one lane.
 
     Attributes:
-        states: how often it was said how things are, by the kind; since the lane began.
+        states: the number of state updates by kind, since the lane began.
+        grew_at: when the agent last sent something there that counts as progress, in nanoseconds.
     """
 
     states: Counter[str] = field(factory=Counter)
+    grew_at: int = 0
     _items: int = 0
     _characters: int = 0
     _text: _Text | None = None
     """The text that the latest item is."""
 
     @property
-    def extent(self) -> Extent:
-        """How much was said since it was cleared."""
-        return Extent(self._items, self._characters)
+    def mark(self) -> ProgressMark:
+        """How much was sent since the count was cleared."""
+        return ProgressMark(self._items, self._characters)
 
-    def take(self, said: Said) -> bool:
-        """Takes what a message adds; returns whether that is anything."""
-        if said.state is not None:
-            self.states[said.state] += 1
+    def add(self, increment: Increment, at: int = 0) -> bool:
+        """Adds a message.
+
+        Args:
+            increment: what the message adds.
+            at: when it came, in nanoseconds.
+
+        Returns:
+            whether it counts as progress.
+        """
+        if increment.state is not None:
+            self.states[increment.state] += 1
             return False
-        if said.text is not None and not said.characters:
+        if increment.text is not None and not increment.characters:
             return False
-        if said.text is None or said.text != self._text:
-            self._items, self._characters, self._text = self._items + 1, 0, said.text
-        self._characters += said.characters
+        if increment.text is None or increment.text != self._text:
+            self._items, self._characters, self._text = self._items + 1, 0, increment.text
+        self._characters += increment.characters
+        self.grew_at = at
         return True
 
+    def add_states(self, other: "StreamProgress") -> None:
+        """Adds the state updates that were counted elsewhere, and nothing else."""
+        self.states.update(other.states)
+
     def clear(self) -> None:
-        """Begins anew, after a request or an answer."""
+        """Counts from zero again, after a request, an answer or the end of a turn."""
         self._items, self._characters, self._text = 0, 0, None
 
 
-def said(raw: bytes, method: str | None) -> Said:
-    """Tells what a message of the agent's adds; it answers nothing."""
+def increment_of(raw: bytes, method: str | None) -> Increment:
+    """Returns what a message of the agent adds that answers nothing.
+
+    Args:
+        raw: the message.
+        method: its method.
+    """
     if method != UPDATE:
         return ITEM
     if (chunk := chunk_of(raw)) is not None:
-        return Said((chunk.update, chunk.message_id), _units(chunk.text))
-    # Most messages name none of these, and do not have to be read for their kind.
+        return Increment((chunk.update, chunk.message_id), _units(chunk.text))
+    # Most messages name none of these, and need not be parsed for their kind.
     update = read(raw).update if any(map(raw.__contains__, _STATES)) else None
-    return Said(state=update) if update in STATE_UPDATES else ITEM
+    return Increment(state=update) if update in STATE_UPDATES else ITEM
 
 
 def _units(text: str) -> int:

@@ -1,9 +1,9 @@
-"""What an agent has announced of its tool calls, so far as nobody has finished them.
+"""Keeps what an agent has announced of the tool calls that have not ended.
 
-A permission request may name a tool call by its id alone, and an update changes only what it
-mentions. So what leave is asked for is what all of these together say. The names of the members
-are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool`` and ``input`` in the
-1.0 draft.
+A permission request may name a tool call by its id alone, and an update changes only the members
+that it has. So the scope of a request is what all of these contain together. The names of the
+members are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool`` and ``input`` in
+the 1.0 draft.
 """
 
 from collections import OrderedDict
@@ -26,7 +26,7 @@ class ToolCalls:
     """Tool calls by session and id.
 
     Args:
-        null_clears: whether a member that is null takes back what was said, as in v2.
+        null_clears: whether a member that is null removes the earlier value, as in v2.
     """
 
     def __init__(self, *, null_clears: bool) -> None:
@@ -38,8 +38,8 @@ class ToolCalls:
 
         Args:
             message: the update.
-            value: the same, decoded; None if it cannot be. It may have said anything, so that the
-                tool call is like no other from then on.
+            value: the same, decoded; None if it cannot be. Its content is unknown then, so the tool
+                call equals no other from then on.
         """
         if message.tool_call is None:
             return
@@ -66,7 +66,9 @@ class ToolCalls:
             self._calls.popitem(last=False)
 
     def announced(self, session: str | None, call: str | None) -> dict[str, Any]:
-        """What is known of a tool call; not to be changed, and nothing if it was never announced.
+        """Returns what is known of a tool call; empty if it was never announced.
+
+        The caller must not change it.
 
         Args:
             session: its session.

@@ -1,0 +1,94 @@
+"""Decides how long the client waits for messages that the agent need not send."""
+
+from acp_proxy.engine.client.client_frames import ClientFrame
+from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.shared.pacing import NS_PER_S
+
+_SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
+"""The least silence after which the client does not wait for optional messages; and the same as a
+multiple of the recorded silence."""
+_ANSWER_NS, _LATE_ANSWER_NS = NS_PER_S, 5 * NS_PER_S
+"""The same for an answer, since the agent may wait for it; and for one that was recorded late."""
+_MANY_TIMES = 10
+"""How many times as long the client waits while the agent sends other messages."""
+_WITHOUT_STALL_NS = 300 * NS_PER_S
+"""What counts as a stall for these limits, if there is no limit for stalls."""
+
+
+class Patience:
+    """Keeps the time of a verification.
+
+    Args:
+        stall_ns: the silence that counts as a stall, in nanoseconds; None if none does.
+
+    Attributes:
+        now: the moment of the latest event.
+        last_activity: when either side last sent anything.
+        pauses: from when to when a frame was held back for messages that have never come.
+    """
+
+    def __init__(self, stall_ns: int | None) -> None:
+        self.now = 0
+        self.last_activity = 0
+        self.pauses: list[tuple[int, int]] = []
+        # Less than a stall, so that waiting for optional messages is never taken for one.
+        self._longest = (_WITHOUT_STALL_NS if stall_ns is None else stall_ns) * 9 // 10
+
+    def note_event(self, at: int) -> None:
+        """Notes the moment of an event."""
+        self.now = at
+
+    def note_activity(self, at: int) -> None:
+        """Notes that either side has sent something."""
+        self.last_activity = at
+
+    def after_silence(self, silence_ns: int) -> int:
+        """How long to wait for optional messages.
+
+        Args:
+            silence_ns: the longest silence of the recorded agent before them.
+        """
+        return min(max(_SETTLE_NS, _TIMES * silence_ns), self._longest)
+
+    def of_answer(self, silence_ns: int) -> tuple[int, int]:
+        """How long an answer waits for its place; the agent may do nothing until it comes.
+
+        Args:
+            silence_ns: the longest silence of the recorded agent before it.
+
+        Returns:
+            nanoseconds of silence, and nanoseconds in all.
+        """
+        late = min(_MANY_TIMES * silence_ns, _LATE_ANSWER_NS)
+        silence = min(max(_ANSWER_NS, 2 * silence_ns, late), self._longest)
+        return silence, _MANY_TIMES * silence
+
+    def deadline(self, lane: ClientLane, frame: ClientFrame) -> int:
+        """When a frame stops waiting for optional messages, if nothing comes until then.
+
+        While a turn is open, the agent has more to send; only a stall would prove the opposite.
+        """
+        longest = (
+            self._longest if lane.turns.is_open else self.after_silence(frame.before.silence_ns)
+        )
+        return min(self.last_activity + longest, _since(lane, frame) + _MANY_TIMES * longest)
+
+    def reason(self, lane: ClientLane, frame: ClientFrame, at: int) -> str:
+        """Why a frame stops waiting for optional messages at a moment, in a few words."""
+        silence, since = at - self.last_activity, at - _since(lane, frame)
+        if silence * _MANY_TIMES >= since:
+            return f"nothing came for {silence / NS_PER_S:.1f} s"
+        return f"other things came for {since / NS_PER_S:.1f} s"
+
+    def note_pause(self, lane: ClientLane, frame: ClientFrame, at: int) -> None:
+        """Notes since when a frame that is sent now was held back for what has never come."""
+        since = _since(lane, frame)
+        is_silence = (at - self.last_activity) * _MANY_TIMES >= at - since
+        start = self.last_activity if is_silence else since
+        if start < at:
+            self.pauses.append((start, at))
+
+
+def _since(lane: ClientLane, frame: ClientFrame) -> int:
+    """Since when a frame waits although its lane makes no progress."""
+    return max(frame.waits_since or 0, lane.progress.grew_at)
