@@ -17,16 +17,8 @@ from attrs import evolve
 
 from acp_proxy.cli.render.diff_output import Reporter, tell
 from acp_proxy.cli.render.diff_screen import Screen
-from acp_proxy.difference.result import (
-    Change,
-    Counts,
-    Diff,
-    DiffEntry,
-    Expect,
-    Field,
-    MethodLatency,
-    Side,
-)
+from acp_proxy.difference.options import Expect
+from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field, MethodLatency, Side
 from tests.scribe import MS, STARTED_AT
 
 if TYPE_CHECKING:

@@ -1,89 +1,111 @@
-"""What became of the items of a lane: which ones only one side has, which changed, which moved."""
+"""Aligns a sequence: which items only one side has, which changed, which moved."""
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from typing import cast
 
 from attrs import define, field
 
-from acp_proxy.difference.alignment import Pair, align, longest_in_order
-from acp_proxy.difference.items import MOST_PASSED, Group, Items, is_race
-from acp_proxy.difference.texts import Read, UnalignedSpan, retold, silent
+from acp_proxy.difference.alignment import align, longest_in_order
+from acp_proxy.difference.compared_items import MOST_PASSED, ComparedItems, is_race
+from acp_proxy.difference.explanation import SequenceMessages
+from acp_proxy.difference.indices import ItemGroup, ItemIndex, ItemPair
+from acp_proxy.difference.item_types import ItemType
+from acp_proxy.difference.resplit_text import GroupPair, UnalignedSpan, empty_texts, resplit_texts
 
 _MOST_COMPARED = 100
-"""Pairs of items that are compared to find out which one has become which."""
+"""Pairs of items that are compared to find out which one changed into which."""
 
 
 @define
 class Changes:
-    """The differences of a lane, by the places of items in A and in B.
+    """The differences of a sequence.
 
     Attributes:
         only_a: what only A has.
-        only_b: what only B has, each with the place in A after which it stands.
-        changed: what says something else.
-        beside: texts that say the same, and have something else beside them.
-        moved: what says the same in another place.
+        only_b: what only B has, each behind the item of A after which it stands, or behind -1.
+        changed: items with another content.
+        beside: texts that are equal, in chunks that are not.
+        moved: what is equal, but stands elsewhere.
     """
 
-    only_a: list[int] = field(factory=list)
-    only_b: list[Pair] = field(factory=list)
-    changed: list[tuple[Group, Group]] = field(factory=list)
-    beside: list[tuple[Group, Group]] = field(factory=list)
-    moved: list[Pair] = field(factory=list)
+    only_a: list[ItemIndex] = field(factory=list)
+    only_b: list[tuple[int, ItemIndex]] = field(factory=list)
+    changed: list[GroupPair] = field(factory=list)
+    beside: list[GroupPair] = field(factory=list)
+    moved: list[ItemPair] = field(factory=list)
 
 
-Distance = Callable[[Group, Group], int]
-"""In how many places items differ; in none, if all that told them apart is known to be the same."""
+def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> Changes:
+    """Compares the two sides of a sequence.
 
-
-def changes(a: Items, b: Items, distance: Distance, read: Read) -> Changes:
-    """Compares the two sides of a lane."""
-    same = align(a.keys, b.keys)
+    Args:
+        a: the items of A.
+        b: the items of B.
+        messages: what is in them, for those that are not equal.
+    """
+    same = cast("list[ItemPair]", align(a.keys, b.keys))
     spans = [*_spans(same, len(a.keys), len(b.keys))]
+    if not spans:
+        return Changes()
     moved = _moved(a.keys, b.keys, spans)
+    spans = _without(spans, {i for i, _ in moved}, {j for _, j in moved})
     found = Changes(moved=[pair for pair in moved if not _is_free(a, b, same, *pair)])
-    gone_a, gone_b = {i for i, _ in moved}, {j for _, j in moved}
-    gaps = [_gap(*span, gone_a, gone_b) for span in spans]
-    texts = retold(a, b, same, gaps, read)
+    texts = resplit_texts(a, b, same, spans, messages)
     found.moved += texts.moved
     found.beside += texts.beside
-    known = {*a.texts} & {*b.texts}
-    for gap in gaps:
-        rest_a = [i for i in gap.a if i not in texts.a]
-        rest_b = [j for j in gap.b if j not in texts.b]
-        pairs = _in_order(_paired(rest_a, rest_b, a, b, distance))
-        found.changed += [pair for pair in pairs if distance(*pair)]
+    common = {*a.texts} & {*b.texts}
+    for span in spans:
+        rest_a = [i for i in span.a if i not in texts.a]
+        rest_b = [j for j in span.b if j not in texts.b]
+        pairs = _in_order(_paired(rest_a, rest_b, a, b, messages))
+        found.changed += [pair for pair in pairs if messages.distance(*pair)]
         paired_a = {i for group, _ in pairs for i in group}
         paired_b = {j for _, group in pairs for j in group}
-        around = same[max(0, gap.place - 1) : gap.place + 1]
-        silent_a = silent([i for i in rest_a if i not in paired_a], a, known, dict(around))
-        silent_b = silent(
-            [j for j in rest_b if j not in paired_b], b, known, {j: i for i, j in around}
-        )
-        found.beside += [((i,), (near,)) for i, near in silent_a.items() if near is not None]
-        found.beside += [((near,), (j,)) for j, near in silent_b.items() if near is not None]
-        found.only_a += [i for i in rest_a if i not in paired_a and i not in silent_a]
-        found.only_b += [(gap.after, j) for j in rest_b if j not in paired_b and j not in silent_b]
+        around = same[max(0, span.place - 1) : span.place + 1]
+        empty_a = empty_texts((i for i in rest_a if i not in paired_a), a, common, dict(around))
+        turned = {j: i for i, j in around}
+        empty_b = empty_texts((j for j in rest_b if j not in paired_b), b, common, turned)
+        found.beside += [((i,), (near,)) for i, near in empty_a.items() if near is not None]
+        found.beside += [((near,), (j,)) for j, near in empty_b.items() if near is not None]
+        found.only_a += [i for i in rest_a if i not in paired_a and i not in empty_a]
+        found.only_b += [(span.after, j) for j in rest_b if j not in paired_b and j not in empty_b]
     return found
 
 
-def _gap(place: int, of_a: range, of_b: range, gone_a: set[int], gone_b: set[int]) -> UnalignedSpan:
-    rest_a, rest_b = [i for i in of_a if i not in gone_a], [j for j in of_b if j not in gone_b]
-    return UnalignedSpan(place, rest_a, rest_b, of_a.stop - 1)
-
-
-def _spans(same: list[Pair], size_a: int, size_b: int) -> Iterator[tuple[int, range, range]]:
-    """What lies between aligned pairs, where anything does, and how many pairs stand before."""
+def _spans(same: list[ItemPair], size_a: int, size_b: int) -> Iterator[UnalignedSpan]:
+    """Yields what lies between aligned pairs, where anything does."""
     around = pairwise([(-1, -1), *same, (size_a, size_b)])
     for place, ((a_left, b_left), (a_right, b_right)) in enumerate(around):
         if a_right - a_left > 1 or b_right - b_left > 1:
-            yield place, range(a_left + 1, a_right), range(b_left + 1, b_right)
+            yield UnalignedSpan(
+                place,
+                [ItemIndex(i) for i in range(a_left + 1, a_right)],
+                [ItemIndex(j) for j in range(b_left + 1, b_right)],
+                a_right - 1,
+            )
 
 
-def _is_free(a: Items, b: Items, same: list[Pair], i: int, j: int) -> bool:
-    """Whether nobody chose that an item stands elsewhere; it has passed some aligned ones."""
+def _without(
+    spans: list[UnalignedSpan], gone_a: set[ItemIndex], gone_b: set[ItemIndex]
+) -> list[UnalignedSpan]:
+    return [
+        UnalignedSpan(
+            span.place,
+            [i for i in span.a if i not in gone_a],
+            [j for j in span.b if j not in gone_b],
+            span.after,
+        )
+        for span in spans
+    ]
+
+
+def _is_free(
+    a: ComparedItems, b: ComparedItems, same: list[ItemPair], i: ItemIndex, j: ItemIndex
+) -> bool:
+    """Whether it is chance that an item stands elsewhere, and so has passed aligned ones."""
     if not a.may_race(i):
         return False
     before_a = bisect_left(same, i, key=lambda pair: pair[0])
@@ -92,27 +114,29 @@ def _is_free(a: Items, b: Items, same: list[Pair], i: int, j: int) -> bool:
     return is_race(a, b, i, [one for one, _ in same[first : min(last, first + MOST_PASSED + 1)]])
 
 
-def _moved(
-    a: Sequence[Hashable], b: Sequence[Hashable], spans: list[tuple[int, range, range]]
-) -> list[Pair]:
+def _moved(a: Sequence[int], b: Sequence[int], spans: list[UnalignedSpan]) -> list[ItemPair]:
     """Pairs what is equal and not in order."""
-    waiting: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for _, _, b_gap in reversed(spans):
-        for j in reversed(b_gap):
+    waiting: defaultdict[int, list[ItemIndex]] = defaultdict(list)
+    for span in reversed(spans):
+        for j in reversed(span.b):
             waiting[b[j]].append(j)
-    lost = (i for _, a_gap, _ in spans for i in a_gap)
+    lost = (i for span in spans for i in span.a)
     return [(i, waiting[a[i]].pop()) for i in lost if waiting.get(a[i])]
 
 
 def _paired(
-    rest_a: list[int], rest_b: list[int], a: Items, b: Items, distance: Distance
-) -> Iterator[tuple[Group, Group]]:
-    """Pairs what stands between the same neighbours and is of one kind, in order.
+    rest_a: list[ItemIndex],
+    rest_b: list[ItemIndex],
+    a: ComparedItems,
+    b: ComparedItems,
+    messages: SequenceMessages,
+) -> Iterator[GroupPair]:
+    """Pairs items of one type between the same neighbours, in order.
 
-    A text into which something else was put, or from which it was taken, is still one text.
+    A text into which another message was put, or from which one was taken, is still one text.
     """
-    left_a: dict[Hashable, list[list[int]]] = {}
-    left_b: dict[Hashable, list[list[int]]] = {}
+    left_a: dict[Hashable, list[list[ItemIndex]]] = {}
+    left_b: dict[Hashable, list[list[ItemIndex]]] = {}
     groups_a, groups_b = _grouped(rest_a, a), _grouped(rest_b, b)
     for key in {**groups_a, **groups_b}:
         of_a, of_b = groups_a.get(key, []), groups_b.get(key, [])
@@ -125,47 +149,58 @@ def _paired(
         elif key[1]:
             yield tuple(of_a), tuple(of_b)
         elif len(of_a) * len(of_b) <= _MOST_COMPARED:
-            yield from _likest(of_a, of_b, distance)
+            yield from _likest(of_a, of_b, messages)
         else:
             yield from (((i,), (j,)) for i, j in zip(of_a, of_b, strict=False))
-    for what, some in left_a.items():  # texts that differ in more than what they say
-        others = left_b.get(what, [])
+    for item_type, some in left_a.items():  # texts whose chunks differ, too
+        others = left_b.get(item_type, [])
         yield from ((tuple(i), tuple(j)) for i, j in zip(some, others, strict=False))
 
 
-def _grouped(items: list[int], side: Items) -> dict[tuple[Hashable, int], list[int]]:
-    """Items by what they are, texts by what tells them from others."""
-    groups: dict[tuple[Hashable, int], list[int]] = {}
+def _grouped(
+    items: list[ItemIndex], side: ComparedItems
+) -> dict[tuple[ItemType, int], list[ItemIndex]]:
+    """Groups items by their types, and texts by what tells them from others."""
+    groups: dict[tuple[ItemType, int], list[ItemIndex]] = {}
     for item in items:
-        groups.setdefault((side.whats[item], side.texts[item]), []).append(item)
+        groups.setdefault((side.types[item], side.texts[item]), []).append(item)
     return groups
 
 
-def _in_order(pairs: Iterable[tuple[Group, Group]]) -> list[tuple[Group, Group]]:
-    """As many pairs as do not cross each other."""
-    by_first = {(of_a[0], of_b[0]): (of_a, of_b) for of_a, of_b in pairs}
+def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
+    """Keeps as many pairs as do not cross each other."""
+    by_first: dict[tuple[int, int], tuple[ItemGroup, ItemGroup]] = {
+        (of_a[0], of_b[0]): (of_a, of_b) for of_a, of_b in pairs
+    }
     return [by_first[first] for first in longest_in_order(sorted(by_first))]
 
 
-def _likest(of_a: list[int], of_b: list[int], distance: Distance) -> Iterator[tuple[Group, Group]]:
-    """Pairs as many as can be, in order, so that they differ in as few places as can be."""
+def _likest(
+    of_a: list[ItemIndex], of_b: list[ItemIndex], messages: SequenceMessages
+) -> Iterator[GroupPair]:
+    """Pairs as many items as possible, in order, so that they differ in the fewest places."""
+    distances = [[messages.distance((i,), (j,)) for j in of_b] for i in of_a]
     if len(of_a) > len(of_b):
-        turned = _likest(of_b, of_a, lambda j, i: distance(i, j))
-        yield from ((i, j) for j, i in turned)
-        return
-    spare = len(of_b) - len(of_a)
+        turned = _cheapest([*zip(*distances, strict=True)])
+        yield from (((of_a[i],), (of_b[j],)) for j, i in turned)
+    else:
+        yield from (((of_a[i],), (of_b[j],)) for i, j in _cheapest(distances))
+
+
+def _cheapest(costs: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """Chooses a column for each row, growing, with the least sum of costs."""
+    spare = len(costs[0]) - len(costs)
     best: list[list[tuple[int, int]]] = [[(0, -1)] * (spare + 1)]
-    """Of the first items of A with some of B left out: the cost, and what was left out before."""
-    for place, i in enumerate(of_a):
-        row: list[tuple[int, int]] = []
+    """Of the first rows with some columns left out: the cost, and how many were left out before."""
+    for place, row in enumerate(costs):
+        sums: list[tuple[int, int]] = []
         for left_out in range(spare + 1):
-            cost = distance((i,), (of_b[place + left_out],))
             before = min((best[-1][k][0], k) for k in range(left_out + 1))
-            row.append((before[0] + cost, before[1]))
-        best.append(row)
+            sums.append((before[0] + row[place + left_out], before[1]))
+        best.append(sums)
     left_out = min(range(spare + 1), key=lambda k: best[-1][k][0])
-    chosen = []
-    for place in range(len(of_a) - 1, -1, -1):
-        chosen.append(((of_a[place],), (of_b[place + left_out],)))
+    chosen: list[tuple[int, int]] = []
+    for place in range(len(costs) - 1, -1, -1):
+        chosen.append((place, place + left_out))
         left_out = best[place + 1][left_out][1]
-    yield from reversed(chosen)
+    return chosen[::-1]

@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 from attrs import define, field
 
+from acp_proxy.difference.indices import ValueIndex
+
 _SYSTEM = {
     *("/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
     *("/usr", "/Users", "/var"),
@@ -30,15 +32,15 @@ class Directories:
     """
 
     most: int = _MOST
-    _roots: dict[str, int] = field(factory=dict)
-    _common: dict[str, int] = field(factory=dict)
+    _roots: dict[str, ValueIndex] = field(factory=dict)
+    _common: dict[str, ValueIndex] = field(factory=dict)
     """Directories of the system; only a text that begins with one means it."""
     _words: set[str] = field(factory=set)
     """One of them stands in each text that names a directory."""
     _count: int = 0
     _pattern: re.Pattern[str] | None = None
 
-    def add(self, path: str, index: int, *, is_sure: bool = False) -> None:
+    def add(self, path: str, index: ValueIndex, *, is_sure: bool = False) -> None:
         """Adds a directory; what is none is passed over.
 
         Args:
@@ -69,7 +71,7 @@ class Directories:
                     return True
         return "\\" in text
 
-    def found_in(self, text: str) -> Iterator[tuple[int, int, int]]:
+    def found_in(self, text: str) -> Iterator[tuple[int, int, ValueIndex]]:
         """Finds directories in a text: where each begins and ends, and its index."""
         if self._roots and ("/" in text or "\\" in text):
             for match in self._root.finditer(text):
@@ -79,7 +81,7 @@ class Directories:
             if f"{text}/".startswith(f"{root}/", start):
                 yield start, start + len(root), index
 
-    def cut_in(self, text: str) -> tuple[int, int] | None:
+    def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
         """Where a directory begins in a text that may have been cut within it, and its index."""
         found = self._root.search(text) if self._roots else None
         if found is not None:

@@ -1,10 +1,21 @@
-"""What is compared, and what may differ."""
+"""The options of a comparison: what is compared, and what may differ."""
+
+from enum import StrEnum
 
 from attrs import frozen
 
-from acp_proxy.difference.result import Expect
 from acp_proxy.filters import EVERYTHING, Filter
-from acp_proxy.recording import Payload
+
+
+class Expect(StrEnum):
+    """How much of the messages is compared."""
+
+    FRAMES = "frames"
+    """Everything except what differs between any two runs."""
+    STRUCTURE = "structure"
+    """The sequence of kinds and tool calls, without texts."""
+    OUTCOME = "outcome"
+    """Capabilities, stop reasons, and whether requests were answered or refused."""
 
 
 @frozen
@@ -39,10 +50,6 @@ class DiffOptions:
     pauses: tuple[tuple[int, int], ...] = ()
 
     @property
-    def reads_texts(self) -> bool:
-        """Whether texts count, and not how they are cut."""
+    def joins_texts(self) -> bool:
+        """Whether texts count, but not how they are cut into chunks."""
         return not self.exact and self.expect is Expect.FRAMES
-
-    def may_be_joined(self, frame: Payload) -> bool:
-        """Whether a frame is joined with others, if it is a chunk of a text."""
-        return frame.method == "session/update" and frame.raw is not None and self.reads_texts

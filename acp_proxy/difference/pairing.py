@@ -1,90 +1,166 @@
-"""Which session and which value of one recording is which of the other.
+"""Finds which session and which value of one recording is which of the other, and names them.
 
-Frames can be compared only when it is known which ids mean the same; and that is best told by where
-they stood. So sessions and values are paired first: those that stood in all the same places; then
-those that stand in frames which belong together when the lanes are aligned without them; then those
-that are spelled alike, those that were introduced alike, and at last what is left, in order.
+Frames can be compared only when it is known which ids mean the same, and the best evidence is where
+they stood. So values are paired in this order: those that stood in all the same places; those in
+frames that belong together when the sequences are aligned without them; those that are spelled
+alike; those that were introduced alike; and the rest in order.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any
+
+from attrs import define, field
 
 from acp_proxy.difference.alignment import align
 from acp_proxy.difference.defaults import PATH, REQUEST, SESSION
-from acp_proxy.difference.lanes import MessageSequence, SideIndex
-from acp_proxy.difference.names import StableNames
-from acp_proxy.difference.values import Scope, Value, Values
+from acp_proxy.difference.indices import ItemIndex, ValueIndex
+from acp_proxy.difference.sequences import MessageSequence, SideIndex
+from acp_proxy.difference.values import Scope, Value, ValueNames, Values
 
-_Group = tuple[list[int], list[int]]
-"""Values of A and of B that have no partner yet, and that may be the same."""
+_Group = tuple[list[ValueIndex], list[ValueIndex]]
+"""Values of A and of B that are not paired yet, and that may be the same."""
+_ValuePair = tuple[ValueIndex, ValueIndex]
 _MASK = (1 << 64) - 1
 _MOST_COMPARED = 64
 """Sessions on either side that are compared one by one."""
 
 
-def pair(a: SideIndex, b: SideIndex) -> StableNames:
-    """Pairs the sessions and the values of two recordings, and names them."""
-    names = StableNames(sessions=_pair_sessions(a, b))
-    names.pairs = _ValuePairs(a, b, names.sessions).found()
-    names.give(a.former.values, b.former.values)
-    return names
+@define
+class Pairing:
+    """Which sessions and values of both recordings are the same, and their stable names.
+
+    Attributes:
+        sessions: B's session by A's.
+        pairs: values of A by those of B.
+        names_a: of A's values.
+        names_b: of B's; values that are the same have the same name.
+    """
+
+    sessions: dict[Scope, Scope]
+    pairs: dict[ValueIndex, ValueIndex]
+    names_a: dict[ValueIndex, str] = field(factory=dict)
+    names_b: dict[ValueIndex, str] = field(factory=dict)
+
+    def name(self, a: Values, b: Values) -> None:
+        """Numbers the values by their first appearance in A, and then those that only B has.
+
+        Args:
+            a: the values of A.
+            b: the values of B.
+        """
+        numbers: Counter[str] = Counter()
+        for index, value in _seen(a):
+            self.names_a[index] = _next_name(value.kind, numbers)
+        for index, value in _seen(b):
+            known = self.pairs.get(index)
+            name = self.names_a[known] if known is not None else _next_name(value.kind, numbers)
+            self.names_b[index] = name
+
+
+def pair(a: SideIndex, b: SideIndex) -> Pairing:
+    """Pairs the sessions and the values of two recordings, and names them.
+
+    Args:
+        a: one recording.
+        b: the other.
+    """
+    sessions = _pair_sessions(a, b)
+    pairing = Pairing(sessions, _ValuePairs(a, b, sessions).found())
+    pairing.name(a.canonicalizer.values, b.canonicalizer.values)
+    return pairing
+
+
+def titles(side: SideIndex, sessions: Iterable[Scope], names: ValueNames) -> dict[Scope, str]:
+    """Returns what sequences are called: by the names of their sessions.
+
+    Args:
+        side: the recording.
+        sessions: of it; None for the connection.
+        names: of its values.
+    """
+    every = side.canonicalizer.values.every
+    by_text = {every[i].text: name for i, name in names.items() if every[i].kind == SESSION}
+    return {one: by_text.get(one, one) if one is not None else "connection" for one in sessions}
+
+
+def _seen(values: Values) -> Iterator[tuple[ValueIndex, Value]]:
+    for index, value in enumerate(values.every):
+        if value.is_seen:
+            yield ValueIndex(index), value
+
+
+def _next_name(kind: str, numbers: "Counter[str]") -> str:
+    numbers[kind] += 1
+    return "path:cwd" if kind == PATH and numbers[kind] == 1 else f"{kind}:{numbers[kind]}"
 
 
 def _pair_sessions(a: SideIndex, b: SideIndex) -> dict[Scope, Scope]:
-    forms_a, forms_b = _forms(a), _forms(b)
+    templates_a, templates_b = _templates(a), _templates(b)
     paired: dict[Scope, Scope] = {None: None}
-    rest_a = [one for one in forms_a if one is not None]
-    rest_b = [one for one in forms_b if one is not None]
-    sums_a = {one: _sum(forms) for one, forms in forms_a.items()}
-    sums_b = {one: _sum(forms) for one, forms in forms_b.items()}
-    if {*rest_a} == {*rest_b}:  # they are called so, and not numbered by chance
+    rest_a = [one for one in templates_a if one is not None]
+    rest_b = [one for one in templates_b if one is not None]
+    sums_a = {one: _sum(templates) for one, templates in templates_a.items()}
+    sums_b = {one: _sum(templates) for one, templates in templates_b.items()}
+    if {*rest_a} == {*rest_b}:  # their names were chosen, not generated
         _match(
             rest_a, rest_b, paired, lambda one: (sums_a[one], one), lambda one: (sums_b[one], one)
         )
     _match(rest_a, rest_b, paired, sums_a.__getitem__, sums_b.__getitem__)
     _match(rest_a, rest_b, paired, lambda one: one, lambda one: one)
     if len(rest_a) <= _MOST_COMPARED and len(rest_b) <= _MOST_COMPARED:
-        alike = [
-            (-(forms_a[one] & forms_b[other]).total(), place_a, place_b)
-            for place_a, one in enumerate(rest_a)
-            for place_b, other in enumerate(rest_b)
-        ]
-        left_a, left_b = list(rest_a), list(rest_b)
-        for common, place_a, place_b in sorted(alike):
-            one, other = left_a[place_a], left_b[place_b]
-            if common and one in rest_a and other in rest_b:
-                paired[one] = other
-                rest_a.remove(one)
-                rest_b.remove(other)
+        _match_likest(rest_a, rest_b, paired, lambda one, other: (
+            templates_a[one] & templates_b[other]).total())  # fmt: skip
     _match(rest_a, rest_b, paired, lambda _: None, lambda _: None)
     return paired
 
 
-def _forms(told: SideIndex) -> dict[Scope, Counter[int]]:
-    """What was said in each session, in the order of their first frames."""
-    forms: dict[Scope, Counter[int]] = {}
-    for key, lane in told.lanes.items():
-        forms.setdefault(key.session, Counter()).update(lane.forms)
-    return forms
+def _match_likest(
+    rest_a: list[Any],
+    rest_b: list[Any],
+    paired: dict[Any, Any],
+    common: Callable[[Any, Any], int],
+) -> None:
+    """Pairs the sessions that have most templates in common first."""
+    counts = [
+        (-common(one, other), place_a, place_b)
+        for place_a, one in enumerate(rest_a)
+        for place_b, other in enumerate(rest_b)
+    ]
+    left_a, left_b = list(rest_a), list(rest_b)
+    for count, place_a, place_b in sorted(counts):
+        one, other = left_a[place_a], left_b[place_b]
+        if count and one in rest_a and other in rest_b:
+            paired[one] = other
+            rest_a.remove(one)
+            rest_b.remove(other)
 
 
-def _sum(forms: Counter[int]) -> int:
-    return sum(hash(item) for item in forms.items()) & _MASK
+def _templates(side: SideIndex) -> dict[Scope, Counter[int]]:
+    """The templates of each session, in the order of their first frames."""
+    found: dict[Scope, Counter[int]] = {}
+    for key, sequence in side.sequences.items():
+        found.setdefault(key.session, Counter()).update(sequence.templates)
+    return found
+
+
+def _sum(templates: Counter[int]) -> int:
+    return sum(hash(item) for item in templates.items()) & _MASK
 
 
 class _ValuePairs:
-    """Pairs values: indexes in A by indexes in B."""
+    """Pairs values: those of A by those of B."""
 
     def __init__(self, a: SideIndex, b: SideIndex, sessions: dict[Scope, Scope]) -> None:
         self._a, self._b = a, b
-        self._every_a, self._every_b = a.former.values.every, b.former.values.every
+        self._every_a = a.canonicalizer.values.every
+        self._every_b = b.canonicalizer.values.every
         self._sessions = sessions
-        self._pairs: dict[int, int] = {}
+        self._pairs: dict[ValueIndex, ValueIndex] = {}
         self._groups = list(self._grouped())
 
-    def found(self) -> dict[int, int]:
-        """Pairs all that can be paired."""
+    def found(self) -> dict[ValueIndex, ValueIndex]:
+        """Pairs all values that can be paired."""
         self._pair_session_ids()
         for group in self._groups:
             if not self._is_of_requests(group):
@@ -106,17 +182,17 @@ class _ValuePairs:
         return any(self._every_a[i].kind == REQUEST for i in group[0][:1])
 
     def _refine_requests(self) -> None:
-        """Lets it count for requests which sessions and calls they and their answers name.
+        """Lets the sessions and calls count that requests and their answers name.
 
-        Two that ask for a new session say the same; what tells them apart is the session.
+        Two requests for a new session have the same template; the session tells them apart.
         """
         _refine(self._a, {i: i for i in self._pairs.values()})
         _refine(self._b, self._pairs)
 
     def _grouped(self) -> Iterator[_Group]:
-        """What may be the same: values of one kind and of one session."""
-        groups_b = _by_kind(self._b.former.values)
-        for (kind, scope), rest_a in _by_kind(self._a.former.values).items():
+        """Values of one kind and of one session may be the same."""
+        groups_b = _by_kind(self._b.canonicalizer.values)
+        for (kind, scope), rest_a in _by_kind(self._a.canonicalizer.values).items():
             sessions = {scope: scope} if kind == REQUEST else self._sessions
             if scope in sessions:
                 rest_b = groups_b.get((kind, sessions[scope]))
@@ -124,18 +200,21 @@ class _ValuePairs:
                     yield rest_a, rest_b
 
     def _match(
-        self, group: _Group, told: Callable[[Value], Hashable], *, only_sure: bool = False
+        self, group: _Group, key: Callable[[Value], Hashable], *, only_sure: bool = False
     ) -> None:
-        found: dict[int, int] = {}
+        rest_a, rest_b = group
+        if not rest_a or not rest_b:
+            return
+        found: dict[ValueIndex, ValueIndex] = {}
         every_a, every_b = self._every_a, self._every_b
-        told_a: Callable[[int], Hashable] = lambda i: told(every_a[i])  # noqa: E731
-        told_b: Callable[[int], Hashable] = lambda j: told(every_b[j])  # noqa: E731
-        _match(*group, found, told_a, told_b, only_sure=only_sure)
+        key_a: Callable[[ValueIndex], Hashable] = lambda i: key(every_a[i])  # noqa: E731
+        key_b: Callable[[ValueIndex], Hashable] = lambda j: key(every_b[j])  # noqa: E731
+        _match(rest_a, rest_b, found, key_a, key_b, only_sure=only_sure)
         self._pairs.update({j: i for i, j in found.items()})
 
     def _pair_session_ids(self) -> None:
-        """What is known of sessions holds for their ids."""
-        found: dict[int, int] = {}
+        """Sessions are paired already, so their ids are."""
+        found: dict[ValueIndex, ValueIndex] = {}
         for rest_a, rest_b in self._groups:
             ids = {self._every_b[j].text: j for j in rest_b if self._every_b[j].kind == SESSION}
             for i in rest_a:
@@ -145,27 +224,28 @@ class _ValuePairs:
         self._take(found)
 
     def _pair_by_alignment(self) -> None:
-        """Aligns lanes as if values that have no partner yet were all the same.
+        """Aligns sequences as if values that are not paired yet were all the same.
 
-        Whatever stand in most places side by side are the same.
+        Values that stand side by side in most places are the same.
         """
-        votes: Counter[tuple[int, int]] = Counter()
-        sides = _Sides(self._a, self._b, self._groups, self._pairs)
-        for key, lane_a in self._a.lanes.items():
+        votes: Counter[_ValuePair] = Counter()
+        sides = _UnpairedSides(self._a, self._b, self._groups, self._pairs)
+        for key, sequence_a in self._a.sequences.items():
             if key.session not in self._sessions:
                 continue
-            lane_b = self._b.lanes.get(key._replace(session=self._sessions[key.session]))
-            if lane_b is not None:
-                votes.update(sides.side_by_side(lane_a, lane_b))
-        found: dict[int, int] = {}
-        taken: set[int] = set()
+            key_b = key._replace(session=self._sessions[key.session])
+            sequence_b = self._b.sequences.get(key_b)
+            if sequence_b is not None:
+                votes.update(sides.side_by_side(sequence_a, sequence_b))
+        found: dict[ValueIndex, ValueIndex] = {}
+        taken: set[ValueIndex] = set()
         for (i, j), _ in votes.most_common():
             if i not in taken and j not in found:
                 found[j] = i
                 taken.add(i)
         self._take(found)
 
-    def _take(self, found: dict[int, int]) -> None:
+    def _take(self, found: dict[ValueIndex, ValueIndex]) -> None:
         self._pairs.update(found)
         taken = set(found.values())
         for rest_a, rest_b in self._groups:
@@ -173,73 +253,90 @@ class _ValuePairs:
             rest_b[:] = [j for j in rest_b if j not in found]
 
 
-def _refine(told: SideIndex, names: dict[int, int]) -> None:
-    every = told.former.values.every
-    # What names a request names it before all else.
-    is_named = [bool(one) and every[one[0]].kind == REQUEST for one in told.slots]
-    named = {i: n for i, n in names.items() if every[i].kind != PATH}
+def _refine(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> None:
+    every = side.canonicalizer.values.every
+    # A message that names a request names it before all other values.
+    is_named = [bool(one) and every[one[0]].kind == REQUEST for one in side.placeholders]
+    known = {i: n for i, n in pairs.items() if every[i].kind != PATH}
     for value in every:
         if value.kind == REQUEST:
             value.profile = 0
-    for lane in told.lanes.values():
-        for item, (form, k) in enumerate(zip(lane.forms, lane.slots, strict=True)):
-            if is_named[k] or item in lane.asked:
-                slots = told.slots[k]
-                value = every[lane.asked.get(item, slots[0] if slots else 0)]
-                (others,) = _hashes([slots], named)
-                value.profile = (value.profile + hash((form, others))) & _MASK
+    for sequence in side.sequences.values():
+        request_ids = sequence.request_ids
+        columns = zip(sequence.templates, sequence.placeholders, strict=True)
+        for item, (template, k) in enumerate(columns):
+            request_id = request_ids.get(ItemIndex(item)) if request_ids else None
+            if request_id is not None or is_named[k]:
+                placeholders = side.placeholders[k]
+                value = every[placeholders[0] if request_id is None else request_id]
+                others = hash(tuple(map(known.get, placeholders)))
+                value.profile = (value.profile + hash((template, others))) & _MASK
 
 
-class _Sides:
-    """Both sides as they are before all values have a partner."""
+class _UnpairedSides:
+    """Both recordings while there are values that are not paired."""
 
     def __init__(
-        self, a: SideIndex, b: SideIndex, groups: Iterable[_Group], pairs: dict[int, int]
+        self,
+        a: SideIndex,
+        b: SideIndex,
+        groups: Iterable[_Group],
+        pairs: Mapping[ValueIndex, ValueIndex],
     ) -> None:
-        self._slots_a, self._slots_b = a.slots, b.slots
-        self._groups_a: dict[int, int] = {}
-        self._groups_b: dict[int, int] = {}
-        for place, (rest_a, rest_b) in enumerate(groups):
-            self._groups_a.update(dict.fromkeys(rest_a, place))
-            self._groups_b.update(dict.fromkeys(rest_b, place))
+        self._placeholders_a, self._placeholders_b = a.placeholders, b.placeholders
+        self._groups_a: dict[ValueIndex, int] = {}
+        self._groups_b: dict[ValueIndex, int] = {}
+        for number, (rest_a, rest_b) in enumerate(groups):
+            self._groups_a.update(dict.fromkeys(rest_a, number))
+            self._groups_b.update(dict.fromkeys(rest_b, number))
         self._open = {
-            k for k, one in enumerate(a.slots) if not self._groups_a.keys().isdisjoint(one)
+            k for k, one in enumerate(a.placeholders) if not self._groups_a.keys().isdisjoint(one)
         }
-        """Which slots of A hold values without a partner."""
-        self._hashes_a = _hashes(a.slots, {i: i for i in pairs.values()})
-        self._hashes_b = _hashes(b.slots, pairs)
+        """Which placeholders of A hold values that are not paired."""
+        self._hashes_a = _hashes(a, {i: i for i in pairs.values()})
+        self._hashes_b = _hashes(b, pairs)
 
-    def side_by_side(
-        self, lane_a: MessageSequence, lane_b: MessageSequence
-    ) -> Iterator[tuple[int, int]]:
-        """Values without a partner that stand in the same places of frames that belong together."""
-        keys_a, keys_b = _keys(lane_a, self._hashes_a), _keys(lane_b, self._hashes_b)
-        for item_a, item_b in align(keys_a, keys_b):
-            if lane_a.slots[item_a] not in self._open and item_a not in lane_a.asked:
+    def side_by_side(self, a: MessageSequence, b: MessageSequence) -> Iterator[_ValuePair]:
+        """Yields unpaired values in the same places of frames that belong together.
+
+        Args:
+            a: a sequence of A.
+            b: the same one of B.
+        """
+        for i, j in align(_keys(a, self._hashes_a), _keys(b, self._hashes_b)):
+            item_a, item_b = ItemIndex(i), ItemIndex(j)
+            request_a = a.request_ids.get(item_a)
+            if a.placeholders[item_a] not in self._open and request_a is None:
                 continue
-            of_a = self._slots_a[lane_a.slots[item_a]]
-            of_b = self._slots_b[lane_b.slots[item_b]]
-            asked = (lane_a.asked.get(item_a, -1), lane_b.asked.get(item_b, -1))
-            # A request counts for more than its answer, which may have got another one's id.
-            for i, j in (*zip(of_a, of_b, strict=False), asked, asked):
-                if i in self._groups_a and self._groups_a[i] == self._groups_b.get(j):
-                    yield i, j
+            pairs = [*zip(
+                self._placeholders_a[a.placeholders[item_a]],
+                self._placeholders_b[b.placeholders[item_b]],
+                strict=False,
+            )]  # fmt: skip
+            request_b = b.request_ids.get(item_b)
+            if request_a is not None and request_b is not None:
+                # A request counts twice: its answer may have got the id of another one.
+                pairs += [(request_a, request_b)] * 2
+            for one, other in pairs:
+                if one in self._groups_a and self._groups_a[one] == self._groups_b.get(other):
+                    yield one, other
 
 
-def _hashes(slots: list[tuple[int, ...]], names: dict[int, int]) -> list[int]:
-    return [hash(tuple(map(names.get, one))) for one in slots]
+def _hashes(side: SideIndex, pairs: Mapping[ValueIndex, ValueIndex]) -> list[int]:
+    """The hash of each tuple of values, as far as these are paired."""
+    return [hash(tuple(map(pairs.get, one))) for one in side.placeholders]
 
 
-def _keys(lane: MessageSequence, hashes: list[int]) -> list[int]:
-    """What tells items from others as far as their values have names."""
-    return [hash((form, hashes[k])) for form, k in zip(lane.forms, lane.slots, strict=True)]
+def _keys(sequence: MessageSequence, hashes: list[int]) -> list[int]:
+    """Tells items from others as far as their values are paired."""
+    columns = zip(sequence.templates, sequence.placeholders, strict=True)
+    return [hash((template, hashes[k])) for template, k in columns]
 
 
-def _by_kind(values: Values) -> dict[tuple[str, Scope], list[int]]:
-    groups: dict[tuple[str, Scope], list[int]] = {}
-    for index, value in enumerate(values.every):
-        if value.is_seen:
-            groups.setdefault((value.kind, value.scope), []).append(index)
+def _by_kind(values: Values) -> dict[tuple[str, Scope], list[ValueIndex]]:
+    groups: dict[tuple[str, Scope], list[ValueIndex]] = {}
+    for index, value in _seen(values):
+        groups.setdefault((value.kind, value.scope), []).append(index)
     return groups
 
 
@@ -247,23 +344,23 @@ def _match(
     rest_a: list[Any],
     rest_b: list[Any],
     paired: dict[Any, Any],
-    told_a: Callable[[Any], Hashable],
-    told_b: Callable[[Any], Hashable],
+    key_a: Callable[[Any], Hashable],
+    key_b: Callable[[Any], Hashable],
     *,
     only_sure: bool = False,
 ) -> None:
-    """Pairs what is told alike, the first with the first, and takes it from what is left.
+    """Pairs what has the same key, the first with the first, and takes it from the rest.
 
-    It is sure that they are the same if there are as many of them on both sides.
+    With ``only_sure``, only where there are as many of them on both sides.
     """
     waiting: defaultdict[Hashable, list[Any]] = defaultdict(list)
     for other in reversed(rest_b):
-        waiting[told_b(other)].append(other)
-    count = Counter(map(told_a, rest_a)) if only_sure else Counter[Hashable]()
-    unsure = {told for told, number in count.items() if number != len(waiting.get(told, ()))}
+        waiting[key_b(other)].append(other)
+    count = Counter(map(key_a, rest_a)) if only_sure else Counter[Hashable]()
+    unsure = {key for key, number in count.items() if number != len(waiting.get(key, ()))}
     for one in rest_a:
-        told = told_a(one)
-        if told not in unsure and (others := waiting.get(told)):
+        key = key_a(one)
+        if key not in unsure and (others := waiting.get(key)):
             paired[one] = others.pop()
     gone = {paired[one] for one in rest_a if one in paired}
     rest_a[:] = [one for one in rest_a if one not in paired]

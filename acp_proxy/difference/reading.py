@@ -1,4 +1,4 @@
-"""Reads a recording into lanes of items that can be compared."""
+"""Reads a recording into sequences of items that can be compared."""
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
@@ -6,45 +6,51 @@ from functools import reduce
 from operator import getitem
 from typing import Any
 
-from acp_proxy.difference.decisions import Decisions, is_decision
-from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST, TITLES
-from acp_proxy.difference.filing import Route, SequenceBuilder
-from acp_proxy.difference.forms import (
+from acp_proxy.difference.canonicalizer import (
     CLIENTS,
+    Canonical,
     Canonicalizer,
-    Form,
-    Peers,
-    canonical,
+    RequestPeers,
+    canonical_json,
     digest_of,
     digest_of_pieces,
 )
-from acp_proxy.difference.lanes import (
-    SequenceKey,
-    SideIndex,
-    ends_cancelled,
-    kind_of_call,
-    peers_of,
-    update_of,
-    what_of,
+from acp_proxy.difference.chunks import (
+    PLACES,
+    ChunkHandler,
+    is_acknowledgement,
+    is_push,
+    split_push,
 )
-from acp_proxy.difference.options import DiffOptions
-from acp_proxy.difference.pieces import TEXTS, Splitter
-from acp_proxy.difference.pushes import PLACE, is_push, is_receipt, split_push
-from acp_proxy.difference.reduction import NOTHING, reduced
-from acp_proxy.difference.result import Expect
+from acp_proxy.difference.defaults import CALL, LOOKING, PATH, REQUEST
+from acp_proxy.difference.indices import ValueIndex
+from acp_proxy.difference.item_types import (
+    ends_cancelled,
+    item_type_of,
+    kind_of_call,
+    request_peers_of,
+    update_of,
+)
+from acp_proxy.difference.options import DiffOptions, Expect
+from acp_proxy.difference.reduction import NOTHING, is_reduced, reduced
 from acp_proxy.difference.rules import PlaceRule, compiled
+from acp_proxy.difference.sequence_builder import Route, SequenceBuilder
+from acp_proxy.difference.sequences import SequenceKey, SideIndex
 from acp_proxy.difference.values import Scope
 from acp_proxy.engine.shared.steps import PERMISSION, PUSH
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.updates import STATE_UPDATES
+from acp_proxy.protocol.permissions import options_of, read_answer
+from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
 from acp_proxy.recording import Payload
 from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
-"""Shows how far one is: what is worked through, how many there are, and what is done."""
+"""Shows progress: gets what is iterated over, how many there are, and what is done."""
+_MOST_OPEN = 10_000
+"""Permission requests without an answer that are remembered."""
 
 
 def _unwatched(items: Iterable[Any], _total: int, _label: str) -> Iterator[Any]:
@@ -67,21 +73,21 @@ def read(
         reader: the recording.
         options: what is compared.
         rules: what may differ.
-        watch: shows how far it is.
-        other: what the other one says, if that is known: its directories are directories here,
-            too, if they are spelled alike.
+        watch: shows progress.
+        other: the other recording, if it has been read: its directories are directories here, too,
+            if they are spelled alike.
 
     Raises:
         UnreadableRecording: the file is damaged.
     """
-    taker = _ChunkHandler(reader, options, rules)
-    values, first = taker.told.former.values, dict[str, str]()
+    handler = _FrameHandler(reader, options, rules)
+    values, first = handler.side.canonicalizer.values, dict[str, str]()
     for live, recorded in options.same:
         known = first.setdefault(live, recorded)
         values.same(known, recorded)
         if other is not None:
             values.same(known, live)
-    for value in other.former.values.every if other is not None else ():
+    for value in other.canonicalizer.values.every if other is not None else ():
         if value.kind == PATH and value.is_seen:
             values.borrow(value.text)
     made_up = reader.made_up()
@@ -89,17 +95,17 @@ def read(
     for frame, is_chosen in _chosen(frames, reader, options.chosen):
         if frame.stream != "stderr" and frame.kind != "blank" and frame.seq not in made_up:
             if is_chosen:
-                taker.take(frame)
+                handler.take(frame)
             else:
-                taker.pass_by(frame)
-    taker.end()
-    return taker.told
+                handler.pass_over(frame)
+    handler.end()
+    return handler.side
 
 
 def _chosen(
     frames: Iterable[Payload], reader: RecordingReader, chosen: Filter
 ) -> Iterator[tuple[Payload, bool]]:
-    """Tells of all frames whether a filter means them."""
+    """Yields each frame, and whether it matches a filter."""
     if chosen is EVERYTHING:
         yield from ((frame, True) for frame in frames)
         return
@@ -112,163 +118,205 @@ def _chosen(
             number = next(numbers, None)
 
 
-class _ChunkHandler:
-    """Takes frames in recorded order."""
+class _Decisions:
+    """Reads what clients decided when they were asked for permission."""
+
+    def __init__(self) -> None:
+        self._offered: dict[bytes, list[dict[str, Any]]] = {}
+        """The options of the requests that are open, by their ids."""
+
+    def feed(self, frame: Payload, message: Any) -> str | None:
+        """Takes a permission request, or its answer, in recorded order.
+
+        Args:
+            frame: any frame.
+            message: the same, decoded.
+
+        Returns:
+            ``granted``, ``denied``, ``cancelled``, or whatever else an answer contains; None for
+            what is not an answer.
+        """
+        if frame.method != PERMISSION or not isinstance(message, dict):
+            return None
+        rpc_id = canonical_json(message.get("id"))
+        if frame.kind == "request":
+            if len(self._offered) < _MOST_OPEN:
+                self._offered[rpc_id] = options_of(message)
+            return None
+        options = self._offered.pop(rpc_id, [])
+        return read_answer(options, message).decision if _is_decision(frame) else None
+
+
+def _is_decision(frame: Payload) -> bool:
+    is_result = frame.kind == "response" and frame.stream == Direction.TO_AGENT
+    return is_result and frame.method == PERMISSION
+
+
+class _FrameHandler:
+    """Takes the frames of a recording, in recorded order."""
 
     def __init__(
         self, reader: RecordingReader, options: DiffOptions, rules: tuple[PlaceRule, ...]
     ) -> None:
-        titled = (*rules, *(PlaceRule(pointer, is_cut=True) for pointer in TITLES))
-        running = tuple(rule for rule in rules if rule.alias != PATH)
-        self.told = SideIndex(Canonicalizer(compiled(rules), compiled(titled), compiled(running)))
+        self.side = SideIndex(Canonicalizer(rules))
         self._reader = reader
         self._options = options
-        self._beside = () if options.exact else (*STATE_UPDATES, *options.apart)
-        self._split = Splitter().split
-        self._filer = SequenceBuilder(
-            self.told,
-            {place: reduce(getitem, place, compiled(rules)) for place in (*TEXTS, PLACE)},
-        )
-        self._decisions = Decisions()
+        self._expect = options.expect
+        self._apart = () if options.exact else (*STATE_UPDATES, *options.apart)
+        self._chunks = ChunkHandler(options)
+        texts = {place: reduce(getitem, place, compiled(rules)) for place in PLACES}
+        self._builder = SequenceBuilder(self.side, texts)
+        self._decisions = _Decisions()
         self._routes: dict[tuple[str | None, ...], Route] = {}
 
     def take(self, frame: Payload) -> None:
-        """Takes a frame."""
-        self.told.frames += 1
+        """Takes a frame that is compared."""
+        self.side.frames += 1
         raw = frame.raw
-        if raw is not None and frame.method == PUSH and self._is_pushed(frame, raw):
-            return
-        if raw is not None and self._options.may_be_joined(frame):
-            piece = self._split(raw)
-            if piece is not None:
-                self._filer.add_piece(self._route(frame, piece.update), frame.seq, piece)
-                return
-        if self._is_handshake(frame):
-            return
         if raw is None:
-            digest = digest_of_pieces(frame.kind, self._reader.pieces(frame.seq))
-            self._filer.add(self._route(frame, None), frame.seq, Form(digest))
+            if not self._is_handshake(frame):
+                digest = digest_of_pieces(frame.kind, self._reader.pieces(frame.seq))
+                self._builder.add(self._route(frame, None), frame.seq, Canonical(digest))
+        elif (chunk := self._chunks.chunk(frame)) is not None:
+            self._builder.add_chunk(self._route(frame, chunk.update), frame.seq, chunk)
+        elif (frame.method == PUSH and self._is_pushed(frame, raw)) or self._is_handshake(frame):
+            return
         elif self._options.exact:
             route = self._route(frame, update_of(json_or_text(raw)))
-            title = self.told.whats[route.what].title
-            self._filer.add(route, frame.seq, Form(digest_of(title, raw)))
+            title = self.side.item_types[route.item_type].title
+            digest = digest_of(title.encode(errors="backslashreplace"), raw)
+            self._builder.add(route, frame.seq, Canonical(digest))
         else:
-            self._take_apart(frame, raw)
+            self._take_message(frame, raw)
 
-    def pass_by(self, frame: Payload) -> None:
+    def pass_over(self, frame: Payload) -> None:
         """Takes the values out of a frame that is not compared; others may name them."""
-        if frame.raw is None or self._options.exact:
+        if frame.raw is None or self._options.exact or self._chunks.chunk(frame) is not None:
             return
-        if not (self._options.may_be_joined(frame) and self._split(frame.raw)):
-            if frame.method == PERMISSION and self._options.expect is Expect.OUTCOME:
-                self._decisions.feed(frame, json_or_text(frame.raw))
-            what = what_of(frame, None)
-            self._introduce(frame.raw, frame.session, what.title, peers_of(frame))
+        if frame.method == PERMISSION and self._expect is Expect.OUTCOME:
+            self._decisions.feed(frame, json_or_text(frame.raw))
+        title = item_type_of(frame, None).title
+        self._introduce(frame.raw, frame.session, title, request_peers_of(frame))
 
     def end(self) -> None:
-        """Ends the texts that go on."""
-        self._filer.end()
+        """Finishes the texts of which no more chunks come."""
+        self._builder.end()
 
     def _is_pushed(self, frame: Payload, raw: bytes) -> bool:
-        """Takes output that the client pushes, and its receipts, which say nothing more."""
-        expect = self._options.expect
-        if self._options.exact or not (is_push(frame) or is_receipt(frame)):
+        """Takes pushed output, and the acknowledgements of it, which are not compared."""
+        if self._options.exact or not (is_push(frame) or is_acknowledgement(frame)):
             return False
-        if is_receipt(frame):
+        if is_acknowledgement(frame):
             return True
-        piece = split_push(raw)
-        if piece is None:
+        chunk = split_push(raw)
+        if chunk is None:
             return False
-        if expect is Expect.STRUCTURE:
-            rest = canonical(reduced(json_or_text(piece.rest), frame, expect))
-            piece = piece._replace(rest=rest, text="")
-        if expect is not Expect.OUTCOME:
-            self._filer.add_push(self._route(frame, None), frame.seq, piece)
+        if self._expect is Expect.STRUCTURE:
+            rest = canonical_json(reduced(json_or_text(chunk.rest), frame, self._expect))
+            chunk = chunk._replace(rest=rest, text="")
+        if self._expect is not Expect.OUTCOME:
+            self._builder.add_push(self._route(frame, None), frame.seq, chunk)
         return True
 
-    def _take_apart(self, frame: Payload, raw: bytes) -> None:
-        """Takes the values out of a message."""
-        said, expect = json_or_text(raw), self._options.expect
-        decision = self._decisions.feed(frame, said) if expect is Expect.OUTCOME else None
-        if decision is not None:
-            self.told.decisions[frame.seq] = decision
-        message = reduced(said, frame, expect, decision)
-        if message is NOTHING:
-            return
-        route = self._route(frame, update_of(message) if frame.method == "session/update" else None)
+    def _take_message(self, frame: Payload, raw: bytes) -> None:
+        message, decision = json_or_text(raw), None
+        if self._expect is Expect.OUTCOME:
+            decision = self._decisions.feed(frame, message)
+            if decision is not None:
+                self.side.decisions[frame.seq] = decision
+        if is_reduced(frame, self._expect):
+            message = reduced(message, frame, self._expect, decision)
+            if message is NOTHING:
+                return
+        route = self._route(frame, update_of(message) if frame.method == UPDATE else None)
         kind = kind_of_call(message) if frame.tool_call is not None else None
-        is_cancelled = b'"cancelled"' in raw and ends_cancelled(message)
+        if b'"cancelled"' in raw and ends_cancelled(message):
+            self._builder.end_cancelled(route)
+        canonical = self._canonical(frame, raw, route, message, decision)
+        call = self._call_of(frame, canonical)
+        if kind is not None and call is not None:
+            looking = self.side.looking
+            (looking.add if kind in LOOKING else looking.discard)(call)
+        if frame.method == "session/cancel":
+            self._builder.cancel(frame.session, Direction(frame.stream).other.value)
+        request_id = self._id_of(canonical) if frame.kind == "request" else None
+        self._builder.add(route, frame.seq, canonical, call, request_id)
+
+    def _canonical(
+        self, frame: Payload, raw: bytes, route: Route, message: Any, decision: str | None
+    ) -> Canonical:
         first = [message]
 
-        def again() -> Any:
-            return first.pop() if first else reduced(json_or_text(raw), frame, expect, decision)
+        def reread() -> Any:
+            if first:
+                return first.pop()
+            return reduced(json_or_text(raw), frame, self._expect, decision)
 
         try:
-            form = self.told.former.form(again, frame.session, route.name, route.rules, route.peers)
+            return self.side.canonicalizer.canonical(
+                reread, frame.session, route.kind, route.rules, route.peers
+            )
         except RecursionError:
-            form = Form(digest_of(route.name, raw))
-        call = self._call_of(frame, form)
-        if kind is not None and call >= 0:
-            looking = self.told.looking
-            (looking.add if kind in LOOKING else looking.discard)(call)
-        asked = self._id_of(form) if frame.kind == "request" else None
-        if frame.method == "session/cancel":
-            self._filer.cancel(frame.session, Direction(frame.stream).other.value)
-        self._filer.add(route, frame.seq, form, asked, call, is_cancelled=is_cancelled)
+            return Canonical(digest_of(route.kind, raw))
 
     def _route(self, frame: Payload, update: str | None) -> Route:
-        """Where a frame goes that tells a kind of update."""
+        """Returns what frames like this one have in common."""
         alike = (frame.session, frame.stream, frame.kind, frame.method, update)
         route = self._routes.get(alike)
         if route is None:
-            beside = next((kind for kind in (update, frame.method) if kind in self._beside), None)
-            if not self._options.exact and is_push(frame):
-                beside = PUSH
-            key = SequenceKey(frame.session, frame.stream, beside)
-            is_decided = self._options.expect is Expect.OUTCOME and is_decision(frame)
-            what = what_of(frame, update, is_decided=is_decided)
-            is_structure = self._options.expect is Expect.STRUCTURE
-            route = self._routes[alike] = Route(
-                key=key,
-                lane=self._filer.lane(key),
-                what=self._filer.what(what),
-                # What an answer is for is told by its id.
-                name=frame.kind if what.sort == "answer" else f"{frame.kind} {frame.method}",
-                rules=self.told.former.begin(what.title),
-                peers=peers_of(frame),
-                is_told_once=beside in STATE_UPDATES
-                or (is_structure and frame.kind == "notification"),
-            )
+            route = self._routes[alike] = self._new_route(frame, update)
         return route
 
-    def _id_of(self, form: Form) -> int | None:
-        """The id of a request, which is the first one that it names."""
-        every = self.told.former.values.every
-        return next((index for index in form.slots if every[index].kind == REQUEST), None)
+    def _new_route(self, frame: Payload, update: str | None) -> Route:
+        apart = next((kind for kind in (update, frame.method) if kind in self._apart), None)
+        if not self._options.exact and is_push(frame):
+            apart = PUSH
+        is_decision = self._expect is Expect.OUTCOME and _is_decision(frame)
+        item_type = item_type_of(frame, update, is_decision=is_decision)
+        # An answer's id tells which request it is for.
+        kind = frame.kind if item_type.sort == "answer" else f"{frame.kind} {frame.method}"
+        is_structure = self._expect is Expect.STRUCTURE
+        return Route(
+            writer=self._builder.writer(SequenceKey(frame.session, frame.stream, apart)),
+            item_type=self._builder.type_index(item_type),
+            kind=kind.encode(errors="backslashreplace"),
+            rules=self.side.canonicalizer.begin(item_type.title),
+            peers=request_peers_of(frame),
+            ignores_repetitions=apart in STATE_UPDATES
+            or (is_structure and frame.kind == "notification"),
+        )
 
-    def _call_of(self, frame: Payload, form: Form) -> int:
-        """The tool call that a frame is about, and not one that it only speaks of; or -1."""
+    def _id_of(self, canonical: Canonical) -> ValueIndex | None:
+        """Returns the id of a request, which is the first one that it names."""
+        every = self.side.canonicalizer.values.every
+        return next((one for one in canonical.placeholders if every[one].kind == REQUEST), None)
+
+    def _call_of(self, frame: Payload, canonical: Canonical) -> ValueIndex | None:
+        """Returns the tool call that a frame is about, and not one that it only mentions."""
         if frame.tool_call is None:
-            return -1
-        call = self.told.former.values.known(CALL, frame.tool_call, frame.session)
-        return call if call is not None and call in form.slots else -1
+            return None
+        call = self.side.canonicalizer.values.known(CALL, frame.tool_call, frame.session)
+        return call if call in canonical.placeholders else None
 
     def _is_handshake(self, frame: Payload) -> bool:
         if frame.method not in INITIALIZE or frame.kind not in ("request", "response", "error"):
             return False
         part = "request" if frame.kind == "request" else "response"
-        if frame.raw is None or part in self.told.handshake:
+        if frame.raw is None or part in self.side.handshake:
             return False
-        self.told.handshake[part] = frame.seq
+        self.side.handshake[part] = frame.seq
         self._introduce(frame.raw)
         return True
 
     def _introduce(
-        self, raw: bytes, scope: Scope = None, title: str = "", peers: Peers = CLIENTS
+        self, raw: bytes, scope: Scope = None, title: str = "", peers: RequestPeers = CLIENTS
     ) -> None:
-        """Takes the values out of a message that is compared apart, or not at all."""
-        former = self.told.former
+        """Takes the values out of a message that is compared elsewhere, or not at all."""
+        canonicalizer = self.side.canonicalizer
+        kind = title.encode(errors="backslashreplace")
         with contextlib.suppress(RecursionError):
-            rules = former.begin(title)
-            form = former.form(lambda: json_or_text(raw), scope, title, rules, peers)
-            former.values.place(form.slots, form.digest)
+            rules = canonicalizer.begin(title)
+            canonical = canonicalizer.canonical(
+                lambda: json_or_text(raw), scope, kind, rules, peers
+            )
+            canonicalizer.values.place(canonical.template, canonical.placeholders)

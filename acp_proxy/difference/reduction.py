@@ -1,4 +1,4 @@
-"""What is left of a message where not everything is expected to be the same.
+"""Takes from a message the part that counts where not everything has to be equal.
 
 `Expect.STRUCTURE` keeps what was done: kinds of updates, tool calls by title, kind and status,
 files and commands by name, stop reasons, permissions. `Expect.OUTCOME` keeps what came of it: what
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from acp_proxy.difference.result import Expect
-from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
+from acp_proxy.difference.options import Expect
+from acp_proxy.protocol.capabilities import normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.recording import Payload
 
 NOTHING = object()
-"""What counts of a message of which nothing does."""
+"""Stands for a message of which nothing counts."""
 _CALL = ("toolCallId", "id", "title", "kind", "status", "name", "tool")
 _DONE = (
     "sessionId",
@@ -34,7 +34,7 @@ _DONE = (
     "configId",
     "mode",
 )
-"""Of a request: what it is about."""
+"""Members of params that tell what a request is about."""
 _KEPT = {
     "params": ("sessionId",),
     "update": ("sessionUpdate", "state", "stopReason", "currentModeId"),
@@ -51,14 +51,24 @@ _KEPT = {
 }
 
 
+def is_reduced(frame: Payload, expect: Expect) -> bool:
+    """Returns whether only a part of a message counts.
+
+    Args:
+        frame: the message's.
+        expect: how much counts.
+    """
+    return expect is not Expect.FRAMES or frame.method in INITIALIZE
+
+
 def reduced(message: Any, frame: Payload, expect: Expect, decision: str | None = None) -> Any:
-    """Returns what counts of a message, or `NOTHING`.
+    """Returns the part of a message that counts, or `NOTHING`.
 
     Args:
         message: decoded.
-        frame: what is known of it.
+        frame: the message's.
         expect: how much counts.
-        decision: what it says if it answers a request for permission.
+        decision: that of the client, if it answers a permission request.
     """
     if frame.method in INITIALIZE:
         return handshake(message)
@@ -75,26 +85,13 @@ def reduced(message: Any, frame: Payload, expect: Expect, decision: str | None =
 
 
 def handshake(message: Any) -> Any:
-    """Returns an ``initialize`` or its answer without the capabilities that say "not supported"."""
+    """Returns ``initialize`` or its answer without the capabilities that are not supported."""
     if not isinstance(message, dict):
         return message
     halves = ("params", "result")
     with suppress(RecursionError):
         return {k: normalized(v) if k in halves else v for k, v in message.items()}
     return message
-
-
-def fill_in(one: Any, other: Any) -> None:
-    """Gives a handshake the objects for capabilities that only the other one has, as empty ones.
-
-    A peer that can do nothing may leave them out; so the capability is told, and not the object.
-    """
-    for half in ("params", "result"):
-        inner, others = (m.get(half) if isinstance(m, dict) else None for m in (one, other))
-        if isinstance(inner, dict) and isinstance(others, dict):
-            for name in CAPABILITIES:
-                if isinstance(others.get(name), dict):
-                    inner.setdefault(name, {})
 
 
 def _params(params: Any) -> Any:
@@ -119,7 +116,7 @@ def _params(params: Any) -> Any:
 
 
 def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
-    """What counts of a tool call, if that is what an update is about."""
+    """Returns the members that count of a tool call, if an update is about one."""
     update = params[name]
     kind = update.get("sessionUpdate") if isinstance(update, dict) else None
     kind = kind or params.get("type")
@@ -127,7 +124,7 @@ def _of_call(params: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _outcome(message: dict[str, Any], frame: Payload) -> Any:
-    """Replies of the agent's, and the end of a turn that is told by an update (v2)."""
+    """Keeps answers of the agent, and the end of a turn, which is an update in v2."""
     if frame.stream != "to-client":
         return NOTHING
     if frame.kind == "error":

@@ -6,16 +6,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-
-class Expect(StrEnum):
-    """How much of what was said is compared."""
-
-    FRAMES = "frames"
-    """Everything, but for what differs between any two runs."""
-    STRUCTURE = "structure"
-    """The sequence of kinds and tool calls, without texts."""
-    OUTCOME = "outcome"
-    """Capabilities, stop reasons, and whether requests were answered or refused."""
+from acp_proxy.difference.options import Expect
 
 
 class Change(StrEnum):

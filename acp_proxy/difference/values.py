@@ -1,30 +1,36 @@
-"""The values of one recording that get stable names, and where each was seen.
+"""The values of one recording that get stable names, and where each one stood.
 
-A value belongs to the lane in which it was seen, but for those that mean the same everywhere. How
-it is recognized in the other recording: by its *profile*, which is the sum of all places where it
-stood, or by its *introduction*, the first of them. A place is a message's form and a slot in it.
+A value belongs to the session in which it was seen, but for those that mean the same everywhere.
+It is recognized in the other recording by its *profile*, the sum of all places where it stood, or
+by its *introduction*, the first of them. A place is the template of a message and the position of
+the placeholder in it.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from attrs import define, field
 
 from acp_proxy.difference.defaults import GLOBAL, PATH, PHRASES, REQUEST, UUID
 from acp_proxy.difference.directories import Directories
+from acp_proxy.difference.indices import ValueIndex
+
+ValueNames = Mapping[ValueIndex, str]
+"""Stable names of values."""
+Scope = str | None
+"""A session; None for the connection, and for values that mean the same everywhere."""
 
 _MASK = (1 << 64) - 1
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}")
-"""What may be a value that somebody has minted, in the middle of a text."""
+"""Part of a text that may be a generated id."""
 _UUID = re.compile(
     r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
 )
 _WORDS = tuple(words for words, _ in PHRASES.values())
-_SHORT = min(map(len, _WORDS))
-
-Scope = str | None
-"""A lane's session; None for the connection, and for values that mean the same everywhere."""
+_SHORTEST_PHRASE = min(map(len, _WORDS))
+_MOST_PLAIN = 4096
+"""Identifiers that are remembered because they contain no value."""
 
 
 @define(weakref_slot=False)
@@ -32,10 +38,10 @@ class Value:
     """One value.
 
     Attributes:
-        kind: what it is the name of.
+        kind: what it is the name of, ``session`` or ``call``, say.
         text: as it was written; a number by its digits.
         scope: where it belongs.
-        profile: a number that is the same for values that stood in the same places.
+        profile: a number that is equal for values that stood in the same places.
         introduction: the place where it stood first, as a number.
     """
 
@@ -53,124 +59,168 @@ class Value:
 
 @define
 class Values:
-    """All values of one recording, by their index, in the order in which they appeared."""
+    """All values of one recording, in the order in which they appeared.
+
+    Attributes:
+        every: by their index.
+        directories: finds the values that are directories in texts.
+        plain: identifiers without a value in them, so that texts need not be searched again.
+        plain_keys: keys of objects that have no value in them, as the canonicalizer assumes.
+        generation: how often one of `plain_keys` turned out to be a value.
+        renamed: how often a UUID turned out to be the id of something.
+    """
 
     every: list[Value] = field(factory=list)
     directories: Directories = field(factory=Directories)
+    plain: set[str] = field(factory=set)
+    plain_keys: set[str] = field(factory=set)
+    generation: int = 0
     renamed: int = 0
-    """How often it turned out what a UUID is the id of."""
-    _known: defaultdict[tuple[Scope, str], dict[str, int]] = field(
+    _known: defaultdict[tuple[Scope, str], dict[str, ValueIndex]] = field(
         factory=lambda: defaultdict(dict)
     )
     """By scope and kind, and then by text: small numbers are ids of many kinds."""
-    _minted: defaultdict[Scope, dict[str, int]] = field(factory=lambda: defaultdict(dict))
-    """By scope, and then by text: what is looked for in the middle of others."""
+    _generated: defaultdict[Scope, dict[str, ValueIndex]] = field(factory=lambda: defaultdict(dict))
+    """By scope, and then by text: the values that are looked for inside texts."""
     _texts: set[str] = field(factory=set)
     """The same in any scope."""
 
-    def index(self, kind: str, text: str, scope: Scope) -> int:
-        """The index of a value, which may be new."""
+    def index(self, kind: str, text: str, scope: Scope) -> ValueIndex:
+        """Returns the index of a value, which is added if it is new.
+
+        Args:
+            kind: of the value.
+            text: the value as it was written.
+            scope: the session in which it stands.
+        """
         if kind in GLOBAL:
             scope = None
         texts = self._known[scope, kind]
         known = texts.get(text)
         if known is not None:
             return known
-        if (index := self._known[scope, UUID].pop(text, -1)) >= 0:  # now it is known of what
-            self.every[index].kind = kind
-            texts[text] = index
+        uuid = self._known[scope, UUID].pop(text, None)
+        if uuid is not None:  # found in a text before the message that tells what it identifies
+            self.every[uuid].kind = kind
+            texts[text] = uuid
             self.renamed += 1
-            return index
-        index = texts[text] = len(self.every)
+            return uuid
+        index = texts[text] = ValueIndex(len(self.every))
         self.every.append(Value(kind, text, scope))
         if kind == PATH:
             self.directories.add(text, index)
-        elif _is_minted(text):
-            self._minted[None if kind == REQUEST else scope].setdefault(text, index)
-            self._texts.add(text)
+        elif _looks_generated(text):
+            self._generated[None if kind == REQUEST else scope].setdefault(text, index)
+            self._search_for(text)
         return index
 
-    def known(self, kind: str, text: str, scope: Scope) -> int | None:
-        """The index of a value that has been seen."""
+    def known(self, kind: str, text: str, scope: Scope) -> ValueIndex | None:
+        """Returns the index of a value that was seen before, or None.
+
+        Args:
+            kind: of the value.
+            text: the value as it was written.
+            scope: the session in which it stands.
+        """
         return self._known[None if kind in GLOBAL else scope, kind].get(text)
 
     def borrow(self, text: str) -> None:
-        """Knows a directory that the other recording names; of its own there may be as many."""
+        """Adds a directory of the other recording, which does not count against the limit."""
         self.directories.most += 1
         self.index(PATH, text, None)
 
     def same(self, known: str, other: str) -> None:
-        """Lets two directories be one."""
+        """Makes one value of two directories."""
         index = self._known[None, PATH][other] = self.index(PATH, known, None)
         for path in (known, other):
             self.directories.add(path, index, is_sure=True)
 
-    def place(self, slots: Iterable[int], form: int) -> None:
-        """Notes where values stood: in the slots of a message, which has a form."""
-        for slot, index in enumerate(slots):
-            value = self.every[index]
-            place = hash((form, slot))
+    def place(self, template: int, placeholders: Iterable[ValueIndex]) -> None:
+        """Notes where values stood.
+
+        Args:
+            template: of the message.
+            placeholders: the values in it, in order.
+        """
+        every = self.every
+        for position, index in enumerate(placeholders):
+            value = every[index]
+            place = hash((template, position))
             value.profile = (value.profile + place) & _MASK
             if value.introduction is None:
                 value.introduction = place
 
     def may_have_passed(self, known: int, line: bytes) -> bool:
-        """Whether a value that is new may stand in a line where it was not known yet.
+        """Returns whether a value that is new may stand in a line before the place that named it.
 
         Args:
-            known: how many values there were before.
-            line: canonical JSON, with slots in place of the values that were known.
+            known: how many values there were before the line.
+            line: canonical JSON, with placeholders for the values that were known.
         """
-        new = self.every[known:]
         return any(
             one.kind == PATH or (one.text in self._texts and one.text.encode() in line)
-            for one in new
+            for one in self.every[known:]
         )
 
     def may_be_in(self, text: str) -> bool:
-        """Whether it is worth looking for values in a text; quick."""
-        if text.isidentifier() and text.isascii():  # one token, as most are
-            return text in self._texts
+        """Returns whether a text may contain values; fast, and sometimes wrongly true."""
+        if text.isidentifier() and text.isascii():  # one token, as most texts are
+            if text in self._texts:
+                return True
+            if len(self.plain) < _MOST_PLAIN:
+                self.plain.add(text)
+            return False
         if self.directories.may_be_in(text) or not self._texts.isdisjoint(_TOKEN.findall(text)):
             return True
         if text.count("-") >= 4:
             return True
-        return len(text) > _SHORT and any(map(text.__contains__, _WORDS))
+        return len(text) > _SHORTEST_PHRASE and any(map(text.__contains__, _WORDS))
 
-    def found_in(self, text: str, scope: Scope) -> Iterator[tuple[int, int, int]]:
-        """Finds values in the middle of a text: where each begins and ends, and its index.
+    def found_in(self, text: str, scope: Scope) -> Iterator[tuple[int, int, ValueIndex]]:
+        """Finds values inside a text: directories, UUIDs, `PHRASES`, and ids that look generated.
 
-        Directories, which stand there with what is below them; UUIDs, known or not; `PHRASES`; and
-        what was minted before, as it seems by its length and its digits. A short id is an ordinary
-        word.
+        A short id is an ordinary word, so it is not looked for.
+
+        Args:
+            text: any text.
+            scope: the session in which it stands.
+
+        Yields:
+            Where each value begins and ends, and its index, in order and without overlaps.
         """
-        places = [*self.directories.found_in(text)]
+        places: list[tuple[int, int, ValueIndex | None]] = [*self.directories.found_in(text)]
         if "-" in text:
             for match in _UUID.finditer(text):
-                places.append((*match.span(), self._named(match[0], scope, UUID)))
+                index = self._generated_value(match[0], scope)
+                if index is None:
+                    index = self.index(UUID, match[0], scope)
+                places.append((*match.span(), index))
         if not self._texts.isdisjoint(_TOKEN.findall(text)):
             for match in _TOKEN.finditer(text):
                 if match[0] in self._texts:
-                    places.append((*match.span(), self._named(match[0], scope, None)))
+                    places.append((*match.span(), self._generated_value(match[0], scope)))
         for kind, (words, pattern) in PHRASES.items():
             if words in text:
                 for match in pattern.finditer(text):
                     places.append((*match.span(1), self.index(kind, match[1], scope)))
         after = 0
-        for start, end, index in sorted(places, key=lambda place: (place[0], -place[1])):
-            if start >= after and index >= 0:
-                yield start, end, index
+        for start, end, found in sorted(places, key=lambda place: (place[0], -place[1])):
+            if start >= after and found is not None:
+                yield start, end, found
                 after = end
 
-    def _named(self, text: str, scope: Scope, otherwise: str | None) -> int:
-        """A value in a text, of whatever kind it is; a new one, or -1."""
-        known = self._minted[scope].get(text, self._minted[None].get(text))
-        if known is not None:
-            return known
-        return -1 if otherwise is None else self.index(otherwise, text, scope)
+    def _generated_value(self, text: str, scope: Scope) -> ValueIndex | None:
+        return self._generated[scope].get(text, self._generated[None].get(text))
+
+    def _search_for(self, text: str) -> None:
+        self._texts.add(text)
+        self.plain.discard(text)
+        if text in self.plain_keys:
+            self.plain_keys.clear()
+            self.generation += 1
 
 
-def _is_minted(text: str) -> bool:
+def _looks_generated(text: str) -> bool:
     if _TOKEN.fullmatch(text) is None:
         return False
     return len(text) >= 16 or any(character.isdigit() for character in text)

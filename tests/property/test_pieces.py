@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.difference.pieces import Splitter, split
+from acp_proxy.protocol.chunk_splitter import ChunkSplitter, split
 
 _WORDS = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(
     ['"', '\\"', '","text":"', "\\", "\n", '"}', "text", "\ud800", "é"]
@@ -33,6 +33,6 @@ def lines(draw: st.DrawFn) -> bytes:
 @given(st.lists(lines(), max_size=12))
 def test_a_chunk_is_split_the_same_whatever_came_before(raws: list[bytes]) -> None:
     """Also if it only begins and ends alike."""
-    splitter = Splitter()
+    splitter = ChunkSplitter()
     for raw in raws:
         assert splitter.split(raw) == split(raw)

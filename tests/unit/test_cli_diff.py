@@ -23,7 +23,8 @@ from acp_proxy.cli.render.diff_lines import DiffLines
 from acp_proxy.cli.render.diff_output import differences, tell, verdict
 from acp_proxy.cli.render.diff_rules import quoted
 from acp_proxy.cli.render.output import columns_of
-from acp_proxy.difference.result import Change, Counts, DiffEntry, Expect, Field
+from acp_proxy.difference.options import Expect
+from acp_proxy.difference.result import Change, Counts, DiffEntry, Field
 from tests.commands import complaint, run
 from tests.differing import ENTRIES, EVIL, GOLDEN, differing, equal, printed, screen, screens
 from tests.scribe import Scribe, handshake, record_story, request, result, text, update

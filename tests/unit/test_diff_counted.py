@@ -9,8 +9,8 @@ import pytest
 from acp_proxy.capture import log as capture_log
 from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import DiffOptions
-from acp_proxy.difference.result import Change, Counts, Expect, MethodLatency
+from acp_proxy.difference.options import DiffOptions, Expect
+from acp_proxy.difference.result import Change, Counts, MethodLatency
 from acp_proxy.store.reader import RecordingReader
 from tests.runs import IN, OUT, Run, compare
 from tests.scribe import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.difference.fields import fields
+from acp_proxy.difference.explanation import fields
 from acp_proxy.difference.result import Field
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.difference.forms import Canonicalizer
+from acp_proxy.difference.canonicalizer import Canonicalizer
 from acp_proxy.difference.result import Change, Counts
 from acp_proxy.filters import parse
 from tests.runs import IN, OUT, UUIDS, Run, compare, rules
@@ -257,15 +257,15 @@ def test_each_side_may_have_as_many_directories() -> None:
 
 def test_a_chunk_that_is_nested_too_deeply_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the decoder takes what we cannot walk through."""
-    form = Canonicalizer.form
+    canonical = Canonicalizer.canonical
 
-    def shallow(self: Canonicalizer, read: Any, scope: Any, title: str, *rest: Any) -> Any:
+    def shallow(self: Canonicalizer, read: Any, scope: Any, kind: bytes, *rest: Any) -> Any:
         value = read()
         if "deep" in str(value):
             raise RecursionError
-        return form(self, lambda: value, scope, title, *rest)
+        return canonical(self, lambda: value, scope, kind, *rest)
 
-    monkeypatch.setattr(Canonicalizer, "form", shallow)
+    monkeypatch.setattr(Canonicalizer, "canonical", shallow)
     a, b = (
         Run(n).tell("agent_message_chunk", content=text("hi"), _meta={"deep": n}).end()
         for n in (0, 1)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.difference.result import Change, Expect
+from acp_proxy.difference.options import Expect
+from acp_proxy.difference.result import Change
 from tests.runs import IN, OUT, Run, compare
 from tests.scribe import error, request, result
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.difference.result import Change, Counts, Expect
+from acp_proxy.difference.options import Expect
+from acp_proxy.difference.result import Change, Counts
 from tests.runs import IN, OUT, Run, compare
 from tests.scribe import error, notification, request, result
 

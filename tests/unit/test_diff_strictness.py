@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.difference.result import Expect
+from acp_proxy.difference.options import Expect
 from tests.runs import IN, OUT, Run, Said, compare
 from tests.scribe import error, notification, request, result, text
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.difference import words
-from acp_proxy.difference.words import excerpts, word_diff
+from acp_proxy.difference import word_diff as words
+from acp_proxy.difference.word_diff import excerpts, word_diff
 
 TEXTS = st.lists(st.sampled_from(["one", "two", " ", "  ", ".", "\n", "你好", "é", "\ud800"])).map(
     "".join

@@ -27,7 +27,7 @@ from acp_proxy.cli.options.playback import (
 )
 from acp_proxy.cli.render.output import fit, warn
 from acp_proxy.cli.reports import check_report_files, spare_recordings
-from acp_proxy.difference.result import Expect
+from acp_proxy.difference.options import Expect
 from acp_proxy.engine.agent.report import STALLED
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from acp_proxy.cli.options.arguments import pointers
-from acp_proxy.difference.result import Expect
+from acp_proxy.difference.options import Expect
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,7 +7,7 @@ from typing import Any
 from acp_proxy.cli.render.output import Ink, columns_of, fit, paint
 from acp_proxy.cli.render.paragraphs import Piece, piece, wrap
 from acp_proxy.difference.result import Change, DiffEntry, Field
-from acp_proxy.difference.words import excerpts, word_diff
+from acp_proxy.difference.word_diff import excerpts, word_diff
 from acp_proxy.safe_text import LONGEST, visible
 
 MARKS = {

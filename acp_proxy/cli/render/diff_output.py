@@ -5,7 +5,8 @@ Entries are read from the recordings once, however many are told.
 
 from collections.abc import Sequence
 
-from acp_proxy.difference.result import Counts, Diff, DiffEntry, Expect
+from acp_proxy.difference.options import Expect
+from acp_proxy.difference.result import Counts, Diff, DiffEntry
 
 _WHERE = {Expect.FRAMES: "", Expect.STRUCTURE: " in structure", Expect.OUTCOME: " in outcome"}
 

@@ -16,8 +16,8 @@ from acp_proxy.cli.render.output import say, use_color, warn, width
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.cli.reports import try_write
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.options import DiffOptions
-from acp_proxy.difference.result import Diff, DiffEntry, Expect, Field
+from acp_proxy.difference.options import DiffOptions, Expect
+from acp_proxy.difference.result import Diff, DiffEntry, Field
 from acp_proxy.engine.client import report as plays
 from acp_proxy.engine.client.report import PlayReport
 from acp_proxy.engine.client.verification import Verification

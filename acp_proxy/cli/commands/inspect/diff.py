@@ -15,8 +15,7 @@ from acp_proxy.cli.render.diff_output import Reporter, tell
 from acp_proxy.cli.render.output import use_color, warn, width
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.cli.reports import check_report_files, spare_recordings
-from acp_proxy.difference.options import DiffOptions
-from acp_proxy.difference.result import Expect
+from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.store.reader import RecordingReader
 

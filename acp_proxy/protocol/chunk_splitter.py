@@ -7,21 +7,19 @@ text cannot be told from the rest without doubt is none of this, and is compared
 
 import json
 import re
-from collections.abc import Iterable
 from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
-from acp_proxy.protocol.chunks import mended
 from acp_proxy.protocol.envelope import Block, Params, Update, decode
 from acp_proxy.protocol.updates import CHUNKS
 
-Place = tuple[str, ...]
-_OFFICIAL: Place = ("params", "update", "content", "text")
-_DRAFT: Place = ("params", "data", "content")
-TEXTS = (_OFFICIAL, _DRAFT)
+TextPlace = tuple[str, ...]
+_OFFICIAL: TextPlace = ("params", "update", "content", "text")
+_DRAFT: TextPlace = ("params", "data", "content")
+TEXT_PLACES = (_OFFICIAL, _DRAFT)
 """Where the text of a chunk stands, by dialect."""
 
 _LITERAL = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
@@ -29,14 +27,14 @@ _HALVES = re.compile(rb"\\u[dD][89a-fA-F]")
 _EMPTY = b'""'
 _PLAIN = re.compile(rb'"[^"\\\x00-\x1f]*"')
 """A text that is spelled as it is."""
-_KEYS = {place: re.compile(rb'"%s"\s*:\s*' % place[-1].encode()) for place in TEXTS}
+_KEYS = {place: re.compile(rb'"%s"\s*:\s*' % place[-1].encode()) for place in TEXT_PLACES}
 
 
-class Piece(NamedTuple):
+class SplitChunk(NamedTuple):
     """A frame with an empty text, else as it was written, and its text."""
 
     update: str
-    place: Place
+    place: TextPlace
     """Where its text stands in the message."""
     rest: bytes
     at: int
@@ -44,22 +42,22 @@ class Piece(NamedTuple):
     text: str
 
 
-class Splitter:
+class ChunkSplitter:
     """Splits chunks that come one after the other."""
 
     def __init__(self) -> None:
         self._before = b"\0"
         self._after = b"\0"
-        self._latest = Piece("", _OFFICIAL, b"", 0, "")
+        self._latest = SplitChunk("", _OFFICIAL, b"", 0, "")
 
-    def split(self, raw: bytes) -> Piece | None:
+    def split(self, raw: bytes) -> SplitChunk | None:
         """Splits a ``session/update`` that is a chunk of text; None if it is anything else."""
         if raw.startswith(self._before) and raw.endswith(self._after):
             literal = raw[len(self._before) : len(raw) - len(self._after)]
             if _PLAIN.fullmatch(literal):
                 update, place, rest, at, _ = self._latest
                 with suppress(UnicodeDecodeError):
-                    return Piece(update, place, rest, at, literal[1:-1].decode())
+                    return SplitChunk(update, place, rest, at, literal[1:-1].decode())
         piece = split(raw)
         if piece is not None:
             self._latest = piece
@@ -70,7 +68,7 @@ class Splitter:
 _decode_text = msgspec.json.Decoder(str).decode
 
 
-def split(raw: bytes) -> Piece | None:
+def split(raw: bytes) -> SplitChunk | None:
     """Splits a ``session/update`` that is a chunk of text; None if it is anything else."""
     if b"_chunk" not in raw:
         return None
@@ -86,12 +84,12 @@ def split(raw: bytes) -> Piece | None:
         if len(keys) > 1 or literal is None or _decode_text(literal[0]) != text:
             return None
         rest = raw[: literal.start()] + _EMPTY + raw[literal.end() :]
-        return Piece(kind, place, rest, literal.start(), text)
+        return SplitChunk(kind, place, rest, literal.start(), text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError, IndexError):
         return _split_half(raw) if _HALVES.search(raw) else None
 
 
-def _split_half(raw: bytes) -> Piece | None:
+def _split_half(raw: bytes) -> SplitChunk | None:
     """Splits a chunk with half of a character, which the decoder does not take."""
     for place, key in _KEYS.items():
         keys = [*key.finditer(raw)]
@@ -105,12 +103,7 @@ def _split_half(raw: bytes) -> Piece | None:
     return None
 
 
-def joined(pieces: Iterable[str]) -> str:
-    """Puts a text together."""
-    return mended("".join(pieces))
-
-
-def _text_in(params: Params) -> tuple[str | None, str | None, Place]:
+def _text_in(params: Params) -> tuple[str | None, str | None, TextPlace]:
     """What kind of chunk it may be, its text, and where that stands."""
     update = params.update
     if update is not None:

@@ -1,0 +1,275 @@
+"""Reads the items that differ again, to find the places in which they do, and to preview them."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import suppress
+from functools import reduce
+from itertools import pairwise
+from operator import getitem
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.difference.alignment import align
+from acp_proxy.difference.canonicalizer import (
+    CLIENTS,
+    RequestPeers,
+    canonical_json,
+    digest_of_pieces,
+    unmarked,
+)
+from acp_proxy.difference.chunks import PLACES, ChunkHandler
+from acp_proxy.difference.indices import ItemGroup, ItemIndex
+from acp_proxy.difference.item_types import request_peers_of
+from acp_proxy.difference.options import DiffOptions
+from acp_proxy.difference.reduction import is_reduced, reduced
+from acp_proxy.difference.result import Field
+from acp_proxy.difference.sequences import MessageSequence, SideIndex
+from acp_proxy.difference.values import Scope, ValueNames
+from acp_proxy.filters import parse
+from acp_proxy.inspection.preview import preview
+from acp_proxy.protocol.chunks import mended
+from acp_proxy.protocol.json_pointers import pointer
+from acp_proxy.protocol.json_text import json_or_text
+from acp_proxy.recording import Payload
+from acp_proxy.safe_text import plain
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.rows import LARGEST
+
+TOO_DEEP = Field("", "(nested too deeply)", "(nested too deeply)")
+_NAMES = ("id", "name", "optionId", "modelId", "toolCallId", "terminalId", "path", "uri")
+"""Members by which the items of a list are known."""
+_NEAR = 16
+"""Frames of other sequences that are read in passing."""
+_PREVIEWED = 2000
+"""Characters of a text that a preview needs."""
+_Path = tuple[str, ...]
+
+
+class Messages:
+    """The messages of one recording, with stable names.
+
+    Args:
+        reader: the recording.
+        side: the same recording, indexed.
+        names: of its values.
+        options: what is compared.
+    """
+
+    def __init__(
+        self, reader: RecordingReader, side: SideIndex, names: ValueNames, options: DiffOptions
+    ) -> None:
+        self.reader = reader
+        self.side = side
+        self._names = names
+        self._options = options
+        self._chunks = ChunkHandler(options)
+
+    def message(self, sequence: MessageSequence, items: ItemGroup, scope: Scope) -> Any:
+        """Returns items as JSON: a single one, or the parts of a text as one frame with all of it.
+
+        Args:
+            sequence: where the items stand.
+            items: one, or more if they are texts.
+            scope: the session of the sequence.
+
+        Raises:
+            RecursionError: it is nested too deeply.
+        """
+        frames = self._frames(sequence.frames(items))
+        frame = next(frames)
+        if frame.raw is None:
+            size = sum(map(len, self.reader.pieces(frame.seq)))
+            digest = digest_of_pieces("", self.reader.pieces(frame.seq))
+            return f"(a line of {size} bytes, {digest:016x})"
+        message = json_or_text(frame.raw)
+        if self._options.exact:
+            return message
+        if (part := self._chunks.part(frame)) is not None:
+            text = mended("".join([part.text, *map(self._text, frames)]))
+            reduce(getitem, part.place[:-1], message)[part.place[-1]] = text
+        if is_reduced(frame, self._options.expect):
+            decision = self.side.decisions.get(frame.seq)
+            message = reduced(message, frame, self._options.expect, decision)
+        if frame.kind == "request" and isinstance(message, dict):
+            message.pop("id", None)
+        title = self.side.type_of(sequence, items[0]).title
+        return self.named(message, scope, title, request_peers_of(frame))
+
+    def text(self, sequence: MessageSequence, item: ItemIndex, scope: Scope) -> str | None:
+        """Returns the text of an item with stable names; None if it is left out.
+
+        Args:
+            sequence: where the item stands.
+            item: a text.
+            scope: the session of the sequence.
+        """
+        with suppress(RecursionError):
+            message = self.message(sequence, (item,), scope)
+            for place in PLACES:
+                with suppress(KeyError, TypeError):
+                    return str(reduce(getitem, place, message))
+        return None
+
+    def named(
+        self, message: Any, scope: Scope, title: str = "", peers: RequestPeers = CLIENTS
+    ) -> Any:
+        """Returns a message with stable names for what differs between any two runs.
+
+        Args:
+            message: decoded; it is used up.
+            scope: the session of its sequence.
+            title: of its type.
+            peers: who numbered the requests that it speaks of.
+        """
+        return self.side.canonicalizer.named(message, scope, self._names, title, peers)
+
+    def preview(self, sequence: MessageSequence, items: ItemGroup) -> str:
+        """Returns what items contain, in one line without control characters.
+
+        Args:
+            sequence: where the items stand.
+            items: one, or more if they are texts.
+        """
+        frames = self._frames(sequence.frames(items))
+        frame = next(frames)
+        if (part := self._chunks.part(frame)) is not None:
+            text = part.text
+            while len(text) < _PREVIEWED and (more := next(frames, None)) is not None:
+                text += self._text(more)
+            return plain(text)
+        raw = next(self.reader.pieces(frame.seq)) if frame.raw is None else frame.raw
+        return preview(raw, frame.kind, frame.method)
+
+    def _frames(self, numbers: Sequence[int]) -> Iterator[Payload]:
+        """Yields frames by their numbers; those of other sequences in between are passed over."""
+        wanted = set(numbers)
+        starts = [0, *(k for k in range(1, len(numbers)) if numbers[k] - numbers[k - 1] > _NEAR)]
+        for start, end in zip(starts, [*starts[1:], len(numbers)], strict=True):
+            last = parse(f"seq:..{numbers[end - 1]}")
+            for row in self.reader.frames(last, after=numbers[start] - 1):
+                if row["seq"] in wanted:
+                    frame = Payload._make(row[name] for name in Payload._fields)
+                    yield frame if row["size"] <= LARGEST else frame._replace(raw=None)
+
+    def _text(self, frame: Payload) -> str:
+        part = self._chunks.part(frame)
+        return part.text if part is not None else ""
+
+
+@frozen
+class SequenceMessages:
+    """The messages of one sequence in both recordings.
+
+    Attributes:
+        a: the messages of A.
+        b: the messages of B.
+        sequence_a: the sequence in A.
+        sequence_b: the sequence in B.
+        session_a: whose sequence it is in A.
+        session_b: whose sequence it is in B.
+        is_exact: whether the spelling of a message counts.
+    """
+
+    a: Messages
+    b: Messages
+    sequence_a: MessageSequence
+    sequence_b: MessageSequence
+    session_a: Scope
+    session_b: Scope
+    is_exact: bool
+
+    def fields(self, of_a: ItemGroup, of_b: ItemGroup) -> tuple[Field, ...]:
+        """Returns the places in which items differ.
+
+        Args:
+            of_a: an item of A, or the parts of a text.
+            of_b: the same of B.
+        """
+        try:
+            a = self.a.message(self.sequence_a, of_a, self.session_a)
+            b = self.b.message(self.sequence_b, of_b, self.session_b)
+            found = tuple(fields(a, b))
+        except RecursionError:
+            return (TOO_DEEP,)
+        if not found and self.is_exact:
+            return (Field("", "(as A spells it)", "(as B spells it)"),)
+        return found
+
+    def distance(self, of_a: ItemGroup, of_b: ItemGroup) -> int:
+        """Returns in how many places items differ; a value that only one has counts twice.
+
+        Args:
+            of_a: an item of A, or the parts of a text.
+            of_b: the same of B.
+        """
+        return sum(2 if one.only else 1 for one in self.fields(of_a, of_b))
+
+    def text_a(self, item: ItemIndex) -> str | None:
+        """Returns the text of an item of A; None if it is left out."""
+        return self.a.text(self.sequence_a, item, self.session_a)
+
+    def text_b(self, item: ItemIndex) -> str | None:
+        """Returns the text of an item of B; None if it is left out."""
+        return self.b.text(self.sequence_b, item, self.session_b)
+
+
+def fields(a: Any, b: Any) -> Iterator[Field]:
+    """Yields the places in which two JSON values differ, each as deep as possible.
+
+    Lists are aligned: an item that was put in front does not make all others differ.
+
+    Args:
+        a: a value with marked names.
+        b: another one.
+
+    Raises:
+        RecursionError: they are nested too deeply.
+    """
+    for one in _fields(a, b, ()):
+        yield Field(unmarked(one.pointer), unmarked(one.a), unmarked(one.b), one.only)
+
+
+def _fields(a: Any, b: Any, path: _Path) -> Iterator[Field]:
+    if isinstance(a, dict) and isinstance(b, dict):
+        for key in [*a, *(key for key in b if key not in a)]:
+            below = (*path, key)
+            if key not in b:
+                yield Field(pointer(below), a=a[key], only="a")
+            elif key not in a:
+                yield Field(pointer(below), b=b[key], only="b")
+            else:
+                yield from _fields(a[key], b[key], below)
+    elif isinstance(a, list) and isinstance(b, list):
+        yield from _items(a, b, path)
+    elif canonical_json(a) != canonical_json(b):
+        yield Field(pointer(path), a, b)
+
+
+def _items(a: list[Any], b: list[Any], path: _Path) -> Iterator[Field]:
+    same = align([canonical_json(item) for item in a], [canonical_json(item) for item in b])
+    for a_gap, b_gap in _gaps(same, range(len(a)), range(len(b))):
+        named = align([_name(a[i], i) for i in a_gap], [_name(b[j], ~j) for j in b_gap])
+        for i, j in named:
+            yield from _fields(a[a_gap[i]], b[b_gap[j]], (*path, str(a_gap[i])))
+        for a_rest, b_rest in _gaps(named, a_gap, b_gap):
+            for i, j in zip(a_rest, b_rest, strict=False):
+                yield from _fields(a[i], b[j], (*path, str(i)))
+            for i in a_rest[len(b_rest) :]:
+                yield Field(pointer((*path, str(i))), a=a[i], only="a")
+            for j in b_rest[len(a_rest) :]:
+                yield Field(pointer((*path, str(j))), b=b[j], only="b")
+
+
+def _gaps(same: list[tuple[int, int]], a: range, b: range) -> Iterator[tuple[range, range]]:
+    """Yields what lies between items that are the same."""
+    for (a_left, b_left), (a_right, b_right) in pairwise([(-1, -1), *same, (len(a), len(b))]):
+        yield a[a_left + 1 : a_right], b[b_left + 1 : b_right]
+
+
+def _name(item: Any, otherwise: int) -> Hashable:
+    """Returns what an item of a list is known by, or something else if it has no name."""
+    if isinstance(item, dict):
+        for key in _NAMES:
+            if isinstance(item.get(key), str):
+                return key, item[key]
+    return otherwise

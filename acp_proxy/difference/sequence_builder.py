@@ -1,0 +1,337 @@
+"""Builds the sequences of one recording from its frames, and joins the chunks of a text."""
+
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import define, field, frozen
+
+from acp_proxy.difference.canonicalizer import (
+    Canonical,
+    Canonicalizer,
+    RequestPeers,
+    canonical_json,
+    digest_of,
+)
+from acp_proxy.difference.indices import ItemIndex, PlaceholdersIndex, TypeIndex, ValueIndex
+from acp_proxy.difference.item_types import ItemType
+from acp_proxy.difference.rules import PlaceState
+from acp_proxy.difference.sequences import MessageSequence, SequenceKey, SideIndex, TextChunks
+from acp_proxy.difference.values import Scope
+from acp_proxy.protocol.chunk_splitter import SplitChunk, TextPlace
+from acp_proxy.protocol.chunks import mended
+from acp_proxy.protocol.json_text import json_or_text
+from acp_proxy.protocol.updates import STATE_UPDATES
+
+_MOST_CHUNKS = 4096
+"""Chunks without their texts whose canonical forms are remembered."""
+_LONGEST = 1 << 18
+"""Characters of a text that are held."""
+
+
+@define
+class _OpenText:
+    """A text of which more chunks may come.
+
+    Attributes:
+        chunk: a chunk of it without its text.
+        item_type: what it is.
+        session: whose text it is.
+        rules: that hold where its text stands.
+        rest: the latest chunk without its text, as it was written.
+        frames: the numbers of its chunks.
+        in_time: how many of its pieces came before the client cancelled the turn.
+    """
+
+    chunk: Canonical
+    item_type: TypeIndex
+    session: Scope
+    rules: PlaceState
+    rest: bytes
+    frames: "array[int]" = field(factory=lambda: array("Q"))
+    in_time: int | None = None
+    _pieces: list[str] = field(factory=list)
+    _size: int = 0
+    _placeholders: list[ValueIndex] = field(factory=list)
+    _digests: list[int] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self._placeholders += self.chunk.placeholders
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no character in it."""
+        return not self._size and not self._digests
+
+    def add(self, seq: int, text: str, canonicalizer: Canonicalizer) -> None:
+        """Adds a chunk, and digests what would be too long to be held.
+
+        Args:
+            seq: the number of its frame.
+            text: what it adds.
+            canonicalizer: takes the values out of the text.
+        """
+        self.frames.append(seq)
+        self._pieces.append(text)
+        self._size += len(text)
+        if self._size > _LONGEST:
+            self._settle(canonicalizer)
+
+    def cancel(self) -> None:
+        """Notes that the client has cancelled the turn."""
+        self.in_time = len(self._pieces)
+
+    def remove_late(self) -> None:
+        """Removes what came after the turn was cancelled, which the agent had sent already.
+
+        test_sequences.py has such a turn; how much still comes depends on the agent's speed.
+        """
+        if self.in_time is not None and (late := len(self._pieces) - self.in_time):
+            del self._pieces[-late:]
+            del self.frames[-late:]
+            self._size = sum(map(len, self._pieces))
+
+    def finished(self, canonicalizer: Canonicalizer) -> Canonical:
+        """Returns the whole text; nothing may be added any more."""
+        self._digest(mended("".join(self._pieces)), canonicalizer)
+        title = str(self.chunk.template).encode()
+        template = digest_of(title, canonical_json(self._digests))
+        return Canonical(template, tuple(self._placeholders))
+
+    def _settle(self, canonicalizer: Canonicalizer) -> None:
+        """Digests the text in parts that do not depend on where its chunks end."""
+        text = mended("".join(self._pieces))
+        while len(text) > _LONGEST:
+            end = text.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
+            self._digest(text[:end], canonicalizer)
+            text = text[end:]
+        self._pieces, self._size, self.in_time = [text], len(text), None
+
+    def _digest(self, text: str, canonicalizer: Canonicalizer) -> None:
+        part = canonicalizer.canonical(lambda: text, self.session, b"text", self.rules)
+        self._digests.append(part.template)
+        self._placeholders += part.placeholders
+
+
+@define
+class SequenceWriter:
+    """Where the items of one sequence are written, and what is not finished of it.
+
+    Attributes:
+        key: of the sequence.
+        sequence: the items that are finished.
+        text: the text of which more chunks may come.
+        latest: the latest template for some values, where repetitions do not count.
+    """
+
+    key: SequenceKey
+    sequence: MessageSequence
+    text: _OpenText | None = None
+    latest: dict[tuple[ValueIndex, ...], int] = field(factory=dict)
+
+
+@frozen
+class Route:
+    """What frames of one type in one session and direction have in common.
+
+    Attributes:
+        writer: of their sequence.
+        item_type: what they are.
+        kind: tells their templates from those of others.
+        rules: that hold at their roots.
+        peers: who numbered the requests that they speak of.
+        ignores_repetitions: whether the same again adds nothing.
+    """
+
+    writer: SequenceWriter
+    item_type: TypeIndex
+    kind: bytes
+    rules: PlaceState
+    peers: RequestPeers
+    ignores_repetitions: bool
+
+
+class SequenceBuilder:
+    """Adds items to the sequences of one recording.
+
+    Args:
+        side: which has the sequences.
+        texts: the rules that hold where the text of a chunk stands.
+    """
+
+    def __init__(self, side: SideIndex, texts: Mapping[TextPlace, PlaceState]) -> None:
+        self._side = side
+        self._canonicalizer = side.canonicalizer
+        self._texts = texts
+        self._writers: dict[SequenceKey, SequenceWriter] = {}
+        self._chunks: dict[tuple[SequenceKey, bytes], Canonical] = {}
+        self._placeholders: dict[tuple[ValueIndex, ...], int] = {}
+        self._types: dict[ItemType, int] = {}
+        self._pushed: dict[tuple[SequenceKey, Canonical], tuple[SequenceWriter, _OpenText]] = {}
+
+    def writer(self, key: SequenceKey) -> SequenceWriter:
+        """Returns the writer of a sequence, which may be new."""
+        writer = self._writers.get(key)
+        if writer is None:
+            sequence = self._side.sequences[key] = MessageSequence()
+            writer = self._writers[key] = SequenceWriter(key, sequence)
+        return writer
+
+    def type_index(self, item_type: ItemType) -> TypeIndex:
+        """Returns the index of an item type."""
+        return TypeIndex(_interned(item_type, self._types, self._side.item_types))
+
+    def add(
+        self,
+        route: Route,
+        seq: int,
+        canonical: Canonical,
+        call: ValueIndex | None = None,
+        request_id: ValueIndex | None = None,
+    ) -> None:
+        """Adds a frame.
+
+        Args:
+            route: of the frame.
+            seq: its number.
+            canonical: its message.
+            call: the tool call that it is about.
+            request_id: of a request.
+        """
+        writer = route.writer
+        if writer.text is not None:
+            self._finish(writer)
+        template, placeholders = canonical
+        if route.ignores_repetitions:
+            if self._is_repeated(writer, canonical):
+                return
+            writer.latest[placeholders] = template
+        sequence = writer.sequence
+        if request_id is not None:
+            sequence.request_ids[ItemIndex(len(sequence))] = request_id
+            placeholders = tuple(index for index in placeholders if index != request_id)
+        self._note(sequence, template, placeholders, route.item_type, seq, call)
+
+    def add_chunk(self, route: Route, seq: int, chunk: SplitChunk) -> None:
+        """Adds a chunk of a text.
+
+        Args:
+            route: of its frame.
+            seq: the number of its frame.
+            chunk: the text and the rest.
+        """
+        writer = route.writer
+        text = writer.text
+        if text is None or text.rest is not chunk.rest:
+            canonical = self._without_text(route, chunk)
+            if text is None or text.chunk != canonical:
+                if text is not None:
+                    self._finish(writer)
+                text = writer.text = self._opened(route, chunk, canonical)
+            text.rest = chunk.rest
+        text.add(seq, chunk.text, self._canonicalizer)
+
+    def add_push(self, route: Route, seq: int, chunk: SplitChunk) -> None:
+        """Adds output that a client pushes to what the same terminal has written before.
+
+        Args:
+            route: of its frame.
+            seq: the number of its frame.
+            chunk: the output and the rest.
+        """
+        canonical = self._without_text(route, chunk)
+        known = (route.writer.key, canonical)
+        if known not in self._pushed:
+            self._pushed[known] = route.writer, self._opened(route, chunk, canonical)
+        self._pushed[known][1].add(seq, chunk.text, self._canonicalizer)
+
+    def cancel(self, session: Scope, direction: str) -> None:
+        """Notes that a turn is cancelled.
+
+        Args:
+            session: whose turn it is.
+            direction: in which its texts go.
+        """
+        for key, writer in self._writers.items():
+            if (key.session, key.direction) == (session, direction) and writer.text is not None:
+                writer.text.cancel()
+
+    def end_cancelled(self, route: Route) -> None:
+        """Ends the text before the end of a cancelled turn, without what came too late."""
+        if route.writer.text is not None:
+            route.writer.text.remove_late()
+
+    def end(self) -> None:
+        """Finishes the texts of which no more chunks come."""
+        for writer in self._writers.values():
+            if writer.text is not None:
+                self._finish(writer)
+        # Terminals in the order in which they were created: which one wrote first is chance.
+        for writer, text in sorted(
+            self._pushed.values(), key=lambda pushed: pushed[1].chunk.placeholders
+        ):
+            writer.text = text
+            self._finish(writer)
+
+    def _without_text(self, route: Route, chunk: SplitChunk) -> Canonical:
+        """Returns a chunk without its text; most chunks differ in nothing else."""
+        known = (route.writer.key, chunk.rest)
+        found = self._chunks.get(known)
+        if found is None:
+            if len(self._chunks) >= _MOST_CHUNKS:
+                self._chunks.clear()
+            found = self._chunks[known] = self._canonical(route, chunk.rest)
+        return found
+
+    def _canonical(self, route: Route, rest: bytes) -> Canonical:
+        try:
+            return self._canonicalizer.canonical(
+                lambda: json_or_text(rest), route.writer.key.session, route.kind
+            )
+        except RecursionError:
+            return Canonical(digest_of(route.kind, rest))
+
+    def _opened(self, route: Route, chunk: SplitChunk, canonical: Canonical) -> _OpenText:
+        session, rules = route.writer.key.session, self._texts[chunk.place]
+        return _OpenText(canonical, route.item_type, session, rules, chunk.rest)
+
+    def _finish(self, writer: SequenceWriter) -> None:
+        text, writer.text = writer.text, None
+        if text is None:
+            return
+        chunks = TextChunks(text.chunk, text.frames, text.is_empty)
+        template, placeholders = text.finished(self._canonicalizer)
+        sequence = writer.sequence
+        sequence.texts[ItemIndex(len(sequence))] = chunks
+        self._note(sequence, template, placeholders, text.item_type, text.frames[0], None)
+
+    def _is_repeated(self, writer: SequenceWriter, canonical: Canonical) -> bool:
+        """Whether it equals the item before it, or the latest one about a tool call."""
+        template, placeholders = canonical
+        if writer.latest.get(placeholders) != template:
+            return False
+        if writer.key.apart not in STATE_UPDATES and len(placeholders) > 1:
+            return True
+        sequence = writer.sequence
+        latest = self._side.placeholders[sequence.placeholders[-1]]
+        return sequence.templates[-1] == template and latest == placeholders
+
+    def _note(
+        self,
+        sequence: MessageSequence,
+        template: int,
+        placeholders: tuple[ValueIndex, ...],
+        item_type: TypeIndex,
+        frame: int,
+        call: ValueIndex | None,
+    ) -> None:
+        self._canonicalizer.values.place(template, placeholders)
+        index = _interned(placeholders, self._placeholders, self._side.placeholders)
+        sequence.add(template, PlaceholdersIndex(index), item_type, frame, call)
+
+
+def _interned(item: Any, known: dict[Any, int], every: list[Any]) -> int:
+    index = known.setdefault(item, len(every))
+    if index == len(every):
+        every.append(item)
+    return index
