@@ -1,8 +1,8 @@
 """Keyed randomness: what a rule draws depends on its own matches, and on nothing else.
 
-``u = H(seed, rule, lane, number of the match in the lane)``. No draw shifts another one, so a rule
-that is added to a plan leaves the faults of the others where they were, and interleaving does not
-matter.
+``u = H(seed, rule, scope, number of the match in the scope)``. No draw shifts another one, so a
+rule that is added to a plan leaves the faults of the others where they were, and interleaving does
+not matter.
 """
 
 import hashlib
@@ -18,13 +18,14 @@ class Chance:
 
     seed: int
     rule: str
-    lane: str
+    scope: str
+    """Where matches are counted; see `faults.triggers`."""
     match: int
-    """The number of the match in the lane, from 1."""
+    """The number of the match in the scope, from 1."""
 
     def draw(self, what: str = "") -> float:
         """Returns a number from 0 to below 1; the same for the same question."""
-        key = "\0".join((str(self.seed), self.rule, self.lane, str(self.match), what))
+        key = "\0".join((str(self.seed), self.rule, self.scope, str(self.match), what))
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return (int.from_bytes(digest) >> (64 - _BITS)) / (1 << _BITS)
 

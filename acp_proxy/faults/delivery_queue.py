@@ -31,8 +31,14 @@ class HeldDelivery:
     session: str | None
     rpc_id: str | None
 
-    def is_given_up(self, direction: Direction, message: Message, labels: Labels) -> bool:
-        """Whether a message cancels what the delivery answers."""
+    def is_cancelled_by(self, direction: Direction, message: Message, labels: Labels) -> bool:
+        """Whether a message cancels what the delivery answers.
+
+        Args:
+            direction: where the message goes.
+            message: the message.
+            labels: what it belongs to.
+        """
         if message.method == "session/cancel":
             return labels.session is not None and labels.session == self.session
         if message.method != "$/cancel_request" or message.target is None:
@@ -45,58 +51,79 @@ class DeliveryQueue:
     """One direction."""
 
     held: list[HeldDelivery] = field(factory=list)
-    last_due: int = 0
-    """Until when what went before is on its way."""
+    free_at: int = 0
+    """When all that was sent has gone out, monotonic nanoseconds."""
     total: int = 0
     """Bytes that were received."""
     ended_by: FaultRule | None = None
     """The rule after which nothing passes any more."""
     is_closed: bool = False
-    """Whether its end has been told."""
+    """Whether its end was decided."""
 
     def send(self, delivery: Delivery, at: int, frame: int) -> Iterator[ScheduledWrite]:
-        """Sends a delivery off at a moment; nothing of it where nothing passes any more."""
+        """Yields the writes of a delivery; none where nothing passes any more.
+
+        Args:
+            delivery: what is sent.
+            at: from when on, monotonic nanoseconds.
+            frame: the number of the frame that it comes from.
+        """
         if self.ended_by is not None:
             return
-        due, last = at, self.last_due
-        for piece in delivery.pieces:
-            due = last = max(due + piece.after_ns, last) + piece.takes_ns
-            if piece.data:
-                yield ScheduledWrite(
-                    delivery.direction, piece.data, due, frame, delivery.is_injected
-                )
+        last, direction, is_injected = self.free_at, delivery.direction, delivery.is_injected
+        for last, data in delivery.schedule(at, self.free_at):
+            if data:
+                yield ScheduledWrite(direction, data, last, frame, is_injected)
         if not delivery.may_be_overtaken:
-            self.last_due = last
+            self.free_at = last
 
     def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> ScheduledWrite:
-        """Sends off a frame to which nothing happens, as most frames pass."""
-        self.last_due = due = max(at, self.last_due)
+        """Returns the write of a frame to which nothing happens, as most frames pass.
+
+        Args:
+            direction: where it goes.
+            data: its line, newline included.
+            at: when it was received, monotonic nanoseconds.
+            frame: its number.
+        """
+        self.free_at = due = max(at, self.free_at)
         return ScheduledWrite(direction, data, due, frame, is_joinable=True)
 
     def let_overtake(self, waiting: list[HeldDelivery], at: int) -> Iterator[ScheduledWrite]:
-        """A frame has passed those that waited; sends off what has waited for it."""
+        """Counts a frame that has passed held ones; yields those that have waited for it.
+
+        Args:
+            waiting: what was held before the frame.
+            at: when it was received, monotonic nanoseconds.
+        """
         for one in waiting:
-            one.delivery = evolve(
-                one.delivery, behind_frames=max(0, one.delivery.behind_frames - 1)
-            )
-            if not one.delivery.behind_frames and not one.delivery.until_cancel:
+            left = max(0, one.delivery.behind_frames - 1)
+            one.delivery = evolve(one.delivery, behind_frames=left)
+            if not left and not one.delivery.until_cancel:
                 yield from self._release(one, at)
 
     def make_room(self, at: int) -> Iterator[ScheduledWrite]:
-        """Sends off the oldest of what is held while that is too much."""
+        """Yields the oldest of what is held while that is too much."""
         while len(self.held) > 1 and sum(len(h.delivery.data) for h in self.held) > _MOST_HELD:
             yield from self._release(self.held[0], at)
 
-    def give_up(
+    def cancel(
         self, direction: Direction, message: Message, labels: Labels, at: int
     ) -> Iterator[ScheduledWrite]:
-        """Sends off the replies that waited until a message, of any direction, gives up on them."""
+        """Yields the replies that have waited until a message cancels what they answer.
+
+        Args:
+            direction: where the message goes, which may be either.
+            message: the message.
+            labels: what it belongs to.
+            at: when it was received, monotonic nanoseconds.
+        """
         for one in [h for h in self.held if h.delivery.until_cancel]:
-            if one.is_given_up(direction, message, labels):
+            if one.is_cancelled_by(direction, message, labels):
                 yield from self._release(one, at)
 
     def empty(self, at: int) -> Iterator[ScheduledWrite]:
-        """Sends off all that is held, in the order in which it would have gone."""
+        """Yields all that is held, in the order in which it would have gone out."""
         held, self.held = sorted(self.held, key=lambda held: held.delivery.behind_frames), []
         for one in held:
             yield from self.send(one.delivery, max(one.received, at), one.frame)

@@ -1,4 +1,6 @@
-"""What a fault wants in place of a frame; values that the engine carries out."""
+"""What a fault yields in place of a frame; values that the engine carries out."""
+
+from collections.abc import Iterator
 
 from attrs import evolve, frozen
 
@@ -9,13 +11,16 @@ NS_PER_MS = 1_000_000
 
 @frozen
 class DeliveryPiece:
-    """Bytes that go out together."""
+    """Bytes that go out in one write; `Delivery.schedule` has the moments.
+
+    A piece without bytes writes nothing, but what comes after it waits for its moment.
+    """
 
     data: bytes
     after_ns: int = 0
-    """How long after the piece before it, or after the frame was received if it is the first."""
+    """How long after the piece before it; the first piece, after the frame was received."""
     takes_ns: int = 0
-    """How long it is on its way, after all that goes out before it in its direction."""
+    """How long the write lasts; it begins when all before it in its direction has gone out."""
 
 
 @frozen
@@ -24,14 +29,15 @@ class Delivery:
 
     Attributes:
         direction: where it goes.
-        pieces: what it consists of; the receiver sees one line if they are one.
+        pieces: what it consists of, each written by itself.
         behind_frames: how many later frames of its direction come before it goes out.
         until_cancel: whether it waits until its request, or its turn, is cancelled.
-        may_be_overtaken: whether frames behind it need not wait for it.
+        may_be_overtaken: whether frames after it do not wait until it has gone out.
         is_injected: whether it is not the frame that was received: a copy of it, or a line that
             was made up.
-        is_made_up: whether it was made up, and is none of the business of the rules that follow.
-        by: the rule that injected it; the engine says which.
+        is_made_up: whether it is no form of the frame, so that the rules after this one leave it
+            alone.
+        by: the rule that injected it; the engine fills it in.
     """
 
     direction: Direction
@@ -49,21 +55,41 @@ class Delivery:
         return b"".join(piece.data for piece in self.pieces)
 
     def with_data(self, data: bytes) -> "Delivery":
-        """The same delivery with other bytes, in one piece, as late as its first piece was."""
+        """Returns the same delivery with other bytes, in one piece, as late as its first was."""
         after = self.pieces[0].after_ns if self.pieces else 0
         takes = sum(piece.takes_ns for piece in self.pieces)
         return evolve(self, pieces=(DeliveryPiece(data, after, takes),))
 
     def later(self, ns: int) -> "Delivery":
-        """The same delivery, delayed."""
+        """Returns the same delivery, delayed by some nanoseconds."""
         if not self.pieces:
             return self
         first = self.pieces[0]
         return evolve(self, pieces=(evolve(first, after_ns=first.after_ns + ns), *self.pieces[1:]))
 
+    def schedule(self, at: int, free_at: int) -> Iterator[tuple[int, bytes]]:
+        """Yields each piece with the moment at which it is due.
+
+        A piece is due ``after_ns`` after the one before it, and not before everything ahead of it
+        has gone out; from then on it takes ``takes_ns``.
+
+        Args:
+            at: when the frame was received, or released, monotonic nanoseconds.
+            free_at: when everything ahead of it in its direction has gone out.
+        """
+        due, last = at, free_at
+        for piece in self.pieces:
+            due = last = max(due + piece.after_ns, last) + piece.takes_ns
+            yield due, piece.data
+
 
 def injected_line(direction: Direction, data: bytes) -> Delivery:
-    """A line that nobody has said."""
+    """Returns a line that neither peer has sent.
+
+    Args:
+        direction: where it goes.
+        data: its bytes, newline included.
+    """
     return Delivery(direction, (DeliveryPiece(data),), is_injected=True, is_made_up=True)
 
 
@@ -83,7 +109,7 @@ class CloseEffect:
 
 @frozen
 class SignalEffect:
-    """The agent gets a signal, once what was given before has gone out."""
+    """The agent gets a signal, once what was delivered before has gone out."""
 
     signum: int
     then_kill_after_ns: int | None = None
@@ -92,7 +118,7 @@ class SignalEffect:
 
 @frozen
 class ExitEffect:
-    """The agent appears to exit, once what was given before has gone out."""
+    """The agent appears to exit, once what was delivered before has gone out."""
 
     code: int
 

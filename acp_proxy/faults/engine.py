@@ -1,15 +1,16 @@
 """The fault engine: frames go in, what is delivered in their place comes out.
 
-Pure: it is told when a frame came and says when its bytes are due; whoever runs it waits. Frames of
-both directions pass through one engine, since rules know exchanges and turns, and the correlation
-that tells them is the recorder's own. The rules of a plan apply in order, each to what the ones
-before it have left (`faults.flow`).
+Pure: it is given the moment at which a frame came and decides when its bytes are due; a driver
+waits. Frames of both directions pass through one engine, since rules know exchanges and turns, and
+the correlation that finds them is the recorder's own. The rules of a plan apply in order, each to
+what the ones before it have left (`faults.flow`).
 
 Order within a direction is kept (`faults.delivery_queue`): a frame that is late makes those after
 it late as well. Only a late `reply`, a `reorder` and a `latency` with ``keep_order=false`` let
 others go first. At the end of a direction everything that is held goes out.
 
-A rule counts its matches, and how often it fired, in lanes (`faults.triggers`).
+A rule counts its matches, and how often it fired, in counter scopes (`faults.triggers`). What a
+kind keeps between frames it keeps for each rule and direction.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,8 +43,11 @@ class FaultEngine:
         self.seed = plan.seed if plan.seed is not None else seed
         self._origin = origin
         self._correlator = Correlator(dialect=dialect)
-        self._ways = {direction: DeliveryQueue() for direction in Direction}
-        self._rules = {one: firing_in(plan, one) for one in Direction}
+        self._queues = {direction: DeliveryQueue() for direction in Direction}
+        self._rules = {
+            direction: [(rule, rule.fault.new_state()) for rule in firing_in(plan, direction)]
+            for direction in Direction
+        }
         self._triggers = Triggers(plan.rules, self.seed, origin)
         self._frames = 0
         self._seq = 0
@@ -62,27 +66,23 @@ class FaultEngine:
             newline: how it ended; empty for a last line that did not.
             at: when its last byte was read, monotonic nanoseconds.
         """
-        message, labels, total = self._arrived(direction, raw, newline, at)
-        way = self._ways[direction]
+        message, labels, total = self._read(direction, raw, newline, at)
+        queue = self._queues[direction]
         outputs: list[Output]
-        if (by := way.ended_by) is not None:
+        if (by := queue.ended_by) is not None:
             outputs = [Fired(by.name, by.kind, direction, raw, None, self._frames, is_again=True)]
         else:
-            flow = self._met(
-                row_of(direction, raw, message, labels, self._correlator.dialect),
-                newline,
-                at,
-                total,
-            )
+            row = row_of(direction, raw, message, labels, self._correlator.dialect)
+            flow = self._apply_rules(row, newline, at, total)
             if flow is None:
-                outputs = [way.pass_on(direction, raw + newline, at, self._frames)]
+                outputs = [queue.pass_on(direction, raw + newline, at, self._frames)]
             else:
-                open_ways = [one for one, way in self._ways.items() if way.ended_by is None]
-                outputs = [*flow.told(open_ways), *self._sent(flow)]
-                outputs += self._carried_out(flow.beside)
-        for other in self._ways.values():
+                open_directions = [d for d, q in self._queues.items() if q.ended_by is None]
+                outputs = [*flow.firings(open_directions), *self._send(flow)]
+                outputs += self._stop(flow.side_effects)
+        for other in self._queues.values():
             if other.held:
-                outputs += other.give_up(direction, message, labels, at)
+                outputs += other.cancel(direction, message, labels, at)
         return outputs
 
     def observe(self, direction: Direction, raw: bytes, newline: bytes, at: int) -> None:
@@ -96,72 +96,78 @@ class FaultEngine:
             newline: how it ended.
             at: when its last byte was read, monotonic nanoseconds.
         """
-        self._arrived(direction, raw, newline, at)
+        self._read(direction, raw, newline, at)
 
     def end(self, direction: Direction, at: int) -> Iterator[Output]:
-        """Ends a direction: what is held goes out, then it is closed."""
-        way = self._ways[direction]
-        yield from way.empty(at)
-        if not way.is_closed:
-            way.is_closed = True
+        """Ends a direction: what is held goes out, then it is closed.
+
+        Args:
+            direction: which.
+            at: when its end was read, monotonic nanoseconds.
+        """
+        queue = self._queues[direction]
+        yield from queue.empty(at)
+        if not queue.is_closed:
+            queue.is_closed = True
             yield DirectionEnd(direction)
 
-    def _arrived(
+    def _read(
         self, direction: Direction, raw: bytes, newline: bytes, at: int
     ) -> tuple[Message, Labels, int]:
         """Reads and counts a frame; returns how many bytes of its direction came before, too."""
         self._frames += 1
-        message, way = read(raw), self._ways[direction]
-        total, way.total = way.total, way.total + len(raw) + len(newline)
+        message, queue = read(raw), self._queues[direction]
+        total, queue.total = queue.total, queue.total + len(raw) + len(newline)
         return message, self._label(direction, message, at), total
 
-    def _met(self, row: dict[str, Any], newline: bytes, at: int, total: int) -> Flow | None:
-        """Lets a frame meet the rules that mean it; None if it passes, and nothing waits for it."""
+    def _apply_rules(self, row: dict[str, Any], newline: bytes, at: int, total: int) -> Flow | None:
+        """Applies the rules that match; None if a frame passes, and nothing waits for it."""
         direction = row["stream"]
         flow = None
-        for rule in self._rules[direction]:
+        for rule, state in self._rules[direction]:
             if rule.chosen.matches(row):
                 flow = flow or Flow.of(self._frames, at, row, newline, total)
-                flow.meet(rule, self._triggers)
-        if self._ways[direction].held:
+                flow.apply_rule(rule, self._triggers, state)
+        if self._queues[direction].held:
             return flow or Flow.of(self._frames, at, row, newline, total)
         return flow if flow is not None and flow.fired else None
 
-    def _sent(self, flow: Flow) -> Iterator[Output]:
+    def _send(self, flow: Flow) -> Iterator[Output]:
         """Sends deliveries, or holds those that wait; then those that have waited for a frame."""
-        direction, row = flow.passing.direction, flow.passing.row
-        way = self._ways[direction]
-        waiting = list(way.held)
+        passing, row, at = flow.passing, flow.passing.row, flow.passing.at
+        queue = self._queues[passing.direction]
+        waiting = list(queue.held)
         for delivery in flow.deliveries:
+            to = self._queues[delivery.direction]
             if delivery.behind_frames or delivery.until_cancel:
-                held = HeldDelivery(delivery, flow.at, flow.frame, row["session"], row["rpc_id"])
-                self._ways[delivery.direction].held.append(held)
+                to.held.append(
+                    HeldDelivery(delivery, at, flow.frame, row["session"], row["rpc_id"])
+                )
             else:
-                yield from self._ways[delivery.direction].send(delivery, flow.at, flow.frame)
+                yield from to.send(delivery, at, flow.frame)
             if delivery.is_injected:
-                line = delivery.data.rstrip(b"\r\n")
-                self._label(delivery.direction, read(line), flow.at)
-        if any(delivery.direction is direction for delivery in flow.deliveries):
-            yield from way.let_overtake(waiting, flow.at)
-        yield from way.make_room(flow.at)
+                # Its receiver takes it for the peer's: what answers it belongs to it.
+                self._label(delivery.direction, read(delivery.data.rstrip(b"\r\n")), at)
+        if any(delivery.direction is passing.direction for delivery in flow.deliveries):
+            yield from queue.let_overtake(waiting, at)
+        yield from queue.make_room(at)
 
-    def _carried_out(
-        self, side_effects: Iterable[tuple[FaultRule, SideEffect]]
-    ) -> Iterator[Output]:
+    def _stop(self, side_effects: Iterable[tuple[FaultRule, SideEffect]]) -> Iterator[Output]:
+        """Yields side effects, and stops the directions in which they let nothing pass."""
         for rule, effect in side_effects:
             yield RuleEffect(rule.name, rule.kind, effect)
             match effect:
                 case StallEffect(direction):
-                    self._ways[direction].stop(rule)
+                    self._queues[direction].stop(rule)
                 case CloseEffect(direction):
-                    way = self._ways[direction]
-                    way.stop(rule)
-                    if not way.is_closed:
-                        way.is_closed = True
+                    queue = self._queues[direction]
+                    queue.stop(rule)
+                    if not queue.is_closed:
+                        queue.is_closed = True
                         yield DirectionEnd(direction)
                 case ExitEffect():
-                    for way in self._ways.values():
-                        way.stop(rule)
+                    for queue in self._queues.values():
+                        queue.stop(rule)
 
     def _label(self, direction: Direction, message: Message, at: int) -> Labels:
         self._seq += 1

@@ -14,19 +14,23 @@ BOTH = (Direction.TO_AGENT, Direction.TO_CLIENT)
 
 @frozen
 class PassingFrame:
-    """A frame on its way, as a fault sees it.
+    """A frame on its way, as a fault gets it.
 
     Attributes:
         row: what is known of it, with the names of the columns of `frames`.
-        delivery: what is left of it after the faults before this one; without pieces if nothing is.
+        delivery: what the rules before this one have left of it; without pieces if nothing is left.
         newline: how its line ended.
         total: bytes that were received in its direction before it.
+        at: when it was received, monotonic nanoseconds.
+        state: what `Fault.new_state` has returned for this rule and direction.
     """
 
     row: dict[str, Any]
     delivery: Delivery
     newline: bytes
     total: int
+    at: int
+    state: Any = None
 
     @property
     def direction(self) -> Direction:
@@ -41,23 +45,40 @@ class Fault:
         kind: its name in a plan.
         directions: in which directions it makes sense.
         needs_agent: whether it acts on the agent's process.
-        has_side_effect: whether it does something else than change the frame, so that it also fires
-            where the rules before it have left nothing of the frame.
+        has_side_effect: whether it does something else than change the frame, so that it also
+            fires where the rules before it have left nothing of the frame.
+        touches_both: whether it sends something in the other direction, or waits for a message
+            there; then both directions pass through the engine.
     """
 
     kind: ClassVar[str]
     directions: ClassVar[tuple[Direction, ...]] = BOTH
     needs_agent: ClassVar[bool] = False
     has_side_effect: ClassVar[bool] = False
+    touches_both: ClassVar[bool] = False
+
+    def new_state(self) -> Any:
+        """Returns what this kind keeps between frames, if it keeps anything.
+
+        Called once for each rule and direction of a connection; `apply` finds it in
+        `PassingFrame.state` and changes it in place. What a fault decides may depend on it, on the
+        frame and on its chance, and on nothing else, so that the same frames give the same faults.
+        """
+        return None
 
     def fits(self, frame: PassingFrame) -> bool:  # noqa: ARG002
-        """Whether this kind can do anything to a frame; those that it cannot are no matches."""
+        """Whether this kind can do anything to a frame; if not, the frame is no match."""
         return True
 
     def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
-        """Says what happens in place of a frame; the frame itself, to let it pass."""
+        """Yields what happens in place of a frame; the frame's delivery, to let it pass.
+
+        Args:
+            frame: the frame, or one of its copies.
+            chance: the draws of this match.
+        """
         raise NotImplementedError
 
     def describe(self) -> str:
-        """Says what becomes of a frame, as the end of a sentence that begins with it."""
+        """Describes what becomes of a frame, as the end of a sentence that begins with it."""
         raise NotImplementedError

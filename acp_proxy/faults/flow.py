@@ -18,9 +18,14 @@ from acp_proxy.protocol.peers import Direction
 def row_of(
     direction: Direction, raw: bytes, message: Message, labels: Labels, dialect: str | None = None
 ) -> dict[str, Any]:
-    """What is known of a frame when it passes, with the names of the columns of `frames`.
+    """Returns what is known of a frame when it passes, with the names of the columns of `frames`.
 
-    ``dialect`` is that of its connection, as far as it is known.
+    Args:
+        direction: where it goes.
+        raw: its line, without the newline.
+        message: what the line says.
+        labels: what it belongs to.
+        dialect: of its connection, as far as it is known.
     """
     return {
         "stream": direction,
@@ -42,68 +47,80 @@ class Flow:
     """What becomes of one frame.
 
     Attributes:
-        frame: its number, counted from 1 as they were received.
-        at: when it came, monotonic nanoseconds.
+        frame: its number, counted from 1 as received.
         passing: the frame before any rule.
         deliveries: what goes out in its place, and with it, in order.
-        beside: what else happens, and by which rule.
+        side_effects: what else happens, and by which rule.
         fired: the rules that fired.
     """
 
     frame: int
-    at: int
     passing: PassingFrame
     deliveries: list[Delivery]
-    beside: list[tuple[FaultRule, SideEffect]] = field(factory=list)
+    side_effects: list[tuple[FaultRule, SideEffect]] = field(factory=list)
     fired: list[FaultRule] = field(factory=list)
 
     @classmethod
     def of(cls, frame: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "Flow":
-        """Begins with a frame as it came; ``total`` bytes of its direction came before it."""
-        delivery = Delivery(row["stream"], (DeliveryPiece(row["raw"] + newline),))
-        return cls(frame, at, PassingFrame(row, delivery, newline, total), [delivery])
+        """Begins with a frame as it came.
 
-    def meet(self, rule: FaultRule, triggers: Triggers) -> None:
-        """Lets a rule that means the frame do what it does, if that sets it off."""
-        own = [p for p in self.deliveries if p.pieces and not p.is_made_up]
+        Args:
+            frame: its number.
+            at: when it was received, monotonic nanoseconds.
+            row: what is known of it.
+            newline: how its line ended.
+            total: bytes of its direction that came before it.
+        """
+        delivery = Delivery(row["stream"], (DeliveryPiece(row["raw"] + newline),))
+        return cls(frame, PassingFrame(row, delivery, newline, total, at), [delivery])
+
+    def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
+        """Applies a rule that matches the frame, if it fires.
+
+        Args:
+            rule: which.
+            triggers: the counts of all rules.
+            state: what the rule's kind keeps for the direction.
+        """
+        own = [d for d in self.deliveries if d.pieces and not d.is_made_up]
         if not own and not rule.fault.has_side_effect:
             return
-        first = self._as(own[0] if own else evolve(self.passing.delivery, pieces=()))
+        first = self._as(own[0] if own else evolve(self.passing.delivery, pieces=()), state)
         if not rule.fault.fits(first):
             return
-        chance = triggers.fires(rule, first.row, self.at)
+        chance = triggers.fires(rule, first.row, first.at)
         if chance is None:
             return
         self.fired.append(rule)
         if not own:
-            self._take(rule, self.deliveries, rule.fault.apply(first, chance), is_first=True)
+            self._sort(rule, self.deliveries, rule.fault.apply(first, chance), is_first=True)
             return
         left: list[Delivery] = []
         for delivery in self.deliveries:
             if not delivery.pieces or delivery.is_made_up:
                 left.append(delivery)
                 continue
-            effects = rule.fault.apply(self._as(delivery), chance)
-            self._take(rule, left, effects, is_first=delivery is own[0])
+            effects = rule.fault.apply(self._as(delivery, state), chance)
+            self._sort(rule, left, effects, is_first=delivery is own[0])
         self.deliveries = left
 
-    def told(self, open_ways: Iterable[Direction]) -> list[Fired]:
-        """Says what the rules made of the frame, and which lines they injected, as they go out.
+    def firings(self, open_directions: Iterable[Direction]) -> list[Fired]:
+        """Returns what the rules made of the frame, and the lines they injected, as they go out.
 
         Args:
-            open_ways: the directions in which something passes at all.
+            open_directions: the directions in which something passes at all.
         """
-        own = next((p for p in self.deliveries if not p.is_injected and p.pieces), None)
-        told = [] if own is not None else self._of_the_frame(None)
+        own = next((d for d in self.deliveries if not d.is_injected and d.pieces), None)
+        found = [] if own is not None else self._of_the_frame(None)
         for delivery in self.deliveries:
             if delivery is own:
-                told += self._of_the_frame(own.data or None)
-            elif delivery.is_injected and delivery.direction in open_ways:
+                found += self._of_the_frame(own.data or None)
+            elif delivery.is_injected and delivery.direction in open_directions:
                 by = next(rule for rule in self.fired if rule.name == delivery.by)
-                told.append(
+                found.append(
                     Fired(by.name, by.kind, delivery.direction, None, delivery.data, self.frame)
                 )
-        return told
+        return found
 
     def _of_the_frame(self, delivered: bytes | None) -> list[Fired]:
         direction, raw = self.passing.direction, self.passing.row["raw"]
@@ -112,19 +129,18 @@ class Flow:
             for rule in self.fired
         ]
 
-    def _as(self, delivery: Delivery) -> PassingFrame:
+    def _as(self, delivery: Delivery, state: Any) -> PassingFrame:
         """The frame with what is left of it."""
-        as_it_came = delivery is self.passing.delivery
-        return self.passing if as_it_came else evolve(self.passing, delivery=delivery)
+        return evolve(self.passing, delivery=delivery, state=state)
 
-    def _take(
+    def _sort(
         self, rule: FaultRule, into: list[Delivery], effects: Iterable[Effect], *, is_first: bool
     ) -> None:
-        """Sorts effects; what happens beside the frame happens once, however many copies it has."""
+        """Sorts effects; a side effect happens once, however many copies the frame has."""
         for effect in effects:
             if not isinstance(effect, Delivery):
                 if is_first:
-                    self.beside.append((rule, effect))
+                    self.side_effects.append((rule, effect))
             elif is_first if effect.is_made_up else effect.pieces:
                 into.append(_signed(effect, rule))
 

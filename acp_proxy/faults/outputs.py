@@ -1,4 +1,4 @@
-"""What the fault engine says is to be done: values that whoever runs it carries out."""
+"""What the fault engine decides: values that a driver carries out."""
 
 from attrs import frozen
 
@@ -8,13 +8,13 @@ from acp_proxy.protocol.peers import Direction
 
 @frozen
 class ScheduledWrite:
-    """Bytes for a peer, due at a moment.
-
-    Whoever delivers them does so in the order of their moments in each direction, and what is due
-    at one moment in the order in which it was given.
+    """Bytes for a peer, due at a moment; `faults.delivery_schedule` has the order.
 
     Attributes:
-        frame: the number of the frame that they come from, counted from 1 as they were received.
+        direction: where they go.
+        data: the bytes.
+        due: when, monotonic nanoseconds.
+        frame: the number of the frame that they come from, counted from 1 as received.
         is_injected: whether they are no form of that frame, or a copy of it.
         is_joinable: whether they may be written together with other such bytes; they are a frame
             to which nothing has happened.
@@ -39,7 +39,7 @@ class Fired:
         received: the line as it came, without its newline; None for one that was injected.
         delivered: the bytes that go out in its place when all rules have been applied, newline
             included; None if nothing does.
-        frame: the number of the frame that set the rule off, counted from 1 as received.
+        frame: the number of the frame at which the rule fired, counted from 1 as received.
         is_again: whether the rule has stopped the direction before, so that nothing passes there.
     """
 
@@ -54,9 +54,9 @@ class Fired:
 
 @frozen
 class RuleEffect:
-    """A rule did something that is no line; told after all that its frame has set off.
+    """A side effect of a rule; it follows all that its frame has caused.
 
-    That a direction was closed is told by its end as well, unless it has ended before.
+    If it closes a direction, the end of that direction follows, unless it has ended before.
     """
 
     rule: str
@@ -66,7 +66,7 @@ class RuleEffect:
 
 @frozen
 class DirectionEnd:
-    """A direction ends: close it once what was given before has gone out."""
+    """A direction ends: close it once what was decided before has gone out."""
 
     direction: Direction
 

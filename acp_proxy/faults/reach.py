@@ -1,13 +1,11 @@
-"""Which rules can fire where, and so which directions a plan can touch: as far as it says itself.
+"""Which rules can fire in which direction, and so which directions a plan can touch.
 
-What can never fire, by its filter, its kind or its ``probability``, costs nothing: a direction that
-no other rule touches has no detour.
+A rule that can never fire, by its filter, its kind or its ``probability``, costs nothing: a
+direction that no other rule touches keeps its bare pump.
 """
 
 from typing import assert_never
 
-from acp_proxy.faults.kinds.error_reply import ErrorReplyFault
-from acp_proxy.faults.kinds.reply import ReplyFault
 from acp_proxy.faults.plan import FaultRule, Plan
 from acp_proxy.filters.conditions import (
     Among,
@@ -22,25 +20,28 @@ from acp_proxy.filters.conditions import (
 )
 from acp_proxy.protocol.peers import Direction
 
-_BOTH_WAYS = (ErrorReplyFault, ReplyFault)
-"""Kinds that answer in the other direction, or wait for a message there."""
-
 
 def reached(plan: Plan) -> list[Direction]:
     """Returns the directions in which a rule of a plan can do something."""
     firing = {one: firing_in(plan, one) for one in Direction}
-    answering = any(isinstance(rule.fault, _BOTH_WAYS) for some in firing.values() for rule in some)
-    return [one for one in Direction if firing[one] or answering]
+    touches_both = any(rule.fault.touches_both for some in firing.values() for rule in some)
+    return [one for one in Direction if firing[one] or touches_both]
 
 
 def firing_in(plan: Plan, direction: Direction) -> list[FaultRule]:
-    """Returns the rules that can fire at a frame of a direction, in order."""
-    return [rule for rule in plan.rules if rule.trigger.probability > 0 and _means(rule, direction)]
+    """Returns the rules that can fire at a frame of a direction, in order.
+
+    Args:
+        plan: the rules.
+        direction: where the frame goes.
+    """
+    return [rule for rule in plan.rules if _can_fire(rule, direction)]
 
 
-def _means(rule: FaultRule, direction: Direction) -> bool:
-    is_meant = _holds(rule.chosen.condition, direction) is not False
-    return is_meant and direction in rule.fault.directions
+def _can_fire(rule: FaultRule, direction: Direction) -> bool:
+    if not rule.trigger.probability or direction not in rule.fault.directions:
+        return False
+    return _holds(rule.chosen.condition, direction) is not False
 
 
 def _holds(condition: Condition, direction: Direction) -> bool | None:

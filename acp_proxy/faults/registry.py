@@ -1,42 +1,29 @@
-"""The kinds of faults by the names that plans use; a new one is a file in `kinds`, and a line."""
+"""The kinds of faults by the names that plans use: one file in `kinds`, and one word here."""
+
+from collections.abc import Iterator
+from importlib import import_module
 
 from acp_proxy.faults.fault import Fault
-from acp_proxy.faults.kinds.bandwidth import BandwidthFault
-from acp_proxy.faults.kinds.close import CloseFault
-from acp_proxy.faults.kinds.corrupt import CorruptFault
-from acp_proxy.faults.kinds.drop import DropFault
-from acp_proxy.faults.kinds.duplicate import DuplicateFault
-from acp_proxy.faults.kinds.error_reply import ErrorReplyFault
-from acp_proxy.faults.kinds.exit_ import ExitFault
-from acp_proxy.faults.kinds.huge_frame import HugeFrameFault
-from acp_proxy.faults.kinds.ignore_cancel import IgnoreCancelFault
-from acp_proxy.faults.kinds.latency import LatencyFault
-from acp_proxy.faults.kinds.limit_data import LimitDataFault
-from acp_proxy.faults.kinds.noop import NoopFault
-from acp_proxy.faults.kinds.reorder import ReorderFault
-from acp_proxy.faults.kinds.replace import ReplaceFault
-from acp_proxy.faults.kinds.reply import ReplyFault
-from acp_proxy.faults.kinds.signals import KillFault, PauseFault, ResumeFault, TerminateFault
-from acp_proxy.faults.kinds.slice import SliceFault
-from acp_proxy.faults.kinds.stall import StallFault
-from acp_proxy.faults.kinds.stderr_flood import StderrFloodFault
-from acp_proxy.faults.kinds.stray_stdout import StrayStdoutFault
-from acp_proxy.faults.kinds.truncate import TruncateFault
+
+_MODULES = (
+    *("noop", "latency", "bandwidth", "slice"),
+    *("drop", "duplicate", "reorder", "corrupt", "truncate", "replace"),
+    *("error_reply", "reply", "ignore_cancel"),
+    *("stall", "stray_stdout", "stderr_flood", "huge_frame", "limit_data", "close"),
+    *("signals", "exit_"),
+)
+"""The modules in `kinds`, in the order in which `faults list` and the manual have them."""
+
+
+def _kinds_in(module: str) -> Iterator[type[Fault]]:
+    """Yields the kinds that a module defines, in order; a base of kinds has no name of its own."""
+    found = import_module(f"acp_proxy.faults.kinds.{module}")
+    for value in vars(found).values():
+        is_own = isinstance(value, type) and value.__module__ == found.__name__
+        if is_own and issubclass(value, Fault) and hasattr(value, "kind"):
+            yield value
+
 
 KINDS: dict[str, type[Fault]] = {
-    kind.kind: kind
-    for kind in (
-        *(NoopFault, LatencyFault, BandwidthFault, SliceFault),
-        *(DropFault, DuplicateFault, ReorderFault, CorruptFault, TruncateFault, ReplaceFault),
-        *(ErrorReplyFault, ReplyFault, IgnoreCancelFault),
-        *(
-            StallFault,
-            StrayStdoutFault,
-            StderrFloodFault,
-            HugeFrameFault,
-            LimitDataFault,
-            CloseFault,
-        ),
-        *(KillFault, PauseFault, ResumeFault, TerminateFault, ExitFault),
-    )
+    kind.kind: kind for module in _MODULES for kind in _kinds_in(module)
 }

@@ -33,7 +33,7 @@ class Window(NamedTuple):
 
 @frozen
 class Trigger:
-    """What sets a rule off: all of it must hold. Counts are kept in each lane by itself."""
+    """What sets a rule off: all of it must hold. Matches count in each counter scope by itself."""
 
     where: str = ""
     """A filter; empty for every frame."""

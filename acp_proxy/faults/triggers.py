@@ -1,7 +1,7 @@
-"""What sets rules off: each counts its matches, and draws if it is a matter of chance.
+"""What lets rules fire: each counts its matches, and draws if it is a matter of chance.
 
-Matches are counted in *lanes*: a direction of a session, or of the connection. So what happens in a
-lane depends on its frames, and not on how lanes interleave.
+Matches are counted in *counter scopes*: a direction of a session, or of the connection. So what
+happens in a scope depends on its frames, and not on how those of several scopes interleave.
 """
 
 from collections.abc import Iterable
@@ -15,8 +15,8 @@ from acp_proxy.faults.structuring import Trigger
 
 
 @define
-class _Count:
-    """How often a rule has matched, and how often it fired; in one lane."""
+class _RuleCount:
+    """How often a rule has matched, and how often it fired, in one scope."""
 
     matches: int = 0
     fired: int = 0
@@ -26,7 +26,7 @@ class Triggers:
     """The counts of all rules on one connection.
 
     Args:
-        rules: those that can be asked for.
+        rules: those that can fire.
         seed: of all chance.
         origin: when the connection began, monotonic nanoseconds.
     """
@@ -34,40 +34,45 @@ class Triggers:
     def __init__(self, rules: Iterable[FaultRule], seed: int, origin: int) -> None:
         self._seed = seed
         self._origin = origin
-        self._counts: dict[str, dict[str, _Count]] = {rule.name: {} for rule in rules}
+        self._counts: dict[str, dict[str, _RuleCount]] = {rule.name: {} for rule in rules}
 
     @property
     def fired(self) -> dict[str, int]:
         """How often each rule fired."""
         return {
-            name: sum(count.fired for count in lanes.values())
-            for name, lanes in self._counts.items()
+            name: sum(count.fired for count in scopes.values())
+            for name, scopes in self._counts.items()
         }
 
     def fires(self, rule: FaultRule, row: dict[str, Any], at: int) -> Chance | None:
-        """Counts a match of a rule, if it is one at that moment.
+        """Counts a match of a rule, if its window is open.
+
+        Args:
+            rule: which.
+            row: the frame, with the names of the columns of `frames`.
+            at: when it was received, monotonic nanoseconds.
 
         Returns:
-            Its draws if the rule fires, else None.
+            The rule's draws if it fires, else None.
         """
         trigger = rule.trigger
-        if not is_open(trigger, at - self._origin):
+        if not _is_open(trigger, at - self._origin):
             return None
-        lane = f"{row['stream']} {row['session'] or ''}"
-        count = self._counts[rule.name].setdefault(lane, _Count())
+        scope = f"{row['stream']} {row['session'] or ''}"
+        count = self._counts[rule.name].setdefault(scope, _RuleCount())
         count.matches += 1
         if count.matches <= trigger.after or (count.matches - trigger.after - 1) % trigger.every:
             return None
         if trigger.times is not None and count.fired >= trigger.times:
             return None
-        chance = Chance(self._seed, rule.key, lane, count.matches)
+        chance = Chance(self._seed, rule.key, scope, count.matches)
         if trigger.probability < 1 and chance.draw("fires") >= trigger.probability:
             return None
         count.fired += 1
         return chance
 
 
-def is_open(trigger: Trigger, ns: int) -> bool:
-    """Whether a frame can be a match, so long after the connection began."""
+def _is_open(trigger: Trigger, ns: int) -> bool:
+    """Whether a frame can be a match, so many nanoseconds after the connection began."""
     window = trigger.window
     return window is None or window.begin <= ns < window.end

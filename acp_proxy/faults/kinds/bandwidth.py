@@ -31,7 +31,7 @@ class BandwidthFault(Fault):
         yield evolve(delivery, pieces=cut)
 
     def _slow(self, piece: DeliveryPiece, step: int) -> Iterator[DeliveryPiece]:
-        for at in range(0, len(piece.data), step):
+        for at in range(0, len(piece.data) or 1, step):  # an empty piece keeps its moment
             part = piece.data[at : at + step]
             first = (piece.after_ns, piece.takes_ns) if at == 0 else (0, 0)
             yield DeliveryPiece(part, first[0], first[1] + len(part) * 10**9 // self.bytes_per_s)

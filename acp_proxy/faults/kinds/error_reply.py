@@ -18,6 +18,7 @@ class ErrorReplyFault(Fault):
     """A request is answered with a JSON-RPC error, and never arrives."""
 
     kind = "error-reply"
+    touches_both = True
 
     code: int = -32603
     """Of the error."""

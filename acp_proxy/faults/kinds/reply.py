@@ -30,6 +30,7 @@ class ReplyFault(Fault):
     """A reply goes wrong. `where` is asked of the reply, which has its request's method."""
 
     kind = "reply"
+    touches_both = True
 
     mode: ReplyMode = ReplyMode.LATE
     """What is wrong with it."""

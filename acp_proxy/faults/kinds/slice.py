@@ -32,7 +32,7 @@ class SliceFault(Fault):
 
     def _cut(self, piece: DeliveryPiece, size: int) -> Iterator[DeliveryPiece]:
         wait = int(self.delay_ms * NS_PER_MS)
-        for at in range(0, len(piece.data), size):
+        for at in range(0, len(piece.data) or 1, size):  # an empty piece keeps its moment
             part = piece.data[at : at + size]
             yield DeliveryPiece(part, wait) if at else evolve(piece, data=part)
 

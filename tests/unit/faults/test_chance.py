@@ -20,10 +20,10 @@ def test_the_same_question_has_the_same_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"seed": 43}, {"rule": "r"}, {"lane": "to-agent s"}, {"match": 8}]
+    "change", [{"seed": 43}, {"rule": "r"}, {"scope": "to-agent s"}, {"match": 8}]
 )
 def test_each_part_of_the_key_counts(change: dict[str, Any]) -> None:
-    """Another seed, rule, lane or match draws another number."""
+    """Another seed, rule, scope or match draws another number."""
     assert evolve(CHANCE, **change).draw() != CHANCE.draw()
 
 

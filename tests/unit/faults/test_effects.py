@@ -1,0 +1,62 @@
+"""Deliveries: when their pieces are due, and what a kind keeps of them."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from acp_proxy.faults.chance import Chance
+from acp_proxy.faults.effects import Delivery, DeliveryPiece
+from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.kinds.bandwidth import BandwidthFault
+from acp_proxy.faults.kinds.slice import SliceFault
+from acp_proxy.protocol.peers import Direction
+
+CHANCE = Chance(1, "r", "to-client ", 1)
+
+
+def delivery(*pieces: DeliveryPiece) -> Delivery:
+    """What goes to the client in some pieces."""
+    return Delivery(Direction.TO_CLIENT, pieces)
+
+
+def test_a_piece_is_due_after_the_one_before_it() -> None:
+    """The first after the frame was received; what a piece takes counts from its beginning."""
+    pieces = (
+        DeliveryPiece(b"a", after_ns=5),
+        DeliveryPiece(b"b", after_ns=3, takes_ns=10),
+        DeliveryPiece(b"c"),
+    )
+    due = [(105, b"a"), (118, b"b"), (118, b"c")]
+    assert list(delivery(*pieces).schedule(at=100, free_at=0)) == due
+
+
+def test_a_piece_waits_for_all_before_it() -> None:
+    """A wait since the frame was received may be over by then; what a piece takes is not."""
+    late = delivery(DeliveryPiece(b"a", after_ns=5, takes_ns=2), DeliveryPiece(b"b", after_ns=1))
+    assert list(late.schedule(at=100, free_at=200)) == [(202, b"a"), (203, b"b")]
+
+
+def test_a_delivery_is_delayed_as_a_whole() -> None:
+    """Its first piece is later, and so are those after it; where nothing is left, nothing is."""
+    parts = delivery(DeliveryPiece(b"a", after_ns=1), DeliveryPiece(b"b", after_ns=2))
+    assert [due for due, _ in parts.later(10).schedule(0, 0)] == [11, 13]
+    assert delivery().later(10) == delivery()
+
+
+def test_other_bytes_are_as_late_as_those_before() -> None:
+    """One piece begins with the first, and takes as long as all of them."""
+    parts = delivery(DeliveryPiece(b"a", 5, 1), DeliveryPiece(b"b", 2, 3))
+    assert parts.with_data(b"x").pieces == (DeliveryPiece(b"x", 5, 4),)
+    assert delivery().with_data(b"x").pieces == (DeliveryPiece(b"x"),)
+
+
+@pytest.mark.parametrize("fault", [SliceFault(bytes=1, delay_ms=0), BandwidthFault(10**9)])
+def test_a_wait_behind_the_last_byte_is_kept(fault: Fault) -> None:
+    """An empty piece writes nothing, and what comes after it waits."""
+    rest = DeliveryPiece(b"", after_ns=70)
+    frame = PassingFrame({}, delivery(DeliveryPiece(b"ab"), rest), b"\n", 0, 0)
+    (cut,) = fault.apply(frame, CHANCE)
+    assert isinstance(cut, Delivery)
+    assert cut.data == b"ab"
+    assert evolve(cut.pieces[-1], takes_ns=0) == rest
