@@ -20,8 +20,8 @@ from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import CannotAnnotate, UnreadableRecording
 from acp_proxy.plain_files import reason
 from acp_proxy.store import database
-from acp_proxy.store.plain_tables import check_tables
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.schema import check_tables
 from acp_proxy.store.side_files import JOURNAL, WAL
 from acp_proxy.store.text_import import header_of, is_transcript
 from acp_proxy.transcript.header import write_header

@@ -12,9 +12,8 @@ from acp_proxy.errors import (
     UnreadableRecording,
 )
 from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.store.held_values import HELD, LONGEST_TEXT, is_too_large
-from acp_proxy.store.plain_tables import check_tables
-from acp_proxy.store.schema import APPLICATION_ID, VERSION
+from acp_proxy.store.held_values import HELD, LONGEST_TEXT, LineTooLarge, is_too_large
+from acp_proxy.store.schema import APPLICATION_ID, VERSION, check_tables
 from acp_proxy.store.side_files import (
     JOURNAL,
     WAL,
@@ -279,6 +278,8 @@ def unreadable(path: Path, error: Exception) -> UnreadableRecording:
                                    f"done, in {path.name}{JOURNAL}")  # fmt: skip
     if isinstance(error, OSError):
         return UnreadableRecording(path, reason(error))
+    if isinstance(error, LineTooLarge):
+        return UnreadableRecording(path, str(error))
     return DamagedRecording(path, str(error))
 
 

@@ -1,28 +1,33 @@
-"""Reads frames from one table of coded rows, by a filter's condition or by number.
+"""Reads the frames that a filter matches from one table of coded rows.
 
-A reader has one such table, or two while a log is left: the rows and the tail. Whatever is asked,
-memory stays flat and the first frame comes at once: a condition first yields numbers, in order,
-and the frames themselves, which may be large, are fetched for a few numbers at a time.
+A reader has one such table, or two while a log is left: the rows and the tail. The database chooses
+candidates by the filter's condition, which may let too much through; what a caller gets is what
+the filter matches exactly. Memory stays flat and the first frame comes at once: a condition first
+gives numbers, in order, and the frames themselves, which may be large, are fetched for a few
+numbers at a time.
 """
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 
 from attrs import frozen
 
+from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.filters.conditions import Condition
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.recording import FrameHead, Payload
+from acp_proxy.store import frame_decoding
+from acp_proxy.store.checked_rows import Mistyped, Row, select
 from acp_proxy.store.conditions import Where, translate, with_batches
-from acp_proxy.store.held_values import RAW
-from acp_proxy.store.row_types import Mistyped, check_types
-from acp_proxy.store.schema import KIND_CODES, STREAM_CODES, frame_columns, frames_from
+from acp_proxy.store.frame_decoding import STREAMS, texts_by_code
+from acp_proxy.store.held_values import RAW, LineTooLarge, is_excerpt
+from acp_proxy.store.members import members_of
+from acp_proxy.store.schema import KIND_CODES, frame_columns, frames_from
 
 _FIRST, _LATER = 64, 1024
 """How many numbers are fetched at a time: few at first, since somebody waits for them."""
-_COLUMNS = frame_columns(RAW)
 _EXCHANGE = "LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN (2, 3, 4)"
 _OF_EXCHANGE = (
     "e.request_seq, e.response_seq, e.latency_ns,"
@@ -30,15 +35,9 @@ _OF_EXCHANGE = (
     " CASE WHEN f.kind = 2 AND m.text = 'terminal/create'"
     " THEN (SELECT terminal FROM frames WHERE seq = e.response_seq) END AS answer_terminal"
 )
-_HEAD = (
-    "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.exchange, f.session, f.turn, f.tool_call,"
-    " f.terminal, length(f.raw)"
-)
-_PAYLOAD = "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.session, f.turn, f.tool_call"
+_COLUMNS = f"{frame_columns(RAW)}, {_OF_EXCHANGE}"
 _PIECE = 1 << 20
 _BATCH = KIND_CODES[Kind.BATCH]
-_STREAMS = {code: stream.value for stream, code in STREAM_CODES.items()}
-_KINDS = {code: kind.value for kind, code in KIND_CODES.items()}
 
 
 @frozen
@@ -57,54 +56,66 @@ class FrameTable:
     labels: str
     every: str
 
-    def frames(self, after: int, condition: Condition) -> Iterator[dict[str, Any]]:
-        """Streams frames beyond number ``after``, in order; perhaps more than the condition asks.
+    def frames(self, chosen: Filter, after: int = 0) -> Iterator[Row]:
+        """Streams the frames that a filter matches, in order.
 
         Each has the contract's columns, and a request or its response also the numbers and the
         latency of their exchange (``request_seq``, ``response_seq``, ``latency_ns``). A request has
         the session and the terminal that its answer named (``answer_session``,
-        ``answer_terminal``).
+        ``answer_terminal``), and a batch its ``members``, of which at least one matches.
+
+        Args:
+            chosen: the filter.
+            after: only frames beyond this number.
 
         Raises:
+            LineTooLarge: the filter asks for the text of a line that is only read in pieces.
             sqlite3.Error, Mistyped: the file is damaged.
         """
-        select = f"SELECT {_COLUMNS}, {_OF_EXCHANGE} FROM {self._joined} {_EXCHANGE}"
-        where = self._where(condition)
-        if where.is_open:
-            yield from self._read(f"{select} WHERE f.seq > ? ORDER BY f.seq", after)
-            return
-        chosen = f"{select} WHERE f.seq IN (SELECT value FROM json_each(?)) ORDER BY f.seq"
-        numbers = self._numbers(after, where)
-        while some := numbers.fetchmany(_LATER if numbers.arraysize > _FIRST else _FIRST):
-            numbers.arraysize = _LATER
-            yield from self._read(chosen, json.dumps([seq for (seq,) in some]))
+        where = self._where(chosen.condition)
+        for row in self._candidates(where, after):
+            if not where.exact and is_excerpt(row):
+                raise LineTooLarge(row["seq"], row["size"])
+            if row["kind"] == "batch":
+                row["members"] = members_of(row, partial(select, self.connection))
+            if chosen.finds(row):
+                yield row
 
-    def is_exact(self, condition: Condition) -> bool:
-        """Whether a condition can be told without a look into the lines."""
-        return self._where(condition).exact
+    def heads(self, chosen: Filter) -> Iterable[FrameHead]:
+        """Streams the frames that a filter matches without their payloads.
 
-    def heads(self, condition: Condition) -> Iterator[FrameHead] | None:
-        """Streams what is known of frames without their payloads; a million in a few seconds.
-
-        All batches are among them, since only their messages tell whether they are meant. None if
-        the condition asks for payloads.
+        A million take a few seconds, unless the filter asks for payloads itself.
 
         Raises:
-            sqlite3.Error, Mistyped: the file is damaged.
+            LineTooLarge, sqlite3.Error, Mistyped: as `frames`.
         """
-        where = self._where(condition)
-        return self._heads(where) if where.exact else None
+        where = self._where(chosen.condition)
+        if not where.exact:
+            return map(frame_decoding.head_of, self.frames(chosen))
+        heads = frame_decoding.heads(self._select(frame_decoding.HEAD, where), self._texts())
+        if chosen is EVERYTHING:
+            return heads
+        return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
 
-    def payloads(self, condition: Condition, largest: int) -> Iterator[Payload] | None:
-        """Streams lines with little else, those of more than ``largest`` bytes without.
+    def payloads(self, chosen: Filter, largest: int) -> Iterable[Payload]:
+        """Streams the lines that a filter matches with little else.
 
-        All batches are among them. None if the condition asks for payloads itself.
+        Args:
+            chosen: the filter.
+            largest: bytes; lines that are longer come without their text.
 
         Raises:
-            sqlite3.Error, Mistyped: the file is damaged.
+            LineTooLarge, sqlite3.Error, Mistyped: as `frames`.
         """
-        where = self._where(condition)
-        return self._payloads(where, largest) if where.exact else None
+        where = self._where(chosen.condition)
+        if not where.exact:
+            return (frame_decoding.payload_of(row, largest) for row in self.frames(chosen))
+        raw = f"CASE WHEN length(f.raw) <= {largest:d} THEN f.raw END"
+        cursor = self._select(f"{frame_decoding.PAYLOAD}, {raw}", where)
+        payloads = frame_decoding.payloads(cursor, self._texts())
+        if chosen is EVERYTHING:
+            return payloads
+        return (p for p in payloads if p.kind != "batch" or self._matches_batch(p.seq, chosen))
 
     def pieces(self, seq: int) -> Iterator[bytes]:
         """Reads one line piece by piece.
@@ -117,6 +128,11 @@ class FrameTable:
             while piece := blob.read(_PIECE):
                 yield piece
 
+    def has(self, seq: int) -> bool:
+        """Whether a frame is in this table."""
+        sql = f"SELECT 1 FROM {self.rows} WHERE seq = ?"
+        return self.connection.execute(sql, (seq,)).fetchone() is not None
+
     def count(self) -> int:
         """Counts the frames.
 
@@ -126,23 +142,26 @@ class FrameTable:
         return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
 
     def first_of_kind(self, kind: str, without: Collection[int]) -> dict[str, tuple[int, int]]:
-        """Finds the frames of a rare kind by the index of those, by stream: the first, how many.
+        """Finds the frames of a rare kind by the index of those.
 
         Args:
             kind: any but ``notification``.
             without: numbers of frames that do not count.
 
+        Returns:
+            By stream the number of the first, and how many there are.
+
         Raises:
             sqlite3.Error: the file is damaged.
         """
-        # The index has "kind > 1" as its condition, which has to be said to be seen.
+        # The index has the condition "kind > 1": SQLite uses it only if the query repeats that.
         sql = (
             f"SELECT flags & 3, min(seq), count(*) FROM {self.rows} WHERE kind > 1 AND kind = ?"
             " AND seq NOT IN (SELECT value FROM json_each(?)) GROUP BY 1"
         )
         code = KIND_CODES[Kind(kind)]
         rows = self.connection.execute(sql, (code, json.dumps([*without])))
-        return {_STREAMS[stream]: (seq, count) for stream, seq, count in rows if stream in _STREAMS}
+        return {STREAMS[stream]: (seq, count) for stream, seq, count in rows if stream in STREAMS}
 
     def _where(self, condition: Condition) -> Where:
         """A condition in SQL; with batches, if there are any, since that takes no index."""
@@ -151,9 +170,22 @@ class FrameTable:
         has_batches = self.connection.execute(batch).fetchone() is not None
         return with_batches(where) if has_batches else where
 
-    @property
-    def _joined(self) -> str:
-        return frames_from(self.rows, self.labels)
+    def _matches_batch(self, seq: int, chosen: Filter) -> bool:
+        """Whether a filter matches a message of a batch; its columns alone do not tell."""
+        return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
+
+    def _candidates(self, where: Where, after: int) -> Iterator[Row]:
+        """Streams at least the frames beyond a number for which a condition holds."""
+        select_from = f"SELECT {_COLUMNS} FROM {frames_from(self.rows, self.labels)} {_EXCHANGE}"
+        if where.is_open:
+            yield from self._read(f"{select_from} WHERE f.seq > ? ORDER BY f.seq", after)
+            return
+        some = f"{select_from} WHERE f.seq IN (SELECT value FROM json_each(?)) ORDER BY f.seq"
+        numbers = self._numbers(after, where)
+        size = _FIRST
+        while found := numbers.fetchmany(size):
+            size = _LATER
+            yield from self._read(some, json.dumps([seq for (seq,) in found]))
 
     def _numbers(self, after: int, where: Where) -> sqlite3.Cursor:
         joined = f"{self.rows} AS f {_EXCHANGE if where.needs_exchange else ''}"
@@ -162,62 +194,17 @@ class FrameTable:
             (after, *where.parameters),
         )
 
-    def _read(self, sql: str, parameter: Any) -> Iterator[dict[str, Any]]:
-        cursor = self.connection.execute(sql, (parameter,))
-        names = [column[0] for column in cursor.description]
-        for values in cursor:
-            row = dict(zip(names, values, strict=True))
-            check_types(row)
+    def _read(self, sql: str, parameter: object) -> Iterator[Row]:
+        for row in select(self.connection, sql, (parameter,)):
             if row["stream"] is None:
                 raise Mistyped(f"frame {row['seq']} is of no stream")
             yield row
 
     def _texts(self) -> dict[int | None, str | None]:
-        texts = dict(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
-        return {**texts, None: None}
+        return texts_by_code(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
 
     def _select(self, columns: str, where: Where) -> sqlite3.Cursor:
         joined = f"{self.rows} AS f {_EXCHANGE if where.needs_exchange else ''}"
         return self.connection.execute(
             f"SELECT {columns} FROM {joined} WHERE {where.sql} ORDER BY f.seq", where.parameters
         )
-
-    def _payloads(self, where: Where, largest: int) -> Iterator[Payload]:
-        texts = self._texts()
-        raw_column = f"CASE WHEN length(f.raw) <= {largest:d} THEN f.raw END"
-        cursor = self._select(f"{_PAYLOAD}, {raw_column}", where)
-        for seq, t_ns, stream, kind, method, session, turn, call, raw in cursor:
-            if type(t_ns) is not int or (type(raw) is not bytes and raw is not None):
-                raise Mistyped(f"frame {seq} has no time or no bytes")
-            try:
-                words = (_STREAMS[stream], _KINDS[kind], texts[method], texts[session])
-                # What a NamedTuple does itself, in half the time.
-                yield tuple.__new__(Payload, (seq, t_ns, *words, turn, texts[call], raw))
-            except (KeyError, TypeError):
-                raise Mistyped(f"frame {seq} has a code that stands for nothing") from None
-
-    def _heads(self, where: Where) -> Iterator[FrameHead]:
-        texts = self._texts()
-        cursor = self._select(_HEAD, where)
-        for (
-            seq,
-            t_ns,
-            stream,
-            kind,
-            method,
-            exchange,
-            session,
-            turn,
-            call,
-            terminal,
-            size,
-        ) in cursor:
-            if type(t_ns) is not int or type(size) is not int:
-                raise Mistyped(f"frame {seq} has no time or no size")
-            try:
-                yield FrameHead(
-                    seq, t_ns, _STREAMS[stream], _KINDS[kind], texts[method], exchange,
-                    texts[session], turn, texts[call], texts[terminal], size,
-                )  # fmt: skip
-            except (KeyError, TypeError):
-                raise Mistyped(f"frame {seq} has a code that stands for nothing") from None

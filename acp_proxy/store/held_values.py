@@ -28,6 +28,16 @@ RAW_OR_NULL = f"CASE WHEN {SIZE} <= {HELD} OR typeof(f.raw) != 'blob' THEN f.raw
 """The line of a row ``f``, or nothing if it is too large."""
 
 
+class LineTooLarge(Exception):
+    """A line that a filter would have to look into, and that is only read in pieces."""
+
+    def __init__(self, seq: int, size: int) -> None:
+        super().__init__(
+            f"frame {seq} has {size} bytes, too many for a filter to look into; size:<16M leaves it"
+            " out"
+        )
+
+
 def limit(connection: sqlite3.Connection, *schemas: str) -> None:
     """Limits what statements of a connection read, and lets them read excerpts.
 

@@ -19,15 +19,14 @@ from acp_proxy.errors import DamagedRecording, NotARecording, UnreadableRecordin
 from acp_proxy.plain_files import is_plain, open_plain, reason
 from acp_proxy.store import database
 from acp_proxy.store.database import is_sqlite
-from acp_proxy.store.held_values import check_labels, limited
 from acp_proxy.store.log_reader import LogMoved
 from acp_proxy.store.rows import Rows
 from acp_proxy.store.side_files import WAL, check_plain, check_side_files
 from acp_proxy.store.views import MissingTable, attach_tail, make_views
 
 if TYPE_CHECKING:
-    from acp_proxy.store.indexer import Indexer
     from acp_proxy.store.log_reader import LogReader
+    from acp_proxy.store.log_tail import LogTail
 
 # What only a log or the text form needs is imported when there is one: a replay starts sooner.
 
@@ -60,9 +59,7 @@ class RecordingReader(Rows):
         self._source = source
         self.live = False
         self.warning: str | None = None
-        self._log: LogReader | None = None
-        self._tail: Indexer | None = None
-        self._tail_start = 0
+        self._tail: LogTail | None = None
         self.tables = []
         self._files = contextlib.ExitStack()
         self._open()
@@ -80,7 +77,7 @@ class RecordingReader(Rows):
     @property
     def newest(self) -> int:
         """The number of the newest frame or event while the recorder runs, else 0."""
-        return self._tail.state.next_seq - 1 if self._tail is not None else 0
+        return self._tail.newest if self._tail is not None else 0
 
     def refresh(self) -> None:
         """Brings a live recording up to date; cheap while nothing new came.
@@ -88,12 +85,12 @@ class RecordingReader(Rows):
         Raises:
             UnreadableRecording: see `errors`.
         """
-        if self._tail is None or self._log is None:
+        if self._tail is None:
             return
-        with self._told_apart():
+        with self._closed_on_failure():
             try:
-                self._read_tail()
-                if not self._is_dead():
+                self._tail.read()
+                if self._tail.has_recorder:
                     return
             except LogMoved:
                 pass
@@ -103,7 +100,7 @@ class RecordingReader(Rows):
     def _open(self) -> None:
         for _ in range(_TRIES):
             try:
-                with self._told_apart():
+                with self._closed_on_failure():
                     self._open_once()
                 return
             except LogMoved:
@@ -111,8 +108,8 @@ class RecordingReader(Rows):
         raise UnreadableRecording(self.path, "its log is empty, or keeps moving")
 
     @contextlib.contextmanager
-    def _told_apart(self) -> Iterator[None]:
-        """Closes everything on any failure; says of a broken file that it is broken."""
+    def _closed_on_failure(self) -> Iterator[None]:
+        """Closes everything on any failure, and names the file if it is broken."""
         try:
             yield
         except LogMoved:
@@ -126,7 +123,7 @@ class RecordingReader(Rows):
 
     def _open_once(self) -> None:
         log_path = Path(f"{self._place}{LOG_SUFFIX}")
-        self._log, self._tail, self.live = None, None, False
+        self._tail, self.live = None, False
         if self._source is not None or is_text(self.path) or self._should_be_text():
             self._open_text()
             return
@@ -152,19 +149,13 @@ class RecordingReader(Rows):
         self._files.callback(os.close, fd)
         check_plain(self._place)
         check_side_files(self._place, to_write=False)
-        self._log = read_log(self._place, fd, log_path)
+        log = read_log(self._place, fd, log_path)
         if is_free(fd) and finish_dead(self._place, fd, log_path):
             self.close()
-            self._log = None
             self._open_plain()
             return
         self.live = is_live(fd)
-        self._open_with_tail()
-
-    def _is_dead(self) -> bool:
-        from acp_proxy.store.log_recovery import is_live
-
-        return self._log is not None and not is_live(self._log.fd)
+        self._open_with_tail(log)
 
     def _open_plain(self) -> None:
         if not self.path.exists():
@@ -197,15 +188,14 @@ class RecordingReader(Rows):
     def _own(self, connection: sqlite3.Connection) -> None:
         self.connection = self._files.enter_context(contextlib.closing(connection))
 
-    def _open_with_tail(self) -> None:
-        from acp_proxy.store.indexer import Indexer
-        from acp_proxy.store.log_recovery import check_order
+    def _open_with_tail(self, log: "LogReader") -> None:
+        from acp_proxy.store.log_tail import LogTail
 
-        assert self._log is not None
         if self._place.exists() and self._place.stat().st_size:
             self._own(database.open_readonly(self._place, in_use=self.live))
         else:
             self._own(sqlite3.connect(":memory:", check_same_thread=False))
+        # Its recorder may have made the file and not the tables yet.
         if database.is_empty(self.connection):
             self._own(sqlite3.connect(":memory:", check_same_thread=False))
             database.migrate(self.connection)
@@ -213,35 +203,11 @@ class RecordingReader(Rows):
             attach_tail(self.connection)
         except MissingTable as e:
             raise DamagedRecording(self.path, f"it has no table {e}") from None
-        self._tail = Indexer(self.connection, self._log, schema="tail")
-        self._tail_start = self._tail.state.offset
-        check_order(self._tail)
+        self._tail = LogTail(self.connection, log)
         self.tables = make_views(self.connection, tail=True)
-        self._read_tail()
+        self._tail.read()
         if not self.live:
-            self.connection.commit()
-            with limited(self.connection):
-                self._tail.settle()
-
-    def _read_tail(self) -> None:
-        """Frames what is new in the log, then holds on to the rows that go with it.
-
-        Raises:
-            LogMoved: the recorder has indexed meanwhile, so rows and tail overlap or gape.
-        """
-        assert self._log is not None
-        assert self._tail is not None
-        self.connection.commit()
-        self._log.check()
-        with limited(self.connection):
-            while self._tail.step(1 << 20):
-                pass
-        check_labels(self.connection, "tail.labels")
-        self._log.check()
-        self.connection.execute("BEGIN")
-        row = self.connection.execute("SELECT log_offset FROM main.indexing").fetchone()
-        if (row[0] if row else 0) != self._tail_start:
-            raise LogMoved
+            self._tail.settle()
 
 
 def is_text(path: Path) -> bool:

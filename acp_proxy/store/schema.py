@@ -1,4 +1,4 @@
-"""The database: how rows are coded, and the views that are its contract.
+"""The database: how rows are coded, the views that are its contract, and what a table may be.
 
 People query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_fired`. Of these,
 `frames` is a view. A frame of 300 bytes would carry 100 more if its row held the words
@@ -6,6 +6,8 @@ People query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_f
 that with indexes; so ``frame_rows`` holds numbers, and the texts stand once in ``labels``. With its
 indexes a row costs about 57 bytes beyond the frame itself.
 """
+
+import sqlite3
 
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.peers import Stream
@@ -40,7 +42,7 @@ _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10
 
 
 def frame_columns(raw: str = "f.raw", size: str = "length(f.raw)") -> str:
-    """The contract's ``frames``, told from the names that `frames_from` gives.
+    """Returns the columns of the contract's ``frames``, from the names that `frames_from` gives.
 
     Args:
         raw: what stands for the line.
@@ -59,7 +61,12 @@ def frame_columns(raw: str = "f.raw", size: str = "length(f.raw)") -> str:
 
 
 def frames_from(rows: str = "frame_rows", labels: str = "labels") -> str:
-    """Coded rows, joined with the texts that they stand for."""
+    """Returns a FROM of coded rows, joined with the texts that they stand for.
+
+    Args:
+        rows: the table of rows, or a SELECT in parentheses.
+        labels: the table of texts, likewise.
+    """
     return f"""
 {rows} AS f
   LEFT JOIN {labels} AS m ON m.id = f.method
@@ -75,7 +82,14 @@ def frames_select(
     raw: str = "f.raw",
     size: str = "length(f.raw)",
 ) -> str:
-    """The contract's ``frames`` over tables of rows and labels; see `frame_columns`."""
+    """Returns a SELECT of the contract's ``frames``.
+
+    Args:
+        rows: see `frames_from`.
+        labels: see `frames_from`.
+        raw: see `frame_columns`.
+        size: see `frame_columns`.
+    """
     return f"SELECT {frame_columns(raw, size)}\nFROM {frames_from(rows, labels)}"
 
 
@@ -113,3 +127,33 @@ SELECT method, direction, count(*) AS exchanges, count(latency_ns) AS answered,
 FROM exchanges GROUP BY method, direction ORDER BY max_ms DESC
 """.strip(),
 }
+
+TABLES = ("recording", "labels", "frame_rows", "exchanges", "turns", "events", "faults_fired",
+          "indexing")  # fmt: skip
+_TABLE_NAMES = ", ".join(f"'{name}'" for name in (*TABLES, "_sqlite_migrations"))
+# A file from anybody may have a view in the place of a table, which SQLite would compute without an
+# end, or a trigger, which would do more than was asked when a note is written.
+_ODD = f"""
+SELECT name, type FROM main.sqlite_master WHERE type = 'trigger'
+UNION ALL
+SELECT name, CASE WHEN type = 'table' THEN 'virtual table' ELSE type END FROM main.sqlite_master
+  WHERE lower(name) IN ({_TABLE_NAMES}) AND (type != 'table' OR rootpage = 0)
+UNION ALL
+SELECT t.name, 'table with computed columns'
+  FROM main.sqlite_master AS t, pragma_table_xinfo(t.name)
+  WHERE t.type = 'table' AND t.rootpage > 0 AND lower(t.name) IN ({_TABLE_NAMES}) AND hidden != 0
+LIMIT 1
+"""
+
+
+def check_tables(connection: sqlite3.Connection) -> None:
+    """Makes sure that a database's tables are plain, as far as it has them.
+
+    Raises:
+        sqlite3.DatabaseError: one is a view or a virtual table or has computed columns; or there is
+            a trigger.
+        sqlite3.Error: the database cannot be read.
+    """
+    odd = connection.execute(_ODD).fetchone()
+    if odd is not None:
+        raise sqlite3.DatabaseError(f"{odd[0]} is a {odd[1]}, where a recorder makes plain tables")

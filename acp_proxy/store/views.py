@@ -15,8 +15,7 @@ from acp_proxy.store.held_values import (
     check_labels,
     limit,
 )
-from acp_proxy.store.plain_tables import TABLES
-from acp_proxy.store.schema import VIEWS, frames_select
+from acp_proxy.store.schema import TABLES, VIEWS, frames_select
 
 _LATER = 1 << 40
 _LABELS = "(SELECT * FROM main.labels UNION ALL SELECT * FROM tail.labels)"

@@ -12,8 +12,8 @@ import pytest
 from acp_proxy.errors import DamagedRecording
 from acp_proxy.store import database
 from acp_proxy.store.annotations import quick_look, rename, set_note
-from acp_proxy.store.plain_tables import TABLES, check_tables
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.schema import TABLES, check_tables
 from tests.commands import complaint
 from tests.scribe import Scribe, handshake, record_story
 

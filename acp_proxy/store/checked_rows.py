@@ -1,11 +1,15 @@
-"""What the columns of a recording hold; a file that holds something else is damaged.
+"""Reads rows by name, and checks that their columns hold what the schema promises.
 
-SQLite itself keeps to no type, and recordings come from anybody.
+SQLite itself keeps to no type, and recordings come from anybody, so a file may hold anything.
 """
 
 import json
+import sqlite3
+from collections.abc import Iterator
 from types import NoneType
 from typing import Any
+
+Row = dict[str, Any]
 
 _TEXT, _NUMBER = (str, NoneType), (int, NoneType)
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -19,15 +23,34 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("newline", "fault", "direction", "outcome", "stop_reason"), _TEXT),
     "raw": (bytes,),
 }
-"""What columns hold wherever they stand; SQLite itself keeps to no type, and a damaged file to
-none."""
+"""What columns of these names hold, in whatever table."""
 
 
 class Mistyped(Exception):
     """A value that no recorder has written."""
 
 
-def check_types(row: dict[str, Any]) -> None:
+def select(connection: sqlite3.Connection, sql: str, parameters: Any = ()) -> Iterator[Row]:
+    """Runs a SELECT and streams its rows by the names of their columns.
+
+    Args:
+        connection: an open recording.
+        sql: the statement.
+        parameters: its values.
+
+    Raises:
+        sqlite3.Error: the file is damaged, or locked.
+        UnicodeDecodeError, Mistyped: the file is damaged.
+    """
+    cursor = connection.execute(sql, parameters)
+    names = [column[0] for column in cursor.description]
+    for values in cursor:
+        row = dict(zip(names, values, strict=True))
+        check_types(row)
+        yield row
+
+
+def check_types(row: Row) -> None:
     """Makes sure that a row's values are of the types that its columns promise.
 
     Raises:
