@@ -1,13 +1,13 @@
-"""Runs a verification: a recorder with the live agent is our child, and we are its client.
+"""Plays a client's engine to an agent, which a recorder of ours starts if the run is recorded.
 
-The recorder is the real one, so the new run is recorded as any is, the agent's stderr passes
-through, and whatever the agent leaves behind is ended by it. If we are killed, the recorder meets
-the end of its input and ends the agent.
+`verify` starts the same recorder as ``acp-proxy record``. So the new run is recorded as any other,
+the agent's stderr passes through, and the recorder ends whatever the agent leaves behind. If we are
+killed, the recorder reads the end of its input and ends the agent.
 
-One task reads, one feeds the engine, one writes. What the agent says is heard whatever waits to be
-written, so neither side can block the other; that waits in memory, where there is no more of it
-than was recorded, and an answer to each request that the agent may make before it counts as a
-flood. An agent that neither reads nor says anything for as long as a stall takes is told to the
+One task reads, one feeds the engine, one writes. The agent's messages are read even while others
+wait to be written, so neither side can block the other. What waits is held in memory: no more than
+was recorded, and an answer to each request that the agent may make before that counts as a flood.
+An agent that neither reads nor writes anything for as long as a stall takes is reported to the
 engine.
 """
 
@@ -16,9 +16,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
 from subprocess import PIPE
+from typing import Protocol
 
 import trio
 from attrs import define, frozen
@@ -38,35 +39,73 @@ from acp_proxy.runtime.watch import Show, Watch
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
-_LAST_WORDS_S = 5.0
-"""How long an agent is listened to that has been told that nothing more is said."""
+_LAST_MESSAGES_S = 5.0
+"""How long messages are read of an agent whose input was closed."""
 _LONGEST_LINE = 256 << 20
 """Bytes without a newline after which they count as a line."""
 
 
+class ClientEngine(Protocol):
+    """An engine that plays a client.
+
+    Attributes:
+        has_left: whether the agent has ended its output.
+    """
+
+    has_left: bool
+
+    @property
+    def stall_ns(self) -> int | None:
+        """Nanoseconds without progress that count as a stall; None for no limit."""
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether there is no reason to wait for the agent any longer."""
+
+    @property
+    def last_activity(self) -> int:
+        """When either side last sent anything."""
+
+    @property
+    def awaited(self) -> str:
+        """What the client waits for, in a few words."""
+
+    def feed(self, event: Event) -> Iterator[Command]:
+        """Takes an event and yields what to do."""
+
+    def feed_part(self, size: int, at: int) -> Iterator[Command]:
+        """Takes notice of bytes of a line that has not ended, and yields what to do.
+
+        Args:
+            size: how many have come.
+            at: the moment, in nanoseconds.
+        """
+
+
 @frozen
-class Heard:
-    """What a chunk has brought: whole lines, and so many bytes of one that goes on."""
+class _Chunk:
+    """What a chunk has brought: whole lines, and so many bytes of one that has not ended."""
 
     lines: list[bytes]
     part: int = 0
 
 
 @define
-class Outcome:
+class VerifyOutcome:
     """How a run ended.
 
     Attributes:
-        signum: the signal that we were told to stop by, if one came.
+        signum: the signal by which we were told to stop, if one came.
+        was_stopped: whether the agent was told to stop, and has not ended by itself.
+        left_behind: what the agent had started where its recorder could not see it; it was ended.
+        pauses: when a message was held back for what never came, in nanoseconds of the monotonic
+            clock.
     """
 
     signum: int | None
     was_stopped: bool
-    """Whether the agent was told to stop, and has not ended as it would have."""
     left_behind: list[str]
-    """What the agent had started out of its recorder's sight, and was ended after it."""
     pauses: tuple[tuple[int, int], ...] = ()
-    """When a message was held back for what never came, in nanoseconds of the monotonic clock."""
 
 
 def verify(
@@ -76,36 +115,65 @@ def verify(
     *,
     grace: float,
     show: Show | None = None,
-) -> Outcome:
-    """Plays a verification against an agent's command.
+) -> VerifyOutcome:
+    """Plays a verification against an agent and records it.
 
     Args:
         engine: the engine.
         recording: the path of the new recording, at which there must be nothing yet.
-        command: the agent's.
-        grace: seconds that an agent has which overstays.
-        show: shows what is waited for, if somebody looks.
+        command: the command of the agent.
+        grace: seconds that the agent has to end after its input was closed.
+        show: shows what the client waits for; None to show nothing.
     """
     recorder = [sys.executable, "-P", "-m", "acp_proxy", "record", "--require-recording"]
     recorder += ["-o", recording, "--grace", str(grace), "--", *command]
 
-    async def run() -> Outcome:
-        return await _run(engine, recorder, grace, show)
+    async def run() -> VerifyOutcome:
+        return await _verify(engine, recorder, grace, show)
 
     return run_alone(run)
 
 
-async def _run(
+def play(engine: ClientEngine, command: Sequence[str]) -> int:
+    """Plays an engine against an agent and records nothing.
+
+    Args:
+        engine: the engine.
+        command: the command of the agent.
+
+    Returns:
+        the exit code of the agent.
+    """
+    return trio.run(_play, engine, command)
+
+
+async def _play(engine: ClientEngine, command: Sequence[str]) -> int:
+    process = await trio.lowlevel.open_process(command, stdin=PIPE, stdout=PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    async with process.stdin as sink, process.stdout as source:
+        await Verifier(engine, source, sink).run()
+        await sink.aclose()
+        # An agent that cannot write might never end.
+        with contextlib.suppress(trio.BrokenResourceError):
+            while await source.receive_some(CHUNK):
+                pass
+    return await process.wait()
+
+
+async def _verify(
     engine: Verification, recorder: list[str], grace: float, show: Show | None
-) -> Outcome:
-    ahead = now_ns() - time.monotonic_ns()  # trio's clock begins anywhere
+) -> VerifyOutcome:
+    ahead = now_ns() - time.monotonic_ns()  # the clock of trio starts at any number
     with received(*_SIGNALS) as signals, Orphans() as orphans:
         process = await trio.lowlevel.open_process(
             recorder,
             stdin=PIPE,
             stdout=PIPE,
             env=environment(os.environ),
-            start_new_session=True,  # whoever stops us lets us stop it
+            # A terminal's Ctrl-C goes to its whole foreground group; the recorder is not in it, so
+            # that we stop it in the order below.
+            start_new_session=True,
         )
         assert process.stdin is not None
         assert process.stdout is not None
@@ -125,8 +193,8 @@ async def _run(
                     await ending.end()
                     left = await orphans.end(grace, ending.hurried)
                     nursery.cancel_scope.cancel()
-        pauses = tuple((start - ahead, end - ahead) for start, end in engine.state.patience.pauses)
-        return Outcome(ending.signum, ending.was_stopped, left, pauses)
+        pauses = tuple((start - ahead, end - ahead) for start, end in engine.pauses)
+        return VerifyOutcome(ending.signum, ending.was_stopped, left, pauses)
 
 
 class Verifier:
@@ -134,19 +202,19 @@ class Verifier:
 
     Args:
         engine: the engine.
-        source: what the agent says.
-        sink: what it hears; closed when all is said.
-        show: shows what is waited for, if somebody looks.
-        grace: seconds of silence after which the agent has nothing more to say.
+        source: the output of the agent.
+        sink: the input of the agent; closed when everything was sent.
+        show: shows what the client waits for; None to show nothing.
+        grace: seconds of silence at the end after which no more messages are expected.
 
     Attributes:
-        moved_at: when the agent last said or took something, or had something to take after a
-            while.
+        moved_at: when the agent last read or wrote something, or got something to read after a
+            while; in nanoseconds of trio's clock.
     """
 
     def __init__(
         self,
-        engine: Verification,
+        engine: ClientEngine,
         source: ReceiveStream,
         sink: SendStream,
         show: Show | None = None,
@@ -160,104 +228,107 @@ class Verifier:
         self._wake_at: float = inf
         self.moved_at = now_ns()
         self._grace = grace
-        self._unsaid = 0
+        self._unwritten = 0
         """Bytes that wait to be written."""
         self._is_over = False
 
     async def run(self) -> None:
-        """Plays until all is said and heard, or nothing goes on any more."""
-        into, heard = trio.open_memory_channel[Heard | None](_CHUNKS_AHEAD)
-        to_say, said = trio.open_memory_channel[bytes](inf)
+        """Plays until everything was sent and has come, or there is no progress."""
+        into, chunks = trio.open_memory_channel[_Chunk | None](_CHUNKS_AHEAD)
+        outgoing, queued = trio.open_memory_channel[bytes](inf)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._read, into)
-            nursery.start_soon(self._write, said)
+            nursery.start_soon(self._write, queued)
             try:
-                with to_say:
-                    await self._play(heard, to_say)
+                with outgoing:
+                    await self._play(chunks, outgoing)
             finally:
                 self._watch.clear()
             if not self._engine.is_hopeless:
-                await self._hear_last_words(heard)
+                await self._receive_last(chunks)
             nursery.cancel_scope.cancel()
 
     async def _play(
         self,
-        heard: "trio.MemoryReceiveChannel[Heard | None]",
-        to_say: "trio.MemorySendChannel[bytes]",
+        chunks: "trio.MemoryReceiveChannel[_Chunk | None]",
+        outgoing: "trio.MemorySendChannel[bytes]",
     ) -> None:
         self.moved_at = now_ns()
-        self._feed(Wakeup(self.moved_at), to_say)
+        self._feed(Wakeup(self.moved_at), outgoing)
         while not self._is_over:
-            with trio.move_on_after(self._patience()) as patience:
-                came = await heard.receive()
-            if patience.cancelled_caught:
+            with trio.move_on_after(self._timeout_s()) as timeout:
+                chunk = await chunks.receive()
+            if timeout.cancelled_caught:
                 now = now_ns()
-                self._feed(WriteStalled(now) if now >= self._deaf_at else Wakeup(now), to_say)
-            elif came is None:
-                self._feed(EndOfInput(now_ns()), to_say)
+                self._feed(WriteStalled(now) if now >= self._stalls_at else Wakeup(now), outgoing)
+            elif chunk is None:
+                self._feed(EndOfInput(now_ns()), outgoing)
             else:
-                for line in came.lines:
-                    self._feed(LineReceived(line, now_ns()), to_say)
-                if came.part:
-                    self._obey(self._engine.feed_part(came.part, now_ns()), to_say)
-            self._watch.look(now_ns(), self._engine.state.patience.last_activity, self._awaited)
+                for line in chunk.lines:
+                    self._feed(LineReceived(line, now_ns()), outgoing)
+                if chunk.part:
+                    self._execute(self._engine.feed_part(chunk.part, now_ns()), outgoing)
+            self._watch.look(now_ns(), self._engine.last_activity, self._awaited)
 
-    async def _hear_last_words(self, heard: "trio.MemoryReceiveChannel[Heard | None]") -> None:
-        """Lets the engine hear what comes after the end, until the agent is gone or silent."""
+    async def _receive_last(self, chunks: "trio.MemoryReceiveChannel[_Chunk | None]") -> None:
+        """Feeds the engine with what comes after the end, until the agent has left or is silent."""
         if self._engine.has_left:
             return
-        with trio.move_on_after(_LAST_WORDS_S):
+        with trio.move_on_after(_LAST_MESSAGES_S):
             while True:
-                came = None
+                chunk = None
                 with trio.move_on_after(self._grace):
-                    came = await heard.receive()
-                if came is None:
+                    chunk = await chunks.receive()
+                if chunk is None:
                     return
-                for line in came.lines:
+                for line in chunk.lines:
                     for _ in self._engine.feed(LineReceived(line, now_ns())):
                         pass
 
     def _awaited(self) -> str:
-        return self._engine.state.pending.awaited
+        return self._engine.awaited
 
-    def _patience(self) -> float:
-        shows_at = self._watch.next_at(self._engine.state.patience.last_activity)
-        return max(0.0, (min(self._wake_at, self._deaf_at, shows_at) - now_ns()) / 1e9)
+    def _timeout_s(self) -> float:
+        shows_at = self._watch.next_at(self._engine.last_activity)
+        return max(0.0, (min(self._wake_at, self._stalls_at, shows_at) - now_ns()) / 1e9)
 
     @property
-    def _deaf_at(self) -> float:
-        """When the agent counts as deaf, if it takes nothing and says nothing until then."""
-        limit = self._engine.state.options.stall_ns
-        return inf if limit is None or not self._unsaid else self.moved_at + limit
+    def _stalls_at(self) -> float:
+        """When writing counts as stalled, if the agent neither reads nor writes until then."""
+        limit = self._engine.stall_ns
+        return inf if limit is None or not self._unwritten else self.moved_at + limit
 
-    def _feed(self, event: Event, to_say: "trio.MemorySendChannel[bytes]") -> None:
-        self._obey(self._engine.feed(event), to_say)
+    def _feed(self, event: Event, outgoing: "trio.MemorySendChannel[bytes]") -> None:
+        self._execute(self._engine.feed(event), outgoing)
 
-    def _obey(self, commands: Iterable[Command], to_say: "trio.MemorySendChannel[bytes]") -> None:
+    def _execute(
+        self, commands: Iterable[Command], outgoing: "trio.MemorySendChannel[bytes]"
+    ) -> None:
         for command in commands:
             match command:
                 case Send(data):
-                    if not self._unsaid:
+                    # Silence before there was anything to read is no sign of a stall.
+                    if not self._unwritten:
                         self.moved_at = now_ns()
-                    self._unsaid += len(data)
-                    to_say.send_nowait(data)
+                    self._unwritten += len(data)
+                    outgoing.send_nowait(data)
                 case WakeAt(at):
                     self._wake_at = inf if at is None else at
                 case Finish():
                     self._is_over = True
 
-    async def _write(self, said: "trio.MemoryReceiveChannel[bytes]") -> None:
-        """Writes; that the agent is gone is told by the end of its output, and not here."""
+    async def _write(self, queued: "trio.MemoryReceiveChannel[bytes]") -> None:
+        """Writes. That the agent is gone is known from the end of its output, so not from here."""
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            async for data in said:
+            async for data in queued:
                 for start in range(0, len(data), CHUNK):
                     chunk = data[start : start + CHUNK]
                     await self._sink.send_all(chunk)
-                    self._unsaid -= len(chunk)
+                    self._unwritten -= len(chunk)
                     self.moved_at = now_ns()
             await self._sink.aclose()
 
-    async def _read(self, into: "trio.MemorySendChannel[Heard | None]") -> None:
+    async def _read(self, into: "trio.MemorySendChannel[_Chunk | None]") -> None:
         """Passes on what each chunk brings; None is the end."""
         cutter, held = LineCutter(), 0
         while chunk := await self._receive():
@@ -267,9 +338,9 @@ class Verifier:
             if held > _LONGEST_LINE and (rest := cutter.finish()) is not None:
                 held = part = 0
                 lines.append(rest.raw)
-            await into.send(Heard(lines, part))
+            await into.send(_Chunk(lines, part))
         if (rest := cutter.finish()) is not None:
-            await into.send(Heard([rest.raw]))
+            await into.send(_Chunk([rest.raw]))
         await into.send(None)
 
     async def _receive(self) -> bytes:
@@ -282,6 +353,6 @@ class Verifier:
 
 
 def environment(ours: Mapping[str, str]) -> dict[str, str]:
-    """The recorder's environment: ours, without what would have it record otherwise, or not."""
+    """Returns the recorder's environment: ours, without what configures another recording."""
     unwanted = {"ACP_PROXY_OFF", *(option.variable for option in RECORD)}
     return {name: value for name, value in ours.items() if name not in unwanted}

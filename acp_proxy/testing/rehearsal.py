@@ -1,13 +1,12 @@
-"""Plays a recording against its own client: no process, no pipe, no clock.
+"""Replays a recording to its own client in this process, without pipes and without a clock.
 
-What is clean here replays: the agent's side and the client's are both taken from the recording, so
-whatever diverges is in the recording.
+Both sides are taken from the recording. So if this replay diverges, the recording is the reason.
 """
 
 from collections import deque
 from typing import TYPE_CHECKING
 
-from acp_proxy.commands import Command, Finish, Send, WakeAt
+from acp_proxy.commands import Finish, Send, WakeAt
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.report import ReplayReport, report
@@ -27,7 +26,7 @@ def rehearse(reader: "RecordingReader", options: ReplayOptions | None = None) ->
         options: how to replay it.
 
     Returns:
-        What the replay reports; its verdict is ``clean`` if the recording replays.
+        the report of the replay; its verdict is ``clean`` if the recording replays.
 
     Raises:
         UnreadableRecording: it cannot be read.
@@ -36,22 +35,26 @@ def rehearse(reader: "RecordingReader", options: ReplayOptions | None = None) ->
 
 
 class _Rehearsal:
+    """A replay and its recorded client, each fed with what the other sends."""
+
     def __init__(self, reader: "RecordingReader", options: ReplayOptions) -> None:
         self._reader = reader
         self._replay = Replay(RecordedSteps(reader), options)
         self._client = ScriptedClient(RecordedSteps(reader))
-        self._said: deque[bytes] = deque()
-        self._heard = b""
+        self._to_agent: deque[bytes] = deque()
+        """Lines of the client that the replay has not got yet."""
+        self._part = b""
+        """What the replay has sent of a line that has not ended."""
         self._now = 1
         self._wake_at: int | None = None
         self._is_over = False
 
     def run(self) -> ReplayReport:
         self._feed(Wakeup(self._now))
-        self._said.extend(self._client.begin())
+        self._feed_client(Wakeup(self._now))
         while not self._is_over:
-            if self._said:
-                raw = self._said.popleft().rstrip(b"\n").removesuffix(b"\r")
+            if self._to_agent:
+                raw = self._to_agent.popleft().rstrip(b"\n").removesuffix(b"\r")
                 self._feed(LineReceived(raw, self._now))
             elif self._wake_at is not None and not self._client_leaves():
                 self._now = max(self._now + 1, self._wake_at)
@@ -62,19 +65,20 @@ class _Rehearsal:
         return report(self._replay, self._reader.recording.name, is_incomplete=incomplete)
 
     def _client_leaves(self) -> bool:
-        return self._client.is_done or self._client.unexpected is not None
+        return self._client.is_done or self._client.is_hopeless
 
     def _feed(self, event: Event) -> None:
         for command in self._replay.feed(event):
-            self._obey(command)
+            match command:
+                case Send(data):
+                    *lines, self._part = (self._part + data).split(b"\n")
+                    for line in lines:
+                        self._feed_client(LineReceived(line, self._now))
+                case WakeAt(at):
+                    self._wake_at = at
+                case Finish():
+                    self._is_over = True
 
-    def _obey(self, command: Command) -> None:
-        match command:
-            case Send(data):
-                *lines, self._heard = (self._heard + data).split(b"\n")
-                for line in lines:
-                    self._said.extend(self._client.hear(line))
-            case WakeAt(at):
-                self._wake_at = at
-            case Finish():
-                self._is_over = True
+    def _feed_client(self, event: Event) -> None:
+        commands = self._client.feed(event)
+        self._to_agent.extend(command.data for command in commands if isinstance(command, Send))

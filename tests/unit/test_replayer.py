@@ -26,8 +26,8 @@ from acp_proxy.engine.shared.pacing import Pacing
 from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.events import Event, LineReceived
 from acp_proxy.runtime import replayer as replayer_module
-from acp_proxy.runtime.conversation import converse
 from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer
+from acp_proxy.runtime.verifier import Verifier
 from tests.playbook import Book, record
 
 if TYPE_CHECKING:
@@ -353,8 +353,7 @@ async def talk_once(book: Book, chance: random.Random, order: Order) -> bytes:
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(agent)
-        await converse(client, into, Tapped(out, chance))
-        await into.aclose()
+        await Verifier(client, Tapped(out, chance), into).run()
     assert client.is_done
     assert replay.divergences.found == []
     return bytes(heard)
@@ -367,7 +366,7 @@ async def test_the_scripted_client_hears_a_last_line_without_an_end(book: Book) 
     client = ScriptedClient(book.script())
     lines = [book.raw[n].replace(b"\n", b"\r\n") for n in (2, 4, 6, 9, 10, 11, 12)]
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(converse, client, into, out)
+        nursery.start_soon(Verifier(client, out, into).run)
         await sink.send_all(b"".join(lines) + book.raw[14].rstrip(b"\n"))
         await trio.testing.wait_all_tasks_blocked()
         await sink.aclose()

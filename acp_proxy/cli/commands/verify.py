@@ -40,7 +40,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 
 if TYPE_CHECKING:
-    from acp_proxy.runtime.verifier import Outcome
+    from acp_proxy.runtime.verifier import VerifyOutcome
 
 _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
 """How many times as long as the recorded conversation a live one may take, and what counts as the
@@ -193,7 +193,9 @@ def _leave(signum: int, _: object) -> None:
     sys.exit(128 + signum)
 
 
-def _play(engine: Verification, command: tuple[str, ...], new: Path, grace: float) -> "Outcome":
+def _play(
+    engine: Verification, command: tuple[str, ...], new: Path, grace: float
+) -> "VerifyOutcome":
     """Plays, and records the new run."""
     from acp_proxy.runtime.verifier import verify as play
 

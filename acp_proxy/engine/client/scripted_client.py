@@ -1,110 +1,124 @@
-"""A client that says what the recorded one said, as soon as the agent has said what came before.
+"""A client that sends each recorded frame when the agent's frames before it in its lane have come.
 
-It is reactive: a recorded message goes out once every frame of the agent that was recorded before
-it in its lane has arrived, byte for byte. Tests and demonstrations play it against a replay.
+It compares the agent's frames byte by byte, which `verification` does not: a replay has to give
+such a client exactly what was recorded. It reads on only as far as it has to, so a recording of any
+size can be played.
 """
 
 from collections import deque
 from collections.abc import Iterator
 
-from attrs import define, field
-
+from acp_proxy.commands import Command, Finish, Send
 from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.engine.shared.steps import Script, Step
+from acp_proxy.events import EndOfInput, Event, LineReceived
 
-_KEPT = 4096
-"""Steps to hold before what is held is looked through for a frame."""
-
-
-@define
-class _Lane:
-    """What is still to come in a lane: numbers in recorded order, the client's marked."""
-
-    queue: deque[tuple[int, bool]] = field(factory=deque)
+_HELD = 4096
+"""Steps that are held before no more are read unless a line needs them."""
 
 
 class ScriptedClient:
     """Plays the client of a recording.
 
+    Args:
+        script: the recording.
+
     Attributes:
-        is_done: whether all was said and heard.
-        unexpected: a line that was recorded nowhere, if one came; nothing is said after that.
+        unexpected: a line that was not recorded at its place, if one came; nothing is sent after
+            that.
+        has_left: whether the agent has ended its output.
+        stall_ns: None, as there is no limit for silence.
+        last_activity: 0, as nothing depends on it.
+        awaited: what it waits for, in a few words.
     """
+
+    stall_ns = None
+    last_activity = 0
+    awaited = "the agent"
 
     def __init__(self, script: Script) -> None:
         self.unexpected: bytes | None = None
+        self.has_left = False
         self._script = script
         self._finder = LaneFinder()
-        self._lanes: dict[str | None, _Lane] = {}
+        self._lanes: dict[str | None, deque[Step]] = {}
+        """What has still to come in each lane; the client's batches once."""
         self._is_read = False
         self._last_added: int | None = None
 
     @property
     def is_done(self) -> bool:
-        """Whether all was said and heard."""
-        return self._is_read and not any(lane.queue for lane in self._lanes.values())
+        """Whether everything was sent and has come."""
+        return self._is_read and not any(self._lanes.values())
 
-    def begin(self) -> Iterator[bytes]:
-        """Yields what the client says first, each with its newline."""
-        self._read_on()
-        yield from self._say()
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether the agent has sent something else, so that there is no reason to wait."""
+        return self.unexpected is not None
 
-    def hear(self, line: bytes) -> Iterator[bytes]:
-        """Takes a line of the agent's, without its newline; yields what the client says then."""
-        line = line.removesuffix(b"\r")
-        while not self._consume(line):
-            if self.unexpected is not None or not self._read_on():
-                self.unexpected = self.unexpected or line
+    def feed(self, event: Event) -> Iterator[Command]:
+        """Takes an event and yields what to do; the first event may be any."""
+        if self.is_done or self.is_hopeless:
+            return
+        if not self._lanes:
+            self._read_on()
+        if isinstance(event, LineReceived):
+            self._take(event.raw.removesuffix(b"\r"))
+        self.has_left = isinstance(event, EndOfInput)
+        if not self.is_hopeless:
+            yield from self._send()
+        if self.is_done or self.is_hopeless or self.has_left:
+            yield Finish()
+
+    def feed_part(self, size: int, at: int) -> Iterator[Command]:  # noqa: ARG002
+        """Takes notice of bytes of a line that has not ended, which changes nothing.
+
+        Args:
+            size: how many have come.
+            at: the moment, in nanoseconds.
+        """
+        return iter(())
+
+    def _take(self, line: bytes) -> None:
+        """Takes a line of the agent, in the lane where it is next."""
+        while not self._matches(line):
+            if not self._read_on():
+                self.unexpected = line
                 return
-        yield from self._say()
 
-    def _say(self) -> Iterator[bytes]:
-        while True:
-            said = [*self._due()]
-            for seq in said:
-                wire = self._script.wire(seq)
-                yield wire.raw + (wire.newline or "\n").encode()
-            if not said and (any(not lane.queue for lane in self._lanes.values())):
-                if self._is_read or self._is_ahead() or not self._read_on():
-                    return
-            elif not said:
-                return
-
-    def _is_ahead(self) -> bool:
-        """Whether enough is held; more is read when a line asks for it."""
-        return sum(len(lane.queue) for lane in self._lanes.values()) > _KEPT
-
-    def _due(self) -> Iterator[int]:
-        """Takes the messages whose turn it is, in recorded order."""
-        due = []
-        for lane in self._lanes.values():
-            while lane.queue and lane.queue[0][1]:
-                due.append(lane.queue.popleft()[0])
-        yield from sorted(due)
-
-    def _consume(self, line: bytes) -> bool:
-        """Takes the frame that a line is, in the lane where it is next."""
-        heads = sorted(
-            (lane.queue[0][0], name)
-            for name, lane in ((n or "", one) for n, one in self._lanes.items())
-            if lane.queue and not lane.queue[0][1]
-        )
-        for seq, name in heads:
-            if self._script.wire(seq).raw == line:
-                self._lanes[name or None].queue.popleft()
+    def _matches(self, line: bytes) -> bool:
+        heads = [lane for lane in self._lanes.values() if lane and lane[0].from_agent]
+        for lane in sorted(heads, key=lambda lane: lane[0].seq):
+            if self._script.wire(lane[0].seq).raw == line:
+                lane.popleft()
                 return True
         return False
 
+    def _send(self) -> Iterator[Command]:
+        """Sends until each lane waits for the agent, or enough is held."""
+        while True:
+            for step in (due := self._due()):
+                wire = self._script.wire(step.seq)
+                yield Send(wire.raw + (wire.newline or "\n").encode(), step.seq)
+            held = sum(map(len, self._lanes.values()))
+            if not due and (all(self._lanes.values()) or held > _HELD or not self._read_on()):
+                return
+
+    def _due(self) -> list[Step]:
+        """Removes the client's frames that wait for nothing, and returns them in recorded order."""
+        due = []
+        for lane in self._lanes.values():
+            while lane and not lane[0].from_agent:
+                due.append(lane.popleft())
+        return sorted(due, key=lambda step: step.seq)
+
     def _read_on(self) -> bool:
-        steps = self._script.read()
+        """Reads the next steps; returns whether there are any."""
+        steps = [] if self._is_read else self._script.read()
         self._is_read = not steps
         for step in steps:
-            self._add(step)
+            self._finder.place(step)
+            if step.from_agent or step.seq != self._last_added:
+                self._lanes.setdefault(step.lane, deque()).append(step)
+            self._last_added = step.seq
         return bool(steps)
-
-    def _add(self, step: Step) -> None:
-        self._finder.place(step)
-        lane = self._lanes.setdefault(step.lane, _Lane())
-        if step.from_agent or step.seq != self._last_added:
-            lane.queue.append((step.seq, not step.from_agent))
-        self._last_added = step.seq

@@ -74,6 +74,26 @@ class Verification:
         return sum(queue.discarded + len(queue) for queue in queues)
 
     @property
+    def stall_ns(self) -> int | None:
+        """Nanoseconds without progress that count as a stall; None for no limit."""
+        return self.state.options.stall_ns
+
+    @property
+    def last_activity(self) -> int:
+        """When either side last sent anything."""
+        return self.state.patience.last_activity
+
+    @property
+    def awaited(self) -> str:
+        """What the client waits for, in a few words."""
+        return self.state.pending.awaited
+
+    @property
+    def pauses(self) -> list[tuple[int, int]]:
+        """From when to when frames were held back for messages that have never come."""
+        return self.state.patience.pauses
+
+    @property
     def sent(self) -> int:
         """How many frames were sent."""
         return self._sender.sent

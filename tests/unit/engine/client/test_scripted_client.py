@@ -1,4 +1,4 @@
-"""The scripted client says what was said, each message once it has heard what came before."""
+"""The scripted client sends each message once it has received what came before."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.commands import Finish, Send
 from acp_proxy.engine.client.scripted_client import ScriptedClient
+from acp_proxy.events import EndOfInput, LineReceived, Wakeup
 from tests.playbook import Book, record
 
 if TYPE_CHECKING:
@@ -35,15 +37,26 @@ def book(tmp_path: Path) -> Iterator[Book]:
     made.close()
 
 
+def begin(client: ScriptedClient) -> list[bytes]:
+    """Returns what a client sends first."""
+    return [command.data for command in client.feed(Wakeup(0)) if isinstance(command, Send)]
+
+
+def take(client: ScriptedClient, line: bytes) -> list[bytes]:
+    """Feeds a client with a line, without its newline; returns what it sends then."""
+    commands = client.feed(LineReceived(line, 0))
+    return [command.data for command in commands if isinstance(command, Send)]
+
+
 def hear(client: ScriptedClient, book: Book, number: int) -> list[bytes]:
-    """Lets a client hear a frame, cut at its newline."""
-    return [*client.hear(book.raw[number].removesuffix(b"\n"))]
+    """Feeds a client with a frame, cut at its newline."""
+    return take(client, book.raw[number].removesuffix(b"\n"))
 
 
 def test_each_lane_goes_on_by_itself(book: Book) -> None:
     """What one session waits for, the other does not."""
     client = ScriptedClient(book.script())
-    assert [*client.begin()] == [book.raw[1], book.raw[3], book.raw[4]]
+    assert begin(client) == [book.raw[1], book.raw[3], book.raw[4]]
     assert hear(client, book, 2) == []
     assert hear(client, book, 6) == [book.raw[8]]
     assert hear(client, book, 9) == []
@@ -57,8 +70,26 @@ def test_what_was_not_recorded_there_is_noticed(book: Book) -> None:
     """Also a frame that comes before its turn; nothing is said after that."""
     for wrong in (b"{}", book.raw[10].rstrip()):
         client = ScriptedClient(book.script())
-        assert [*client.begin()] != []
-        assert [*client.hear(wrong)] == []
+        assert begin(client) != []
+        assert take(client, wrong) == []
         assert client.unexpected == wrong
-        assert [*client.hear(b"more")] == []
+        assert take(client, b"more") == []
         assert client.unexpected == wrong
+
+
+def test_it_ends_with_the_agent_or_with_the_recording(book: Book) -> None:
+    """And does nothing more after that."""
+    client = ScriptedClient(book.script())
+    begin(client)
+    assert [*client.feed(EndOfInput(1))] == [Finish()]
+    assert (client.has_left, client.is_done, client.is_hopeless) == (True, False, False)
+    client = ScriptedClient(book.script())
+    begin(client)
+    sent = [[*client.feed(LineReceived(book.raw[n].rstrip(), 1))] for n in (2, 6, 9, 5, 10)]
+    assert sent[-1] == [Finish()]
+    assert [*client.feed(EndOfInput(2))] == []
+
+
+def test_a_line_without_an_end_changes_nothing(book: Book) -> None:
+    """Only whole lines are compared."""
+    assert [*ScriptedClient(book.script()).feed_part(7, 1)] == []

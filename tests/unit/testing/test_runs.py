@@ -19,7 +19,7 @@ from acp_proxy.testing.rehearsal import rehearse
 from acp_proxy.testing.runs import runs_in, wait
 from tests.integration.processes import plain_signals
 
-RECORDING = Path(__file__).parents[2] / "recordings" / "hello.db"
+RECORDING = Path(__file__).parents[3] / "recordings" / "hello.db"
 
 HOLD = """
 import fcntl, os, sys

@@ -30,7 +30,7 @@ def test_every_member_of_the_report_is_documented(value: Any, title: str) -> Non
 
 def test_every_kind_of_divergence_is_documented() -> None:
     """Those that the client's engine tells of stand on its page, and no others."""
-    package = Path(__file__).parents[2] / "acp_proxy" / "engine" / "client"
+    package = Path(__file__).parents[4] / "acp_proxy" / "engine" / "client"
     source = "".join(path.read_text(encoding="utf-8") for path in package.glob("*.py"))
     told = {kind.value for kind in DivergenceKind if f"DivergenceKind.{kind.name}" in source}
     text = section(page("verify.md"), "Where the conversation diverges")
