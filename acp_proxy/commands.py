@@ -1,4 +1,4 @@
-"""What an engine asks for; whoever runs it executes each command, in order, and adds nothing."""
+"""The commands of an engine; its driver executes each command, in order, and adds nothing."""
 
 from attrs import frozen
 
@@ -9,17 +9,18 @@ class Send:
 
     data: bytes
     seq: int | None = None
-    """The recorded frame that they come from; None for what the engine says itself."""
+    """The number of the recorded frame; None for a message of the engine's own."""
 
 
 @frozen
 class WakeAt:
-    """Send a `Wakeup` when this moment has come, unless another event comes before.
+    """Feed a `Wakeup` when this moment has come, unless another event comes before.
 
-    Each one replaces the one before; none means that no moment matters.
+    Each one replaces the one before.
     """
 
     at: int | None
+    """Monotonic nanoseconds; None for no wakeup."""
 
 
 @frozen

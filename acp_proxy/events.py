@@ -1,11 +1,19 @@
-"""What can happen to an engine; time comes with each event, from whoever runs the engine."""
+"""The events of an engine; each carries the time at which it happened."""
 
 import signal
 
 from attrs import frozen
 
-GOODBYES = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals by which a client takes its leave of an agent; to an engine they are an `EndOfInput`."""
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals with which a client stops its agent; for an engine they are an `EndOfInput`."""
+
+
+@frozen
+class Started:
+    """The peer can be read from now on; silence before this does not count."""
+
+    at: int
+    """Monotonic nanoseconds, as in every event."""
 
 
 @frozen
@@ -13,21 +21,20 @@ class LineReceived:
     """The peer sent a line."""
 
     raw: bytes
-    """Without its newline."""
+    """The line without its newline."""
     at: int
-    """Monotonic nanoseconds, as in every event."""
 
 
 @frozen
 class EndOfInput:
-    """The peer closed its side; no line will come any more."""
+    """The peer closed its side; no more lines will come."""
 
     at: int
 
 
 @frozen
 class Wakeup:
-    """A moment has come that was asked for, or perhaps only time has passed."""
+    """A requested moment has come, or perhaps only time has passed."""
 
     at: int
 
@@ -39,4 +46,4 @@ class WriteStalled:
     at: int
 
 
-Event = LineReceived | EndOfInput | Wakeup | WriteStalled
+Event = Started | LineReceived | EndOfInput | Wakeup | WriteStalled

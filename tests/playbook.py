@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from typing import Any, Self
 
     from acp_proxy.commands import Command
-    from acp_proxy.engine.agent.recording_choice import Choice
+    from acp_proxy.engine.agent.recording_choice import RecordingChoice
     from acp_proxy.engine.client.verification import Verification
 
 NS = {"ms": 10**6, "s": 10**9}
@@ -142,7 +142,7 @@ class Played:
     arrow = "<-"
     """Of what goes out."""
 
-    def __init__(self, engine: Replay | Choice | Verification, book: Book) -> None:
+    def __init__(self, engine: Replay | RecordingChoice | Verification, book: Book) -> None:
         self.engine = engine
         self.now = START_NS
         self.sent: list[tuple[str, float]] = []

@@ -9,7 +9,7 @@ import sys
 from attrs import evolve
 
 from acp_proxy.cli.commands.replay import Stage
-from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.report import ReplayReport
 from acp_proxy.faults.choosing import chosen_plan
 from acp_proxy.faults.effects import ExitEffect, SignalEffect
@@ -29,7 +29,7 @@ class FaultyStage(Stage):
         self._fired: dict[str, int] = {}
         self._fate: SignalEffect | ExitEffect | None = None
 
-    def play(self, replay: Choice, source: int, sink: int) -> None:
+    def play(self, replay: RecordingChoice, source: int, sink: int) -> None:
         """Plays."""
         self._fired, self._fate = play_with_faults(self._plan, self._seed, replay, source, sink)
 

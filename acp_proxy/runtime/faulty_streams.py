@@ -15,9 +15,9 @@ import trio
 from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.pumps import CHUNK
-from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.events import GOODBYES
+from acp_proxy.events import STOP_SIGNALS
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
 from acp_proxy.faults.effects import ExitEffect, SignalEffect
 from acp_proxy.faults.engine import FaultEngine
@@ -195,7 +195,7 @@ class FaultyStreams:
 
 
 def play_with_faults(
-    plan: Plan, seed: int, replay: Replay | Choice, source: int, sink: int
+    plan: Plan, seed: int, replay: Replay | RecordingChoice, source: int, sink: int
 ) -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
     """Plays a replay on two descriptors, with faults between; closes the sink.
 
@@ -213,7 +213,7 @@ def play_with_faults(
             async def play(heard: ReceiveStream, said: SendStream) -> None:
                 replayer = Replayer(replay, heard, said)
                 await replayer.run()
-                if replayer.was_told:
+                if replayer.was_stopped:
                     streams.let_go()
 
             async with trio.open_nursery() as nursery:
@@ -229,7 +229,7 @@ async def let_go_when_told(
     streams: FaultyStreams, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
     """Takes a signal for a goodbye also when the agent has ended, and what is late goes out."""
-    with received(*GOODBYES) as signals:
+    with received(*STOP_SIGNALS) as signals:
         task_status.started()
         async for _ in signals:
             streams.let_go()

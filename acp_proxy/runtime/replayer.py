@@ -1,8 +1,8 @@
 """Runs a replay on streams: one task feeds the engine, and it alone writes.
 
 Lines are read as long as the engine is not too far behind, so a client that writes without end
-fills its own pipe and not our memory. What the engine wants to send is collected while it runs. A
-client that does not read it for as long as a stall takes is reported to the engine as deaf.
+fills its own pipe and not our memory. What the engine sends is collected while it runs. A client
+that does not read it for as long as a stall takes is reported to the engine by `WriteStalled`.
 """
 
 import contextlib
@@ -18,11 +18,19 @@ from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.pumps import CHUNK, wait_until_ready
 from acp_proxy.commands import Command, Finish, Send, WakeAt
-from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.errors import AcpProxyError
-from acp_proxy.events import GOODBYES, EndOfInput, Event, LineReceived, Wakeup, WriteStalled
-from acp_proxy.runtime.handled_signals import heeded, received
+from acp_proxy.events import (
+    STOP_SIGNALS,
+    EndOfInput,
+    Event,
+    LineReceived,
+    Started,
+    Wakeup,
+    WriteStalled,
+)
+from acp_proxy.runtime import handled_signals
 from acp_proxy.runtime.line_cutter import LineCutter
 
 _Result = TypeVar("_Result")
@@ -39,50 +47,50 @@ class Replayer:
 
     Args:
         replay: the engine.
-        source: what the client says.
-        sink: what it hears; nobody else may write there.
+        source: the client's output.
+        sink: the client's input; nothing else may write there.
         clock: nanoseconds that never go back.
 
     Attributes:
-        was_told: whether a signal has told it to end.
+        was_stopped: whether a signal has stopped it.
     """
 
     def __init__(
         self,
-        replay: Replay | Choice,
+        replay: Replay | RecordingChoice,
         source: ReceiveStream,
         sink: SendStream,
         clock: Callable[[], int] = now_ns,
     ) -> None:
-        self.was_told = False
+        self.was_stopped = False
         self._replay = replay
         self._source = source
         self._sink = sink
         self._clock = clock
         self._wake_at: int | None = None
         self._is_over = False
-        self._is_deaf = False
+        self._is_write_stalled = False
 
     async def run(self) -> None:
-        """Plays until the client is gone, or nothing goes on any more."""
+        """Plays until the client is gone, the recorded agent ends, or the replay stalls."""
         into, lines = trio.open_memory_channel[bytes | None](_LINES_AHEAD)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._read, into)
-            nursery.start_soon(self._end_when_told, into.clone())
+            nursery.start_soon(self._end_when_stopped, into.clone())
             await self._play(lines)
             nursery.cancel_scope.cancel()
 
     async def _play(self, lines: "trio.MemoryReceiveChannel[bytes | None]") -> None:
-        await self._feed(Wakeup(self._clock()))
+        await self._feed(Started(self._clock()))
         while not (self._is_over or self._replay.is_over):
             event: Event | None = None
-            with trio.move_on_after(self._patience()):
+            with trio.move_on_after(self._seconds_to_wakeup()):
                 line = await lines.receive()
                 now = self._clock()
                 event = EndOfInput(now) if line is None else LineReceived(line, now)
             await self._feed(event or Wakeup(self._clock()))
 
-    def _patience(self) -> float:
+    def _seconds_to_wakeup(self) -> float:
         if self._wake_at is None:
             return inf
         return max(0.0, (self._wake_at - self._clock()) / 1e9)
@@ -90,15 +98,15 @@ class Replayer:
     async def _feed(self, event: Event) -> None:
         pending = bytearray()
         for command in self._replay.feed(event):
-            self._obey(command, pending)
+            self._execute(command, pending)
             if len(pending) >= CHUNK:
                 await self.write(bytes(pending))
                 pending.clear()
         await self.write(bytes(pending))
-        if self._is_deaf and not self._is_over:
+        if self._is_write_stalled and not self._is_over:
             await self._feed(WriteStalled(self._clock()))
 
-    def _obey(self, command: Command, pending: bytearray) -> None:
+    def _execute(self, command: Command, pending: bytearray) -> None:
         match command:
             case Send(data):
                 pending += data
@@ -108,16 +116,16 @@ class Replayer:
                 self._is_over = True
 
     async def write(self, data: bytes) -> None:
-        """Writes; that a client is gone is told by the end of its input, and not here."""
-        if not data or self._is_deaf:
+        """Writes; a client that is gone is noticed by the end of its output, and not here."""
+        if not data or self._is_write_stalled:
             return
-        limit = self._replay.stage.options.stall_ns
+        limit = self._replay.state.options.stall_ns
         with (
-            trio.move_on_after(inf if limit is None else limit / 1e9) as patience,
+            trio.move_on_after(inf if limit is None else limit / 1e9) as limited,
             contextlib.suppress(trio.BrokenResourceError),
         ):
             await self._sink.send_all(data)
-        self._is_deaf = patience.cancelled_caught
+        self._is_write_stalled = limited.cancelled_caught
 
     async def _read(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
         """Cuts what comes into lines; the last one may have no end."""
@@ -135,73 +143,78 @@ class Replayer:
         except trio.BrokenResourceError:
             return b""
 
-    async def _end_when_told(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
-        """A signal that ends an agent is the client's goodbye; until now ours were held back."""
-        with received(*GOODBYES) as signals:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, GOODBYES)
+    async def _end_when_stopped(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
+        """Takes a stop signal for the end of the client's output.
+
+        The signals are blocked until here, so none of them was lost.
+        """
+        with handled_signals.received(*STOP_SIGNALS) as signals:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
             async for _ in signals:
-                self.was_told = True
+                self.was_stopped = True
                 await into.send(None)
 
 
 def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs a program of tasks; a complaint for its user comes out as it was raised.
+    """Runs trio; an expected error is raised without the groups that trio puts around it.
 
     Raises:
-        AcpProxyError: what a task has raised, without the groups that trio puts around it.
+        AcpProxyError: what a task has raised.
     """
     try:
         return trio.run(task)
     except BaseExceptionGroup as group:
-        complaint: BaseException = group
-        while isinstance(complaint, BaseExceptionGroup) and len(complaint.exceptions) == 1:
-            complaint = complaint.exceptions[0]
-        if isinstance(complaint, AcpProxyError):
-            raise complaint from None
+        error: BaseException = group
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
+        if isinstance(error, AcpProxyError):
+            raise error from None
         raise
 
 
 def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs the program of a replay; a signal that comes when it is over ends nothing any more.
+    """Runs trio for a replay; a stop signal that comes when the replay is over ends nothing.
 
-    Many a client closes its end and then terminates its agent: a report that is being written then
-    is still its due, and so is the exit code.
+    Many clients close their end and then terminate their agent. The report is still written then,
+    and the exit code is that of the replay.
     """
-    for signum in heeded(*GOODBYES):
-        signal.signal(signum, _stay)
+    for signum in handled_signals.heeded(*STOP_SIGNALS):
+        signal.signal(signum, _ignore)
     return run_alone(task)
 
 
-def _stay(_: int, __: object) -> None:
-    """Handles a signal by nothing; to ignore it would lose one that waits for the replay."""
+def _ignore(_: int, __: object) -> None:
+    """Does nothing; `SIG_IGN` would discard a signal that is blocked until the replay runs."""
 
 
-def play(replay: Replay | Choice, source: int, sink: int, *, heard: bytes, unsaid: bytes) -> None:
+def play(
+    replay: Replay | RecordingChoice, source: int, sink: int, *, received: bytes, unsent: bytes
+) -> None:
     """Plays an engine on two descriptors.
 
     Args:
         replay: the engine, which may have begun.
-        source: what the client says.
-        sink: what it hears.
-        heard: bytes that were read from the source and not fed.
-        unsaid: bytes that the engine has sent and nobody has written.
+        source: the client's output.
+        sink: the client's input.
+        received: bytes that were read from the source and not fed.
+        unsent: bytes that the engine has sent and that were not written.
     """
 
     async def run() -> None:
         out = DescriptorSink(sink)
-        replayer = Replayer(replay, DescriptorSource(source, heard), out, time.monotonic_ns)
-        await replayer.write(unsaid)
+        replayer = Replayer(replay, DescriptorSource(source, received), out, time.monotonic_ns)
+        await replayer.write(unsent)
         await replayer.run()
 
     play_out(run)
 
 
 class DescriptorSource(ReceiveStream):
-    """Reads a descriptor that is shared with others, so that it stays as it is: blocking or not.
+    """Reads a descriptor that other processes share, so that its blocking mode is left alone.
 
     Args:
         fd: the descriptor.
-        first: what somebody has read there already.
+        first: bytes that were read from it already.
     """
 
     def __init__(self, fd: int, first: bytes = b"") -> None:
@@ -209,7 +222,7 @@ class DescriptorSource(ReceiveStream):
         self._first = first
 
     async def receive_some(self, max_bytes: int | None = None) -> bytes:
-        """Reads in a thread, which is left alone when nobody waits for it any longer."""
+        """Reads in a thread, which is abandoned when the task is cancelled."""
         if self._first:
             first, self._first = self._first, b""
             return first
@@ -217,18 +230,18 @@ class DescriptorSource(ReceiveStream):
         return await trio.to_thread.run_sync(_read_some, self._fd, size, abandon_on_cancel=True)
 
     async def aclose(self) -> None:
-        """Does nothing; whoever opened the descriptor closes it."""
+        """Does nothing; the descriptor is closed where it was opened."""
         await trio.lowlevel.checkpoint()
 
 
 class DescriptorSink(SendStream):
-    """Writes to a descriptor that is shared with others, so that it stays as it is."""
+    """Writes to a descriptor that other processes share; its blocking mode is left alone."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
 
     async def send_all(self, data: bytes | bytearray | memoryview) -> None:
-        """Writes in a thread, which is left alone when nobody waits for it any longer."""
+        """Writes in a thread, which is abandoned when the task is cancelled."""
         await trio.to_thread.run_sync(_write_all, self._fd, data, abandon_on_cancel=True)
 
     async def wait_send_all_might_not_block(self) -> None:
@@ -236,7 +249,7 @@ class DescriptorSink(SendStream):
         await trio.lowlevel.checkpoint()
 
     async def aclose(self) -> None:
-        """Does nothing; whoever opened the descriptor closes it."""
+        """Does nothing; the descriptor is closed where it was opened."""
         await trio.lowlevel.checkpoint()
 
 

@@ -481,7 +481,7 @@ def test_processes_agree_whatever_their_hashes(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
     """G1 and G2: with other hash seeds and chunks, one hash, and it is the recording's."""
-    from tests.unit.test_replayer import TALK as TWO_LANES
+    from tests.unit.runtime.test_replayer import TALK as TWO_LANES
 
     book = record_book(tmp_path, TWO_LANES)
     with RecordingReader(book.path) as reader:

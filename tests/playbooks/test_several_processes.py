@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.engine.agent.options import ReplayOptions
-from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.shared.pacing import Pacing
 from tests.playbook import Playing, wire
@@ -37,18 +37,18 @@ def chat(session: str, prompt: str) -> str:
 class Starting(Playing):
     """An agent of which it is not known yet which recording it is."""
 
-    engine: Choice
+    engine: RecordingChoice
 
 
 def start(*books: Book, **options: object) -> Starting:
     """Starts an agent that may be any of several recordings."""
     replays = [Replay(book.script(), ReplayOptions(**options)) for book in books]  # type: ignore[arg-type]
-    return Starting(Choice(replays), books[0])
+    return Starting(RecordingChoice(replays), books[0])
 
 
 def chosen(live: Starting, *replays: Book) -> Book:
     """The recording that is played."""
-    path = live.engine.chosen.stage.schedule.script._path  # type: ignore[attr-defined]
+    path = live.engine.chosen.state.script._path  # type: ignore[attr-defined]
     return next(book for book in replays if book.path == path)
 
 
@@ -71,7 +71,7 @@ def test_a_session_id_tells_no_recordings_apart(record: Callable[..., Book]) -> 
     """)
     assert chosen(live, *books) is books[1]
     assert live.divergences == []
-    assert live.engine.stage.bindings.changed == {"b": "a"}
+    assert live.engine.state.bindings.changed == {"b": "a"}
 
 
 NAMES = ("one", "two", "three")

@@ -336,7 +336,7 @@ def test_a_hostile_recording_is_played_without_harm(record: Callable[..., Book])
         if method not in HARMLESS
     )
     live = asked(record, story, inert=True)
-    assert live.say(5) == [f"<- {len(live.engine.stage.player.withholding.frames) * 2 + 6}"]
+    assert live.say(5) == [f"<- {len(live.engine.sender.withholding.frames) * 2 + 6}"]
     live.leave()
     assert live.report.verdict == "clean"
     for word in (b"evil", b"terminal", b"write", b"_ext"):

@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.commands import Send
 from acp_proxy.engine.agent.options import ReplayOptions
-from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.events import EndOfInput, LineReceived
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Client:
     """A recorded client, which calls each session as it is told to."""
 
-    def __init__(self, conversation: Conversation, engine: Choice) -> None:
+    def __init__(self, conversation: Conversation, engine: RecordingChoice) -> None:
         self.heard: list[bytes] = []
         self.names: dict[str, str] = {}
         self._conversation = conversation
@@ -96,7 +96,7 @@ def test_each_start_plays_its_own_recording(conversations: list[Conversation], a
     assert len(of_agent) >= 5
     for conversation in of_agent:
         replays = [Replay(RecordedSteps(one.reader), ReplayOptions()) for one in of_agent]
-        engine = Choice(replays)
+        engine = RecordingChoice(replays)
         client = Client(conversation, engine)
         client.play()
         chosen = of_agent[replays.index(engine.chosen)].path.stem

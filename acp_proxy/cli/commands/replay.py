@@ -23,7 +23,7 @@ from acp_proxy.cli.reports import check_report_files, spare_recordings, try_writ
 from acp_proxy.commands import Send
 from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.options import ReplayOptions
-from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
 from acp_proxy.engine.shared.playback_options import Order
@@ -137,7 +137,7 @@ def replay(
 class Stage:
     """Where a replay is played: what stands between it and the client."""
 
-    def play(self, replay: Choice, source: int, sink: int) -> None:
+    def play(self, replay: RecordingChoice, source: int, sink: int) -> None:
         """Plays until the end, and closes the sink."""
         raise NotImplementedError
 
@@ -152,13 +152,13 @@ class Stage:
 class _Faultless(Stage):
     """Nothing stands between."""
 
-    def play(self, replay: Choice, source: int, sink: int) -> None:
+    def play(self, replay: RecordingChoice, source: int, sink: int) -> None:
         """Plays."""
         heard, unsaid = answer_first(replay, source, sink)
         if not replay.is_over or unsaid:
             from acp_proxy.runtime.replayer import play
 
-            play(replay, source, sink, heard=heard, unsaid=unsaid)
+            play(replay, source, sink, received=heard, unsent=unsaid)
         os.close(sink)
 
 
@@ -171,14 +171,14 @@ def _play(paths: dict[str, Path], options: ReplayOptions, stage: Stage) -> repor
     with contextlib.ExitStack() as stack:
         readers = {word: stack.enter_context(RecordingReader(path)) for word, path in paths.items()}
         replays = {word: Replay(RecordedSteps(reader), options) for word, reader in readers.items()}
-        choice = Choice(list(replays.values()))
+        choice = RecordingChoice(list(replays.values()))
         stage.play(choice, source, sink)
         word = next(word for word, replay in replays.items() if replay is choice.chosen)
         incomplete = readers[word].recording.state == "incomplete"
         return reports.report(choice.chosen, word, is_incomplete=incomplete)
 
 
-def answer_first(choice: Choice, source: int, sink: int) -> tuple[bytes, bytes]:
+def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes, bytes]:
     """Answers the client's first line, if it is there already, before trio is even imported.
 
     Returns:

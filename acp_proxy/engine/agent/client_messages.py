@@ -1,20 +1,19 @@
-"""Takes what the client says: pairs it with the recording, or notes how it diverges from it.
-
-A request is always answered. One that was not recorded gets an error, and its session is given up,
-as it is after an outcome that would make the rest of the recorded story a lie; other sessions go on
-unharmed.
-"""
+"""Takes what the client sends: pairs it with the recording, or notes how it diverges."""
 
 from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Send
-from acp_proxy.engine.agent.cancellation import Cancels
-from acp_proxy.engine.agent.client_replies import Replies
+from acp_proxy.engine.agent.cancellation import Cancellations
+from acp_proxy.engine.agent.client_replies import ClientReplies
+from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.error_replies import refusal
-from acp_proxy.engine.agent.pairing import Examiner
-from acp_proxy.engine.agent.pushed_output import Pushes
-from acp_proxy.engine.agent.request_matcher import Found, Heard
-from acp_proxy.engine.agent.state import Stage
+from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
+from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComparer
+from acp_proxy.engine.agent.pairing import MessagePairing
+from acp_proxy.engine.agent.pushed_output import PushedOutput
+from acp_proxy.engine.agent.request_matcher import RequestMatcher
+from acp_proxy.engine.agent.sender import AgentSender
+from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import CANCEL, CANCEL_REQUEST, PROMPT
 from acp_proxy.protocol.dialects import V2
@@ -24,107 +23,114 @@ from acp_proxy.protocol.jsonrpc import Kind, read
 _PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}\n'
 
 
-class Receiver:
+class ClientMessages:
     """Takes the client's lines, one after the other.
 
+    Args:
+        state: the state of the replay.
+        scheduler: chooses frames.
+        sender: sends them.
+        comparer: compares messages.
+        matcher: finds recorded messages.
+        divergences: handles divergences.
+
     Attributes:
-        lines: how many there were.
+        lines: how many lines came.
     """
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(
+        self,
+        state: ReplayState,
+        scheduler: FrameScheduler,
+        sender: AgentSender,
+        comparer: MessageComparer,
+        matcher: RequestMatcher,
+        divergences: DivergenceHandler,
+    ) -> None:
+        pairing = MessagePairing(state, scheduler, matcher, comparer, divergences)
+        pushed = PushedOutput(state, sender, comparer)
         self.lines = 0
-        self._stage = stage
-        self._examiner = Examiner(stage)
-        self._pushes = Pushes(stage)
-        self._replies = Replies(stage, self._examiner, self._pushes)
-        self._cancels = Cancels(stage, self._examiner)
-        self._schedule = stage.schedule
-        self._listener = stage.listener
-        self._player = stage.player
+        self._state = state
+        self._comparer = comparer
+        self._matcher = matcher
+        self._divergences = divergences
+        self._pairing = pairing
+        self._pushed = pushed
+        self._replies = ClientReplies(state, comparer, divergences, pushed)
+        self._cancellations = Cancellations(state, scheduler, sender, matcher, divergences, pairing)
 
     def take(self, raw: bytes, at: int) -> Iterator[Command]:
-        """Takes a line, without its newline."""
+        """Takes a line.
+
+        Args:
+            raw: the line, without its newline.
+            at: when it came, in live nanoseconds.
+        """
         self.lines += 1
         message = read(raw)
         if message.kind is Kind.BLANK:
             return
-        members = message.members or (message,)
-        for member in members:
+        for member in message.members or (message,):
             part = member.raw or b""
-            yield from self._take(Heard(member, part, self.lines, at, json_or_none(part)))
+            yield from self._take(ClientMessage(member, part, self.lines, at, json_or_none(part)))
 
-    def _take(self, heard: Heard) -> Iterator[Command]:
-        match heard.message.kind:
+    def _take(self, live: ClientMessage) -> Iterator[Command]:
+        match live.message.kind:
             case Kind.REQUEST:
-                yield from self._take_request(heard)
+                yield from self._take_request(live)
             case Kind.NOTIFICATION:
-                yield from self._take_notification(heard)
+                yield from self._take_notification(live)
             case Kind.RESPONSE | Kind.ERROR:
-                yield from self._replies.take(heard)
+                yield from self._replies.take(live)
             case _:
-                yield from self._take_garbage(heard)
+                yield from self._take_unreadable(live)
 
-    def _take_request(self, heard: Heard) -> Iterator[Command]:
-        message = heard.message
-        lane = self._listener.lane_of(message.session)
-        self._cancels.forget(message.rpc_id or "null")
+    def _take_request(self, live: ClientMessage) -> Iterator[Command]:
+        message, token = live.message, live.message.rpc_id or "null"
+        lane = self._matcher.lane_of(message.session)
+        self._cancellations.forget(token)
         if lane.abandoned:
             summary = f"{message.method} in a session that has diverged"
-            divergence = self._examiner.diverged(DivergenceKind.UNMATCHED, lane, summary, heard)
+            divergence = self._divergences.note(DivergenceKind.UNMATCHED, lane, summary, live)
             yield refusal(message.rpc_id, divergence)
             return
-        found = self._listener.find(heard) or self._find_in_sibling(heard)
-        if self._pushes.is_extra(found, heard):
-            yield self._pushes.answer(heard)
+        match = self._pairing.find(live)
+        if self._pushed.is_extra(match, live):
+            yield self._pushed.answer(live)
             return
-        if found is None or not self._stage.bind(found.comparison):
-            yield from self._examiner.refuse(heard, conflict=found)
+        if match is None or not match.comparison.bind_to(self._state.bindings):
+            yield from self._divergences.refuse(live, conflict=match)
             return
-        lane, step = self._examiner.pair(found, heard)
-        if step.exchange is not None and message.rpc_id is not None:
-            self._player.live_ids[step.exchange] = message.rpc_id
-            lane.open[step.exchange] = (message.rpc_id, step)
+        lane, step = self._pairing.pair(match, live)
+        self._state.client_requests.add(lane, step, token)
         if step.method == PROMPT:
-            lane.is_idle = self._schedule.script.dialect != V2
+            lane.turn.begin(is_v2=self._state.script.dialect == V2)
 
-    def _take_notification(self, heard: Heard) -> Iterator[Command]:
-        if heard.message.method == CANCEL_REQUEST:
-            yield from self._cancels.take_request(heard)
+    def _take_notification(self, live: ClientMessage) -> Iterator[Command]:
+        if live.message.method == CANCEL_REQUEST:
+            yield from self._cancellations.take_request(live)
             return
-        lane = self._listener.lane_of(heard.message.session)
-        found = self._listener.find(heard) or self._find_in_sibling(heard)
+        lane = self._matcher.lane_of(live.message.session)
+        match = self._pairing.find(live)
         if lane.abandoned:
             return
-        if heard.message.method == CANCEL:
-            yield from self._cancels.take_turn(found, lane, heard)
-        elif found is not None and self._stage.bind(found.comparison):
-            self._examiner.pair(found, heard)
+        if live.message.method == CANCEL:
+            yield from self._cancellations.take_turn(match, lane, live)
+        elif match is not None and match.comparison.bind_to(self._state.bindings):
+            self._pairing.pair(match, live)
         else:
-            summary = f"the client sent {heard.message.method}, which was not recorded there"
-            self._examiner.diverged(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, heard)
+            summary = f"the client sent {live.message.method}, which was not recorded there"
+            self._divergences.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
 
-    def _take_garbage(self, heard: Heard) -> Iterator[Command]:
-        lane = self._schedule.lanes[None]
-        recorded = [step for step in lane.expected if step.kind == "invalid"]
-        for step in recorded:
-            if self._listener.compare(step, heard).is_equal:
-                if step.exchange is not None:
-                    self._player.live_ids[step.exchange] = "null"
-                self._stage.match(lane, step, heard.at)
+    def _take_unreadable(self, live: ClientMessage) -> Iterator[Command]:
+        """Takes a line that is no message; only one that was recorded is not answered by us."""
+        lane = self._state.schedule.lanes[None]
+        for step in [step for step in lane.expected if step.kind == "invalid"]:
+            if self._comparer.compare(step, live).is_equal:
+                self._state.client_requests.add_unreadable(step)
+                self._state.schedule.match(step, live.at)
                 return
-        reason = heard.message.parse_error or "no JSON-RPC message"
-        self._examiner.diverged(
-            DivergenceKind.MALFORMED_INPUT, lane, f"the client sent no message: {reason}", heard
-        )
+        reason = live.message.parse_error or "no JSON-RPC message"
+        summary = f"the client sent no message: {reason}"
+        self._divergences.note(DivergenceKind.MALFORMED_INPUT, lane, summary, live)
         yield Send(_PARSE_ERROR)
-
-    def _find_in_sibling(self, heard: Heard) -> Found | None:
-        """Swaps two sessions that are alike, if the message belongs to the other one."""
-        lane = self._listener.lane_of(heard.message.session)
-        other = self._listener.find_sibling(heard)
-        if other is None or lane.name is None or other.name is None:
-            return None
-        sessions = self._stage.bindings.sessions
-        first, second = sessions.get(lane.name, lane.name), sessions.get(other.name, other.name)
-        sessions[lane.name], sessions[other.name] = second, first
-        return self._listener.find(heard)

@@ -1,131 +1,152 @@
-"""Takes what the client answers to the agent's requests: the outcome has to be the recorded one.
+"""Takes the client's answers to the agent's requests: the outcome has to be the recorded one.
 
-An agent that was allowed to write went on as one that was, so after another outcome the rest of the
-recorded story would be a lie, and the session is given up. Other content is told and no more.
+An agent that was allowed to write went on as one that was. After another outcome the rest of the
+recording does not fit, and the session is given up. Other content is information.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from acp_proxy.commands import Command
+from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.lanes import Lane
+from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComparer
+from acp_proxy.engine.agent.open_requests import AgentRequest
 from acp_proxy.engine.agent.outcomes import CANCELLED, described
-from acp_proxy.engine.agent.pairing import Examiner
-from acp_proxy.engine.agent.pushed_output import Pushes
-from acp_proxy.engine.agent.request_matcher import Found, Heard
-from acp_proxy.engine.agent.sender import OpenAsk
-from acp_proxy.engine.agent.state import Stage
+from acp_proxy.engine.agent.pushed_output import PushedOutput
+from acp_proxy.engine.agent.request_matcher import RequestMatch
+from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
 
+_RELEASE = "terminal/release"
 
-class Replies:
-    """Takes replies, one after the other."""
 
-    def __init__(self, stage: Stage, examiner: Examiner, pushes: Pushes) -> None:
-        self._stage = stage
-        self._examiner = examiner
-        self._pushes = pushes
-        self._schedule = stage.schedule
-        self._listener = stage.listener
-        self._player = stage.player
+class ClientReplies:
+    """Takes replies, one after the other.
 
-    def take(self, heard: Heard) -> Iterator[Command]:
-        """Takes a reply; the oldest open request with its id is the one that it answers."""
-        token = heard.message.rpc_id or "null"
-        asked = self._player.asked.get(token)
-        if not asked:
-            yield from self._take_unknown_reply(heard, token)
+    Args:
+        state: the state of the replay.
+        comparer: compares replies.
+        divergences: handles divergences.
+        pushed: waits for no more output of a terminal whose program has ended.
+    """
+
+    def __init__(
+        self,
+        state: ReplayState,
+        comparer: MessageComparer,
+        divergences: DivergenceHandler,
+        pushed: PushedOutput,
+    ) -> None:
+        self._schedule = state.schedule
+        self._bindings = state.bindings
+        self._requests = state.agent_requests
+        self._comparer = comparer
+        self._divergences = divergences
+        self._pushed = pushed
+
+    def take(self, live: ClientMessage) -> Iterator[Command]:
+        """Takes a reply; it answers the oldest open request with its id."""
+        token = live.message.rpc_id or "null"
+        request = self._requests.take(token)
+        if request is None:
+            yield from self._take_unknown(live, token)
             return
-        opened = asked.pop(0)
-        if not asked:
-            del self._player.asked[token]
-        lane = self._schedule.lanes[opened.step.lane]
+        lane = self._schedule.lanes[request.step.lane]
         if lane.abandoned:
             return
-        reply = self._recorded_reply(opened, lane)
-        if reply is None:
-            summary = f"the recorded client never answered {opened.ask.method} #{opened.step.seq}"
-            self._examiner.diverged(DivergenceKind.DRIFT, lane, summary, heard, seq=opened.step.seq)
-            return
-        yield from self._take_answer(opened, reply, heard, lane)
+        recorded = self._recorded_reply(request, lane)
+        if recorded is None:
+            seq = request.step.seq
+            summary = f"the recorded client never answered {request.ask.method} #{seq}"
+            self._divergences.note(DivergenceKind.DRIFT, lane, summary, live, seq=seq)
+        elif self._have_one_outcome(request, recorded, live, lane):
+            yield from self._take_content(request, recorded, live, lane)
+        else:
+            yield from self._divergences.abandon(lane)
 
-    def _take_answer(
-        self, opened: OpenAsk, reply: Step, heard: Heard, lane: Lane
+    def _have_one_outcome(
+        self, request: AgentRequest, recorded: Step, live: ClientMessage, lane: Lane
+    ) -> bool:
+        """Whether the outcome is the recorded one; notes a divergence if it is not."""
+        expected, came = self._comparer.outcomes(request, recorded, live)
+        # After a cancellation a client has to answer that a permission request is cancelled.
+        if expected == came or (lane.turn.is_cancelled and came == CANCELLED):
+            return True
+        self._divergences.note(
+            DivergenceKind.OUTCOME_DIFFERS,
+            lane,
+            f"{request.ask.method} #{request.step.seq}: the recording expected"
+            f" {described(expected)}, the client answered {described(came)}",
+            live,
+            seq=recorded.seq,
+            compared=self._comparer.compare(recorded, live),
+        )
+        return False
+
+    def _take_content(
+        self, request: AgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> Iterator[Command]:
-        """Takes the answer to a request of the agent's that the recorded client answered, too."""
-        what = f"{opened.ask.method} #{opened.step.seq}"
-        recorded, live = self._listener.outcomes(opened, reply, heard)
-        comparison = self._listener.compare(reply, heard)
-        if recorded != live and not (lane.is_cancelled and live == CANCELLED):
-            summary = (
-                f"{what}: the recording expected {described(recorded)},"
-                f" the client answered {described(live)}"
-            )
-            self._examiner.diverged(
-                DivergenceKind.OUTCOME_DIFFERS,
-                lane,
-                summary,
-                heard,
-                seq=reply.seq,
-                compared=comparison,
-            )
-            yield from self._stage.abandon(lane)
-            return
-        if not self._stage.bind(comparison):
-            yield from self._examiner.refuse(heard, conflict=Found(reply, comparison), lane=lane)
+        """Takes what a reply with the recorded outcome contains."""
+        comparison = self._comparer.compare(recorded, live)
+        if not comparison.bind_to(self._bindings):
+            match = RequestMatch(recorded, comparison)
+            yield from self._divergences.refuse(live, conflict=match, lane=lane)
             return
         if comparison.differences:
-            summary = f"the answer to {what} has other content"
-            self._examiner.diverged(
-                DivergenceKind.DRIFT, lane, summary, heard, seq=reply.seq, compared=comparison
+            self._divergences.note(
+                DivergenceKind.DRIFT,
+                lane,
+                f"the answer to {request.ask.method} #{request.step.seq} has other content",
+                live,
+                seq=recorded.seq,
+                compared=comparison,
             )
-        terminal = self._listener.terminal_of(opened)
-        self._pushes.end(opened.ask.method, terminal, heard)
-        if opened.ask.method == "terminal/release":
-            self._stage.bindings.released.add(terminal)
-        self._stage.match(lane, reply, heard.at)
+        terminal = self._comparer.terminal_of(request)
+        self._pushed.end(request.ask.method, terminal, live)
+        if request.ask.method == _RELEASE:
+            self._bindings.release(terminal)
+        self._schedule.match(recorded, live.at)
 
-    def _take_unknown_reply(self, heard: Heard, token: str) -> Iterator[Command]:
-        """A reply that nobody waits for: doubled, late, or sent before it was asked for."""
-        replies = [
-            (step.seq, lane, step)
-            for lane in self._schedule.lanes.values()
-            for step in lane.expected
-            if step.is_reply and step.rpc_id == token
-        ]
-        for _, lane, step in replies:
-            if step.exchange is None and self._listener.compare(step, heard).is_match:
-                self._stage.match(lane, step, heard.at)
+    def _take_unknown(self, live: ClientMessage, token: str) -> Iterator[Command]:
+        """Takes a reply to no open request: doubled, late, or sent before it was asked for."""
+        lanes = self._schedule.lanes.values()
+        expected = sorted(_replies((s for lane in lanes for s in lane.expected), token), key=_key)
+        for step in expected:
+            if step.exchange is None and self._comparer.compare(step, live).is_match:
+                self._schedule.match(step, live.at)
                 return
-        early = min((r for r in replies if r[2].exchange is not None), default=None, key=_first)
-        if early is not None and not early[1].abandoned:
-            seq, lane, _ = early
+        early = next((step for step in expected if step.exchange is not None), None)
+        if early is not None and not self._schedule.lanes[early.lane].abandoned:
+            lane = self._schedule.lanes[early.lane]
             summary = f"the client answered id {token} before the agent asked"
-            self._examiner.diverged(DivergenceKind.UNKNOWN_REPLY_ID, lane, summary, heard, seq=seq)
-            yield from self._stage.abandon(lane)
+            kind = DivergenceKind.UNKNOWN_REPLY_ID
+            self._divergences.note(kind, lane, summary, live, seq=early.seq)
+            yield from self._divergences.abandon(lane)
             return
-        played = [
-            (step.seq, lane)
-            for lane in self._schedule.lanes.values()
-            for step in lane.played
-            if step.is_reply and step.rpc_id == token
-        ]
-        before = max(played, default=(0, self._schedule.lanes[None]), key=_first)
-        summary = f"the client answered id {token}, which no open request of the agent has"
-        self._examiner.diverged(
-            DivergenceKind.UNKNOWN_REPLY_ID, before[1], summary, heard, seq=before[0] or None
+        played = _replies((s for lane in lanes for s in lane.played), token)
+        before = max(played, default=None, key=_key)
+        self._divergences.note(
+            DivergenceKind.UNKNOWN_REPLY_ID,
+            self._schedule.lanes[None if before is None else before.lane],
+            f"the client answered id {token}, which no open request of the agent has",
+            live,
+            seq=None if before is None else before.seq,
         )
 
-    def _recorded_reply(self, opened: OpenAsk, lane: Lane) -> Step | None:
-        if opened.ask.reply_seq is None:
+    def _recorded_reply(self, request: AgentRequest, lane: Lane) -> Step | None:
+        if request.ask.reply_seq is None:
             return None
-        self._schedule.read_to(opened.ask.reply_seq)
-        replies = (
-            s for s in lane.expected if s.exchange == opened.ask.exchange and not s.from_agent
-        )
-        return next((s for s in replies if s.is_reply), None)
+        self._schedule.read_to(request.ask.reply_seq)
+        exchange = request.ask.exchange
+        replies = (s for s in lane.expected if s.exchange == exchange and s.is_reply)
+        return next(replies, None)
 
 
-def _first(one: tuple[Any, ...]) -> Any:
-    return one[0]
+def _replies(steps: Iterable[Step], token: str) -> list[Step]:
+    """The recorded replies with an id."""
+    return [step for step in steps if step.is_reply and step.rpc_id == token]
+
+
+def _key(step: Step) -> tuple[int, int]:
+    return step.key

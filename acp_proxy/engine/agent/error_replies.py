@@ -1,4 +1,7 @@
-"""What the engine says of its own, so that nobody waits for what was not recorded."""
+"""Writes the engine's own messages: answers to requests that have no recorded answer.
+
+Without them a client would wait for an answer that was not recorded.
+"""
 
 import json
 from typing import Any
@@ -12,19 +15,31 @@ _CANCELLED_CODE = -32800
 
 
 def refusal(token: str | None, divergence: Divergence) -> Send:
-    """The error that answers a request which has no recorded answer any more."""
+    """The error that answers a request after a divergence.
+
+    Args:
+        token: the request's live id, as JSON; None for ``null``.
+        divergence: the divergence, which the error describes.
+    """
     return _error(token, ERROR_CODE, f"replay: {divergence.summary}", divergence)
 
 
 def cancelled_request(token: str, divergence: Divergence) -> Send:
-    """The error that answers a request which was cancelled, though not in the recording."""
+    """The error that answers a request which was cancelled, though not in the recording.
+
+    Args:
+        token: the request's live id, as JSON.
+        divergence: the divergence, which the error describes.
+    """
     return _error(token, _CANCELLED_CODE, "replay: cancelled", divergence)
 
 
 def cancelled_answer(token: str, *, is_v2: bool) -> Send:
     """The answer to a prompt that was cancelled, though not in the recording.
 
-    In v2 it only accepts the prompt.
+    Args:
+        token: the request's live id, as JSON.
+        is_v2: whether the answer only accepts the prompt, and an update ends the turn.
     """
     return _line(token, {} if is_v2 else {"stopReason": "cancelled"})
 
@@ -59,7 +74,7 @@ def _nearest(divergence: Divergence) -> tuple[Any, ...]:
 
 
 def _line(token: str | None, value: dict[str, Any], name: str = "result") -> Send:
-    """An answer; the id is a token, and stands there as the client wrote it."""
+    """An answer; the id is inserted as the client wrote it."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     text = f'{{"jsonrpc":"2.0","id":{token or "null"},"{name}":{body}}}\n'
     return Send(text.encode("utf-8", "backslashreplace"))

@@ -1,14 +1,15 @@
-"""Chooses between recordings of one story, of which each start of the agent plays the next.
+"""Chooses between several recordings of one agent, of which each start plays the one that fits.
 
-A client that restarts its agent has recordings of several processes. Which of them a start is, the
-client's first messages tell: all are played at once, and one that diverges where another does not
-is out. Nothing is kept from one start to the next, so of recordings in which the client says the
-same the first is always the one.
+A client that restarts its agent has recordings of several processes. Which of them a start plays
+depends on the client's first messages: all are played at once, and one that diverges where another
+does not is dropped. Nothing is kept from one start to the next, so the first of several recordings
+in which the client sends the same is always chosen.
 
-What all of them say is said, and the first one's session ids stand for everybody's: an agent makes
-up a new one in every process, so that ids alone do not tell recordings apart. What only some say so
-far, as an update does that came before the prompt in one recording and after it in another, is held
-back while nobody waits for it. Where they say different things, the first of those left is the one.
+What all of them send goes out, with the first one's session ids: an agent makes up a new id in
+every process, so that ids alone do not distinguish recordings. What only some have sent so far, as
+an update does that came before the prompt in one recording and after it in another, is held back
+while the client does not wait for it. Where they send different things, the first of those left is
+chosen.
 """
 
 from collections import deque
@@ -19,7 +20,7 @@ from attrs import define, field
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.session_renaming import renamed, session_pairs
-from acp_proxy.engine.agent.state import Stage
+from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.engine.shared.divergence_log import DivergenceLog
 from acp_proxy.engine.shared.steps import FORK, Wire
@@ -32,64 +33,85 @@ _AWAITED = ("request", "response", "error", "batch")
 
 @define(eq=False)
 class Candidate:
-    """A recording that may be the one, and what it would have said that is not said.
+    """A recording that may be chosen, and its output that has not gone out.
 
     Attributes:
-        replay: its engine, which is fed all that the client says.
-        unsaid: what is held back, in order.
-        names: what each of its sessions is called by what was said, by its own id.
-        wake_at: when the engine wants to be woken.
+        replay: its engine, which is fed everything that the client sends.
+        pending: what is held back, in order.
+        names: the live name of each of its sessions that went out, by its own id.
+        wake_at: when the engine has to be woken.
     """
 
     replay: Replay
-    unsaid: deque[Send | Finish] = field(factory=deque)
+    pending: deque[Send | Finish] = field(factory=deque)
     names: dict[str, str] = field(factory=dict)
     wake_at: int | None = None
 
-    def take(self, event: Event) -> None:
-        """Feeds the engine."""
+    def feed(self, event: Event) -> None:
+        """Feeds the engine, and holds back what it sends."""
         self.wake_at = None
         for command in self.replay.feed(event):
             if isinstance(command, WakeAt):
                 self.wake_at = command.at
             else:
-                self.unsaid.append(command)
+                self.pending.append(command)
 
     @property
     def divergence_count(self) -> int:
         """How often the client has diverged from it."""
-        divergences = self.replay.divergences
-        return divergences.left_out + sum(one.rank is not Rank.INFO for one in divergences.found)
+        log = self.replay.divergences
+        return log.left_out + sum(one.rank is not Rank.INFO for one in log.found)
 
     @property
-    def is_patient(self) -> bool:
-        """Whether nobody may wait for what is unsaid."""
-        wires = (self._wire(command) for command in self.unsaid)
+    def can_be_held_back(self) -> bool:
+        """Whether a client does not wait for anything that is pending."""
+        wires = (self._wire(command) for command in self.pending)
         return all(wire is not None and wire.kind not in _AWAITED for wire in wires)
 
     def is_slower(self, at: int) -> bool:
-        """Whether it has something to say that only waits for its time."""
-        waiting = self.replay.stage.player.waiting_for_time(at)
-        return any(ready.due > at for ready in waiting)
+        """Returns whether it will send something that only waits for its time.
 
-    def names_in(self, said: "Candidate") -> dict[str, str] | None:
-        """Compares what it would say next with what another one would.
+        Args:
+            at: now, in live nanoseconds.
+        """
+        return any(ready.due > at for ready in self.replay.scheduler.ready_frames(at))
+
+    def names_in(self, other: "Candidate") -> dict[str, str] | None:
+        """Compares what it would send next with what another one would.
 
         Returns:
-            What the other one calls its sessions, if the two differ in no more; else None.
+            the other's names of its sessions, if the two differ in nothing else; else None.
         """
-        one, other = self.unsaid[0], said.unsaid[0]
-        if isinstance(one, Finish) or isinstance(other, Finish):
-            return {} if one == other else None
-        wire, theirs = self._wire(one), said._wire(other)
+        mine, theirs = self.pending[0], other.pending[0]
+        if isinstance(mine, Finish) or isinstance(theirs, Finish):
+            return {} if mine == theirs else None
+        wire, their_wire = self._wire(mine), other._wire(theirs)
         if (
             wire is None
-            or theirs is None
-            or (wire.kind, wire.method) != (theirs.kind, theirs.method)
+            or their_wire is None
+            or (wire.kind, wire.method) != (their_wire.kind, their_wire.method)
         ):
-            return {} if one.data == other.data else None
-        pairs = session_pairs(one.data, other.data, wire.kind, wire.method)
+            return {} if mine.data == theirs.data else None
+        pairs = session_pairs(mine.data, theirs.data, wire.kind, wire.method)
         return None if pairs is None else self._consistent(pairs)
+
+    def rename(self, names: dict[str, str]) -> None:
+        """Renames its sessions in what is pending and in what follows.
+
+        Args:
+            names: the live names, by its own ids.
+        """
+        self.names |= names
+        changed = {own: new for own, new in names.items() if own != new}
+        if not changed:
+            return
+        for own, new in changed.items():
+            self.replay.state.bindings.bind(Place.SESSION, own, new)
+        for place, command in enumerate(self.pending):
+            wire = self._wire(command)
+            if isinstance(command, Send) and wire is not None:
+                line = renamed(command.data, wire.kind, wire.method, changed)
+                self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
         """New names, if no session gets two, no two get one, and the agent made up the old ones."""
@@ -107,35 +129,25 @@ class Candidate:
 
     def _may_be_renamed(self, own: str, new: str) -> bool:
         """Whether the agent has made up a session id, and no other session has the new one."""
-        lanes = self.replay.stage.schedule.lanes
-        lane = lanes.get(self.replay.stage.listener.recorded_session(own))
+        state = self.replay.state
+        lane = state.schedule.lanes.get(state.bindings.recorded_session(own))
         opening = lane.first if lane is not None else None
         is_clients = opening is not None and opening.names_session and opening.method != FORK
-        return not is_clients and new not in lanes
-
-    def call(self, names: dict[str, str]) -> None:
-        """Calls its sessions so from now on, in what is unsaid and in what the client says."""
-        self.names |= names
-        changed = {own: new for own, new in names.items() if own != new}
-        if not changed:
-            return
-        for own, new in changed.items():
-            self.replay.stage.bindings.bind(Place.SESSION, own, new)
-        for place, command in enumerate(self.unsaid):
-            wire = self._wire(command)
-            if isinstance(command, Send) and wire is not None:
-                line = renamed(command.data, wire.kind, wire.method, changed)
-                self.unsaid[place] = Send(line, command.seq)
+        return not is_clients and new not in state.schedule.lanes
 
     def _wire(self, command: Send | Finish) -> Wire | None:
         """The recorded frame that a command sends, if it is one."""
         if isinstance(command, Finish) or command.seq is None:
             return None
-        return self.replay.stage.schedule.script.wire(command.seq)
+        return self.replay.state.script.wire(command.seq)
 
 
-class Choice:
-    """Plays the recording that fits; with the methods of a `Replay`."""
+class RecordingChoice:
+    """Plays the recording that fits; has the methods of a `Replay`.
+
+    Args:
+        replays: the engines of the recordings; the first one is preferred.
+    """
 
     def __init__(self, replays: list[Replay]) -> None:
         self._candidates = [Candidate(replay) for replay in replays]
@@ -143,7 +155,7 @@ class Choice:
 
     @property
     def replays(self) -> list[Replay]:
-        """Those that may still be the one; the first is it as far as one can tell."""
+        """Those that may still be chosen; the first one is, unless it diverges."""
         return [candidate.replay for candidate in self._candidates]
 
     @property
@@ -152,9 +164,9 @@ class Choice:
         return self._candidates[0].replay
 
     @property
-    def stage(self) -> Stage:
-        """What is known of the one that is played."""
-        return self.chosen.stage
+    def state(self) -> ReplayState:
+        """The state of the one that is played."""
+        return self.chosen.state
 
     @property
     def divergences(self) -> DivergenceLog:
@@ -175,22 +187,22 @@ class Choice:
             self._is_finished = self.chosen.is_over
             return
         for candidate in self._candidates:
-            candidate.take(event)
+            candidate.feed(event)
         fewest = min(candidate.divergence_count for candidate in self._candidates)
         self._candidates = [c for c in self._candidates if c.divergence_count == fewest]
-        yield from self._say(event.at)
+        yield from self._send_common(event.at)
 
-    def _say(self, at: int) -> Iterator[Command]:
-        """Says what all would say; that is everything, once there is one left."""
+    def _send_common(self, at: int) -> Iterator[Command]:
+        """Sends what all would send; that is everything, once there is one left."""
         while True:
             first, *others = self._candidates
             self._candidates = [first, *(c for c in others if _may_both_be(first, c, at))]
-            if not all(candidate.unsaid for candidate in self._candidates):
+            if not all(candidate.pending for candidate in self._candidates):
                 break
             for other in self._candidates[1:]:
-                other.call(other.names_in(first) or {})
-                other.unsaid.popleft()
-            command = first.unsaid.popleft()
+                other.rename(other.names_in(first) or {})
+                other.pending.popleft()
+            command = first.pending.popleft()
             self._is_finished |= isinstance(command, Finish)
             yield command
         if not self._is_finished:
@@ -199,8 +211,8 @@ class Choice:
 
 
 def _may_both_be(first: Candidate, other: Candidate, at: int) -> bool:
-    """Whether what two recordings say goes together so far."""
-    if first.unsaid and other.unsaid:
+    """Whether what two recordings send goes together so far."""
+    if first.pending and other.pending:
         return other.names_in(first) is not None
-    ahead, behind = (first, other) if first.unsaid else (other, first)
-    return ahead.is_patient or behind.is_slower(at)
+    ahead, behind = (first, other) if first.pending else (other, first)
+    return ahead.can_be_held_back or behind.is_slower(at)

@@ -1,154 +1,153 @@
 """The replay engine: a recorded agent, played to a client; events in, commands out.
 
-It runs to quiescence after each line of the client's: everything that the recording allows to go
-out goes out, lowest recorded number first, before the next line is looked at. Time comes with the
+It runs to quiescence after each line of the client: everything that the recording allows to go out
+goes out, lowest recorded number first, before the next line is looked at. Time comes with the
 events and nothing is random, so the same lines give the same bytes.
 """
 
 from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Finish, WakeAt
-from acp_proxy.engine.agent.client_messages import Receiver
-from acp_proxy.engine.agent.ending import SETTLE_NS, Ending
+from acp_proxy.engine.agent.client_messages import ClientMessages
+from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
+from acp_proxy.engine.agent.ending import ReplayEnding
+from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.lanes import Lane
+from acp_proxy.engine.agent.message_comparison import MessageComparer
 from acp_proxy.engine.agent.options import ReplayOptions
-from acp_proxy.engine.agent.state import Stage
+from acp_proxy.engine.agent.progress import Progress
+from acp_proxy.engine.agent.request_matcher import RequestMatcher
+from acp_proxy.engine.agent.sender import AgentSender
+from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.divergence_log import DivergenceLog
 from acp_proxy.engine.shared.pacing import NS_PER_S
-from acp_proxy.engine.shared.steps import HANDSHAKE, Script
-from acp_proxy.events import EndOfInput, Event, LineReceived, WriteStalled
+from acp_proxy.engine.shared.steps import HANDSHAKE, Script, Step
+from acp_proxy.events import EndOfInput, Event, LineReceived, Started, WriteStalled
 
 _AT_ONCE = 1 << 62
+"""A moment at which every frame is due."""
 
 
 class Replay:
     """One connection, played.
 
+    Args:
+        script: the recording; of no other replay.
+        options: how to play it.
+
     Attributes:
-        stage: all that is known of it.
+        state: the state of the replay.
+        scheduler: chooses the frames.
+        sender: sends them.
         is_over: whether nothing will be sent any more.
     """
 
     def __init__(self, script: Script, options: ReplayOptions) -> None:
-        self.stage = Stage.set(script, options)
+        self.state = state = ReplayState.begin(script, options)
         self.is_over = False
-        self._receiver = Receiver(self.stage)
-        self._ending = Ending(self.stage)
-        self._schedule = self.stage.schedule
-        self._player = self.stage.player
-        self._moved_at: int | None = None
-        self._input_at = 0
+        comparer = MessageComparer(state)
+        matcher = RequestMatcher(state, comparer)
+        self.scheduler = FrameScheduler(state)
+        self.sender = AgentSender(state, self.scheduler, comparer)
+        self._handler = DivergenceHandler(state, matcher)
+        self._messages = ClientMessages(
+            state, self.scheduler, self.sender, comparer, matcher, self._handler
+        )
+        self._ending = ReplayEnding(state, self.scheduler)
+        self._progress = Progress(options.stall_ns)
+        self._schedule = state.schedule
 
     @property
     def divergences(self) -> DivergenceLog:
         """The divergences of the client."""
-        return self.stage.divergences
+        return self.state.divergences
 
     @property
     def lines(self) -> int:
         """How many lines the client has sent."""
-        return self._receiver.lines
+        return self._messages.lines
 
     @property
     def unplayed(self) -> int:
-        """How many frames of what was unrolled never went out."""
-        return self._schedule.frames - self._player.passed
+        """How many frames of what was read never went out."""
+        return self._schedule.frames - self.sender.passed
 
     @property
     def is_played_out(self) -> bool:
         """Whether all went out and came that was recorded, but for what may be left out."""
-        owed = any(lane.awaited for lane in self._schedule.lanes.values())
-        return self._schedule.is_whole and self.unplayed == self._player.left_out and not owed
+        is_awaited = any(lane.awaited for lane in self._schedule.lanes.values())
+        is_sent = self.unplayed == self.scheduler.left_out
+        return self._schedule.is_whole and is_sent and not is_awaited
 
     def feed(self, event: Event) -> Iterator[Command]:
         """Takes an event and yields what to do; all of it, before the next event is fed."""
         if self.is_over:
             return
-        self.stage.divergences.begin(event.at)
-        if self._moved_at is None:
-            self._input_at = self._moved_at = event.at
+        self.divergences.begin(event.at)
+        self._progress.begin(event.at)
+        if isinstance(event, LineReceived | Started):
+            self._progress.note_input(event.at)
         if isinstance(event, LineReceived):
-            self._input_at = self._moved_at = event.at
-            yield from self._receiver.take(event.raw, event.at)
+            yield from self._messages.take(event.raw, event.at)
         yield from self._play(event.at)
         if isinstance(event, EndOfInput):
             yield from self._end(event.at)
         elif isinstance(event, WriteStalled):
             yield from self._give_up(event.at)
         else:
-            yield from self._look_for_trouble(event.at)
+            yield from self._look_for_missing(event.at)
+            yield from self._look_for_stall(event.at)
         if not self.is_over and self._ending.has_come(is_settled=self._is_settled(event.at)):
-            yield from self._end_by_itself(event.at)
+            self._ending.note_harmless(event.at)
+            yield self._finish()
         if not self.is_over:
             yield WakeAt(self._next_moment(event.at))
 
     def _play(self, at: int, *, at_once: bool = False) -> Iterator[Command]:
-        """Plays all that can be played now."""
+        """Sends all that can be sent now.
+
+        Args:
+            at: now, in live nanoseconds.
+            at_once: whether to send also what is not due yet.
+        """
         while True:
-            while (ready := self._player.next(at if not at_once else _AT_ONCE)) is not None:
-                self._moved_at = at
-                yield from self.stage.play(ready, at)
-            if self._schedule.is_whole or not self._needs_more():
+            while (ready := self.scheduler.next(at if not at_once else _AT_ONCE)) is not None:
+                self._progress.note_output(at)
+                yield from self.sender.send(ready, at)
+            if not self.scheduler.read_if_needed():
                 return
-            self._schedule.read_on()
 
     def _is_settled(self, at: int) -> bool:
-        """Whether nothing has come for so long that it was not mere reordering."""
-        return at - self._input_at >= SETTLE_NS
+        return at >= self._progress.settles_at
 
-    def _needs_more(self) -> bool:
-        """Whether anything beyond what was read could go out without another word."""
-        if self._schedule.horizon == 0 or self._is_reply_beyond() or self._is_idle():
-            return True
-        for name, lane in self._schedule.lanes.items():
-            track = self._schedule.track_of(name)
-            if track is None or lane.abandoned:
-                continue
-            if not track.queue and track.waits_for is None:
-                return True
-        return False
+    @property
+    def _overtaken(self) -> list[Lane]:
+        """The lanes in which a message came while an earlier one is missing."""
+        return [lane for lane in self._schedule.live_lanes if lane.is_overtaken]
 
-    def _is_reply_beyond(self) -> bool:
-        """Whether a request of the connection that came is answered later in the recording."""
-        waiting = self._schedule.lanes[None].open.values()
-        return any((step.response_seq or 0) > self._schedule.horizon for _, step in waiting)
+    @property
+    def _waiting(self) -> list[tuple[Lane, Step]]:
+        """The lanes that wait for the client, and the message that each waits for."""
+        awaited = ((lane, lane.awaited) for lane in self._schedule.live_lanes)
+        return [(lane, step) for lane, step in awaited if step is not None]
 
-    def _is_idle(self) -> bool:
-        """Whether there is no session yet, and nothing on the connection to wait for."""
-        schedule = self._schedule
-        return (
-            len(schedule.lanes) == 1
-            and not schedule.connection.waiting
-            and not schedule.lanes[None].open
-        )
+    def _look_for_missing(self, at: int) -> Iterator[Command]:
+        """Looks for messages that will not come any more."""
+        if not self._is_settled(at):
+            return
+        for lane in self._overtaken:
+            if not lane.abandoned:
+                yield from self._give_up_message(lane, at)
+        while self._schedule.relax():
+            yield from self._play(at)
 
-    def _look_for_trouble(self, at: int) -> Iterator[Command]:
-        """Looks for messages that will not come any more, and for a conversation that stands."""
-        if self._is_settled(at):
-            for lane in list(self._schedule.lanes.values()):
-                if lane.is_overtaken and not lane.abandoned:
-                    yield from self._miss(lane, at)
-            while self._relax():
-                yield from self._play(at)
-        limit = self.stage.options.stall_ns
-        if (
-            limit is not None
-            and at - (self._moved_at or 0) >= limit
-            and self._is_waiting()
-            and not any(self._player.waiting_for_time(at))
-        ):
-            self._stall(at)
-            self.is_over = True
-            yield Finish()
-
-    def _miss(self, lane: Lane, at: int) -> Iterator[Command]:
-        missing = lane.awaited
-        lane.is_overtaken = False
+    def _give_up_message(self, lane: Lane, at: int) -> Iterator[Command]:
+        """Counts a lane's awaited message as missing; goes on without it, or gives the lane up."""
+        missing = lane.note_missing()
         if missing is None:
             return
-        lane.missed.add(missing.key)
-        divergence = self.stage.divergences.note(
+        divergence = self.divergences.note(
             DivergenceKind.MISSING_EXPECTED,
             lane,
             f"the client never sent {missing.title} #{missing.seq}, but what came after it",
@@ -156,88 +155,64 @@ class Replay:
             seq=missing.seq,
             of_handshake=missing.method in HANDSHAKE,
         )
-        if self.stage.options.lenient:
-            self._player.skip(lane, missing)
-            self.stage.match(lane, missing, at)
+        if self.state.options.lenient:
+            self.scheduler.skip(missing)
+            self._schedule.match(missing, at)
             yield from self._play(at)
         elif missing.response_seq is not None and missing.response_seq == self._schedule.handshake:
             for each in list(self._schedule.lanes.values()):
-                yield from self.stage.abandon(each, divergence)
+                yield from self._handler.abandon(each, divergence)
         else:
-            yield from self.stage.abandon(lane)
+            yield from self._handler.abandon(lane)
 
-    def _relax(self) -> bool:
-        """Lets go what waits for a request that a client may leave out; False if nothing does."""
-        optional = {s.key for s in self._schedule.lanes[None].expected if s.can_be_left_out}
-        passed = self._schedule.connection.relax(optional)
-        for track in self._schedule.tracks.values():
-            step = track.waits_for
-            if step is not None and step.can_be_left_out and step.exchange is not None:
-                self._schedule.let_pass[step.exchange] = step.key
-                passed.add(step.key)
-        self._schedule.passed_over |= passed
-        return bool(passed)
+    def _look_for_stall(self, at: int) -> Iterator[Command]:
+        """Ends a replay that has made no progress for too long, and waits for the client."""
+        stalls_at = self._progress.stalls_at
+        if stalls_at is None or at < stalls_at or any(self.scheduler.ready_frames(at)):
+            return
+        if waiting := self._waiting:
+            for lane, step in waiting:
+                summary = (
+                    f"nothing came for {self._stall_s:g} s; the recording expected"
+                    f" {step.method or step.kind} #{step.seq}"
+                )
+                self.divergences.note(DivergenceKind.STALL, lane, summary, at, seq=step.seq)
+            yield self._finish()
 
-    def _waits_for_optional(self) -> bool:
-        steps = (track.waits_for for track in self._schedule.tracks.values())
-        return any(step is not None and step.can_be_left_out for step in steps)
-
-    def _is_waiting(self) -> bool:
-        """Whether the client owes something that was recorded."""
-        return any(lane.awaited for lane in self._schedule.lanes.values() if not lane.abandoned)
-
-    def _stall(self, at: int) -> None:
-        waiting = [
-            lane for lane in self._schedule.lanes.values() if lane.awaited and not lane.abandoned
-        ]
-        for lane in waiting:
-            missing = lane.awaited
-            assert missing is not None
-            seconds = (self.stage.options.stall_ns or 0) / NS_PER_S
-            self.stage.divergences.note(
-                DivergenceKind.STALL,
-                lane,
-                f"nothing came for {seconds:g} s; the recording expected"
-                f" {missing.method or missing.kind} #{missing.seq}",
-                at,
-                seq=missing.seq,
-            )
+    @property
+    def _stall_s(self) -> float:
+        return (self.state.options.stall_ns or 0) / NS_PER_S
 
     def _end(self, at: int) -> Iterator[Command]:
-        """The client is gone: what it still owed is missing, and the rest is unplayed."""
+        """Ends as the client is gone: what it has not sent is missing, and the rest is unplayed."""
         yield from self._play(at, at_once=True)
         while self._schedule.read_on():
             yield from self._play(at, at_once=True)
-        while self._relax():
+        while self._schedule.relax():
             yield from self._play(at, at_once=True)
         self._ending.note_missing(at)
         self._ending.note_unplayed(at)
         self._ending.note_harmless(at)
-        self.is_over = True
-        yield Finish()
-
-    def _end_by_itself(self, at: int) -> Iterator[Command]:
-        """The recorded agent ended here; the client may leave out what it has not sent."""
-        self._ending.note_harmless(at)
-        self.is_over = True
-        yield Finish()
+        yield self._finish()
 
     def _give_up(self, at: int) -> Iterator[Command]:
-        """The client reads nothing any more, so that nothing can reach it."""
-        seconds = (self.stage.options.stall_ns or 0) / NS_PER_S
-        summary = f"the client has not read what it was sent for {seconds:g} s"
-        self.stage.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary, at)
+        """Ends as the client reads nothing any more."""
+        summary = f"the client has not read what it was sent for {self._stall_s:g} s"
+        self.divergences.note(DivergenceKind.STALL, self._schedule.lanes[None], summary, at)
+        yield self._finish()
+
+    def _finish(self) -> Finish:
         self.is_over = True
-        yield Finish()
+        return Finish()
 
     def _next_moment(self, at: int) -> int | None:
-        moments = [ready.due for ready in self._player.waiting_for_time(at) if ready.due > at]
+        """When to look again if nothing comes: a frame is due, or a message counts as missing."""
+        moments = [ready.due for ready in self.scheduler.ready_frames(at) if ready.due > at]
         is_paced = bool(moments)
-        if any(lane.is_overtaken and not lane.abandoned for lane in self._schedule.lanes.values()):
-            moments.append(self._input_at + SETTLE_NS)
-        waits = self._schedule.connection.waiting or self._waits_for_optional()
-        if not self._is_settled(at) and (waits or self._ending.is_near):
-            moments.append(self._input_at + SETTLE_NS)
-        if not is_paced and self.stage.options.stall_ns is not None and self._is_waiting():
-            moments.append((self._moved_at or 0) + self.stage.options.stall_ns)
+        waits = self._schedule.connection.waiting or self._schedule.optional_waits
+        if self._overtaken or waits or self._ending.is_near:
+            moments.append(self._progress.settles_at)
+        stalls_at = self._progress.stalls_at
+        if not is_paced and stalls_at is not None and self._waiting:
+            moments.append(stalls_at)
         return min((moment for moment in moments if moment > at), default=None)

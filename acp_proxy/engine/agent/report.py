@@ -1,4 +1,4 @@
-"""What a replay came to: a verdict, every divergence, what was left, and what waited for what."""
+"""The report of a replay: a verdict, all divergences, what was left, and what waited for what."""
 
 from collections.abc import Iterator, Sequence
 
@@ -17,7 +17,7 @@ REPORTER = Reporter("client")
 
 
 @frozen
-class Wait:
+class LaneWait:
     """What a lane was waiting for at the end."""
 
     lane: str
@@ -46,7 +46,7 @@ class ReplayReport:
     """Divergences beyond those that are listed."""
     withheld: tuple[int, ...]
     """Numbers of the frames that were kept from the client, or a part of them."""
-    waits: tuple[Wait, ...]
+    waits: tuple[LaneWait, ...]
     bindings: dict[str, str]
     """Recorded values that have another one now."""
     withheld_outside: tuple[int, ...] = ()
@@ -60,20 +60,19 @@ class ReplayReport:
 
 
 def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayReport:
-    """Draws up the report of a replay that has ended.
+    """Returns the report of a replay that has ended.
 
     Args:
         replay: the engine.
         recording: the recording's path or name.
         is_incomplete: whether the recorder was killed before the recorded agent had ended.
     """
-    stage = replay.stage
-    divergences = stage.divergences
+    state, log, sender = replay.state, replay.divergences, replay.sender
     ran_out = is_incomplete and replay.is_played_out
     verdict, code = "clean", CLEAN
-    if divergences.has_stalled:
+    if log.has_stalled:
         verdict, code = "stalled", STALLED
-    elif divergences.has_diverged:
+    elif log.has_diverged:
         verdict, code = "diverged", STALLED if ran_out else DIVERGED
     elif ran_out:
         verdict, code = "incomplete", STALLED
@@ -81,21 +80,21 @@ def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayRepo
         recording=recording,
         verdict=verdict,
         exit_code=code,
-        frames_sent=stage.player.sent,
+        frames_sent=sender.sent,
         lines_received=replay.lines,
-        messages_matched=sum(lane.messages for lane in stage.schedule.lanes.values()),
+        messages_matched=sum(lane.messages for lane in state.schedule.lanes.values()),
         unplayed=replay.unplayed,
-        divergences=tuple(divergences.found),
-        left_out=divergences.left_out,
-        withheld=tuple(stage.player.withholding.frames),
+        divergences=tuple(log.found),
+        left_out=log.left_out,
+        withheld=tuple(sender.withholding.frames),
         waits=tuple(_waits(replay)),
-        bindings=stage.bindings.changed,
-        withheld_outside=tuple(stage.player.withholding.outside),
+        bindings=state.bindings.changed,
+        withheld_outside=tuple(sender.withholding.outside),
     )
 
 
 def text(found: ReplayReport) -> list[str]:
-    """The report for a person, in lines; of a clean replay there is nothing to say.
+    """Formats a report as lines for the terminal; a clean replay without withheld frames has none.
 
     What came from the recording or the client has its control characters made visible.
     """
@@ -103,7 +102,7 @@ def text(found: ReplayReport) -> list[str]:
 
 
 def _lines(found: ReplayReport) -> list[str]:
-    return _told_lines(found) + _fault_lines(found)
+    return _replay_lines(found) + _fault_lines(found)
 
 
 def _fault_lines(found: ReplayReport) -> list[str]:
@@ -116,17 +115,17 @@ def _fault_lines(found: ReplayReport) -> list[str]:
     return [*lines, f"reproduce with: {found.reproduce}"]
 
 
-def _told_lines(found: ReplayReport) -> list[str]:
+def _replay_lines(found: ReplayReport) -> list[str]:
     if found.verdict == "clean" and not found.withheld:
         return []
     lines = [f"replay of {found.recording}: {headline(found)}"]
-    told = REPORTER.blocks(found.divergences, found.left_out)
-    for block in told:
+    blocks = REPORTER.blocks(found.divergences, found.left_out)
+    for block in blocks:
         lines += ["", *block]
     if found.verdict in ("stalled", "diverged") and found.waits:
         lines += ["", "waiting:"]
         lines += [f"  {w.lane}: for the {w.waits_for}, {w.method} #{w.seq}" for w in found.waits]
-    if found.bindings and told:
+    if found.bindings and blocks:
         lines += ["", "the client's own values:"]
         lines += [f"  {old} is now {new}" for old, new in found.bindings.items()]
     return lines + _withheld_lines(found)
@@ -169,8 +168,8 @@ def headline(found: ReplayReport) -> str:
     return f"{counted(primary, 'divergence')}; {played}, {unplayed}"
 
 
-def _waits(replay: Replay) -> Iterator[Wait]:
-    for lane in replay.stage.schedule.lanes.values():
+def _waits(replay: Replay) -> Iterator[LaneWait]:
+    for lane in replay.state.schedule.lanes.values():
         awaited = lane.awaited
         if awaited is not None and not lane.abandoned:
-            yield Wait(lane.title, "client", awaited.seq, awaited.title)
+            yield LaneWait(lane.title, "client", awaited.seq, awaited.title)

@@ -1,62 +1,99 @@
-"""The recorded story, unrolled as far as anybody needs it: steps become lanes and tracks.
+"""The recording as lanes and tracks, read as far as the replay needs it.
 
 Steps are read in order, until each lane that could go on has something to wait for. A lane that
 waits for its client needs no more of the recording; so one that is a million frames long begins at
 once, and what is held is what lies between the lane that is furthest behind and the one ahead.
 """
 
-from collections.abc import Callable
+from attrs import define, field
 
-from acp_proxy.engine.agent.lanes import Connection, Key, Lane, Track
+from acp_proxy.engine.agent.connection_frames import ConnectionFrames
+from acp_proxy.engine.agent.lanes import Key, Lane, Track
+from acp_proxy.engine.agent.withheld_effects import WithheldEffects
 from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.engine.shared.playback_options import Order
-from acp_proxy.engine.shared.steps import Script, Step
+from acp_proxy.engine.shared.steps import HANDSHAKE, Script, Step
 from acp_proxy.protocol.dialects import INITIALIZE
 
-_Test = Callable[[Step], bool]
+
+@define
+class Exemptions:
+    """The client's requests that no frame waits for.
+
+    Attributes:
+        optional: requests that need not come, by exchange; an answer to one goes out if it comes
+            after all.
+        overdue: messages that were waited for, and are no longer.
+        withheld: exchanges that follow from withheld requests, so that they will not come.
+        skipped: exchanges of all requests that will not come.
+    """
+
+    optional: dict[int, Key] = field(factory=dict)
+    overdue: set[Key] = field(factory=set)
+    withheld: set[int] = field(factory=set)
+    skipped: set[int] = field(factory=set)
+
+    def let_pass(self, step: Step) -> None:
+        """Lets nothing wait for a request any longer."""
+        if step.exchange is not None:
+            self.optional[step.exchange] = step.key
+
+    def note_overdue(self, keys: set[Key]) -> None:
+        """Notes messages that were waited for in vain."""
+        self.overdue |= keys
+
+    def skip(self, exchange: int, *, is_withheld: bool = False) -> None:
+        """Notes that a request will not come, nor its answer go out.
+
+        Args:
+            exchange: the request's.
+            is_withheld: whether that follows from what the client was not asked for.
+        """
+        self.skipped.add(exchange)
+        if is_withheld:
+            self.withheld.add(exchange)
 
 
 class ReplaySchedule:
     """A recording as lanes.
 
+    Args:
+        script: the recording.
+        order: what is kept of the recorded order.
+        effects: tells which messages of the client will not come, or need not.
+
     Attributes:
+        order: what is kept of the recorded order.
         lanes: by session, None for the connection's.
-        tracks: in what order frames go out: by lane, or one for all.
+        tracks: the order in which frames go out: by lane, or one for all.
         connection: the connection's frames, where they have no track.
+        exempt: the requests that no frame waits for.
         horizon: the number of the last step that was read.
         is_whole: whether all was read.
-        handshake: the reply to the first initialize, without which nothing else goes out; None if
-            there is none or it is not read yet.
-        frames: how many frames of the agent's were read.
-        let_pass: in recorded order, the requests that nobody waits for any longer, by exchange.
-        passed_over: messages that were waited for, and are no longer.
-        forgone: exchanges of requests of the client's that will not come.
-        is_forgone: whether a message of the client's will not come; for whoever withholds frames.
-        may_be_left_out: whether one need not come, likewise.
+        handshake: the number of the reply to the first initialize, before which nothing else goes
+            out; None if there is none or it is not read yet.
+        frames: how many frames of the agent were read.
     """
 
-    def __init__(self, script: Script, order: Order) -> None:
-        self.script = script
+    def __init__(self, script: Script, order: Order, effects: WithheldEffects) -> None:
         self.order = order
         self.lanes: dict[str | None, Lane] = {None: Lane(None)}
         self.tracks: dict[str | None, Track] = {}
-        self.connection = Connection()
+        self.connection = ConnectionFrames()
+        self.exempt = Exemptions()
         self.horizon = 0
         self.is_whole = False
         self.handshake: int | None = None
         self.frames = 0
-        self.let_pass: dict[int, Key] = {}
-        self.passed_over: set[Key] = set()
-        self.forgone: set[int] = set()
-        self.is_forgone: _Test = _never
-        self.may_be_left_out: _Test = _never
+        self._script = script
+        self._effects = effects
         self._finder = LaneFinder()
         if order is Order.RECORDED:
             self.tracks[None] = Track()
 
     def read_on(self) -> bool:
-        """Reads some more steps; False at the end of the recording."""
-        steps = self.script.read()
+        """Reads some more steps; returns False at the end of the recording."""
+        steps = self._script.read()
         for step in steps:
             self._add(step)
         self.is_whole = not steps
@@ -67,14 +104,75 @@ class ReplaySchedule:
         while self.horizon < seq and self.read_on():
             pass
 
-    def let_go(self, step: Step) -> None:
-        """Has nobody wait for a request any longer; its answer goes out if it comes after all."""
-        if step.exchange is not None:
-            self.let_pass[step.exchange] = step.key
+    @property
+    def live_lanes(self) -> list[Lane]:
+        """The lanes that are not abandoned."""
+        return [lane for lane in self.lanes.values() if not lane.abandoned]
 
     def track_of(self, lane: str | None) -> Track | None:
         """The track that a lane's frames are on; None for the connection's, if it has none."""
         return self.tracks.get(None if self.order is Order.RECORDED else lane)
+
+    def match(self, step: Step, at: int) -> None:
+        """Notes that an expected message of the client has come.
+
+        Args:
+            step: the recorded message.
+            at: when, in live nanoseconds.
+        """
+        lane, connection = self.lanes[step.lane], self.lanes[None]
+        lane.match(step)
+        if (track := self.track_of(step.lane)) is not None:
+            track.arrive(step, at)
+        if lane is connection or step.exchange in self.exempt.optional:
+            self.connection.note_message(step, at)
+            return
+        # A session cannot begin before the handshake: what comes there overtakes it, too.
+        awaited = connection.awaited
+        if awaited is not None and awaited.method in HANDSHAKE:
+            connection.note_overtaken(step)
+
+    def relax(self) -> bool:
+        """Lets nothing wait any longer for requests that a client may leave out.
+
+        Returns:
+            whether something waited for one.
+        """
+        optional = {s.key for s in self.lanes[None].expected if s.can_be_left_out}
+        passed = self.connection.relax(optional)
+        for step in self.optional_waits:
+            if step.exchange is not None:
+                self.exempt.let_pass(step)
+                passed.add(step.key)
+        self.exempt.note_overdue(passed)
+        return bool(passed)
+
+    @property
+    def optional_waits(self) -> list[Step]:
+        """The messages that a track waits for although the client may leave them out."""
+        steps = (track.waits_for for track in self.tracks.values())
+        return [step for step in steps if step is not None and step.can_be_left_out]
+
+    def skip(self, missing: Step) -> None:
+        """Forgets the answer to a request that will not come."""
+        if missing.kind == "request" and missing.exchange is not None:
+            self.exempt.skip(missing.exchange)
+            self.connection.skip(missing.exchange)
+
+    def apply_withholding(self) -> None:
+        """Waits no longer for messages that follow from requests which were withheld."""
+        for lane in self.lanes.values():
+            for step in list(lane.expected):
+                if self._effects.prevents(step):
+                    lane.forget(step)
+                    self._skip_withheld(step)
+                elif not step.is_optional:
+                    step.is_optional = self._effects.makes_optional(step)
+
+    def drop(self, step: Step) -> None:
+        """Counts a frame of the agent no longer if it only answers what will not come."""
+        if step.answers and self._answers_only_withheld(step):
+            self.frames -= 1
 
     def _add(self, step: Step) -> None:
         self.horizon = step.seq
@@ -85,60 +183,48 @@ class ReplaySchedule:
         if step.kind == "request" and step.method in INITIALIZE and self.handshake is None:
             self.handshake = step.response_seq
         if step.from_agent:
-            if step.answers and {a.exchange for a in step.answers} <= self.forgone:
+            if step.answers and self._answers_only_withheld(step):
                 return
             self.frames += 1
-        elif self.is_forgone(step):
-            self._note_forgone(lane, step)
+        elif self._effects.prevents(step):
+            self._skip_withheld(step)
             return
         else:
-            step.is_optional = self.may_be_left_out(step)
+            step.is_optional = self._effects.makes_optional(step)
             lane.expect(step)
-        if self.order is not Order.RECORDED and step.lane is None:
+        self._enqueue(lane, step)
+
+    def _enqueue(self, lane: Lane, step: Step) -> None:
+        if self.order is Order.RECORDED:
+            self.tracks[None].add(step)
+        elif step.lane is None:
             self._add_to_connection(step)
-            return
-        track = self.track_of(step.lane)
-        if track is None:
-            track = self.tracks[step.lane] = Track(lane=lane)
-        plain = step.from_agent and not step.answers and not step.asks
-        track.queue.append(step.seq if plain and self.order is not Order.RECORDED else step)
+        else:
+            track = self.tracks.get(step.lane)
+            if track is None:
+                track = self.tracks[step.lane] = Track(lane)
+            is_plain = step.from_agent and not step.answers and not step.asks
+            track.add(step.seq if is_plain else step)
 
-    def forgo(self) -> None:
-        """Waits no longer for what follows from requests that were withheld."""
-        for lane in self.lanes.values():
-            for step in list(lane.expected):
-                if self.is_forgone(step):
-                    lane.expected.remove(step)
-                    self._note_forgone(lane, step)
-                elif not step.is_optional:
-                    step.is_optional = self.may_be_left_out(step)
+    def _answers_only_withheld(self, step: Step) -> bool:
+        return {answer.exchange for answer in step.answers} <= self.exempt.withheld
 
-    def drop(self, step: Step) -> None:
-        """Counts a frame of the agent's no longer, if it only answers what will not come."""
-        if {answer.exchange for answer in step.answers} <= self.forgone:
-            self.frames -= 1
-
-    def _note_forgone(self, lane: Lane, step: Step) -> None:
+    def _skip_withheld(self, step: Step) -> None:
         if step.exchange is not None:
-            self.forgone.add(step.exchange)
-            lane.skipped.add(step.exchange)
-            self.frames -= self.connection.skip({step.exchange})
+            self.exempt.skip(step.exchange, is_withheld=True)
+            self.frames -= self.connection.skip(step.exchange)
 
     def _add_to_connection(self, step: Step) -> None:
         if step.from_agent:
             if step.kind == "error" and step.request_seq is not None:
-                self._add_garbage(step)
+                self._add_unreadable_line(step)
             self.connection.add_frame(step)
         elif step.is_required:
             self.connection.add_request(step)
 
-    def _add_garbage(self, answer: Step) -> None:
+    def _add_unreadable_line(self, answer: Step) -> None:
         """A line that is no message counts as a request once an error is known to answer it."""
         lane = self.lanes[None]
         for line in (*lane.expected, *lane.played):
             if line.seq == answer.request_seq and line.kind == "invalid":
                 self.connection.add_request(line)
-
-
-def _never(_: Step) -> bool:
-    return False

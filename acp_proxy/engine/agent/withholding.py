@@ -1,12 +1,12 @@
-"""Decides which of the recorded agent's frames the client is not to see.
+"""Decides which of the recorded agent's frames the client does not get.
 
 A replayed agent makes its client do things. *Inert*, it may only have files read and a person
 asked; otherwise it may not have files changed or commands run outside the directories that the
 client has named. A request that is withheld is answered from the recording.
 
-The frame itself decides, and not what the recording says of it: a recording may be anybody's. So
-an inert agent does not say a line either that is no message, but may be one to a client which reads
-less strictly.
+The bytes of the frame decide, and not the recording's labels, since a recording may come from
+anybody. For the same reason an inert agent does not send a line either that is no message, but may
+be one to a client which reads less strictly.
 """
 
 import json
@@ -15,8 +15,9 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from acp_proxy.engine.agent.withheld_effects import WithheldEffects, params_of
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.steps import Script, Step, Wire
+from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.protocol.directories import is_within
 from acp_proxy.protocol.effects import Effect, effect_of
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
@@ -31,23 +32,20 @@ _DIRECTORIES = frozenset({"cwd", "workingdirectory"})
 _ESCAPE = re.compile(rb"\\u00([0-7][0-9A-Fa-f])")
 _ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file")')
 """A request that changes or runs something, in a line that is no message to a strict reader."""
-_CREATE, _CONNECT, _FORM = "terminal/create", "mcp/connect", "elicitation/create"
-_MADE = {_CREATE: "terminalId", _CONNECT: "connectionId"}
-"""What the answer to a request makes, by the name of its id."""
-_USING = {"terminal/output": "terminalId", "mcp/message": "connectionId"}
-"""Requests of the client's that are about such a thing."""
+_CREATE, _FORM = "terminal/create", "elicitation/create"
+_SUSPICIOUS = (b"fs/", b"terminal/", b"\\u00", b"\\/")
+"""What a line contains that asks for a change of files or for a command, in lower case: the start
+of the method, or an escape with which it can be spelled otherwise."""
 
 
 @frozen
 class Shown:
-    """What the client sees of a frame."""
+    """What the client gets of a frame."""
 
     raw: bytes | None
     """None if nothing is left."""
     withheld: frozenset[str] = frozenset()
-    """The ids' tokens of the requests that it does not see."""
-    is_whole: bool = True
-    """Whether it sees all."""
+    """The ids of the requests that it does not get."""
 
 
 @define
@@ -56,42 +54,61 @@ class Withholding:
 
     Attributes:
         frames: numbers of the frames that were withheld, or of which a part was.
-        has_hidden_unknown: whether a method was withheld of which nobody knows what it does.
     """
 
     _bindings: Bindings
-    _script: Script
+    _effects: WithheldEffects
+    _dialect: str | None = None
     _inert: bool = False
     _allow_outside: bool = False
     frames: list[int] = field(factory=list)
-    has_hidden_unknown: bool = False
-    _unmade: set[tuple[str, str]] = field(factory=set)
-    """Terminals and connections that were never made, as the recording calls them."""
     _tokens: set[str] = field(factory=set)
+    """The ids of withheld requests, until another request with one goes out."""
 
     @property
-    def is_on(self) -> bool:
-        """Whether anything may be withheld."""
-        return self._inert or not self._allow_outside
+    def outside(self) -> list[int]:
+        """Those frames, if they were withheld since the client's directories do not hold them."""
+        return [] if self._inert else self.frames
 
-    def look(self, recorded: Wire, written: bytes) -> Shown:
-        """Decides what of a frame the client sees.
+    def look(self, seq: int, recorded: Wire, written: bytes) -> Shown:
+        """Decides what of a frame the client gets.
 
         Args:
+            seq: the frame's number.
             recorded: the frame as it was recorded.
-            written: the same as the client would see it.
+            written: the frame as the client would get it.
         """
-        if not self.is_on:
+        if self._is_surely_harmless(written):
             return Shown(written)
         message = read(written)
-        if message.kind is not Kind.BATCH:
-            tokens = _tokens(message)
-            if not self._is_withheld(message, recorded.raw):
-                self._tokens -= tokens
-                return Shown(written)
-            self._tokens |= tokens
-            return Shown(None, tokens, is_whole=False)
-        return self._look_at_batch(message, recorded.raw, written)
+        if message.kind is Kind.BATCH:
+            shown = self._look_at_batch(message, recorded.raw, written)
+        else:
+            shown = self._look_at_message(message, recorded.raw, written)
+        if shown.raw is not written:
+            self.frames.append(seq)
+        return shown
+
+    def _is_surely_harmless(self, line: bytes) -> bool:
+        """Whether a line can be let pass without being parsed; False if that is not known.
+
+        That spares most updates the parser. A line without the start of an acting method, however
+        it may be spelled, neither changes nor runs anything; an inert agent may do even less.
+        """
+        if self._allow_outside and not self._inert:
+            return True
+        if self._inert or self._tokens or self._effects.has_unmade:
+            return False
+        folded = line.lower()
+        return not any(word in folded for word in _SUSPICIOUS) and _is_unique(line, folded)
+
+    def _look_at_message(self, message: Message, recorded: bytes, written: bytes) -> Shown:
+        tokens = _tokens(message)
+        if not self._is_withheld(message, recorded):
+            self._tokens -= tokens
+            return Shown(written)
+        self._tokens |= tokens
+        return Shown(None, tokens)
 
     def _look_at_batch(self, batch: Message, recorded: bytes, written: bytes) -> Shown:
         olds = [old.raw or b"" for old in read(recorded).members]
@@ -104,88 +121,43 @@ class Withholding:
         self._tokens |= tokens
         kept = [one.raw or b"" for n, (one, _) in enumerate(pairs) if n not in unseen]
         raw = b"[" + b",".join(kept) + b"]" if kept else None
-        return Shown(raw, tokens, is_whole=False)
-
-    @property
-    def outside(self) -> list[int]:
-        """Those frames, if they were withheld since the client's directories do not hold them."""
-        return [] if self._inert else self.frames
-
-    def note_hidden(self, method: str | None) -> None:
-        """Notes that a request was withheld.
-
-        Args:
-            method: the request's.
-        """
-        is_unknown = effect_of(method, self._script.dialect) is Effect.OTHER
-        self.has_hidden_unknown = self.has_hidden_unknown or is_unknown
-
-    def note_unmade(self, method: str | None, reply: Any) -> None:
-        """Notes what a withheld request would have made, if anything.
-
-        Args:
-            method: the request's.
-            reply: its recorded answer, decoded.
-        """
-        name = _MADE.get(method or "")
-        result = reply.get("result") if isinstance(reply, dict) else None
-        made = result.get(name) if name and isinstance(result, dict) else None
-        if name is not None and isinstance(made, str):
-            self._unmade.add((name, made))
-
-    def may_be_left_out(self, step: Step) -> bool:
-        """Whether a request of the client's may follow from what was withheld."""
-        is_own = (step.method or "").startswith("_")
-        return self.has_hidden_unknown and step.kind == "request" and is_own
-
-    def is_forgone(self, step: Step) -> bool:
-        """Whether a message of the client's will not come: it is about what was never made."""
-        name = _USING.get(step.method or "")
-        if not self._unmade or name is None or step.kind not in ("request", "notification"):
-            return False
-        raw = self._script.wire(step.seq).raw
-        if step.member is not None:
-            raw = read(raw).members[step.member].raw or b""
-        value = _params(raw).get(name)
-        return isinstance(value, str) and (name, value) in self._unmade
+        return Shown(raw, tokens)
 
     def _is_withheld(self, message: Message, recorded: bytes) -> bool:
-        """Whether a message is kept from the client."""
+        """Whether the client does not get a message."""
         if self._is_about_unmade(message, recorded):
             return True
         return self._is_active(message) if self._inert else self._is_outside(message)
+
+    def _is_about_unmade(self, message: Message, recorded: bytes) -> bool:
+        if message.kind is Kind.NOTIFICATION and message.target is not None:
+            return message.target in self._tokens
+        if not self._effects.has_unmade or message.kind is not Kind.REQUEST:
+            return False
+        return self._effects.concerns(recorded)
 
     def _is_active(self, message: Message) -> bool:
         """Whether a message asks for more than an inert agent may ask for."""
         raw = message.raw or b""
         if message.kind is Kind.INVALID:
             return _may_be_a_request(raw)
-        if _names_it_twice(raw):
+        if _is_ambiguous(raw):
             return True
         if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
             return False
-        effect = effect_of(message.method, self._script.dialect)
+        effect = effect_of(message.method, self._dialect)
         if message.method == _FORM:  # a page to be opened is no form to be filled in
-            return bool(_params(raw).get("mode", "form") != "form")
+            return bool(params_of(raw).get("mode", "form") != "form")
         if effect is Effect.TELLS and message.kind is Kind.REQUEST:
             return True
         return effect not in _HARMLESS
-
-    def _is_about_unmade(self, message: Message, recorded: bytes) -> bool:
-        if message.kind is Kind.NOTIFICATION and message.target is not None:
-            return message.target in self._tokens
-        if not self._unmade or message.kind is not Kind.REQUEST:
-            return False
-        params = _params(recorded)
-        ids = ((name, params.get(name)) for name in ("terminalId", "connectionId"))
-        return any(isinstance(value, str) and (name, value) in self._unmade for name, value in ids)
 
     def _is_outside(self, message: Message) -> bool:
         """Whether a message changes or runs something outside the client's directories."""
         raw = message.raw or b""
         if message.kind is Kind.INVALID:
             return _ACTING.search(_unescaped(raw)) is not None
-        if _names_it_twice(raw):
+        if _is_ambiguous(raw):
             return True
         if message.kind not in (Kind.REQUEST, Kind.NOTIFICATION):
             return False
@@ -205,8 +177,8 @@ class Withholding:
 
 
 def _tokens(message: Message) -> frozenset[str]:
-    """The id of a request, if it is one."""
-    is_request = message.kind is Kind.REQUEST and message.rpc_id is not None
+    """The id of a request; nothing if the message is no request or has none."""
+    is_request = message.kind is Kind.REQUEST and message.rpc_id
     return frozenset({message.rpc_id}) if is_request and message.rpc_id else frozenset()
 
 
@@ -215,16 +187,13 @@ def _may_be_a_request(raw: bytes) -> bool:
     return b"{" in raw and (b"method" in raw.lower() or b"\\" in raw)
 
 
-def _names_it_twice(raw: bytes) -> bool:
+def _is_ambiguous(raw: bytes) -> bool:
     """Whether readers differ in what a message's method is, or its params.
 
     Some take the first of two members of one name, others the last; for some capitals do not
     matter.
     """
-    folded = _unescaped(raw).lower()
-    if folded.count(b'"method"') == raw.count(b'"method"') < 2 and (
-        folded.count(b'"params"') == raw.count(b'"params"') < 2
-    ):
+    if _is_unique(raw, _unescaped(raw).lower()):
         return False
     try:
         members = json.loads(raw, object_pairs_hook=_Pairs)
@@ -236,6 +205,18 @@ def _names_it_twice(raw: bytes) -> bool:
     return names not in ([], ["method"], ["params"], ["method", "params"], ["params", "method"])
 
 
+def _is_unique(raw: bytes, folded: bytes) -> bool:
+    """Whether a line names its method and its params once at most, and in the usual spelling.
+
+    Args:
+        raw: the line.
+        folded: the line in lower case, without escapes.
+    """
+    return folded.count(b'"method"') == raw.count(b'"method"') < 2 and (
+        folded.count(b'"params"') == raw.count(b'"params"') < 2
+    )
+
+
 def _unescaped(raw: bytes) -> bytes:
     """A line without escapes of characters that need none, however it goes on."""
     if b"\\" not in raw:
@@ -244,17 +225,8 @@ def _unescaped(raw: bytes) -> bytes:
     return plain.replace(b"\\/", b"/")
 
 
-def _params(raw: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(raw)
-    except (ValueError, RecursionError):
-        return {}
-    params = value.get("params") if isinstance(value, dict) else None
-    return params if isinstance(params, dict) else {}
-
-
 def _named(raw: bytes, names: frozenset[str]) -> list[object] | None:
-    """The values under some names in the params of a message; None if nobody can say which count.
+    """The values under some names in the params of a message; None if that is ambiguous.
 
     Readers differ in which of two members of one name they take, and whether capitals matter.
     """

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from acp_proxy.engine.client.client_frames import ClientFrame
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.line_rewriter import Writer, members_of, quoted
+from acp_proxy.engine.shared.line_rewriter import LineRewriter, members_of, quoted
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.splice import Place, spans, splice
@@ -26,7 +26,7 @@ class Composer:
     """
 
     def __init__(self, bindings: Bindings, *, rewrite_text: bool) -> None:
-        self._writer = Writer(bindings, rewrite_text=rewrite_text)
+        self._writer = LineRewriter(bindings, rewrite_text=rewrite_text)
 
     def written(
         self, frame: ClientFrame, wire: Wire, ids: Mapping[str, str], options: Mapping[str, str]

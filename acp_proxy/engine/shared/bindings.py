@@ -66,6 +66,24 @@ class Bindings:
             case Place.ROOT:
                 self.roots[recorded] = live
 
+    def release(self, terminal: str) -> None:
+        """Notes that a recorded terminal was released, so that its id is free again."""
+        self.released.add(terminal)
+
+    def swap_sessions(self, first: str, second: str) -> None:
+        """Exchanges the live ids of two recorded sessions."""
+        live = self.sessions.get(first, first), self.sessions.get(second, second)
+        self.sessions[second], self.sessions[first] = live
+
+    def recorded_session(self, live: str | None) -> str | None:
+        """Returns the recorded id of a live session; the live id itself if it is not bound."""
+        return next((old for old, new in self.sessions.items() if new == live), live)
+
+    @property
+    def live_terminals(self) -> set[str]:
+        """The live ids of the terminals that are not released."""
+        return {new for old, new in self.terminals.items() if old not in self.released}
+
     @property
     def changed(self) -> dict[str, str]:
         """Recorded values that have another one now, but for messages, which are many."""

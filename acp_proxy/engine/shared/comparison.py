@@ -56,6 +56,18 @@ class Comparison:
         """Whether the messages can be paired."""
         return not self.differences and not self.conflicts
 
+    def bind_to(self, bindings: Bindings) -> bool:
+        """Binds the proposed values, unless one of them is in conflict with an earlier one.
+
+        Returns:
+            whether they were bound.
+        """
+        if self.conflicts:
+            return False
+        for place, recorded, live in self.proposals:
+            bindings.bind(place, recorded, live)
+        return True
+
 
 class Comparer:
     """Compares messages with the values known so far.

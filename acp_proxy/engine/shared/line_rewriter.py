@@ -23,7 +23,7 @@ ANY_BYTES = "surrogateescape"
 _Rewriter = Callable[[str], str]
 
 
-class Writer:
+class LineRewriter:
     """Writes frames.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.line_rewriter import Writer, quoted
+from acp_proxy.engine.shared.line_rewriter import LineRewriter, quoted
 from acp_proxy.engine.shared.steps import Wire
 
 
@@ -13,7 +13,7 @@ def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:
     """Writes a frame for a client that has its own ids and directories."""
     bindings = Bindings(roots={f"/{old}": new for old, new in roots.items()})
     wire = Wire(raw, "\n", 0, kind, "session/update")
-    return Writer(bindings, rewrite_text=False).written(wire, ids)
+    return LineRewriter(bindings, rewrite_text=False).written(wire, ids)
 
 
 def test_nothing_replaced_is_nothing_touched() -> None:

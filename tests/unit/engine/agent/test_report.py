@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from acp_proxy.cli.render.replay_junit import junit
-from acp_proxy.engine.agent.report import ReplayReport, Wait, report, text
+from acp_proxy.engine.agent.report import LaneWait, ReplayReport, report, text
 from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss, Rank
 from acp_proxy.forms import converter
@@ -41,7 +41,7 @@ DIVERGED = evolve(
     exit_code=1,
     unplayed=4,
     divergences=(DRIFTS, DIFFERS, FOLLOWS),
-    waits=(Wait("s-2", "client", 7, "session/prompt"),),
+    waits=(LaneWait("s-2", "client", 7, "session/prompt"),),
     bindings={"/old": "/new"},
 )
 
@@ -109,7 +109,7 @@ def hostile(value: str) -> ReplayReport:
         DIVERGED,
         recording=value,
         divergences=(divergence,),
-        waits=(Wait(value, "client", 1, value),),
+        waits=(LaneWait(value, "client", 1, value),),
         bindings={value: value},
     )
 

@@ -19,7 +19,7 @@ from acp_proxy.capture.pumps import wait_until_ready
 from acp_proxy.cli.commands.replay import answer_first
 from acp_proxy.commands import Command, Send
 from acp_proxy.engine.agent.options import ReplayOptions
-from acp_proxy.engine.agent.recording_choice import Choice
+from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.shared.pacing import Pacing
@@ -262,7 +262,7 @@ async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch)
         os.close(fd)
 
 
-class First(Choice):
+class First(RecordingChoice):
     """An engine that answers the first line."""
 
     answer = b"answer\n" * 1000
@@ -310,7 +310,7 @@ async def test_a_signal_is_a_goodbye(book: Book, clock: MockClock) -> None:
         nursery.start_soon(replayer.run)
         await trio.testing.wait_all_tasks_blocked()
         signal.raise_signal(signal.SIGTERM)
-    assert replayer.was_told
+    assert replayer.was_stopped
     assert replay.is_over
 
 

@@ -1,0 +1,159 @@
+"""Does what a divergence calls for: logs it, answers the client, and gives the lane up.
+
+A request is always answered. One that was not recorded gets an error, and its session is given up,
+as it is after an outcome to which the rest of the recording does not fit. Other sessions go on.
+"""
+
+from collections.abc import Iterator
+
+from acp_proxy.commands import Command
+from acp_proxy.engine.agent.error_replies import refusal
+from acp_proxy.engine.agent.lanes import Lane
+from acp_proxy.engine.agent.message_comparison import ClientMessage
+from acp_proxy.engine.agent.request_matcher import RequestMatch, RequestMatcher
+from acp_proxy.engine.agent.state import ReplayState
+from acp_proxy.engine.shared.comparison import Comparison
+from acp_proxy.engine.shared.divergence import INFORMATION, Divergence, DivergenceKind
+from acp_proxy.engine.shared.hidden_credentials import concealed
+from acp_proxy.engine.shared.steps import HANDSHAKE
+from acp_proxy.protocol.jsonrpc import Kind
+
+_WITHOUT_NEAR_MISSES = {
+    *INFORMATION,
+    DivergenceKind.UNKNOWN_REPLY_ID,
+    DivergenceKind.MALFORMED_INPUT,
+}
+
+
+class DivergenceHandler:
+    """Handles the divergences of the client's messages.
+
+    Args:
+        state: the state of the replay.
+        matcher: finds near misses.
+    """
+
+    def __init__(self, state: ReplayState, matcher: RequestMatcher) -> None:
+        self._log = state.divergences
+        self._lanes = state.schedule.lanes
+        self._requests = state.client_requests
+        self._is_lenient = state.options.lenient
+        self._matcher = matcher
+
+    def note(
+        self,
+        kind: DivergenceKind,
+        lane: Lane,
+        summary: str,
+        live: ClientMessage,
+        *,
+        seq: int | None = None,
+        compared: Comparison | None = None,
+        of_handshake: bool = False,
+    ) -> Divergence:
+        """Logs a divergence.
+
+        Args:
+            kind: what went differently.
+            lane: the lane in which it did.
+            summary: one sentence.
+            live: the client's message.
+            seq: the number of the recorded frame that was expected.
+            compared: the comparison with that; without it, near misses are looked for.
+            of_handshake: whether everything else follows from it.
+
+        Returns:
+            the divergence.
+        """
+        has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
+        return self._log.note(
+            kind,
+            lane,
+            summary,
+            live.at,
+            seq=seq,
+            line=live.line,
+            came=concealed(live.raw, live.message.kind, live.message.method),
+            differences=(*compared.differences, *compared.conflicts) if compared else (),
+            near_misses=self._matcher.near_misses(live) if has_near_misses else (),
+            of_handshake=of_handshake,
+        )
+
+    def refuse(
+        self, live: ClientMessage, *, conflict: RequestMatch | None, lane: Lane | None = None
+    ) -> Iterator[Command]:
+        """Logs a message that has no match, answers it with an error, and gives its lane up.
+
+        Args:
+            live: the client's message.
+            conflict: the match that it would be but for values that the client chose before.
+            lane: its lane; None to find it by the message's session.
+        """
+        message = live.message
+        lane = lane or self._matcher.lane_of(message.session)
+        kind, seq, summary = self._classify(live, lane, conflict)
+        if message.session is None and seq is not None and kind is not DivergenceKind.EXHAUSTED:
+            lane = self._lane_with(seq) or lane
+        divergence = self.note(
+            kind,
+            lane,
+            summary,
+            live,
+            seq=seq,
+            compared=None if conflict is None else conflict.comparison,
+            of_handshake=message.method in HANDSHAKE,
+        )
+        if message.kind is Kind.REQUEST:
+            yield refusal(message.rpc_id, divergence)
+        if conflict is not None or not self._is_lenient:
+            yield from self.abandon(lane)
+
+    def abandon(self, lane: Lane, reason: Divergence | None = None) -> Iterator[Command]:
+        """Gives a session's lane up: its open requests are answered with an error.
+
+        The connection's lane stays; only for a failed handshake are its requests answered so, too.
+
+        Args:
+            lane: the lane.
+            reason: the divergence that the error names; None for the latest one of the session.
+        """
+        if reason is None and lane.name is not None:
+            reason = self._log.latest_in(lane)
+        if lane.abandoned or reason is None:
+            return
+        if lane.name is not None:
+            lane.abandon()
+        for request in self._requests.open_in(lane):
+            self._requests.close(request)
+            yield refusal(request.token, reason)
+
+    def _classify(
+        self, live: ClientMessage, lane: Lane, conflict: RequestMatch | None
+    ) -> tuple[DivergenceKind, int | None, str]:
+        """Finds out why a message has no match.
+
+        Returns:
+            the kind, the number of the recorded frame, and the summary.
+        """
+        method = live.message.method
+        if conflict is not None:
+            seq = conflict.step.seq
+            summary = f"{conflict.step.method} #{seq}: the client chose another value before"
+            return DivergenceKind.BINDING_CONFLICT, seq, summary
+        if (again := self._matcher.find_played(live)) is not None:
+            summary = f"the client sent {method} #{again.seq} once more than recorded"
+            return DivergenceKind.EXHAUSTED, again.seq, summary
+        unplayed = [miss for miss in self._matcher.near_misses(live) if not miss.is_played]
+        if unplayed:
+            seq = unplayed[0].seq
+            summary = f"the recording expected {method} #{seq}; the client sent another one"
+            return DivergenceKind.PARAMS_DIFFER, seq, summary
+        summary = f"the client sent {method}, which was not recorded there"
+        return DivergenceKind.UNMATCHED, lane.awaited.seq if lane.awaited else None, summary
+
+    def _lane_with(self, seq: int) -> Lane | None:
+        """The lane in which a recorded message of the client is."""
+        for lane in self._lanes.values():
+            if any(step.seq == seq for step in (*lane.expected, *lane.played)):
+                return lane
+        return None

@@ -1,0 +1,245 @@
+"""Decides which recorded frame goes out next, and when.
+
+A frame goes out when its place in its track is reached, the requests that it answers have come, and
+the handshake is over. Of several, the one with the lowest recorded number goes first. Time only
+delays a frame; it never decides between two.
+"""
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from acp_proxy.engine.agent.connection_frames import WaitingFrame
+from acp_proxy.engine.agent.lanes import Lane, Track
+from acp_proxy.engine.agent.state import ReplayState
+from acp_proxy.engine.shared.playback_options import Order
+from acp_proxy.engine.shared.steps import Step
+
+
+@frozen
+class ReadyFrame:
+    """A frame that waits for nothing but perhaps its time."""
+
+    seq: int
+    step: Step | None
+    """None for a notification, of which only the number is held."""
+    source: Track | WaitingFrame
+    due: int
+    """When it goes out, in live nanoseconds."""
+
+
+class FrameScheduler:
+    """Chooses frames, and removes from tracks and the connection's frames what has passed.
+
+    Args:
+        state: the state of the replay.
+    """
+
+    def __init__(self, state: ReplayState) -> None:
+        self._script = state.script
+        self._schedule = state.schedule
+        self._requests = state.client_requests
+        self._pacing = state.options.pacing
+        self._order = state.options.order
+        self._handshake_is_over = False
+
+    def next(self, now: int) -> ReadyFrame | None:
+        """Returns the frame that goes out now: of those that are due, the one recorded first."""
+        return min(
+            (ready for ready in self.ready_frames(now) if ready.due <= now),
+            key=lambda ready: ready.seq,
+            default=None,
+        )
+
+    def ready_frames(self, now: int) -> Iterator[ReadyFrame]:
+        """Yields the frames that wait for nothing but perhaps their time."""
+        for track in self._schedule.tracks.values():
+            if (head := self._head(track)) is not None:
+                seq = head if isinstance(head, int) else head.seq
+                if self._may_pass_handshake(seq):
+                    step = None if isinstance(head, int) else head
+                    yield ReadyFrame(seq, step, track, self._due(track, seq, now))
+        for waiting in self._schedule.connection.waiting:
+            step = waiting.step
+            if waiting.is_free and self._may_pass_handshake(step.seq):
+                yield ReadyFrame(step.seq, step, waiting, self._due(waiting, step.seq, now))
+
+    def next_before(self, lane: Lane, seq: int, now: int) -> ReadyFrame | None:
+        """Returns the next frame on a lane's track, whenever it is due.
+
+        Args:
+            lane: the lane.
+            seq: the number before which the frame has to be recorded.
+            now: the moment, which counts as the one at which the frame is due.
+        """
+        track = self._schedule.track_of(lane.name)
+        head = None if track is None else self._head(track)
+        if track is None or head is None:
+            return None
+        number = head if isinstance(head, int) else head.seq
+        if number > seq or not self._may_pass_handshake(number):
+            return None
+        return ReadyFrame(number, None if isinstance(head, int) else head, track, now)
+
+    def take(self, ready: ReadyFrame, at: int, recorded: int) -> None:
+        """Removes a frame that goes out from where it waits.
+
+        Args:
+            ready: the frame.
+            at: when, in live nanoseconds.
+            recorded: when it went out in the recording.
+        """
+        if isinstance(ready.source, Track):
+            ready.source.send_first(at, recorded)
+        else:
+            self._schedule.connection.remove(ready.source, at)
+        if ready.seq == self._schedule.handshake:
+            self._handshake_is_over = True
+
+    def skip(self, missing: Step) -> None:
+        """Goes on without a request that does not come, and without its answer."""
+        self._schedule.skip(missing)
+        if missing.exchange is not None and missing.response_seq == self._schedule.handshake:
+            self._handshake_is_over |= missing.kind == "request"
+
+    def has_earlier_frames(self, step: Step) -> bool:
+        """Returns whether frames of a session recorded before a message have not gone out yet."""
+        track = self._schedule.track_of(step.lane)
+        if track is None or self._order is not Order.SESSION:
+            return False
+        self._head(track)
+        head = track.queue[0] if track.queue else None
+        return head is not None and (head if isinstance(head, int) else head.seq) < step.seq
+
+    def unsent(self, lane: Lane) -> Iterator[int]:
+        """Yields the frames of a lane that have not gone out, but for those that are left out."""
+        if lane.name is None and self._order is not Order.RECORDED:
+            yield from self._unsent_of_connection()
+            return
+        track = self._schedule.track_of(lane.name)
+        for one in track.queue if track is not None else ():
+            if isinstance(one, int):
+                yield one
+            elif one.from_agent and one.lane == lane.name:
+                yield one.seq
+
+    @property
+    def left_out(self) -> int:
+        """How many frames answer nothing but what the client may leave out and did."""
+        unsent = sum(1 for _ in self._unsent_of_connection())
+        return len(self._schedule.connection.waiting) - unsent
+
+    def read_if_needed(self) -> bool:
+        """Reads on if anything beyond what was read could go out without another message.
+
+        Returns:
+            whether more was read.
+        """
+        if self._schedule.is_whole or not self._needs_more():
+            return False
+        self._schedule.read_on()
+        return True
+
+    def _needs_more(self) -> bool:
+        if self._schedule.horizon == 0 or self._is_answer_beyond() or self._is_idle():
+            return True
+        for name, lane in self._schedule.lanes.items():
+            track = self._schedule.track_of(name)
+            if track is None or lane.abandoned:
+                continue
+            if not track.queue and track.waits_for is None:
+                return True
+        return False
+
+    def _is_answer_beyond(self) -> bool:
+        """Whether a request of the connection that came is answered later in the recording."""
+        requests = self._requests.open_in(self._schedule.lanes[None])
+        return any((one.step.response_seq or 0) > self._schedule.horizon for one in requests)
+
+    def _is_idle(self) -> bool:
+        """Whether there is no session yet, and the connection waits for nothing."""
+        schedule = self._schedule
+        return (
+            len(schedule.lanes) == 1
+            and not schedule.connection.waiting
+            and not self._requests.open_in(schedule.lanes[None])
+        )
+
+    def _unsent_of_connection(self) -> Iterator[int]:
+        """Yields the connection's frames that have not gone out, but for those that are left out.
+
+        A frame is left out if none of the requests that it answers came, and none had to come.
+        """
+        if not (every := self._schedule.connection.waiting):
+            return
+        expected = self._schedule.lanes[None].expected
+        optional = {step.key for step in expected if step.can_be_left_out}
+        optional.update(self._schedule.exempt.optional.values())
+        for waiting in every:
+            has_come = any(a.exchange in self._requests.live_ids for a in waiting.step.answers)
+            if has_come or not waiting.asked or not waiting.asked <= optional:
+                yield waiting.step.seq
+
+    def _head(self, track: Track) -> int | Step | None:
+        """Returns the frame that is next on a track; None while the track waits for the client."""
+        queue = track.queue
+        track.wait_for(None)
+        if track.lane is not None and track.lane.abandoned:
+            track.clear()
+        while queue:
+            head = queue[0]
+            if isinstance(head, int):
+                return head
+            if self._is_given_up(head):
+                self._schedule.drop(head)
+            elif head.from_agent:
+                unasked = self._unasked(head)
+                if not unasked:
+                    return head
+                if not unasked <= self._schedule.exempt.optional.keys():
+                    return None
+                optional = self._schedule.exempt.optional
+                self._schedule.connection.add_unasked(head, {optional[e] for e in unasked})
+            elif not self._can_pass(track, head):
+                track.wait_for(head)
+                return None
+            track.remove_first()
+        return None
+
+    def _is_given_up(self, head: Step) -> bool:
+        """Whether a frame or a message is of an abandoned lane, or answers what will not come."""
+        if self._schedule.lanes[head.lane].abandoned:
+            return True
+        skipped = self._schedule.exempt.skipped
+        return bool(head.answers) and all(answer.exchange in skipped for answer in head.answers)
+
+    def _unasked(self, head: Step) -> set[int]:
+        """The exchanges that a frame answers although their requests have not come."""
+        answered = {answer.exchange for answer in head.answers}
+        return answered - self._schedule.exempt.withheld - self._requests.live_ids.keys()
+
+    def _can_pass(self, track: Track, step: Step) -> bool:
+        """Whether a track can go on past a message of the client."""
+        if step.exchange in self._schedule.exempt.withheld or track.pass_arrived(step):
+            return True
+        if not self._is_optional(step):
+            return False
+        if step.is_push:
+            self._schedule.exempt.let_pass(step)
+        return True
+
+    def _is_optional(self, step: Step) -> bool:
+        """Whether no frame waits for a message of the client."""
+        if self._order is Order.CAUSAL or step.exchange in self._schedule.exempt.optional:
+            return True
+        return not step.is_required and (step.kind != "invalid" or step.exchange is None)
+
+    def _may_pass_handshake(self, seq: int) -> bool:
+        """Whether the handshake is over, or the recording shows that this frame came before."""
+        handshake = self._schedule.handshake
+        return handshake is None or self._handshake_is_over or seq <= handshake
+
+    def _due(self, source: Track | WaitingFrame, seq: int, now: int) -> int:
+        if self._pacing.is_instant or source.since is None:
+            return now
+        return self._pacing.due(*source.since, self._script.wire(seq).t_ns)

@@ -1,0 +1,84 @@
+"""Keeps what follows from withheld requests: what was never made, and which messages will not come.
+
+A client that was not asked to create a terminal does not send its output. One that was not asked
+something unknown may leave out requests of its own.
+"""
+
+from typing import Any
+
+from acp_proxy.engine.shared.steps import Script, Step
+from acp_proxy.protocol.effects import Effect, effect_of
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.jsonrpc import read
+
+_MADE = {"terminal/create": "terminalId", "mcp/connect": "connectionId"}
+"""What the answer to a request makes, by the name of its id."""
+_USING = {"terminal/output": "terminalId", "mcp/message": "connectionId"}
+"""Requests of the client that are about such a thing."""
+
+
+class WithheldEffects:
+    """Knows what requests were withheld.
+
+    Args:
+        script: the recording.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._has_hidden_unknown = False
+        self._unmade: set[tuple[str, str]] = set()
+        """Terminals and connections that were never made, as the recording calls them."""
+
+    @property
+    def has_unmade(self) -> bool:
+        """Whether anything was not made."""
+        return bool(self._unmade)
+
+    def note_withheld(self, method: str | None) -> None:
+        """Notes that a request of this method was withheld."""
+        if effect_of(method, self._script.dialect) is Effect.OTHER:
+            self._has_hidden_unknown = True
+
+    def note_unmade(self, method: str | None, reply: Any) -> None:
+        """Notes what a withheld request would have made, if anything.
+
+        Args:
+            method: the request's.
+            reply: its recorded answer, decoded.
+        """
+        name = _MADE.get(method or "")
+        result = reply.get("result") if isinstance(reply, dict) else None
+        made = result.get(name) if name and isinstance(result, dict) else None
+        if name is not None and isinstance(made, str):
+            self._unmade.add((name, made))
+
+    def makes_optional(self, step: Step) -> bool:
+        """Returns whether a request of the client may follow from what was withheld."""
+        is_own = (step.method or "").startswith("_")
+        return self._has_hidden_unknown and step.kind == "request" and is_own
+
+    def prevents(self, step: Step) -> bool:
+        """Returns whether a message of the client will not come: it is about what was not made."""
+        name = _USING.get(step.method or "")
+        if not self._unmade or name is None or step.kind not in ("request", "notification"):
+            return False
+        raw = self._script.wire(step.seq).raw
+        if step.member is not None:
+            raw = read(raw).members[step.member].raw or b""
+        return self._is_unmade(name, params_of(raw).get(name))
+
+    def concerns(self, raw: bytes) -> bool:
+        """Returns whether a recorded request of the agent is about what was not made."""
+        params = params_of(raw)
+        return any(self._is_unmade(name, params.get(name)) for name in _MADE.values())
+
+    def _is_unmade(self, name: str, value: object) -> bool:
+        return isinstance(value, str) and (name, value) in self._unmade
+
+
+def params_of(raw: bytes) -> dict[str, Any]:
+    """Returns the params of a message; none if it has none or is no JSON object."""
+    value = json_or_none(raw)
+    params = value.get("params") if isinstance(value, dict) else None
+    return params if isinstance(params, dict) else {}

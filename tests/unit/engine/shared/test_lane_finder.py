@@ -1,0 +1,60 @@
+"""In which lane a frame is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acp_proxy.engine.shared.lane_finder import LaneFinder
+from acp_proxy.engine.shared.steps import Answer, Ask, Step
+
+
+def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: Any) -> Step:
+    """A step at ``seq`` milliseconds."""
+    return Step(seq, seq * 10**6, agent, kind, **more)
+
+
+def lanes(*steps: Step) -> list[str | None]:
+    """The lanes of steps that come in this order."""
+    finder = LaneFinder()
+    for one in steps:
+        finder.place(one)
+    return [one.lane for one in steps]
+
+
+def test_a_reply_is_in_the_lane_of_its_request() -> None:
+    """Whatever it says itself, of either side."""
+    assert (
+        lanes(
+            step(1, kind="request", session="s", exchange=1),
+            step(2, agent=True, kind="response", answers=(Answer(1, "1"),)),
+            step(
+                3, agent=True, kind="request", session="s", exchange=2, asks=(Ask(2, "0", "m", 4),)
+            ),
+            step(4, kind="response", exchange=2),
+        )
+        == ["s"] * 4
+    )
+
+
+def test_what_names_no_session_is_where_its_agent_was() -> None:
+    """A stray line follows the frame before it; a client's message is the connection's."""
+    stray = step(3, agent=True, kind="invalid")
+    assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
+    assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
+
+
+def test_a_parse_error_answers_the_line_that_it_is_about() -> None:
+    """Garbage and the error belong together, in the connection's lane, the oldest first."""
+    first, second = step(1, kind="invalid"), step(2, kind="invalid")
+    said = step(3, agent=True, session="s")
+    errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
+    assert lanes(first, second, said, *errors) == [None, None, "s", None, None, None]
+    assert [error.request_seq for error in errors] == [1, 2, None]
+    assert (first.response_seq, second.response_seq) == (4, 5)
+
+
+def test_an_error_with_an_id_answers_no_garbage() -> None:
+    """A reply that was sent twice is about a request, and not about a line."""
+    garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
+    lanes(garbage, again)
+    assert again.answers == ()
