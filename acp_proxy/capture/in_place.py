@@ -3,7 +3,8 @@
 import os
 from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
 
-from acp_proxy.capture.log import CLOSE, EXIT, NOTE, CaptureLog, Unrecorded, tell
+from acp_proxy.capture.log import CLOSE, EXIT, NOTE, CaptureLog, NullLog
+from acp_proxy.capture.stdio import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,14 +20,14 @@ def become(command: "list[str]") -> "NoReturn":
     try:
         os.execvp(command[0], command)
     except OSError as e:
-        tell(cannot_start(command[0], e))
+        warn(cannot_start(command[0], e))
         os._exit(_status(e))
 
 
 def give_way(
     options: "RecordOptions",
     shortage: str,
-    log: Unrecorded,
+    log: NullLog,
     mask: "set[int] | None" = None,
 ) -> "NoReturn":
     """Executes the agent in our place where the system has no room for both of us.
@@ -44,7 +45,7 @@ def give_way(
         reason = f"{problem}; the agent runs in our place, unrecorded"
     log.event(NOTE, {"action": "unrecorded", "reason": reason})
     log.event(CLOSE, {"reason": reason})
-    tell(reason)
+    warn(reason)
     if options.require_recording:
         os._exit(1)
     if isinstance(log, CaptureLog):
@@ -54,10 +55,10 @@ def give_way(
     become(options.command)
 
 
-def leave_without_agent(program: str, error: OSError, log: Unrecorded) -> "NoReturn":
+def leave_without_agent(program: str, error: OSError, log: NullLog) -> "NoReturn":
     """Ends as a shell does that cannot start a program, and says why."""
     reason = cannot_start(program, error)
-    tell(reason)
+    warn(reason)
     log.event(EXIT, {"code": _status(error), "reason": reason})
     log.event(CLOSE, {"reason": reason})
     os._exit(_status(error))

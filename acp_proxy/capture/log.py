@@ -21,6 +21,8 @@ import sys
 import time
 from _thread import allocate_lock
 
+from acp_proxy.capture.stdio import warn
+
 MAGIC = b"\xf5acp"
 HEADER = struct.Struct("<4sBBxxIQ")
 HEADER_SIZE = HEADER.size
@@ -75,27 +77,7 @@ def unpack_fields(payload: bytes) -> "dict[str, list[str]]":
     return fields
 
 
-def tell(text: str) -> None:
-    """Says one line on stderr; never blocks and never raises, since a conversation hangs on it."""
-    try:
-        if _has_room(2):
-            os.write(2, f"acp-proxy: {text}\n".encode(errors="replace"))
-    except OSError:
-        pass
-
-
-def _has_room(fd: int) -> bool:
-    """Whether a write would not block; assumed where no descriptor is left to find it out."""
-    try:
-        import select
-    except (ImportError, MemoryError):
-        return True
-    poller = select.poll()
-    poller.register(fd, select.POLLOUT)
-    return bool(poller.poll(0))
-
-
-class Gap:
+class _Gap:
     """What has passed unrecorded since writing failed."""
 
     def __init__(self, reason: str, since_ns: int) -> None:
@@ -109,7 +91,7 @@ class Gap:
         return pack_fields({"reason": self.reason, "since": self.since_ns, **counts})
 
 
-class Unrecorded:
+class NullLog:
     """Stands in for a log that could not be created: the conversation goes on without one."""
 
     path = ""
@@ -131,7 +113,7 @@ class Unrecorded:
         """Keeps nothing."""
 
 
-class CaptureLog(Unrecorded):
+class CaptureLog(NullLog):
     """The one writer of a capture log, for all threads of a recorder.
 
     Create it with `create`. `append` and `event` never raise and never lose silently. The exclusive
@@ -146,7 +128,7 @@ class CaptureLog(Unrecorded):
         self._max_size = max_size
         self._limit = sys.maxsize
         self._lock = allocate_lock()
-        self._gap: Gap | None = None
+        self._gap: _Gap | None = None
         self._told = False
         self._torn = False  # a failed write has left bytes that could not be cut off
         self._sync = getattr(os, "fdatasync", os.fsync) if fsync else None
@@ -305,10 +287,10 @@ class CaptureLog(Unrecorded):
         return HEADER.pack(MAGIC, GAP, NO_STREAM, len(payload), t_ns) + payload
 
     def _open_gap(self, problem: str, t_ns: int) -> None:
-        self._gap = Gap(problem, t_ns)
+        self._gap = _Gap(problem, t_ns)
         if not self._told:
             self._told = True
-            tell(f"cannot record into {self.path}: {problem}; the conversation goes on unrecorded")
+            warn(f"cannot record into {self.path}: {problem}; the conversation goes on unrecorded")
 
     def _write_base(self) -> None:
         record = HEADER.pack(MAGIC, BASE, NO_STREAM, 8, 0) + self._base.to_bytes(8, "little")

@@ -13,9 +13,10 @@ from acp_proxy.capture.files import (
     make_private,
     recordings_directory,
 )
-from acp_proxy.capture.log import START, CaptureLog, Unrecorded, tell
+from acp_proxy.capture.log import START, CaptureLog, NullLog
 from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.pumps import Detour
+from acp_proxy.capture.stdio import warn
 
 PARENT = "ACP_PROXY_PARENT"
 """Names the recording and the connection that an acp-proxy in the agent's command is within."""
@@ -69,7 +70,7 @@ class Identity:
         return {**os.environ, PARENT: f"{self.id}/{self.connection_id}"}
 
 
-def open_log(options: RecordOptions, identity: Identity) -> Unrecorded:
+def open_log(options: RecordOptions, identity: Identity) -> NullLog:
     """Opens the log under the first free name.
 
     Args:
@@ -93,12 +94,12 @@ def open_log(options: RecordOptions, identity: Identity) -> Unrecorded:
         where = wanted + LOG_SUFFIX
         problem = f"cannot record into {where}: {e.strerror}"
         if options.require_recording:
-            tell(f"{problem}; the agent was not started, as --require-recording asks")
+            warn(f"{problem}; the agent was not started, as --require-recording asks")
             os._exit(1)
-        tell(f"{problem}; the conversation goes on unrecorded")
-        return Unrecorded()
+        warn(f"{problem}; the conversation goes on unrecorded")
+        return NullLog()
     if path != wanted:
-        tell(f"{wanted} exists; recording into {path}")
+        warn(f"{wanted} exists; recording into {path}")
     return log
 
 

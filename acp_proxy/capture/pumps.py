@@ -4,7 +4,8 @@ import os
 import time
 
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import END, STREAM_NAMES, UNDELIVERED, Unrecorded, tell
+from acp_proxy.capture.log import END, STREAM_NAMES, UNDELIVERED, NullLog
+from acp_proxy.capture.stdio import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ class Detour:
         self.fields: dict[str, str | int | list[str]] = {}
 
     def pump(
-        self, stream: int, source: int, sink: int, log: Unrecorded, *, keep_sink: bool = False
+        self, stream: int, source: int, sink: int, log: NullLog, *, keep_sink: bool = False
     ) -> "Pump":
         """Makes the pump of a stream."""
         return Pump(stream, source, sink, log, keep_sink=keep_sink)
 
-    def attach(self, agent: "AgentProcess", log: Unrecorded, origin_ns: int) -> None:
+    def attach(self, agent: "AgentProcess", log: NullLog, origin_ns: int) -> None:
         """Learns of what it may act upon, before any pump is made."""
 
     def give_up(self) -> None:
@@ -55,7 +56,7 @@ class Pump:
     """
 
     def __init__(
-        self, stream: int, source: int, sink: int, log: Unrecorded, *, keep_sink: bool = False
+        self, stream: int, source: int, sink: int, log: NullLog, *, keep_sink: bool = False
     ) -> None:
         self.stream = stream
         self.in_read = True
@@ -92,7 +93,7 @@ class Pump:
             reason = os.strerror(e.errno) if e.errno else str(e)
         except Exception as e:  # a mistake of ours: rather an end than peers that wait for ever
             reason = f"internal error: {type(e).__name__}: {e}"
-            tell(f"{self.name} ends here, {reason}")
+            warn(f"{self.name} ends here, {reason}")
         self.in_read = False
         try:  # before anybody can act on it, so that the log says who ended first
             self._log.event(END, {"reason": reason}, self.stream)
@@ -144,8 +145,8 @@ class Pump:
             self.in_read = True
 
     def _stop_recording(self, error: Exception) -> "Callable[[int, int, bytes], None]":
-        tell(f"cannot record {self.name} any longer: {error!r}; the conversation goes on")
-        return Unrecorded().append
+        warn(f"cannot record {self.name} any longer: {error!r}; the conversation goes on")
+        return NullLog().append
 
     def _write_rest(self, rest: memoryview) -> None:
         while rest:

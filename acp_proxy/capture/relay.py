@@ -19,10 +19,10 @@ from acp_proxy.capture.log import (
     STDERR,
     TO_AGENT,
     TO_CLIENT,
-    Unrecorded,
-    tell,
+    NullLog,
 )
 from acp_proxy.capture.pumps import Detour
+from acp_proxy.capture.stdio import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Relay:
 
     def __init__(
         self,
-        log: Unrecorded,
+        log: NullLog,
         agent: "AgentProcess",
         *,
         client_in: int,
@@ -177,7 +177,7 @@ class Relay:
         self.log.event(NOTE, {"action": "stopped", "reason": f"the agent was {reason}"})
         if not self._stop_was_told:
             self._stop_was_told = True
-            tell(f"the agent was {reason}, which it cannot do while it is recorded here")
+            warn(f"the agent was {reason}, which it cannot do while it is recorded here")
 
     def _pass_signals_on(self) -> None:
         while True:

@@ -22,13 +22,14 @@ from _signal import (
 
 from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import NOTE, Unrecorded, tell
+from acp_proxy.capture.log import NOTE, NullLog
 from acp_proxy.capture.new_recording import Identity, open_log
-from acp_proxy.capture.options import RecordOptions, truth
+from acp_proxy.capture.option_values import read_truth
+from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.process_groups import SHORTAGES
 from acp_proxy.capture.pumps import Detour
 from acp_proxy.capture.relay import Relay
-from acp_proxy.capture.stdio import take_stdio
+from acp_proxy.capture.stdio import take_stdio, warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def record(
     try:
         client_in, client_out = take_stdio()
     except OSError as e:
-        _give_way(options, e, Unrecorded())
+        _give_way(options, e, NullLog())
     signals = {
         s
         for s in (SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2)
@@ -74,7 +75,7 @@ def record(
     identity = Identity(options, detour)
     log = open_log(options, identity)
     for complaint in options.ignored:
-        tell(complaint)
+        warn(complaint)
         log.event(NOTE, {"action": "ignored", "reason": complaint})
     try:
         agent = AgentProcess.spawn(options.command, identity.agent_environment(), mask)
@@ -86,7 +87,7 @@ def record(
         leave_without_agent(options.command[0], e, log)
     if agent.group.complaint:
         reason = f"{agent.group.complaint}; if acp-proxy is killed, the agent may stay"
-        tell(reason)
+        warn(reason)
         log.event(NOTE, {"action": "unguarded", "reason": reason})
     detour.attach(agent, log, identity.origin_ns)
     relay = Relay(
@@ -110,7 +111,7 @@ def record(
             raise MemoryError
         supervise(relay, options)
     except BaseException as e:
-        tell(_why_unsupervised(e))
+        warn(_why_unsupervised(e))
     relay.release()
     Latch().wait()
     raise AssertionError("unreachable: a thread of the relay ends the process")
@@ -119,7 +120,7 @@ def record(
 def _give_way(
     options: RecordOptions,
     shortage: Exception,
-    log: Unrecorded,
+    log: NullLog,
     client: "tuple[int, int] | None" = None,
     mask: "set[int] | None" = None,
 ) -> "NoReturn":
@@ -144,6 +145,6 @@ def _why_unsupervised(error: BaseException) -> str:
 
 def _switched_off() -> bool:
     try:
-        return truth(os.environ.get("ACP_PROXY_OFF", ""))
+        return read_truth(os.environ.get("ACP_PROXY_OFF", ""))
     except ValueError:
         return True

@@ -1,4 +1,4 @@
-"""Takes the client's pipes away from descriptors 0 and 1, where a library could write to them."""
+"""The standard descriptors: moves the client's pipes out of reach, and writes lines to stderr."""
 
 import os
 
@@ -39,3 +39,23 @@ def _high_dup(fd: int) -> int:
     import fcntl
 
     return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 3)
+
+
+def warn(text: str) -> None:
+    """Writes one line to stderr; never blocks or raises, since a conversation hangs on it."""
+    try:
+        if _has_room(2):
+            os.write(2, f"acp-proxy: {text}\n".encode(errors="replace"))
+    except OSError:
+        pass
+
+
+def _has_room(fd: int) -> bool:
+    """Whether a write would not block; assumed where no descriptor is left to find it out."""
+    try:
+        import select
+    except (ImportError, MemoryError):
+        return True
+    poller = select.poll()
+    poller.register(fd, select.POLLOUT)
+    return bool(poller.poll(0))

@@ -7,7 +7,7 @@ makes one lets out what was held (`EngineGuard.give_up`).
 
 from collections.abc import Callable, Iterator
 
-from acp_proxy.capture.log import tell
+from acp_proxy.capture.stdio import warn
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.outputs import Output, ScheduledWrite
 from acp_proxy.protocol.peers import Direction
@@ -79,4 +79,4 @@ class EngineGuard:
 
 
 def _tell(what: str, error: Exception) -> None:
-    tell(f"internal error, {what}: {type(error).__name__}: {error}")
+    warn(f"internal error, {what}: {type(error).__name__}: {error}")

@@ -8,7 +8,7 @@ a line that a rule made up, and stands in parts as well; it says ``at`` which ti
 what is no line.
 """
 
-from acp_proxy.capture.log import EFFECT, FAULT, MADE, Unrecorded
+from acp_proxy.capture.log import EFFECT, FAULT, MADE, NullLog
 from acp_proxy.runtime.line_cutter import Cut
 
 Actor = tuple[str, str]
@@ -20,7 +20,7 @@ _PART = 1 << 20
 class FaultNotes:
     """What faults did on one connection, as its log has it."""
 
-    def __init__(self, log: Unrecorded) -> None:
+    def __init__(self, log: NullLog) -> None:
         self._log = log
 
     def fault(

@@ -21,8 +21,9 @@ from functools import partial
 from attrs import evolve
 
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT, UNDELIVERED, Unrecorded, tell
+from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT, UNDELIVERED, NullLog
 from acp_proxy.capture.pumps import Detour, Pump
+from acp_proxy.capture.stdio import warn
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
 from acp_proxy.faults.effects import (
     CloseEffect,
@@ -88,12 +89,12 @@ class FaultRunner(Detour):
         self._cutters = {direction: LineCutter() for direction in Direction}
         self._passed: deque[tuple[Direction, int, bytes]] = deque()
         """What has passed a bare pump and the engine was not given yet."""
-        self._log: Unrecorded
+        self._log: NullLog
         self._notes: FaultNotes
         self._signals: AgentSignals
         self._engine: EngineGuard
 
-    def attach(self, agent: AgentProcess, log: Unrecorded, origin_ns: int) -> None:
+    def attach(self, agent: AgentProcess, log: NullLog, origin_ns: int) -> None:
         """Learns of what it may act upon.
 
         Args:
@@ -107,7 +108,7 @@ class FaultRunner(Detour):
         self._engine = EngineGuard(engine, self.give_up)
 
     def pump(
-        self, stream: int, source: int, sink: int, log: Unrecorded, *, keep_sink: bool = False
+        self, stream: int, source: int, sink: int, log: NullLog, *, keep_sink: bool = False
     ) -> Pump:
         """Makes the pump of a stream: one with faults, one that is followed, or a bare one.
 
@@ -212,7 +213,7 @@ class FaultRunner(Detour):
     def farewell(self) -> None:
         """Writes to stderr how often which rule fired, and how to reproduce it."""
         for line in self.summary():
-            tell(line)
+            warn(line)
 
     def summary(self) -> Iterable[str]:
         """The lines of `farewell`."""

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Protocol
 
-from acp_proxy.capture.log import Unrecorded
+from acp_proxy.capture.log import NullLog
 from acp_proxy.capture.pumps import CHUNK, Pump, wait_until_ready
 from acp_proxy.runtime.write_queue import WriteQueue
 
@@ -33,7 +33,7 @@ class FaultedPump(Pump):
         stream: int,
         source: int,
         sink: int,
-        log: Unrecorded,
+        log: NullLog,
         queue: WriteQueue,
         receiver: Receiver,
     ) -> None:
@@ -87,10 +87,10 @@ class FaultedPump(Pump):
             return chunk
 
 
-class TappedLog(Unrecorded):
+class TappedLog(NullLog):
     """A log that also gives the fault engine what a bare pump has read."""
 
-    def __init__(self, log: Unrecorded, receiver: Receiver) -> None:
+    def __init__(self, log: NullLog, receiver: Receiver) -> None:
         self._log = log
         self._receiver = receiver
 
@@ -106,5 +106,5 @@ class TappedLog(Unrecorded):
         self._receiver.follow(stream, t_ns, chunk)
 
     def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
-        """Logs an event; see `Unrecorded.event`."""
+        """Logs an event; see `NullLog.event`."""
         return self._log.event(kind, fields, stream)

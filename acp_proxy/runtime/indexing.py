@@ -14,7 +14,8 @@ from pathlib import Path
 import trio
 
 from acp_proxy.capture.files import LOG_SUFFIX
-from acp_proxy.capture.log import CaptureLog, tell
+from acp_proxy.capture.log import CaptureLog
+from acp_proxy.capture.stdio import warn
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.store import database
 from acp_proxy.store.indexer import Indexer
@@ -147,7 +148,7 @@ class Indexing:
     def _complain(self, error: Exception) -> None:
         if not self._told:
             self._told = True
-            tell(
+            warn(
                 f"cannot index into {self.path}: {error}; "
                 f"the recording is kept in {self._log.path}, and inspect indexes it later"
             )

@@ -10,7 +10,8 @@ from pathlib import Path
 import trio
 
 from acp_proxy.capture.files import recordings_directory
-from acp_proxy.capture.log import NOTE, Unrecorded, tell
+from acp_proxy.capture.log import NOTE, NullLog
+from acp_proxy.capture.stdio import warn
 from acp_proxy.inspection.timeline import size
 from acp_proxy.safe_text import visible
 from acp_proxy.store.old_recordings import OldRecording, delete, prunable
@@ -21,12 +22,12 @@ _MOST_IN_EVENT = 500
 """How many files one event lists."""
 
 
-async def make_room(log: Unrecorded, keep: tuple[str, float], spare: Path) -> None:
+async def make_room(log: NullLog, keep: tuple[str, float], spare: Path) -> None:
     """Deletes old recordings of the recordings directory, as --keep asks.
 
     Args:
         log: of the new recording, which gets an event that lists what was deleted.
-        keep: see `capture.options.keep`.
+        keep: see `capture.option_values.read_keep`.
         spare: the new recording, which stays.
     """
     what, amount = keep
@@ -53,7 +54,7 @@ def _delete(found: list[OldRecording], gone: list[OldRecording]) -> None:
             gone.append(old)
 
 
-def _say(log: Unrecorded, gone: list[OldRecording]) -> None:
+def _say(log: NullLog, gone: list[OldRecording]) -> None:
     for start in range(0, len(gone), _MOST_IN_EVENT):
         part = gone[start : start + _MOST_IN_EVENT]
         fields: dict[str, str | int | list[str]] = {
@@ -64,7 +65,7 @@ def _say(log: Unrecorded, gone: list[OldRecording]) -> None:
         }
         log.event(NOTE, fields)
     if gone and os.isatty(2):
-        tell(visible(_sentence(gone)))
+        warn(visible(_sentence(gone)))
 
 
 def _sentence(gone: list[OldRecording]) -> str:

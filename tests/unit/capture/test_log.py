@@ -28,7 +28,7 @@ from acp_proxy.capture.log import (
     TO_AGENT,
     TO_CLIENT,
     CaptureLog,
-    Unrecorded,
+    NullLog,
     pack_fields,
     unpack_fields,
 )
@@ -103,7 +103,7 @@ def test_a_log_can_be_removed(log: CaptureLog) -> None:
 
 def test_nothing_is_kept_without_a_log() -> None:
     """What stands in for a log that could not be made takes everything and keeps nothing."""
-    log = Unrecorded()
+    log = NullLog()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
     assert (log.size, log.path) == (0, "")

@@ -20,7 +20,7 @@ from acp_proxy.capture.log import (
     TO_AGENT,
     TO_CLIENT,
     UNDELIVERED,
-    Unrecorded,
+    NullLog,
 )
 from acp_proxy.capture.process_groups import OwnGroup
 from acp_proxy.capture.pumps import Detour, Pump
@@ -56,7 +56,7 @@ class FakeAgent(AgentProcess):
         self.sent.append((round(trio.current_time(), 3), signum))
 
 
-class Notes(Unrecorded):
+class Notes(NullLog):
     """A log that keeps what happened, in order, and not when."""
 
     def __init__(self) -> None:
@@ -404,9 +404,9 @@ def test_a_relay_that_nobody_adopts_has_bare_pumps() -> None:
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
-    runner.attach(agent, Unrecorded(), 0)
+    runner.attach(agent, NullLog(), 0)
     relay = Relay(
-        Unrecorded(),
+        NullLog(),
         agent,
         client_in=-1,
         client_out=client_out,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 
-from acp_proxy.capture.log import NOTE, Unrecorded
+from acp_proxy.capture.log import NOTE, NullLog
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.runtime import pruning
 from acp_proxy.runtime.pruning import make_room
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DAY = 86400.0
 
 
-class Log(Unrecorded):
+class Log(NullLog):
     """A log that holds its events and nothing else."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The lines on stderr."""
     lines: list[str] = []
-    monkeypatch.setattr(pruning, "tell", lines.append)
+    monkeypatch.setattr(pruning, "warn", lines.append)
     return lines
 
 

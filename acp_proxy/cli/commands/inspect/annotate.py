@@ -2,7 +2,7 @@
 
 import click
 
-from acp_proxy.capture.options import name as read_name
+from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.naming import find_recording
 from acp_proxy.cli.options.arguments import recording_argument

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from acp_proxy.capture import options
 from acp_proxy.capture.files import make_private
+from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.opening import STDIN, read_stdin
 from acp_proxy.cli.render.output import say, warn
@@ -19,7 +19,7 @@ from acp_proxy.store.text_import import import_transcript
 
 def _name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     try:
-        return value if value is None else options.name(value)
+        return value if value is None else read_name(value)
     except ValueError as e:
         raise click.BadParameter(str(e)) from None
 

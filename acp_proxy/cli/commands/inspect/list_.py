@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from acp_proxy.capture.options import keep
+from acp_proxy.capture.option_values import read_keep
 from acp_proxy.cli.commands.overview import described, judged_entries, table
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.options.arguments import DirectoryType, directory_argument
@@ -22,7 +22,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
         return None
     try:
         if re.fullmatch(r"[\d.]+[smhdw]", text.strip()):
-            return datetime.now().astimezone() - timedelta(seconds=keep(text)[1])
+            return datetime.now().astimezone() - timedelta(seconds=read_keep(text)[1])
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         raise click.BadParameter(

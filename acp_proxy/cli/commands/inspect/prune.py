@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from acp_proxy.capture.options import keep
+from acp_proxy.capture.option_values import read_keep
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.options.arguments import directory_argument
 from acp_proxy.cli.render.output import say, say_json, warn
@@ -22,7 +22,7 @@ def _of(wanted: str, examples: str) -> Callable[..., float | None]:
         if text is None:
             return None
         try:
-            what, amount = keep(text)
+            what, amount = read_keep(text)
         except ValueError:
             what, amount = "neither", 0.0
         if what != wanted:
