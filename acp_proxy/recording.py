@@ -58,6 +58,16 @@ class Recording:
     note: str | None = None
     """A person's own words; no recorder writes any."""
 
+    @property
+    def agent_title(self) -> str:
+        """The agent's name and version; empty if it named neither."""
+        return " ".join(filter(None, (self.agent_name, self.agent_version)))
+
+    @property
+    def client_title(self) -> str:
+        """The same for the client."""
+        return " ".join(filter(None, (self.client_name, self.client_version)))
+
 
 class FrameHead(NamedTuple):
     """What is known of a frame without its payload; a tuple, since there may be a million."""

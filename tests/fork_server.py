@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 POLL_S = 0.005
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 """After which an answer fails to come."""
 MESSAGE = 1 << 20
 NOT_IMPORTED = ("acp_proxy.__main__", "acp_proxy.pytest_plugin")

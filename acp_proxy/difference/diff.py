@@ -230,13 +230,9 @@ def _side(reader: RecordingReader, frames: int) -> Side:
         started_at=recording.started_at,
         state=recording.state,
         frames=frames,
-        agent=_peer(recording.agent_name, recording.agent_version),
-        client=_peer(recording.client_name, recording.client_version),
+        agent=recording.agent_title,
+        client=recording.client_title,
     )
-
-
-def _peer(name: str | None, version: str | None) -> str:
-    return " ".join(part for part in (name, version) if part)
 
 
 def _aliases(

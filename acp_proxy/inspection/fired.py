@@ -80,7 +80,7 @@ def rules(plan: str | None) -> list[str]:
         return []
 
 
-def counted(faults: dict[str, int]) -> str:
+def times_fired(faults: dict[str, int]) -> str:
     """How often rules fired, and which ones never did."""
     fired = ", ".join(f"{plain(name)} {n:,} ×" for name, n in faults.items() if n)
     never = ", ".join(plain(name) for name, n in faults.items() if not n)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 STREAMS = {"c2a": "to-agent", "a2c": "to-client", "stderr": "stderr"}
 TOLD_SOMETHING_ELSE = 65
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 CHUNK = 1 << 16
 
 

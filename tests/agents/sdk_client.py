@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from acp.client.connection import ClientSideConnection
 
 PERMISSIONS = ("allow", "reject", "cancel")
-SHUTDOWN_S = 20.0
+SHUTDOWN_S = 120.0
 """Seconds the agent has to exit after the end of its input, before it is terminated."""
 
 

@@ -148,8 +148,8 @@ def _cells(entry: ListedRecording, now: datetime | None) -> tuple[str, ...]:
         f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now),
         took,
         recording.cwd if now is None else _tail(recording.cwd),
-        _peer(recording.agent_name, recording.agent_version),
-        _peer(recording.client_name, recording.client_version),
+        recording.agent_title,
+        recording.client_title,
         state,
         code,
         str(entry.frames),
@@ -160,10 +160,6 @@ def _cells(entry: ListedRecording, now: datetime | None) -> tuple[str, ...]:
     )
 
 
-def _peer(name: str | None, version: str | None) -> str:
-    return " ".join(filter(None, (name, version)))
-
-
 def _tail(directory: str) -> str:
     """The last two parts of a path, which tell a project."""
     parts = PurePath(directory).parts
@@ -172,4 +168,4 @@ def _tail(directory: str) -> str:
 
 def described(recording: Recording) -> str:
     """What an agent can be looked for by: its name, its version and its command."""
-    return f"{_peer(recording.agent_name, recording.agent_version)} {recording.command}"
+    return f"{recording.agent_title} {recording.command}"

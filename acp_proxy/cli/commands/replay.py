@@ -2,13 +2,10 @@
 
 import contextlib
 import os
-import select
-import time
 from pathlib import Path
 
 import click
 
-from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.stdio import take_stdio
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.options.arguments import RecordingType, pointers
@@ -19,20 +16,15 @@ from acp_proxy.cli.options.playback import (
     stall_option,
     timing_options,
 )
+from acp_proxy.cli.replay_run import ReplayRun
 from acp_proxy.cli.reports import check_report_files, spare_recordings, try_write
-from acp_proxy.commands import Send
 from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
 from acp_proxy.engine.shared.playback_options import Order
-from acp_proxy.events import LineReceived
 from acp_proxy.safe_text import visible
-
-_SAFE = 4096
-"""Bytes that a pipe takes at once, if nobody has written to it yet."""
-
 
 _EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it diverged from that, 2 for
 wrong use or a recording that cannot be read, 3 if nothing went on any more, or if the recording is
@@ -121,49 +113,21 @@ def replay(
     check_report_files(report, junit)
     paths = {word: _path(word) for word in recording}
     spare_recordings((report, junit), paths.values())
-    stage: Stage = _Faultless()
+    run = ReplayRun()
     if fault or faults is not None or seed is not None:
-        from acp_proxy.cli.faulty_replay import FaultyStage
+        from acp_proxy.cli.faulty_run import FaultyRun
 
-        stage = FaultyStage(fault, faults, seed)
-    found = stage.told(_play(paths, options, stage))
+        run = FaultyRun(fault, faults, seed)
+    found = run.completed(_play(paths, options, run))
     code = found.exit_code if _write_reports(found, report, junit) else found.exit_code or 2
     for line in reports.text(found):
         click.echo(f"acp-proxy: {visible(line)}" if line else "", err=True)
-    stage.leave()
+    run.leave()
     os._exit(code)  # a thread may still wait for the client
 
 
-class Stage:
-    """Where a replay is played: what stands between it and the client."""
-
-    def play(self, replay: RecordingChoice, source: int, sink: int) -> None:
-        """Plays until the end, and closes the sink."""
-        raise NotImplementedError
-
-    def told(self, found: reports.ReplayReport) -> reports.ReplayReport:
-        """Adds to a report what else there is to say."""
-        return found
-
-    def leave(self) -> None:
-        """Ends the program, if it does so in a way of its own."""
-
-
-class _Faultless(Stage):
-    """Nothing stands between."""
-
-    def play(self, replay: RecordingChoice, source: int, sink: int) -> None:
-        """Plays."""
-        heard, unsaid = answer_first(replay, source, sink)
-        if not replay.is_over or unsaid:
-            from acp_proxy.runtime.replayer import play
-
-            play(replay, source, sink, received=heard, unsent=unsaid)
-        os.close(sink)
-
-
-def _play(paths: dict[str, Path], options: ReplayOptions, stage: Stage) -> reports.ReplayReport:
-    """Plays recordings, of which there is the path by the word of the user's."""
+def _play(paths: dict[str, Path], options: ReplayOptions, run: ReplayRun) -> reports.ReplayReport:
+    """Plays recordings, given by the words that name them on the command line."""
     from acp_proxy.store.reader import RecordingReader
     from acp_proxy.store.recorded_steps import RecordedSteps
 
@@ -172,37 +136,10 @@ def _play(paths: dict[str, Path], options: ReplayOptions, stage: Stage) -> repor
         readers = {word: stack.enter_context(RecordingReader(path)) for word, path in paths.items()}
         replays = {word: Replay(RecordedSteps(reader), options) for word, reader in readers.items()}
         choice = RecordingChoice(list(replays.values()))
-        stage.play(choice, source, sink)
+        run.play(choice, source, sink)
         word = next(word for word, replay in replays.items() if replay is choice.chosen)
         incomplete = readers[word].recording.state == "incomplete"
         return reports.report(choice.chosen, word, is_incomplete=incomplete)
-
-
-def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes, bytes]:
-    """Answers the client's first line, if it is there already, before trio is even imported.
-
-    Returns:
-        What was read and not fed; and what would have to be written and might block, beyond the few
-        bytes that every pipe takes at first.
-    """
-    poller = select.poll()
-    poller.register(source, select.POLLIN)
-    if not poller.poll(0):
-        return b"", b""
-    try:
-        heard = os.read(source, CHUNK)
-    except OSError:  # somebody else was quicker, or it is broken: whoever reads on finds out
-        return b"", b""
-    line, newline, rest = heard.partition(b"\n")
-    if not newline:
-        return heard, b""
-    event = LineReceived(line.removesuffix(b"\r"), time.monotonic_ns())
-    said = b"".join(c.data for c in choice.feed(event) if isinstance(c, Send))
-    try:
-        written = os.write(sink, said[:_SAFE])
-    except OSError:  # no room, or nobody who reads it: whoever writes on finds out
-        written = 0
-    return rest, said[written:]
 
 
 def _path(word: str) -> Path:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import Counts, Diff, DiffEntry
+from acp_proxy.wording import counted
 
 _WHERE = {Expect.FRAMES: "", Expect.STRUCTURE: " in structure", Expect.OUTCOME: " in outcome"}
 
@@ -59,8 +60,3 @@ def differences(counts: Counts) -> str:
     }
     told = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items() if number)
     return f"{counted(counts.total, 'difference')}: {told}"
-
-
-def counted(count: int, noun: str) -> str:
-    """A number of things: ``1 frame``, ``2,000 frames``."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -3,10 +3,11 @@
 import shlex
 from collections.abc import Iterable, Sequence
 
-from acp_proxy.cli.render.diff_output import Reporter, counted, differences
+from acp_proxy.cli.render.diff_output import Reporter, differences
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.difference.learning import Learned, can_be_ignored, kind_of, place_of
 from acp_proxy.difference.result import Diff, DiffEntry, Field
+from acp_proxy.wording import counted
 
 _MOST = 3
 """Rules that a hint has."""

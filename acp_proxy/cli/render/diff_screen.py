@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from acp_proxy.cli.render.diff_lines import MARKS, MEANINGS, DiffLines
-from acp_proxy.cli.render.diff_output import Reporter, counted, verdict
+from acp_proxy.cli.render.diff_output import Reporter, verdict
 from acp_proxy.cli.render.output import Ink, Writer
 from acp_proxy.cli.render.paragraphs import Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.difference.result import Change, Diff, DiffEntry, Field, MethodLatency, Side
 from acp_proxy.inspection.timeline import duration
+from acp_proxy.wording import counted
 
 _MANY = 25
 """Differences from which on it is told how many there are before they are listed, too."""

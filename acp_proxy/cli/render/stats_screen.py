@@ -11,6 +11,7 @@ from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.inspection.measures.waterfall import Step, TurnWaterfall
 from acp_proxy.inspection.timeline import ARROWS, duration, seconds, size
 from acp_proxy.safe_text import visible
+from acp_proxy.wording import counted
 
 _INDENTED = 40
 """Columns from which on tables are indented."""
@@ -73,7 +74,7 @@ class _Screen:
         turns: Sequence[TurnTime],
         laid_out: TurnTime | None,
     ) -> Iterator[str]:
-        sums = f"{duration(found.duration_ns)}, {_counted(found.frames, 'frame')}"
+        sums = f"{duration(found.duration_ns)}, {counted(found.frames, 'frame')}"
         yield self._title(f"{name}  {sums}, {size(found.bytes)}")
         yield from self._whole(found)
         if found.methods:
@@ -111,7 +112,7 @@ class _Screen:
         columns = 60 if self._wide else 40
         shown = [part for part in Part if spent[part]]
         yield ""
-        yield self._title(f"where {duration(total)} of {_counted(len(turns), 'turn')} went")
+        yield self._title(f"where {duration(total)} of {counted(len(turns), 'turn')} went")
         rows = [
             Column("part", [cell(_PARTS[part], GLYPHS[part][1]) for part in shown], least=10),
             Column("took", [cell(duration(spent[part])) for part in shown], right=True),
@@ -145,7 +146,7 @@ class _Screen:
 
     def _more(self, count: int, noun: str, option: str = "--top") -> Iterator[str]:
         if count > 0:
-            text = self._cut(f"  … and {_counted(count, noun)}, see {option}")
+            text = self._cut(f"  … and {counted(count, noun)}, see {option}")
             yield paint(text, Ink.FAINT) if self._color else text
 
     def _methods(self, methods: Sequence[MethodStatistics]) -> list[Column]:
@@ -227,10 +228,6 @@ class _Screen:
                 least=16,
             ),
         ]
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("s" if count != 1 else "")
 
 
 def _share(part: int, whole: int) -> str:

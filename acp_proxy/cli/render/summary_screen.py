@@ -18,8 +18,9 @@ from acp_proxy.inspection.diagnosis.facts import (
     Tally,
     TurnSummary,
 )
-from acp_proxy.inspection.fired import counted
+from acp_proxy.inspection.fired import times_fired
 from acp_proxy.inspection.timeline import duration
+from acp_proxy.wording import counted
 
 _LABEL = 12
 _INDENT = " " * _LABEL
@@ -30,6 +31,7 @@ _MOST = 5
 _MOST_CAPABILITIES = 14
 _SILENCE_NS = 10**9
 """A shorter silence is not worth a line."""
+_UNNAMED = "(did not say its name)"
 _MORE = {
     "unanswered": "--json has a hundred",
     "error": "inspect log REC kind:error",
@@ -68,7 +70,7 @@ def _headline(page: Page, summary: Summary) -> None:
     if problems:
         more = sum(summary.problem_counts.values()) - len(summary.problems)
         count = problems + more
-        text = "1 problem" if count == 1 else f"{count:,} problems"
+        text = counted(count, "problem")
         verdict = piece(f"✗ {text}", Ink.TROUBLE, bold=True)
     page.paragraph(
         "", "", piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  "), verdict
@@ -97,15 +99,15 @@ def _about(page: Page, summary: Summary) -> None:
         _row(page, "dialect", f"{recording.dialect}{version}{why}")
     if summary.faults:
         seed = "" if recording.seed is None else f" (seed {recording.seed})"
-        _row(page, "faults", counted(summary.faults) + seed)
+        _row(page, "faults", times_fired(summary.faults) + seed)
     _row(page, "note", recording.note or "")
 
 
 def _peers(page: Page, summary: Summary) -> None:
     """Client and agent side by side."""
     recording, can = summary.recording, summary.capabilities
-    client = _peer(recording.client_name, recording.client_version)
-    agent = _peer(recording.agent_name, recording.agent_version)
+    client = recording.client_title or _UNNAMED
+    agent = recording.agent_title or _UNNAMED
     rows = [("", "client", "agent"), ("name", client, agent)]
     names = zip_longest(_few(can.client), _few(can.agent), fillvalue="")
     rows += [("" if n else "can", mine, theirs) for n, (mine, theirs) in enumerate(names)]
@@ -137,10 +139,6 @@ def _few(names: list[str]) -> list[str]:
     if len(names) <= _MOST_CAPABILITIES:
         return names
     return [*names[: _MOST_CAPABILITIES - 1], f"... and {len(names) - _MOST_CAPABILITIES + 1} more"]
-
-
-def _peer(name: str | None, version: str | None) -> str:
-    return " ".join(filter(None, (name, version))) or "(did not say its name)"
 
 
 def _course(page: Page, summary: Summary) -> None:
@@ -178,7 +176,7 @@ def _sessions(page: Page, sessions: list[SessionSummary]) -> None:
             [
                 [piece(session.id)],
                 [piece(", ".join(how), Ink.TROUBLE if not session.opened and how else None)],
-                [piece(_counted(session.turns, "turn"))],
+                [piece(counted(session.turns, "turn"))],
                 [piece(session.cwd or "")],
             ]
         )
@@ -221,8 +219,8 @@ def _turn(turn: TurnSummary, live: bool, session: str | None) -> list[list[Piece
         [piece(f"#{turn.prompt_seq}" + (f"–{turn.end_seq}" if turn.end_seq else ""), Ink.FAINT)],
         [piece(reason, inks.get(reason, Ink.TROUBLE))],
         [piece(duration(turn.duration_ns))],
-        [piece(_counted(turn.updates, "update"))],
-        [piece(_counted(turn.tool_calls, "tool call"))],
+        [piece(counted(turn.updates, "update"))],
+        [piece(counted(turn.tool_calls, "tool call"))],
     ]
     if session is not None:
         cells.append([piece(session)])
@@ -264,7 +262,7 @@ def _questions(page: Page, summary: Summary) -> None:
     told = ", ".join(
         f"{n:,} {'without an answer' if a == 'open' else a}" for a, n in answers.items()
     )
-    _row(page, "asked", f"{_counted(count, 'time')} of a person: {told}")
+    _row(page, "asked", f"{counted(count, 'time')} of a person: {told}")
     rows = [_question(question, summary.live) for question in summary.questions[:_MOST]]
     page.table(rows, "  ", is_cut=True)
     _more(page, count - _MOST)
@@ -366,10 +364,6 @@ def _row(page: Page, label: str, *pieces: str | Piece) -> None:
 def _more(page: Page, count: int) -> None:
     if count > 0:
         page.line(piece(f"  ... and {count:,} more", Ink.FAINT))
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _short(text: str, most: int | None) -> str:

@@ -1,7 +1,7 @@
 """Counts what the agent writes, and decides when that is a flood."""
 
 from acp_proxy.engine.client.stream_progress import Increment, TotalProgress
-from acp_proxy.engine.shared.report_text import counted
+from acp_proxy.wording import counted
 
 _FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
 """How many lines may come without an answer, at least; and as a multiple of all recorded frames."""

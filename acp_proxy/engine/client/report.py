@@ -6,7 +6,8 @@ from attrs import frozen
 
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind
-from acp_proxy.engine.shared.report_text import SHOWN, Reporter, counted
+from acp_proxy.engine.shared.report_text import SHOWN, Reporter
+from acp_proxy.wording import counted
 
 REPORTER = Reporter("agent")
 """Formats the divergences of an agent."""

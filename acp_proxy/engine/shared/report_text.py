@@ -57,11 +57,6 @@ class Reporter:
             yield f"  to let it pass: {' '.join(one.ignores)}"
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things: ``1 frame``, ``2 frames``."""
-    return f"{number} {what}{'s' * (number != 1)}"
-
-
 def _differing(differences: tuple[Difference, ...], indent: str) -> Iterator[str]:
     for one in differences[:_SHOWN_FIELDS]:
         yield f"{indent}{one.pointer}: recorded {one.recorded}, came {one.live}"

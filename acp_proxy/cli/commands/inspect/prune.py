@@ -13,6 +13,7 @@ from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.inspection.timeline import size
 from acp_proxy.store.annotations import quick_look
 from acp_proxy.store.old_recordings import OldRecording, delete, prunable
+from acp_proxy.wording import counted
 
 
 def _of(wanted: str, examples: str) -> Callable[..., float | None]:
@@ -110,8 +111,8 @@ def _say_total(gone: list[OldRecording], where: Path, *, dry_run: bool) -> None:
         warn(f"nothing to delete in {where}")
         return
     verb = "would be" if dry_run else "was" if len(gone) == 1 else "were"
-    number = f"{len(gone)} recording{'s' * (len(gone) > 1)}"
     total = size(sum(old.size for old in gone))
+    number = counted(len(gone), "recording")
     say(f"{number}, {total}, {verb} deleted from {where}", dim=True)
 
 

@@ -6,7 +6,8 @@ import pytest
 from attrs import evolve
 
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss, Rank
-from acp_proxy.engine.shared.report_text import SHOWN, Reporter, counted
+from acp_proxy.engine.shared.report_text import SHOWN, Reporter
+from acp_proxy.wording import counted
 
 AGAIN = Divergence(
     DivergenceKind.EXHAUSTED,
