@@ -17,8 +17,8 @@ from acp_proxy.engine.agent.error_replies import (
 from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import ClientMessage
+from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
 from acp_proxy.engine.agent.pairing import MessagePairing
-from acp_proxy.engine.agent.request_matcher import RequestMatch, RequestMatcher
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
@@ -44,7 +44,7 @@ class Cancellations:
         state: ReplayState,
         scheduler: FrameScheduler,
         sender: AgentSender,
-        matcher: RequestMatcher,
+        matcher: MessageMatcher,
         divergences: DivergenceHandler,
         pairing: MessagePairing,
     ) -> None:
@@ -60,7 +60,7 @@ class Cancellations:
         """The recorded cancellations of requests that came, by the live id of the request."""
 
     def take_turn(
-        self, match: RequestMatch | None, lane: Lane, live: ClientMessage
+        self, match: MessageMatch | None, lane: Lane, live: ClientMessage
     ) -> Iterator[Command]:
         """Takes a ``session/cancel``; one that comes before its prompt counts as unrecorded.
 
@@ -81,7 +81,7 @@ class Cancellations:
         """Takes a ``$/cancel_request``."""
         token = live.message.target or "null"
         if (recorded := self._find_cancel_request(token)) is not None:
-            lane, step = self._pairing.pair(RequestMatch(recorded, Comparison()), live)
+            lane, step = self._pairing.pair(MessageMatch(recorded, Comparison()), live)
             if step.exchange is not None:
                 self._cancelled[token] = step.seq
             if lane.name is not None:

@@ -9,9 +9,9 @@ from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.error_replies import refusal
 from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComparer
+from acp_proxy.engine.agent.message_matcher import MessageMatcher
 from acp_proxy.engine.agent.pairing import MessagePairing
 from acp_proxy.engine.agent.pushed_output import PushedOutput
-from acp_proxy.engine.agent.request_matcher import RequestMatcher
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
@@ -44,7 +44,7 @@ class ClientMessages:
         scheduler: FrameScheduler,
         sender: AgentSender,
         comparer: MessageComparer,
-        matcher: RequestMatcher,
+        matcher: MessageMatcher,
         divergences: DivergenceHandler,
     ) -> None:
         pairing = MessagePairing(state, scheduler, matcher, comparer, divergences)

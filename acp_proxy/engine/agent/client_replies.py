@@ -10,10 +10,10 @@ from acp_proxy.commands import Command
 from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComparer
-from acp_proxy.engine.agent.open_requests import AgentRequest
+from acp_proxy.engine.agent.message_matcher import MessageMatch
+from acp_proxy.engine.agent.open_requests import OpenAgentRequest
 from acp_proxy.engine.agent.outcomes import CANCELLED, described
 from acp_proxy.engine.agent.pushed_output import PushedOutput
-from acp_proxy.engine.agent.request_matcher import RequestMatch
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
@@ -66,7 +66,7 @@ class ClientReplies:
             yield from self._divergences.abandon(lane)
 
     def _have_one_outcome(
-        self, request: AgentRequest, recorded: Step, live: ClientMessage, lane: Lane
+        self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> bool:
         """Whether the outcome is the recorded one; notes a divergence if it is not."""
         expected, came = self._comparer.outcomes(request, recorded, live)
@@ -85,12 +85,12 @@ class ClientReplies:
         return False
 
     def _take_content(
-        self, request: AgentRequest, recorded: Step, live: ClientMessage, lane: Lane
+        self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> Iterator[Command]:
         """Takes what a reply with the recorded outcome contains."""
         comparison = self._comparer.compare(recorded, live)
         if not comparison.bind_to(self._bindings):
-            match = RequestMatch(recorded, comparison)
+            match = MessageMatch(recorded, comparison)
             yield from self._divergences.refuse(live, conflict=match, lane=lane)
             return
         if comparison.differences:
@@ -134,7 +134,7 @@ class ClientReplies:
             seq=None if before is None else before.seq,
         )
 
-    def _recorded_reply(self, request: AgentRequest, lane: Lane) -> Step | None:
+    def _recorded_reply(self, request: OpenAgentRequest, lane: Lane) -> Step | None:
         if request.ask.reply_seq is None:
             return None
         self._schedule.read_to(request.ask.reply_seq)

@@ -10,7 +10,7 @@ from acp_proxy.commands import Command
 from acp_proxy.engine.agent.error_replies import refusal
 from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import ClientMessage
-from acp_proxy.engine.agent.request_matcher import RequestMatch, RequestMatcher
+from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import INFORMATION, Divergence, DivergenceKind
@@ -33,7 +33,7 @@ class DivergenceHandler:
         matcher: finds near misses.
     """
 
-    def __init__(self, state: ReplayState, matcher: RequestMatcher) -> None:
+    def __init__(self, state: ReplayState, matcher: MessageMatcher) -> None:
         self._log = state.divergences
         self._lanes = state.schedule.lanes
         self._requests = state.client_requests
@@ -80,7 +80,7 @@ class DivergenceHandler:
         )
 
     def refuse(
-        self, live: ClientMessage, *, conflict: RequestMatch | None, lane: Lane | None = None
+        self, live: ClientMessage, *, conflict: MessageMatch | None, lane: Lane | None = None
     ) -> Iterator[Command]:
         """Logs a message that has no match, answers it with an error, and gives its lane up.
 
@@ -128,7 +128,7 @@ class DivergenceHandler:
             yield refusal(request.token, reason)
 
     def _classify(
-        self, live: ClientMessage, lane: Lane, conflict: RequestMatch | None
+        self, live: ClientMessage, lane: Lane, conflict: MessageMatch | None
     ) -> tuple[DivergenceKind, int | None, str]:
         """Finds out why a message has no match.
 

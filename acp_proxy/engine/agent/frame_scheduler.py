@@ -17,7 +17,7 @@ from acp_proxy.engine.shared.steps import Step
 
 
 @frozen
-class ReadyFrame:
+class ScheduledFrame:
     """A frame that waits for nothing but perhaps its time."""
 
     seq: int
@@ -43,7 +43,7 @@ class FrameScheduler:
         self._order = state.options.order
         self._handshake_is_over = False
 
-    def next(self, now: int) -> ReadyFrame | None:
+    def next(self, now: int) -> ScheduledFrame | None:
         """Returns the frame that goes out now: of those that are due, the one recorded first."""
         return min(
             (ready for ready in self.ready_frames(now) if ready.due <= now),
@@ -51,20 +51,20 @@ class FrameScheduler:
             default=None,
         )
 
-    def ready_frames(self, now: int) -> Iterator[ReadyFrame]:
+    def ready_frames(self, now: int) -> Iterator[ScheduledFrame]:
         """Yields the frames that wait for nothing but perhaps their time."""
         for track in self._schedule.tracks.values():
             if (head := self._head(track)) is not None:
                 seq = head if isinstance(head, int) else head.seq
                 if self._may_pass_handshake(seq):
                     step = None if isinstance(head, int) else head
-                    yield ReadyFrame(seq, step, track, self._due(track, seq, now))
+                    yield ScheduledFrame(seq, step, track, self._due(track, seq, now))
         for waiting in self._schedule.connection.waiting:
             step = waiting.step
             if waiting.is_free and self._may_pass_handshake(step.seq):
-                yield ReadyFrame(step.seq, step, waiting, self._due(waiting, step.seq, now))
+                yield ScheduledFrame(step.seq, step, waiting, self._due(waiting, step.seq, now))
 
-    def next_before(self, lane: Lane, seq: int, now: int) -> ReadyFrame | None:
+    def next_before(self, lane: Lane, seq: int, now: int) -> ScheduledFrame | None:
         """Returns the next frame on a lane's track, whenever it is due.
 
         Args:
@@ -79,9 +79,9 @@ class FrameScheduler:
         number = head if isinstance(head, int) else head.seq
         if number > seq or not self._may_pass_handshake(number):
             return None
-        return ReadyFrame(number, None if isinstance(head, int) else head, track, now)
+        return ScheduledFrame(number, None if isinstance(head, int) else head, track, now)
 
-    def take(self, ready: ReadyFrame, at: int, recorded: int) -> None:
+    def take(self, ready: ScheduledFrame, at: int, recorded: int) -> None:
         """Removes a frame that goes out from where it waits.
 
         Args:

@@ -21,7 +21,7 @@ _REMEMBERED = 200
 
 
 @define
-class Turn:
+class LaneTurn:
     """The turn of a session, as far as a cancellation has to know it.
 
     Attributes:
@@ -81,7 +81,7 @@ class Lane:
     missed: set[Key] = field(factory=set)
     abandoned: bool = False
     is_overtaken: bool = False
-    turn: Turn = field(factory=Turn)
+    turn: LaneTurn = field(factory=LaneTurn)
 
     @property
     def title(self) -> str:

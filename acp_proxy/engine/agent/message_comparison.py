@@ -4,7 +4,7 @@ from typing import Any
 
 from attrs import define
 
-from acp_proxy.engine.agent.open_requests import AgentRequest
+from acp_proxy.engine.agent.open_requests import OpenAgentRequest
 from acp_proxy.engine.agent.outcomes import Outcome, outcome
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.bindings import Bindings
@@ -90,7 +90,7 @@ class MessageComparer:
         return not without_session(found)
 
     def outcomes(
-        self, request: AgentRequest, recorded: Step, live: ClientMessage
+        self, request: OpenAgentRequest, recorded: Step, live: ClientMessage
     ) -> tuple[Outcome, Outcome]:
         """Classifies the recorded reply to a request of the agent, and the live one.
 
@@ -102,12 +102,12 @@ class MessageComparer:
         method, asked = request.ask.method, self._asked(request)
         return outcome(method, asked, self.value(recorded)), outcome(method, asked, live.value)
 
-    def terminal_of(self, request: AgentRequest) -> str:
+    def terminal_of(self, request: OpenAgentRequest) -> str:
         """Returns the recorded terminal that a request of the agent is about."""
         params = self._asked(request).get("params")
         return str(params.get("terminalId")) if isinstance(params, dict) else ""
 
-    def _asked(self, request: AgentRequest) -> dict[str, Any]:
+    def _asked(self, request: OpenAgentRequest) -> dict[str, Any]:
         """A request of the agent, decoded; of a batch, the member with its id."""
         line = self._script.wire(request.step.seq).raw
         message = read(line)

@@ -10,7 +10,7 @@ from acp_proxy.engine.shared.steps import Ask, Step
 
 
 @frozen
-class ClientRequest:
+class OpenClientRequest:
     """A request of the client that has come."""
 
     lane: Lane
@@ -20,7 +20,7 @@ class ClientRequest:
     """Its live id."""
 
 
-class ClientRequests:
+class OpenClientRequests:
     """The client's requests that have come.
 
     Attributes:
@@ -30,7 +30,7 @@ class ClientRequests:
 
     def __init__(self) -> None:
         self.live_ids: dict[int, str] = {}
-        self._open: dict[int, ClientRequest] = {}
+        self._open: dict[int, OpenClientRequest] = {}
 
     def add(self, lane: Lane, step: Step, token: str) -> None:
         """Adds a request that came.
@@ -42,7 +42,7 @@ class ClientRequests:
         """
         if step.exchange is not None:
             self.live_ids[step.exchange] = token
-            self._open[step.exchange] = ClientRequest(lane, step, token)
+            self._open[step.exchange] = OpenClientRequest(lane, step, token)
 
     def add_unreadable(self, step: Step) -> None:
         """Adds a line that is no message, which the recorded agent may have answered."""
@@ -62,16 +62,16 @@ class ClientRequests:
         self._open.pop(exchange, None)
         return self.live_ids.pop(exchange, recorded)
 
-    def close(self, request: ClientRequest) -> None:
+    def close(self, request: OpenClientRequest) -> None:
         """Closes a request that gets another answer than the recorded one."""
         assert request.step.exchange is not None
         del self._open[request.step.exchange]
 
-    def open_in(self, lane: Lane) -> list[ClientRequest]:
+    def open_in(self, lane: Lane) -> list[OpenClientRequest]:
         """Returns the requests of a lane that have no answer, oldest first."""
         return [one for one in self._open.values() if one.lane is lane]
 
-    def with_id(self, token: str) -> ClientRequest | None:
+    def with_id(self, token: str) -> OpenClientRequest | None:
         """Returns the oldest open request with a live id."""
         return next((one for one in self._open.values() if one.token == token), None)
 
@@ -88,7 +88,7 @@ class ClientRequests:
 
 
 @frozen
-class AgentRequest:
+class OpenAgentRequest:
     """A request of the agent that went out."""
 
     ask: Ask
@@ -96,11 +96,11 @@ class AgentRequest:
     """The frame that it is in."""
 
 
-class AgentRequests:
+class OpenAgentRequests:
     """The agent's requests that went out and have no answer yet."""
 
     def __init__(self) -> None:
-        self._open: dict[str, list[AgentRequest]] = {}
+        self._open: dict[str, list[OpenAgentRequest]] = {}
 
     def add(self, ask: Ask, step: Step) -> None:
         """Adds a request that went out.
@@ -109,9 +109,9 @@ class AgentRequests:
             ask: the request.
             step: the frame that it is in.
         """
-        self._open.setdefault(ask.rpc_id, []).append(AgentRequest(ask, step))
+        self._open.setdefault(ask.rpc_id, []).append(OpenAgentRequest(ask, step))
 
-    def take(self, token: str) -> AgentRequest | None:
+    def take(self, token: str) -> OpenAgentRequest | None:
         """Removes and returns the oldest request with an id, if one is open."""
         requests = self._open.get(token)
         if requests is None:

@@ -8,7 +8,7 @@ from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComparer
-from acp_proxy.engine.agent.request_matcher import RequestMatch, RequestMatcher
+from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
@@ -29,7 +29,7 @@ class MessagePairing:
         self,
         state: ReplayState,
         scheduler: FrameScheduler,
-        matcher: RequestMatcher,
+        matcher: MessageMatcher,
         comparer: MessageComparer,
         divergences: DivergenceHandler,
     ) -> None:
@@ -40,7 +40,7 @@ class MessagePairing:
         self._comparer = comparer
         self._divergences = divergences
 
-    def find(self, live: ClientMessage) -> RequestMatch | None:
+    def find(self, live: ClientMessage) -> MessageMatch | None:
         """Finds the recorded message of a live one; swaps two sessions if it is in the other."""
         match = self._matcher.find(live)
         if match is not None:
@@ -52,7 +52,7 @@ class MessagePairing:
         self._bindings.swap_sessions(lane.name, sibling.name)
         return self._matcher.find(live)
 
-    def pair(self, match: RequestMatch, live: ClientMessage) -> tuple[Lane, Step]:
+    def pair(self, match: MessageMatch, live: ClientMessage) -> tuple[Lane, Step]:
         """Takes a live message for a recorded one.
 
         Args:

@@ -8,7 +8,7 @@ answered as those were, until the terminal is released.
 from acp_proxy.commands import Command
 from acp_proxy.engine.agent.error_replies import received
 from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComparer
-from acp_proxy.engine.agent.request_matcher import RequestMatch
+from acp_proxy.engine.agent.message_matcher import MessageMatch
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.steps import PUSH, Step
@@ -32,7 +32,7 @@ class PushedOutput:
         self._sender = sender
         self._comparer = comparer
 
-    def is_extra(self, match: RequestMatch | None, live: ClientMessage) -> bool:
+    def is_extra(self, match: MessageMatch | None, live: ClientMessage) -> bool:
         """Returns whether a request is output of an open terminal, and was not recorded.
 
         Args:

@@ -14,9 +14,9 @@ from acp_proxy.engine.agent.ending import ReplayEnding
 from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import MessageComparer
+from acp_proxy.engine.agent.message_matcher import MessageMatcher
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.progress import Progress
-from acp_proxy.engine.agent.request_matcher import RequestMatcher
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
@@ -47,7 +47,7 @@ class Replay:
         self.state = state = ReplayState.begin(script, options)
         self.is_over = False
         comparer = MessageComparer(state)
-        matcher = RequestMatcher(state, comparer)
+        matcher = MessageMatcher(state, comparer)
         self.scheduler = FrameScheduler(state)
         self.sender = AgentSender(state, self.scheduler, comparer)
         self._handler = DivergenceHandler(state, matcher)

@@ -6,14 +6,14 @@ from attrs import frozen
 
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.shared.divergence import Divergence, Rank
-from acp_proxy.engine.shared.report_text import SHOWN, Reporter
+from acp_proxy.engine.shared.report_text import SHOWN, DivergenceReporter
 from acp_proxy.safe_text import visible
 from acp_proxy.wording import counted
 
 CLEAN, DIVERGED, STALLED = 0, 1, 3
 """Exit codes of the contract; an incomplete recording that was played to its end gives 3, too."""
 
-REPORTER = Reporter("client")
+REPORTER = DivergenceReporter("client")
 """Formats the divergences of a client."""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Send
-from acp_proxy.engine.agent.frame_scheduler import FrameScheduler, ReadyFrame
+from acp_proxy.engine.agent.frame_scheduler import FrameScheduler, ScheduledFrame
 from acp_proxy.engine.agent.message_comparison import MessageComparer
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.agent.withholding import Withholding
@@ -49,7 +49,7 @@ class AgentSender:
         """How many frames were sent or withheld as a whole."""
         return self.sent + self._withheld
 
-    def send(self, ready: ReadyFrame, at: int) -> Iterator[Command]:
+    def send(self, ready: ScheduledFrame, at: int) -> Iterator[Command]:
         """Sends a frame. A request that the client does not get is answered from the recording.
 
         Args:

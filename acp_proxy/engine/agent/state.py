@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from acp_proxy.engine.agent.open_requests import AgentRequests, ClientRequests
+from acp_proxy.engine.agent.open_requests import OpenAgentRequests, OpenClientRequests
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.agent.withheld_effects import WithheldEffects
@@ -30,8 +30,8 @@ class ReplayState:
     script: Script
     schedule: ReplaySchedule
     bindings: Bindings
-    client_requests: ClientRequests
-    agent_requests: AgentRequests
+    client_requests: OpenClientRequests
+    agent_requests: OpenAgentRequests
     effects: WithheldEffects
     divergences: DivergenceLog
 
@@ -49,8 +49,8 @@ class ReplayState:
             script=script,
             schedule=ReplaySchedule(script, options.order, effects),
             bindings=Bindings(),
-            client_requests=ClientRequests(),
-            agent_requests=AgentRequests(),
+            client_requests=OpenClientRequests(),
+            agent_requests=OpenAgentRequests(),
             effects=effects,
             divergences=DivergenceLog(),
         )

@@ -6,12 +6,10 @@ from attrs import frozen
 
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind
-from acp_proxy.engine.shared.report_text import SHOWN, Reporter
+from acp_proxy.engine.shared.report_text import SHOWN, DivergenceReporter
 from acp_proxy.wording import counted
 
-REPORTER = Reporter("agent")
-"""Formats the divergences of an agent."""
-REPORTER = Reporter("agent")
+REPORTER = DivergenceReporter("agent")
 """Formats the divergences of an agent."""
 _SHOWN_EARLY = 3
 

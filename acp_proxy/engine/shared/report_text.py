@@ -14,7 +14,7 @@ _SHOWN_CHARACTERS = 300
 
 
 @frozen
-class Reporter:
+class DivergenceReporter:
     """Formats the divergences of one peer.
 
     Attributes:

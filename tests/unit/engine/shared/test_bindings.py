@@ -138,3 +138,23 @@ def test_equal_values_change_nothing() -> None:
 def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
     """As a whole; a directory that is an ordinary word, or everything, moves nothing."""
     assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
+
+
+def test_interchangeable_sessions_are_swapped() -> None:
+    """What the client calls one is the other from then on."""
+    bindings = Bindings()
+    bindings.swap_sessions("a", "b")
+    assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]
+    bindings.swap_sessions("a", "b")
+    assert bindings.recorded_session("a") == "a"
+
+
+def test_a_released_terminal_is_free() -> None:
+    """Its id may be bound to another terminal."""
+    bindings = Bindings()
+    bindings.bind(Place.TERMINAL, "t", "live")
+    assert bindings.live_terminals == {"live"}
+    bindings.release("t")
+    assert (bindings.live_terminals, bindings.known(Place.TERMINAL, "t")) == (set(), None)
+    bindings.bind(Place.TERMINAL, "t", "again")
+    assert bindings.known(Place.TERMINAL, "t") == "again"

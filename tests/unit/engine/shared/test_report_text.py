@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss, Rank
-from acp_proxy.engine.shared.report_text import SHOWN, Reporter
+from acp_proxy.engine.shared.report_text import SHOWN, DivergenceReporter
 from acp_proxy.wording import counted
 
 AGAIN = Divergence(
@@ -27,7 +27,7 @@ EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 @pytest.mark.parametrize("peer", ["client", "agent"])
 def test_what_was_used_up_is_told_as_that(peer: str) -> None:
     """Of a client and of an agent in the same words."""
-    assert [*Reporter(peer).lines_of(AGAIN)] == [
+    assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
         "exhausted in s (primary): the file was read again",
         f'  the {peer}\'s line 3: {{"id":2}}',
         "  near: fs/read_text_file #5, used up",
@@ -37,7 +37,7 @@ def test_what_was_used_up_is_told_as_that(peer: str) -> None:
 
 def test_what_follows_from_others_comes_after_them() -> None:
     """And what is for information only does not count."""
-    told = Reporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
+    told = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
     assert [block[0].split(":")[0] for block in told] == [
         "exhausted in s (primary)",
         "exhausted in s (follows from that)",
@@ -46,10 +46,10 @@ def test_what_follows_from_others_comes_after_them() -> None:
 
 def test_what_is_not_shown_is_counted() -> None:
     """Whether it was written down or not."""
-    assert Reporter("agent").blocks([AGAIN] * (SHOWN + 3), 2)[SHOWN:] == [
+    assert DivergenceReporter("agent").blocks([AGAIN] * (SHOWN + 3), 2)[SHOWN:] == [
         ["... and 5 more; --report FILE has all of them"]
     ]
-    assert Reporter("agent").blocks([AGAIN], 2)[1:] == [
+    assert DivergenceReporter("agent").blocks([AGAIN], 2)[1:] == [
         ["... and 2 more; --report FILE has all of them"]
     ]
 

@@ -29,14 +29,14 @@ _COMPARED = 50
 
 
 @frozen
-class RequestMatch:
+class MessageMatch:
     """The recorded message that a live one matches, perhaps but for values in conflict."""
 
     step: Step
     comparison: Comparison
 
 
-class RequestMatcher:
+class MessageMatcher:
     """Finds the recorded messages that live requests and notifications match.
 
     Args:
@@ -55,7 +55,7 @@ class RequestMatcher:
         recorded = self._bindings.recorded_session(session)
         return self._schedule.lanes.get(recorded) or self._schedule.lanes[None]
 
-    def find(self, live: ClientMessage, lane: Lane | None = None) -> RequestMatch | None:
+    def find(self, live: ClientMessage, lane: Lane | None = None) -> MessageMatch | None:
         """Finds the recorded request or notification that a live one matches.
 
         Args:
@@ -72,11 +72,11 @@ class RequestMatcher:
             if lane is not None:
                 comparison.differences = without_session(comparison)
             if comparison.is_equal:
-                return RequestMatch(step, comparison)
+                return MessageMatch(step, comparison)
             if comparison.is_match:
-                bindable = bindable or RequestMatch(step, comparison)
+                bindable = bindable or MessageMatch(step, comparison)
             elif not comparison.differences:
-                conflicting = conflicting or RequestMatch(step, comparison)
+                conflicting = conflicting or MessageMatch(step, comparison)
         return bindable or conflicting
 
     def find_played(self, live: ClientMessage) -> Step | None:

@@ -1,0 +1,66 @@
+"""A line that is not parsed is withheld exactly when it would be if it were."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from acp_proxy.engine.agent.withheld_effects import WithheldEffects
+from acp_proxy.engine.agent.withholding import Withholding
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.steps import Script, Wire
+from acp_proxy.protocol.splice import Place
+
+PIECES = [
+    '{"jsonrpc":"2.0"',
+    ',"id":1',
+    ',"method":',
+    ',"Method":',
+    ',"m\\u0065thod":',
+    '"session/update"',
+    '"terminal/create"',
+    '"terminal\\/create"',
+    '"t\\u0065rminal/create"',
+    '"Terminal/create"',
+    '"fs/write_text_file"',
+    '"\\u0066s/write_text_file"',
+    '"fs\\u002Fwrite_text_file"',
+    '"_x/fs/y"',
+    ',"params":{"path":"/p/a"}',
+    ',"params":{"path":"/etc/a"}',
+    ',"params":{"cwd":"/etc"}',
+    ',"params":{"text":"\\n \\" é"}',
+    ',"result":{}',
+    "}",
+    "[",
+    ",",
+    "]",
+    "é",
+    "\\",
+    "x",
+]
+
+
+def withholding(*, parses: bool) -> Withholding:
+    """One of a client that works in ``/p``; after something was not made every line is parsed."""
+    bindings, effects = Bindings(), WithheldEffects(cast("Script", None))
+    bindings.bind(Place.ROOT, "/p", "/p")
+    if parses:
+        effects.note_unmade("terminal/create", {"result": {"terminalId": "t"}})
+    return Withholding(bindings, effects)
+
+
+@pytest.mark.parametrize("wrap", ["{}", "[{}]", "[{},{}]"])
+@given(parts=st.lists(st.sampled_from(PIECES), max_size=12))
+@example(parts=['{"jsonrpc":"2.0"', ',"method":', '"terminal/create"', "}"])
+@example(parts=['{"jsonrpc":"2.0"', ',"method":', '"session/update"', "}"])
+def test_any_line(wrap: str, parts: list[str]) -> None:
+    """However it is spelled, and whether it is a message or not."""
+    text = "".join(parts)
+    line = wrap.format(*[text] * wrap.count("{}")).encode()
+    wire = Wire(line, "\n", 0, "notification", None)
+    quick, slow = (withholding(parses=parses).look(1, wire, line) for parses in (False, True))
+    assert quick == slow

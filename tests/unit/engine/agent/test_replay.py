@@ -1,0 +1,67 @@
+"""The engine as its driver sees it: events in, commands out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.commands import Finish, WakeAt
+from acp_proxy.engine.agent.options import ReplayOptions
+from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.report import report
+from acp_proxy.engine.shared.playback_options import Order
+from acp_proxy.events import LineReceived, Started, Wakeup
+from tests.playbook import record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.playbook import Book
+
+S = 10**9
+PROMPT = '{"sessionId": "s", "prompt": [{"type": "text", "text": "one"}]}'
+UPDATE = '{"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    """A conversation in one session."""
+    made = record(
+        tmp_path,
+        f"""
+        1 -> #0 initialize {{"protocolVersion": 1}}
+        2 <- #0 result {{"protocolVersion": 1}}
+        3 -> #1 session/new {{"cwd": "/p", "mcpServers": []}}
+        4 <- #1 result {{"sessionId": "s"}}
+        5 -> #2 session/prompt {PROMPT}
+        6 <- session/update {UPDATE}
+        7 <- session/update {UPDATE}
+        8 <- #2 result {{"stopReason": "end_turn"}}
+        """,
+    )
+    yield made
+    made.close()
+
+
+def test_silence_before_the_start_does_not_count(book: Book) -> None:
+    """The first line may be answered long before its client can be read again."""
+    replay = Replay(book.script(), ReplayOptions(stall_ns=5 * S))
+    line = book.raw[1].rstrip(b"\n")
+    assert [*replay.feed(LineReceived(line, 1 * S))][-1] == WakeAt(6 * S)
+    assert [*replay.feed(Started(20 * S))] == [WakeAt(25 * S)]
+    assert [*replay.feed(Wakeup(24 * S))] == [WakeAt(25 * S)]
+    assert [*replay.feed(Wakeup(25 * S))] == [Finish()]
+    assert [one.kind.value for one in replay.divergences.found] == ["stall"]
+
+
+@pytest.mark.parametrize("order", [Order.SESSION, Order.RECORDED])
+def test_frames_of_an_abandoned_session_are_unplayed(book: Book, order: Order) -> None:
+    """Also if the order of all is kept; the client's messages do not count."""
+    replay = Replay(book.script(), ReplayOptions(order=order))
+    lines = [book.raw[1], book.raw[3], book.raw[5].replace(b'"one"', b'"two"')]
+    for at, line in enumerate(lines, 1):
+        assert [*replay.feed(LineReceived(line.rstrip(b"\n"), at))]
+    found = report(replay, "book", is_incomplete=False)
+    assert (found.verdict, found.frames_sent, found.unplayed) == ("diverged", 2, 3)
