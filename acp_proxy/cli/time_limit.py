@@ -13,7 +13,7 @@ from types import FrameType
 
 from acp_proxy.errors import BadPattern
 from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.searching.search import Hit, Searcher
+from acp_proxy.inspection.searching.search import Searcher, SearchHit
 from acp_proxy.recording import Payload
 
 TICK_S = 1.0
@@ -92,12 +92,12 @@ class LimitedSearcher(Searcher):
         super().__init__(pattern, with_pointers=with_pointers)
         self._limit = limit
 
-    def feed(self, frame: Payload) -> list[Hit]:
+    def feed(self, frame: Payload) -> list[SearchHit]:
         """Looks at a frame that is held whole."""
         with self._limit.at(frame.seq):
             return super().feed(frame)
 
-    def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[Hit]:
+    def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[SearchHit]:
         """Looks at a frame that nobody holds whole."""
 
         def counted() -> Iterator[bytes]:
@@ -108,12 +108,12 @@ class LimitedSearcher(Searcher):
         with self._limit.at(frame.seq):
             return super().feed_large(frame, counted)
 
-    def feed_text(self, place: Payload, text: str) -> list[Hit]:
+    def feed_text(self, place: Payload, text: str) -> list[SearchHit]:
         """Looks at an event."""
         with self._limit.at(place.seq):
             return super().feed_text(place, text)
 
-    def finish(self) -> list[Hit]:
+    def finish(self) -> list[SearchHit]:
         """Looks at what was held back."""
         with self._limit.at(None):
             return super().finish()

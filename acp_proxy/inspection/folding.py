@@ -11,8 +11,10 @@ from typing import Any
 
 from attrs import define
 
-from acp_proxy.inspection.timeline import SILENCE_NS, began_ns
-from acp_proxy.protocol.chunks import Chunk, chunk_of
+from acp_proxy.inspection.timeline import ARROWS, SILENCE_NS, Cells, TimelineLine, began_ns
+from acp_proxy.inspection.units import byte_size, duration, seconds
+from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
+from acp_proxy.safe_text import plain
 
 KEPT = 2000
 """Characters of a run's text that are kept; a line of the timeline shows no more."""
@@ -21,7 +23,7 @@ Row = dict[str, Any]
 
 
 @define
-class Run:
+class ChunkRun:
     """At least two chunks of one message that came one after the other."""
 
     first: Row
@@ -40,7 +42,7 @@ class Run:
     """The beginning of the text, at least `KEPT` characters of it if there are as many."""
 
     @classmethod
-    def beginning(cls, row: Row, chunk: Chunk) -> "Run":
+    def beginning(cls, row: Row, chunk: Chunk) -> "ChunkRun":
         """A run of one frame so far."""
         return cls(
             row,
@@ -76,14 +78,14 @@ class Run:
             self.text += chunk.text[:KEPT]
 
 
-def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Run]:
+def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | ChunkRun]:
     """Streams rows with each run of chunks as one value; a chunk by itself stays a row.
 
     Args:
         rows: of `RecordingReader.rows`, in their order.
         alone: numbers of frames that are part of no run.
     """
-    run: Run | None = None
+    run: ChunkRun | None = None
     for row in rows:
         chunk = None if row["seq"] in alone else _chunk(row)
         if run is not None:
@@ -95,9 +97,27 @@ def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | Run]
         if chunk is None:
             yield row
         else:
-            run = Run.beginning(row, chunk)
+            run = ChunkRun.beginning(row, chunk)
     if run is not None:
         yield run if run.count > 1 else run.first
+
+
+def run_line(run: ChunkRun) -> TimelineLine:
+    """Renders a run of chunks: all of their text that a line has room for."""
+    first = run.first
+    text = plain(mended(run.text))
+    if run.characters > len(run.text):
+        text = f"{text}… ({run.characters} characters)"
+    cells = Cells(
+        f"{first['seq']}–{run.last}",
+        seconds(first["t_ns"]),
+        ARROWS[first["stream"]],
+        f"{run.update} ×{run.count}",
+        "",
+        duration(run.last_ns - first["t_ns"]),
+        byte_size(run.size),
+    )
+    return TimelineLine(cells, text, first["stream"])
 
 
 def _chunk(row: Row) -> Chunk | None:

@@ -10,8 +10,8 @@ import msgspec
 from attrs import fields, frozen
 
 from acp_proxy.forms import converter
-from acp_proxy.inspection.fired import described
-from acp_proxy.inspection.timeline import duration
+from acp_proxy.inspection.fault_effects import described
+from acp_proxy.inspection.units import duration
 from acp_proxy.transcript.pieces import Pieces, member
 from acp_proxy.transcript.spelling import make_visible
 

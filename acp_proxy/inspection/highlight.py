@@ -11,7 +11,7 @@ from enum import Enum
 
 from attrs import define, field
 
-from acp_proxy.inspection.timeline import size
+from acp_proxy.inspection.units import byte_size
 from acp_proxy.safe_text import visible
 
 LONGEST = 1 << 20
@@ -31,7 +31,7 @@ _ESCAPE = re.compile(
 _BASE64 = re.compile(rb'"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{200,}+={0,2}"')
 
 
-class Role(Enum):
+class TokenKind(Enum):
     """What a piece of a line is."""
 
     SPACE = "space"
@@ -47,7 +47,7 @@ class Role(Enum):
     """Words of ours."""
 
 
-Piece = tuple[Role, str]
+Piece = tuple[TokenKind, str]
 
 
 def pretty(raw: bytes, *, elide: bool = False, longest: int = LONGEST) -> Iterator[list[Piece]]:
@@ -64,7 +64,8 @@ def pretty(raw: bytes, *, elide: bool = False, longest: int = LONGEST) -> Iterat
         room = longest - written
         written += sum(len(text) for _, text in line)
         if written > longest:
-            yield [*_cut(line, room), (Role.NOTE, f"… cut: all of it is {size(len(raw))}")]
+            note = f"… cut: all of it is {byte_size(len(raw))}"
+            yield [*_cut(line, room), (TokenKind.NOTE, note)]
             return
         yield line
 
@@ -96,7 +97,7 @@ class _Layout:
             kind = match.lastgroup or ""
             if kind == "other":
                 rest = self.raw[match.start(kind) : match.start(kind) + LONGEST + 1]
-                self.line.append((Role.OTHER, _text(rest)))
+                self.line.append((TokenKind.OTHER, _text(rest)))
                 break
             yield from self._token(kind, match[kind])
         yield self.line
@@ -118,17 +119,17 @@ class _Layout:
 
     def _break(self) -> list[Piece]:
         done = self.line
-        self.line = [(Role.SPACE, "  " * min(len(self.open), _DEEPEST))] if self.open else []
+        self.line = [(TokenKind.SPACE, "  " * min(len(self.open), _DEEPEST))] if self.open else []
         return done
 
     def _put(self, kind: str, token: bytes) -> None:
         if token == b":":
-            self.line.append((Role.SIGN, ": "))
+            self.line.append((TokenKind.SIGN, ": "))
         elif self.elide and len(token) > 200 and _BASE64.fullmatch(token):
-            self.line.append((Role.STRING, f"{_text(token[:_SHOWN])}…"))
-            self.line.append((Role.NOTE, f" base64 of {size((len(token) - 2) * 3 // 4)}"))
+            self.line.append((TokenKind.STRING, f"{_text(token[:_SHOWN])}…"))
+            self.line.append((TokenKind.NOTE, f" base64 of {byte_size((len(token) - 2) * 3 // 4)}"))
         else:
-            role = Role.KEY if kind == "string" and self.names else Role(kind)
+            role = TokenKind.KEY if kind == "string" and self.names else TokenKind(kind)
             self.line.append((role, _text(token)))
 
 

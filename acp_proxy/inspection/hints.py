@@ -5,23 +5,20 @@ answer to a permission request but the id of an option. Who announced or asked i
 indexes and once for each call.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.measures.call_state import params_of, state_of
-
-if TYPE_CHECKING:
-    from acp_proxy.store.reader import RecordingReader
+from acp_proxy.inspection.describe.call_state import params_of, state_of
+from acp_proxy.inspection.describe.values import HEAD
+from acp_proxy.store.inspection_queries import start_of_line, updates_of_call
+from acp_proxy.store.reader import RecordingReader
 
 PERMISSION = "session/request_permission"
 _KEPT = 10_000
 """Titles that are remembered."""
-_TITLES = (
-    "SELECT substr(raw, 1, 65536) AS raw FROM frames WHERE tool_call = ? AND session IS ?"
-    " AND method = 'session/update' AND seq <= ? ORDER BY seq LIMIT 20"
-)
-_REQUEST = "SELECT kind, substr(raw, 1, 65536) AS raw FROM frames WHERE seq = ?"
+_SEARCHED = 20
+"""Updates of a tool call in which its title is looked for."""
 
 Row = dict[str, Any]
 
@@ -46,7 +43,7 @@ NONE = Hints()
 class HintReader:
     """Looks up what other frames of a recording tell of a frame."""
 
-    reader: "RecordingReader"
+    reader: RecordingReader
     _titles: dict[tuple[str | None, str], str] = field(factory=dict)
 
     def of(self, frame: Row) -> Hints:
@@ -65,16 +62,15 @@ class HintReader:
         return Hints(self.reader.recording.dialect if kind == "error" else None, title, asked)
 
     def _asked(self, seq: int) -> dict[str, Any] | None:
-        for row in self.reader.query(_REQUEST, (seq,)):
-            return params_of(bytes(row["raw"])) if row["kind"] == "request" else None
-        return None
+        kind, raw = start_of_line(self.reader, seq, HEAD) or ("", b"")
+        return params_of(raw) if kind == "request" else None
 
     def _title(self, frame: Row) -> str:
         key = (frame["session"], frame["tool_call"])
         found = self._titles.get(key)
         if found is None:
-            rows = self.reader.query(_TITLES, (key[1], key[0], frame["seq"]))
-            titles = (state_of(bytes(row["raw"])).title for row in rows)
+            lines = updates_of_call(self.reader, *key, frame["seq"], _SEARCHED)
+            titles = (state_of(line).title for line in lines)
             found = next(filter(None, titles), "")
             if found and len(self._titles) < _KEPT:
                 self._titles[key] = found

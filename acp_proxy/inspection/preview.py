@@ -6,17 +6,17 @@ This module takes a frame apart and makes the line safe to print; the words come
 from typing import Any
 
 from acp_proxy.inspection.describe import sessions
-from acp_proxy.inspection.describe.binary import beginning, byte_size, without_base64
+from acp_proxy.inspection.describe.binary import beginning, without_base64
+from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.methods import (
     describe_batch,
-    describe_error,
     describe_params,
     describe_result,
 )
 from acp_proxy.inspection.describe.questions import permission_result
 from acp_proxy.inspection.describe.values import part, word
-from acp_proxy.inspection.diagnosis.codes import code_name
 from acp_proxy.inspection.hints import NONE, Hints
+from acp_proxy.inspection.units import byte_size
 from acp_proxy.protocol.json_text import parse, parse_beginning
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import LONGEST, plain

@@ -3,21 +3,18 @@
 import json
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from attrs import evolve, frozen
 
-from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
-from acp_proxy.inspection.fired import mark
+from acp_proxy.inspection.describe.call_state import state_of
+from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.hints import NONE, Hints
-from acp_proxy.inspection.measures.call_state import state_of
 from acp_proxy.inspection.preview import preview
-from acp_proxy.protocol.chunks import mended
+from acp_proxy.inspection.units import byte_size, duration, seconds
+from acp_proxy.inspection.waits import Party, answering_party
 from acp_proxy.protocol.updates import FAILED
 from acp_proxy.safe_text import plain
-
-if TYPE_CHECKING:
-    from acp_proxy.inspection.folding import Run
 
 ARROWS = {"to-agent": "→", "to-client": "←", "stderr": "!"}
 SILENCE_NS = 5 * 10**9
@@ -59,7 +56,7 @@ class Cells(NamedTuple):
 
 
 @frozen
-class Line:
+class TimelineLine:
     """A line of the timeline."""
 
     cells: Cells
@@ -70,7 +67,7 @@ class Line:
     pace: Pace = Pace.QUICK
 
 
-def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Line:
+def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> TimelineLine:
     """Renders a frame.
 
     Args:
@@ -93,43 +90,31 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Line:
         _verb(kind, method),
         f"#{frame['rpc_id']}" if frame["rpc_id"] is not None else "",
         _pair(frame, live),
-        size(frame["size"]),
+        byte_size(frame["size"]),
     )
     tone = Tone.TROUBLE if _has_failed(frame) else _tone(kind, method)
-    return Line(cells, text, stream, tone, _pace(frame, live))
+    return TimelineLine(cells, text, stream, tone, _pace(frame, live))
 
 
 def member_lines(
     frame: Row, *, live: bool = False, hints_of: Callable[[Row], Hints] = lambda _: NONE
-) -> Iterator[Line]:
-    """Renders the messages of a batch that knows its ``members``, without what is the batch's."""
+) -> Iterator[TimelineLine]:
+    """Renders the messages of a batch, without what is the batch's.
+
+    Args:
+        frame: a row of `frames` with its ``members``.
+        live: whether an answer may still come.
+        hints_of: returns what other frames tell of a message.
+    """
     for member in frame.get("members", ()):
         own = {**member, "newline": None, "fault": None, "delivered": "full"}
         line = frame_line(own, live=live, hints=hints_of(own))
         yield evolve(line, cells=line.cells._replace(number="", time=""))
 
 
-def run_line(run: "Run") -> Line:
-    """Renders a run of chunks: all of their text that a line has room for."""
-    first = run.first
-    text = plain(mended(run.text))
-    if run.characters > len(run.text):
-        text = f"{text}… ({run.characters} characters)"
-    cells = Cells(
-        f"{first['seq']}–{run.last}",
-        seconds(first["t_ns"]),
-        ARROWS[first["stream"]],
-        f"{run.update} ×{run.count}",
-        "",
-        duration(run.last_ns - first["t_ns"]),
-        size(run.size),
-    )
-    return Line(cells, text, first["stream"])
-
-
-def event_line(event: Row) -> Line:
+def event_line(event: Row) -> TimelineLine:
     """Renders an event."""
-    return Line(
+    return TimelineLine(
         Cells(str(event["seq"]), seconds(event["t_ns"]), "·", event["kind"]),
         describe_event(event["kind"], json.loads(event["data"])),
         "event",
@@ -150,7 +135,12 @@ def began_ns(row: Row) -> int:
 
 
 def describe_event(kind: str, data: Row) -> str:
-    """Says in words what happened."""
+    """Describes an event in words.
+
+    Args:
+        kind: its kind.
+        data: its data.
+    """
     stream = data.get("stream", "")
     match kind:
         case "start":
@@ -198,37 +188,6 @@ def _effect(data: Row, stream: str) -> str:
     return f"{data.get('rule', 'a fault')}: {what}"
 
 
-def seconds(t_ns: int) -> str:
-    """A time since the start."""
-    return f"{t_ns / 1e9:.3f}"
-
-
-def duration(ns: int | None) -> str:
-    """A duration in the unit that a person would choose."""
-    if ns is None:
-        return ""
-    if ns < 1_000_000:
-        return f"{ns / 1e3:.0f} us"
-    if ns < 1_000_000_000:
-        return f"{ns / 1e6:.0f} ms"
-    if ns < 120 * 10**9:
-        return f"{ns / 1e9:.1f} s"
-    minutes, rest = divmod(ns // 10**9, 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
-
-
-def size(count: int) -> str:
-    """A number of bytes."""
-    for limit, unit in ((10**3, "B"), (10**6, "kB"), (10**9, "MB")):
-        if count < limit:
-            number = count * 1000 / limit
-            return (
-                f"{number:.0f} {unit}" if unit == "B" or number >= 100 else f"{number:.1f} {unit}"
-            )
-    return f"{count / 1e9:.1f} GB"
-
-
 def _verb(kind: str, method: str) -> str:
     suffix = {"response": " ✓", "error": " ✗"}.get(kind, "")
     return f"{method}{suffix}"
@@ -266,7 +225,7 @@ def _pace(frame: Row, live: bool) -> Pace:
     if frame["kind"] == "request":
         return Pace.STUCK if frame["response_seq"] is None and not live else Pace.QUICK
     took, method = frame["latency_ns"] or 0, frame["method"]
-    may_take_long = awaited("", method) in (Awaited.PERSON, Awaited.PROGRAM)
+    may_take_long = answering_party("", method) in (Party.PERSON, Party.PROGRAM)
     if took < _SLOW_NS or may_take_long or method == "session/prompt":
         return Pace.QUICK
     return Pace.SLOW if took < _STUCK_NS else Pace.STUCK

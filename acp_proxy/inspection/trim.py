@@ -7,60 +7,29 @@ request, and no request of which the reply was recorded is left without it.
 
 from collections.abc import Iterable, Iterator
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import FrameHead
+from acp_proxy.store.inspection_queries import ExchangeRow
+from acp_proxy.store.queries import TurnSpan
 
 _HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
 _FORK = "session/fork"
 _FOREVER = 1 << 63
 
-EXCHANGES = (
-    "SELECT id, method, CASE method WHEN 'session/fork' THEN"
-    " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
-    " request_seq, response_seq FROM exchanges"
-)
-"""Reads a `KnownExchange`. That which makes a fork goes with the session that it is made of."""
-
-
-@frozen
-class KnownExchange:
-    """A request and its reply, as the recording pairs them."""
-
-    id: int
-    method: str | None
-    session: str | None
-    request_seq: int
-    response_seq: int | None = None
-
-
-@frozen
-class KnownTurn:
-    """A prompt and its end."""
-
-    id: int
-    session: str | None
-    prompt_seq: int
-    end_seq: int | None = None
-
-    @property
-    def last_seq(self) -> int:
-        """Its last number; beyond all, if it never ended."""
-        return _FOREVER if self.end_seq is None else self.end_seq
-
 
 def trim(
     heads: Iterable[FrameHead],
-    exchanges: Iterable[KnownExchange],
-    turns: Iterable[KnownTurn],
+    exchanges: Iterable[ExchangeRow],
+    turns: Iterable[TurnSpan],
 ) -> set[int]:
     """Chooses the frames that a replay of some turns needs.
 
     Args:
         heads: all frames of the recording, in order.
-        exchanges: all its exchanges.
+        exchanges: all its exchanges; that which makes a fork with the session that it is made of.
         turns: those turns that are wanted.
 
     Returns:
@@ -73,7 +42,7 @@ def trim(
     return kept
 
 
-def _complete(kept: set[int], exchanges: list[KnownExchange]) -> None:
+def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
     """Adds the other half of each exchange; only batches can have left one out."""
     before = -1
     while len(kept) != before:
@@ -95,20 +64,20 @@ class _Trimmer:
         last_kept: the verdict on the last frame; what names no session goes with it.
     """
 
-    exchanges: dict[int, KnownExchange]
-    turns: list[KnownTurn]
+    exchanges: dict[int, ExchangeRow]
+    turns: list[TurnSpan]
     in_wake: dict[str | None, bool] = field(factory=dict)
     last_kept: bool = False
     _ends: dict[str | None, int] = field(init=False)
     _chosen: set[int] = field(init=False)
     _verdicts: dict[int, bool] = field(factory=dict)
-    _begun_in: dict[int, list[KnownExchange]] = field(factory=dict)
+    _begun_in: dict[int, list[ExchangeRow]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self._chosen = {turn.id for turn in self.turns}
         self._ends = {}
         for turn in self.turns:
-            self._ends[turn.session] = max(turn.last_seq, self._ends.get(turn.session, 0))
+            self._ends[turn.session] = max(_last_seq(turn), self._ends.get(turn.session, 0))
         for exchange in self.exchanges.values():
             self._begun_in.setdefault(exchange.request_seq, []).append(exchange)
         self._follow_forks()
@@ -155,7 +124,12 @@ class _Trimmer:
         return any(e.method in _HANDSHAKE for e in self._begun_in.get(head.seq, ()))
 
     def _is_within(self, seq: int) -> bool:
-        return any(turn.prompt_seq <= seq <= turn.last_seq for turn in self.turns)
+        return any(turn.prompt_seq <= seq <= _last_seq(turn) for turn in self.turns)
+
+
+def _last_seq(turn: TurnSpan) -> int:
+    """The last number of a turn; beyond all, if it never ended."""
+    return _FOREVER if turn.end_seq is None else turn.end_seq
 
 
 def spans(numbers: Iterable[int]) -> Iterator[str]:

@@ -8,8 +8,7 @@ import difflib
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.inspection.describe.values import part, parts, word
-from acp_proxy.inspection.diagnosis.lines import message_of
+from acp_proxy.inspection.describe.values import message_of, part, parts, word
 from acp_proxy.protocol.json_pointers import pointer
 from acp_proxy.protocol.updates import kind_and_update
 

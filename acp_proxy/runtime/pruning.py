@@ -12,7 +12,7 @@ import trio
 from acp_proxy.capture.files import recordings_directory
 from acp_proxy.capture.log import NOTE, NullLog
 from acp_proxy.capture.stdio import warn
-from acp_proxy.inspection.timeline import size
+from acp_proxy.inspection.units import byte_size
 from acp_proxy.safe_text import visible
 from acp_proxy.store.old_recordings import OldRecording, delete, prunable
 
@@ -73,5 +73,5 @@ def _sentence(gone: list[OldRecording]) -> str:
     more = len(gone) - _MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""
     plural = "s" * (len(gone) > 1)
-    total = size(sum(old.size for old in gone))
+    total = byte_size(sum(old.size for old in gone))
     return f"deleted {len(gone)} old recording{plural} ({total}), as --keep asks: {names}{rest}"

@@ -32,6 +32,17 @@ def is_stopping_signal(event: RecordedEvent) -> bool:
     return event.kind == "signal" and event.data.get("signal") in STOPPING
 
 
+def is_client_ending(event: RecordedEvent) -> bool:
+    """Whether the client closes its end with an event, or has the agent stop by a signal."""
+    is_passed_on = event.data.get("action") == "passed on"
+    return is_client_leaving(event) or (is_passed_on and is_stopping_signal(event))
+
+
+def is_peer_leaving(event: RecordedEvent) -> bool:
+    """Whether a peer leaves with an event, or the client has the agent stop."""
+    return is_agent_leaving(event) or is_client_ending(event)
+
+
 def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
     """Finds the event with which the output of an agent ended that nobody had told to stop.
 

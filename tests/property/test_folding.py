@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.cli.render.output import clusters, columns_of, fit
-from acp_proxy.inspection.folding import KEPT, Run, fold
-from acp_proxy.inspection.timeline import run_line
+from acp_proxy.inspection.folding import KEPT, ChunkRun, fold, run_line
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.safe_text import visible
 from tests.scribe import line, notification, text, update
@@ -65,7 +64,7 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
     """Every row is in exactly one item, in order, and runs add up to what is in their frames."""
     left = iter(rows)
     for item in fold(iter(rows)):
-        if not isinstance(item, Run):
+        if not isinstance(item, ChunkRun):
             assert item is next(left)
             continue
         members = [next(left) for _ in range(item.count)]
@@ -85,9 +84,9 @@ def test_folding_what_was_folded_changes_nothing(rows: list[Row], alone: set[int
     """Who stands alone is in no run, and no two neighbours could have been one run."""
     items = list(fold(rows, alone))
     for item in items:
-        if isinstance(item, Run):
+        if isinstance(item, ChunkRun):
             assert not alone & set(range(item.first["seq"], item.last + 1))
-    singles = [item for item in items if not isinstance(item, Run)]
+    singles = [item for item in items if not isinstance(item, ChunkRun)]
     assert all(row in rows for row in singles)
 
 

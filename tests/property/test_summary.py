@@ -15,8 +15,8 @@ from acp_proxy.capture.log import STREAM_NAMES
 from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.updates import UPDATES
 from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
-from acp_proxy.inspection.diagnosis.facts import PROBLEM
 from acp_proxy.inspection.diagnosis.summary import is_troubled, summarize
+from acp_proxy.inspection.diagnosis.values import PROBLEM
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import run
 from tests.scribe import Scribe

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.inspection.diagnosis.summary import first_prompt
+from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.timeline import describe_event
 
 KEYS = st.sampled_from(

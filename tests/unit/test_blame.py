@@ -9,13 +9,15 @@ import pytest
 from acp_proxy.capture import log as capture_log
 from acp_proxy.capture.log import TO_AGENT, TO_CLIENT
 from acp_proxy.inspection.diagnosis.legality import Rules
-from acp_proxy.inspection.diagnosis.summary import Summary, summarize
+from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.store.reader import RecordingReader
 from tests.documents import Example, draft, official
 from tests.scribe import Scribe, error, handshake, line, request, result, text
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from acp_proxy.inspection.diagnosis.values import Summary
 
 AGENT = {"protocolVersion": 1, "agentCapabilities": {"loadSession": False}}
 
@@ -256,4 +258,4 @@ def complaint(example: Example, dialect: str) -> str:
     if example.kind != "request":
         return ""
     direction = example.direction.value
-    return Rules(dialect, {}).fault_of(direction, example.method, example.message)
+    return Rules(dialect, {}).violation(direction, example.method, example.message)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.measures.call_state import CallState, params_of, state_of
+from acp_proxy.inspection.describe.call_state import CallState, params_of, state_of
 from tests.scribe import line, notification, request, update
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from acp_proxy.errors import BadFilter
 from acp_proxy.filters import EVERYTHING, parse
-from acp_proxy.inspection.choice import last, neighbourhood, of_session, of_turn, row_of
+from acp_proxy.inspection.choice import neighborhood, of_session, of_turn, row_of
+from acp_proxy.store.inspection_queries import last_number
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import Scribe, handshake, record_story, request, result, text, update
 
@@ -41,22 +42,22 @@ def test_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, found: list[int]
 ) -> None:
     """What is chosen of the numbers before and after it, and always itself and its pair."""
-    rows = neighbourhood(story, seq, context).rows(story, parse(filter_))
+    rows = neighborhood(story, seq, context).rows(story, parse(filter_))
     assert [row["seq"] for row in rows] == found
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
     """Whoever shows what is around a frame can mark the other one too."""
-    assert neighbourhood(story, 6, 1).pair == 15
-    assert neighbourhood(story, 16, 1).pair is None
-    assert neighbourhood(story, 23, 1).pair is None
+    assert neighborhood(story, 6, 1).pair == 15
+    assert neighborhood(story, 16, 1).pair is None
+    assert neighborhood(story, 23, 1).pair is None
 
 
 def test_a_number_is_a_row(story: RecordingReader) -> None:
     """Frames and events are found by their number; what is not there is told with the last one."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
-    assert last(story) == 23
+    assert last_number(story) == 23
     with pytest.raises(BadFilter, match=r"no frame or event 24 in .*; the last one is 23"):
         row_of(story, 24)
 

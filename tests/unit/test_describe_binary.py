@@ -12,12 +12,12 @@ import pytest
 
 from acp_proxy.inspection.describe.binary import (
     beginning,
-    byte_size,
     decoded_size,
     is_base64,
     media,
     without_base64,
 )
+from acp_proxy.inspection.units import byte_size
 
 DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
 

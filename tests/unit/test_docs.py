@@ -20,27 +20,27 @@ from sqlite_utils.cli import cli as sqlite_utils
 from acp_proxy.capture.options import RECORD
 from acp_proxy.cli.main import cli
 from acp_proxy.cli.render.diff_json import JsonLines
-from acp_proxy.inspection.diagnosis.facts import (
+from acp_proxy.inspection.diagnosis.values import (
     Capabilities,
+    CurrentWait,
     ErrorTally,
     FailedCall,
-    NotAcp,
+    Finding,
+    InvalidLines,
     OpenRequest,
-    Problem,
-    Question,
+    PersonRequest,
     SessionSummary,
     Summary,
     Tally,
     ToolTally,
     TurnSummary,
-    Waiting,
 )
-from acp_proxy.inspection.diagnosis.waits import Owed, Silence
 from acp_proxy.inspection.frames import EventView, FrameView
 from acp_proxy.inspection.measures.statistics import CallStatistics
 from acp_proxy.inspection.measures.traffic import MethodStatistics
 from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
-from acp_proxy.inspection.measures.waterfall import Step, TurnWaterfall
+from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
+from acp_proxy.inspection.waits import PendingRequest, Silence
 from acp_proxy.recording import Recording
 from tests.commands import run
 from tests.differing import differing, printed
@@ -323,14 +323,14 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (SessionSummary, "Session"),
         (FailedCall, "Failed call"),
         (ToolTally, "Tool calls"),
-        (Question, "Question"),
+        (PersonRequest, "Question"),
         (Tally, "Tally"),
-        (Problem, "Problem"),
-        (Waiting, "Waiting"),
+        (Finding, "Problem"),
+        (CurrentWait, "Waiting"),
         (Silence, "Silence"),
-        (Owed, "Debt"),
+        (PendingRequest, "Debt"),
         (ErrorTally, "Error"),
-        (NotAcp, "Lines that are no ACP"),
+        (InvalidLines, "Lines that are no ACP"),
         (FrameView, "Frame"),
         (EventView, "Event"),
         (WholeTime, "Whole time"),
@@ -338,7 +338,7 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (TurnTime, "Timed turn"),
         (CallStatistics, "Tool call"),
         (TurnWaterfall, "Waterfall"),
-        (Step, "Step"),
+        (WaterfallStep, "Step"),
     ],
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )

@@ -61,6 +61,6 @@ def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
     rules = Rules(dialect, {})
     for row in TABLE:
         if row.effect not in (Effect.TELLS, Effect.OTHER):
-            fault = rules.fault_of("to-client", row.method, {})
+            fault = rules.violation("to-client", row.method, {})
             is_unknown = "does not have" in fault or "which only the client may send" in fault
             assert is_unknown is (dialect not in row.dialects), row.method

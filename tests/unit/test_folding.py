@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.folding import KEPT, Run, fold
+from acp_proxy.inspection.folding import KEPT, ChunkRun, fold
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import MS, Scribe, line, notification, request, text, update
 
@@ -49,16 +49,18 @@ def rows(*messages: Row) -> list[Row]:
     return [row(seq, message) for seq, message in enumerate(messages, 1)]
 
 
-def spans(items: Iterator[Row | Run]) -> list[tuple[int, int]]:
+def spans(items: Iterator[Row | ChunkRun]) -> list[tuple[int, int]]:
     """The first and the last number of each."""
-    return [(i.first["seq"], i.last) if isinstance(i, Run) else (i["seq"], i["seq"]) for i in items]
+    return [
+        (i.first["seq"], i.last) if isinstance(i, ChunkRun) else (i["seq"], i["seq"]) for i in items
+    ]
 
 
 def test_a_run_is_one_value() -> None:
     """It has the first row, the numbers, times and sizes of all, and the text in one piece."""
     given = rows(chunk("Hel"), chunk("lo, "), chunk(""), chunk("你好"))
     (run,) = fold(given)
-    assert isinstance(run, Run)
+    assert isinstance(run, ChunkRun)
     assert run.first is given[0]
     assert (run.last, run.last_ns, run.count) == (4, 4 * MS, 4)
     assert (run.update, run.message_id) == ("agent_message_chunk", None)
@@ -140,7 +142,7 @@ def test_only_the_beginning_of_a_long_text_is_kept() -> None:
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert isinstance(run, Run)
+    assert isinstance(run, ChunkRun)
     assert (run.count, run.characters) == (total, total * 50)
     assert KEPT <= len(run.text) < 2 * KEPT
     assert peak < 500_000

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from acp_proxy.inspection.highlight import Role, pretty
+from acp_proxy.inspection.highlight import TokenKind, pretty
 
 
 def shown(raw: bytes, *, elide: bool = False) -> str:
@@ -63,19 +63,19 @@ def test_letters_are_written_out() -> None:
 def test_each_piece_has_its_role() -> None:
     """A name is told from a text, and words and numbers from both."""
     lines = list(pretty(b'{"a":["b",1,true]}'))
-    roles = [(text, role) for line in lines for role, text in line if role is not Role.SPACE]
+    roles = [(text, role) for line in lines for role, text in line if role is not TokenKind.SPACE]
     assert roles == [
-        ("{", Role.SIGN),
-        ('"a"', Role.KEY),
-        (": ", Role.SIGN),
-        ("[", Role.SIGN),
-        ('"b"', Role.STRING),
-        (",", Role.SIGN),
-        ("1", Role.NUMBER),
-        (",", Role.SIGN),
-        ("true", Role.WORD),
-        ("]", Role.SIGN),
-        ("}", Role.SIGN),
+        ("{", TokenKind.SIGN),
+        ('"a"', TokenKind.KEY),
+        (": ", TokenKind.SIGN),
+        ("[", TokenKind.SIGN),
+        ('"b"', TokenKind.STRING),
+        (",", TokenKind.SIGN),
+        ("1", TokenKind.NUMBER),
+        (",", TokenKind.SIGN),
+        ("true", TokenKind.WORD),
+        ("]", TokenKind.SIGN),
+        ("}", TokenKind.SIGN),
     ]
 
 

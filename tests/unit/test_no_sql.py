@@ -12,8 +12,7 @@ import acp_proxy
 
 PACKAGE = Path(acp_proxy.__file__).parent
 
-# The queries of `inspection` are on their way to `store/inspection_queries.py`.
-ALLOWED = ("store", "inspection")
+ALLOWED = ("store",)
 
 _SQL = re.compile(
     r"\b(SELECT\b|INSERT (OR \w+ )?INTO|DELETE FROM|UPDATE [\w.]+ SET|PRAGMA |CREATE \w|ATTACH ')"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +12,10 @@ import pytest
 
 from acp_proxy.capture import log as capture_log
 from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
-from acp_proxy.inspection.diagnosis.codes import code_name
-from acp_proxy.inspection.diagnosis.summary import Summary, summarize
+from acp_proxy.inspection import diagnosis
+from acp_proxy.inspection.describe.errors import code_name
+from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.diagnosis.values import KINDS
 from acp_proxy.store.reader import RecordingReader
 from tests import captures
 from tests.commands import run
@@ -31,6 +35,9 @@ from tests.scribe import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from acp_proxy.inspection.diagnosis.values import Summary
+
+DOC = Path(__file__).parents[2] / "docs" / "json.md"
 RECORDINGS = sorted((Path(__file__).parents[2] / "recordings").glob("*.db"))
 STREAMS = {"to-agent": TO_AGENT, "to-client": TO_CLIENT, "stderr": STDERR}
 
@@ -120,6 +127,21 @@ def play(capture: captures.Capture, scribe: Scribe) -> None:
     scribe.close()
 
 
+def test_every_kind_is_documented() -> None:
+    """`docs/json.md` has the kinds of findings, and no check finds any other."""
+    row = re.search(r"### Problem\n.*?\| `kind` \| (.*?) \|\n", DOC.read_text(), re.DOTALL)
+    assert row is not None
+    assert sorted(re.findall(r"`([\w-]+)`", row[1])) == sorted(KINDS)
+    found = {
+        node.args[0].value
+        for path in Path(diagnosis.__path__[0]).glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        if node.func.id == "Finding" and isinstance(node.args[0], ast.Constant)
+    }
+    assert found == set(KINDS)
+
+
 # How the agent ended
 
 
@@ -184,6 +206,12 @@ ENDS: list[tuple[list[Callable[[Scribe], None]], list[str]]] = [
         [prompt, is_told(signal.SIGUSR1), exits(1)],
         ['✗ the agent exited with 1, in the middle of turn 1 (prompt "go" #4) (#6)'],
     ),
+    (
+        [is_told(signal.SIGUSR1), exits(1)],
+        ["✗ the agent exited with 1, its client was still there (#5)"],
+    ),
+    ([is_told(signal.SIGUSR1), dies(signal.SIGUSR1)], []),
+    ([is_told(15), is_told(signal.SIGUSR1), dies(15)], []),
     ([prompt], ['✗ the recording ends in the middle of turn 1 (prompt "go" #4)']),
     ([turn], []),
 ]

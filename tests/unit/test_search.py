@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.searching.search import Hit, Searcher
+from acp_proxy.inspection.searching.search import Searcher, SearchHit
 from acp_proxy.recording import Payload
 from tests.scribe import line, notification, request, result, text, update
 
@@ -38,7 +38,7 @@ def chunks(*texts: str, first: int = 1, **fields: Any) -> list[Payload]:
     ]
 
 
-def search(pattern: str, frames: list[Payload], **options: Any) -> list[Hit]:
+def search(pattern: str, frames: list[Payload], **options: Any) -> list[SearchHit]:
     """Looks for a pattern in frames."""
     with_pointers = options.pop("with_pointers", False)
     searcher = Searcher(Pattern(pattern, **options), with_pointers=with_pointers)
@@ -46,7 +46,7 @@ def search(pattern: str, frames: list[Payload], **options: Any) -> list[Hit]:
     return hits + list(searcher.finish())
 
 
-def numbers(hits: list[Hit]) -> list[tuple[int, int]]:
+def numbers(hits: list[SearchHit]) -> list[tuple[int, int]]:
     """Returns where matches begin and end."""
     return [(hit.place.seq, hit.last_seq) for hit in hits]
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.capture import log as capture_log
-from acp_proxy.inspection.diagnosis.summary import Summary, first_prompt, summarize
+from acp_proxy.inspection.diagnosis.conversation import first_prompt
+from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import (
     MS,
@@ -24,6 +25,8 @@ from tests.scribe import (
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from acp_proxy.inspection.diagnosis.values import Summary
 
 
 def summary_of(path: Path) -> Summary:

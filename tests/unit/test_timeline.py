@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.folding import Run
+from acp_proxy.inspection.folding import ChunkRun, run_line
 from acp_proxy.inspection.timeline import (
     Cells,
-    Line,
     Pace,
+    TimelineLine,
     Tone,
     describe_event,
-    duration,
     event_line,
     frame_line,
     pair_of,
-    run_line,
-    size,
 )
+from acp_proxy.inspection.units import byte_size, duration
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import MS, record_story
 
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def lines(tmp_path: Path) -> dict[int, Line]:
+def lines(tmp_path: Path) -> dict[int, TimelineLine]:
     """The lines of `tell_story` by their number."""
     with RecordingReader(record_story(tmp_path / "story.db")) as reader:
         found = {row["seq"]: frame_line(row) for row in reader.frames()}
@@ -68,13 +66,13 @@ def lines(tmp_path: Path) -> dict[int, Line]:
     ],
 )
 def test_a_line_says_who_what_when(
-    lines: dict[int, Line], number: int, cells: tuple[str, ...], text: str
+    lines: dict[int, TimelineLine], number: int, cells: tuple[str, ...], text: str
 ) -> None:
     """Number, time, direction, method, id, partner with latency, and size stand before the text."""
     assert (lines[number].cells, lines[number].text) == (cells, text)
 
 
-def test_a_line_knows_its_stream_and_what_it_is_about(lines: dict[int, Line]) -> None:
+def test_a_line_knows_its_stream_and_what_it_is_about(lines: dict[int, TimelineLine]) -> None:
     """A turn's beginning, a permission and trouble are told from all else, in every stream."""
     found = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
     assert found == [
@@ -133,8 +131,10 @@ def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[
 
 def test_a_run_is_one_line() -> None:
     """Its numbers, how many chunks, how long they streamed, their size and their text."""
-    run = Run({**ROW, "seq": 7}, "agent_message_chunk", None, 63, 1500 * MS, 57, 9000, 4, "a\nbc")
-    assert run_line(run) == Line(
+    run = ChunkRun(
+        {**ROW, "seq": 7}, "agent_message_chunk", None, 63, 1500 * MS, 57, 9000, 4, "a\nbc"
+    )
+    assert run_line(run) == TimelineLine(
         Cells("7–63", "0.000", "←", "agent_message_chunk ×57", "", "1.5 s", "9.0 kB"),
         "a\\nbc",
         "to-client",
@@ -143,13 +143,15 @@ def test_a_run_is_one_line() -> None:
 
 def test_a_run_that_goes_on_says_how_long_it_is() -> None:
     """Of a long text there is the beginning, and the number of its characters."""
-    run = Run({**ROW, "seq": 7}, "agent_message_chunk", None, 63, 0, 57, 9000, 123456, "b" * 2000)
+    run = ChunkRun(
+        {**ROW, "seq": 7}, "agent_message_chunk", None, 63, 0, 57, 9000, 123456, "b" * 2000
+    )
     assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
 
 
 def test_halves_of_a_character_find_each_other() -> None:
     """An emoji that was cut in two chunks is whole in their run; a half alone is an escape."""
-    run = Run(ROW, "agent_message_chunk", None, 10, 0, 2, 9, 3, "\ud83d\ude00\ud83d")
+    run = ChunkRun(ROW, "agent_message_chunk", None, 10, 0, 2, 9, 3, "\ud83d\ude00\ud83d")
     assert run_line(run).text == "😀\\ud83d"
 
 
@@ -168,7 +170,7 @@ def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
     assert pair_of(row) == pair
 
 
-def test_what_is_unusual_about_a_frame_stands_first(lines: dict[int, Line]) -> None:
+def test_what_is_unusual_about_a_frame_stands_first(lines: dict[int, TimelineLine]) -> None:
     """A frame without its newline, or not delivered whole, says so before anything else."""
     assert lines[20].text.startswith("[no newline] (not JSON")
     row = {
@@ -246,4 +248,4 @@ def test_a_duration_is_in_the_unit_a_person_would_choose(ns: int | None, words: 
 )  # fmt: skip
 def test_a_size_is_short(count: int, words: str) -> None:
     """A number of bytes has at most three digits and a unit."""
-    assert size(count) == words
+    assert byte_size(count) == words

@@ -15,6 +15,7 @@ from acp_proxy.inspection.measures.traffic import (
     totals,
 )
 from acp_proxy.recording import FrameHead
+from acp_proxy.store.inspection_queries import ExchangeRow
 
 
 def head(seq: int, t_ns: int = 0, **fields: Any) -> FrameHead:
@@ -26,12 +27,10 @@ def head(seq: int, t_ns: int = 0, **fields: Any) -> FrameHead:
     return FrameHead(seq, t_ns, **values)
 
 
-def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -> dict[str, Any]:
+def exchange(number: int, outcome: str, latency_ns: int | None, **fields: Any) -> ExchangeRow:
     """A request to the agent."""
-    return {
-        "id": number, "direction": "to-agent", "method": "m", "request_seq": number,
-        "response_seq": None, "latency_ns": latency_ns, "outcome": outcome, **fields,
-    }  # fmt: skip
+    row = ExchangeRow(number, "to-agent", "m", None, None, number, None, latency_ns, outcome)
+    return row._replace(**fields)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.engine.agent.report import text
-from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, spans, trim
+from acp_proxy.inspection.trim import spans, trim
+from acp_proxy.store.inspection_queries import exchanges_by_own_session
+from acp_proxy.store.queries import turn_spans
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.rehearsal import rehearse
 from tests.conversations import HEADER, reader_of
@@ -39,10 +41,8 @@ def check(conversation: str, *turns: int) -> None:
 
 def kept_of(reader: RecordingReader, *turns: int) -> set[int]:
     """Trims a recording to some turns."""
-    exchanges = reader.query(EXCHANGES)
-    rows = reader.query("SELECT id, session, prompt_seq, end_seq FROM turns")
-    chosen = [KnownTurn(**row) for row in rows if row["id"] in turns]
-    return trim(reader.heads(), [KnownExchange(**row) for row in exchanges], chosen)
+    chosen = [turn for turn in turn_spans(reader) if turn.id in turns]
+    return trim(reader.heads(), exchanges_by_own_session(reader), chosen)
 
 
 def test_a_turn_is_kept_with_what_set_its_session_up() -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.filters import parse
-from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, trim
+from acp_proxy.inspection.trim import trim
 from acp_proxy.protocol.unnamed_sessions import UnnamedSessions
+from acp_proxy.store.inspection_queries import exchanges_by_own_session
+from acp_proxy.store.queries import turn_spans
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import Scribe, notification, request, result
 
@@ -130,7 +132,6 @@ def test_a_terminal_is_found_with_all_that_speaks_of_it(tmp_path: Path) -> None:
 def test_what_one_turn_needs_has_nothing_of_the_other(tmp_path: Path) -> None:
     """A recording that is cut down to a turn leaves out the files of the other session."""
     with RecordingReader(record(tmp_path / "x.db")) as reader:
-        exchanges = [KnownExchange(**row) for row in reader.query(EXCHANGES)]
-        rows = reader.query("SELECT id, session, prompt_seq, end_seq FROM turns ORDER BY id")
-        kept = trim(reader.heads(), exchanges, [KnownTurn(**row) for row in rows][:1])
+        exchanges = exchanges_by_own_session(reader)
+        kept = trim(reader.heads(), exchanges, turn_spans(reader)[:1])
     assert kept == set(OF_A)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.capture import log as capture_log
-from acp_proxy.inspection.diagnosis.summary import Summary, summarize
-from acp_proxy.inspection.diagnosis.waits import LONG_NS, Awaited, Waits, awaited
+from acp_proxy.inspection.diagnosis.summary import summarize
+from acp_proxy.inspection.waits import LONG_NS, Party, WaitTracker, answering_party
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import (
@@ -27,6 +27,8 @@ from tests.scribe import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from acp_proxy.inspection.diagnosis.values import Summary
 
 HOUR = 3600 * 10**9
 S = 10**9
@@ -89,7 +91,7 @@ def sentences(summary: Summary) -> list[str]:
     return [problem.text for problem in summary.problems]
 
 
-# Waits that are no hang
+# WaitTracker that are no hang
 
 
 def ask_a_person(scribe: Scribe) -> Callable[[], None]:
@@ -277,7 +279,7 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(scribe: Scribe) -> None:
     ]
     silence = ended.longest_silence
     assert silence is not None
-    assert (silence.debtor, silence.from_seq, silence.to_seq) == (Awaited.AGENT, 7, 8)
+    assert (silence.debtor, silence.from_seq, silence.to_seq) == (Party.AGENT, 7, 8)
     assert silence.length_ns == HOUR + MS
 
 
@@ -391,12 +393,12 @@ def head(seq: int, t_ns: int, stream: str, kind: str, **more: Any) -> FrameHead:
 
 def test_only_the_longest_hangs_are_kept() -> None:
     """However many there are, twenty are told one by one, and all are counted."""
-    waits = Waits({})
+    waits = WaitTracker({})
     t_ns = 0
     for n in range(50):
         asked = {"method": "x", "exchange": n}
         waits.feed(head(2 * n, t_ns, "to-agent", "request", **asked))
-        t_ns += LONG_NS[Awaited.AGENT] + n
+        t_ns += LONG_NS[Party.AGENT] + n
         waits.feed(head(2 * n + 1, t_ns, "to-client", "response", **asked))
     assert waits.long_count == 50
     assert [s.from_seq for s in waits.long] == [2 * n for n in range(30, 50)]
@@ -407,7 +409,7 @@ def test_only_the_longest_hangs_are_kept() -> None:
 
 def test_an_answer_to_nothing_changes_nothing() -> None:
     """Bad traffic is data."""
-    waits = Waits({})
+    waits = WaitTracker({})
     waits.feed(head(1, 0, "to-client", "response", exchange=7))
     waits.feed(head(2, 1, "to-agent", "error"))
     waits.feed(head(3, 2, "to-agent", "invalid"))
@@ -418,16 +420,16 @@ def test_an_answer_to_nothing_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("direction", "method", "who"),
     [
-        ("to-client", "session/request_permission", Awaited.PERSON),
-        ("to-client", "elicitation/create", Awaited.PERSON),
-        ("to-agent", "authenticate", Awaited.PERSON),
-        ("to-agent", "auth/login", Awaited.PERSON),
-        ("to-client", "terminal/wait_for_exit", Awaited.PROGRAM),
-        ("to-client", "fs/read_text_file", Awaited.CLIENT),
-        ("to-client", None, Awaited.CLIENT),
-        ("to-agent", "session/prompt", Awaited.AGENT),
+        ("to-client", "session/request_permission", Party.PERSON),
+        ("to-client", "elicitation/create", Party.PERSON),
+        ("to-agent", "authenticate", Party.PERSON),
+        ("to-agent", "auth/login", Party.PERSON),
+        ("to-client", "terminal/wait_for_exit", Party.PROGRAM),
+        ("to-client", "fs/read_text_file", Party.CLIENT),
+        ("to-client", None, Party.CLIENT),
+        ("to-agent", "session/prompt", Party.AGENT),
     ],
 )
-def test_whom_a_request_waits_for(direction: str, method: str | None, who: Awaited) -> None:
+def test_whom_a_request_waits_for(direction: str, method: str | None, who: Party) -> None:
     """Its receiver, unless that one waits for a person or a program."""
-    assert awaited(direction, method) is who
+    assert answering_party(direction, method) is who

@@ -10,9 +10,9 @@ import click
 
 from acp_proxy.cli.render.columns import Heading, cells, layout
 from acp_proxy.cli.render.output import Ink, paint, say, use_color, warn, width
-from acp_proxy.inspection.diagnosis.summary import first_prompt, is_troubled
-from acp_proxy.inspection.moments import when
-from acp_proxy.inspection.timeline import duration, size
+from acp_proxy.inspection.diagnosis.conversation import first_prompt
+from acp_proxy.inspection.diagnosis.summary import is_troubled
+from acp_proxy.inspection.units import byte_size, duration, when
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible
 from acp_proxy.store.library import ListedRecording, list_recordings
@@ -154,7 +154,7 @@ def _cells(entry: ListedRecording, now: datetime | None) -> tuple[str, ...]:
         code,
         str(entry.frames),
         str(entry.turns),
-        size(entry.size),
+        byte_size(entry.size),
         recording.note or "",
         first_prompt(entry.first_prompt)[:_PROMPT],
     )

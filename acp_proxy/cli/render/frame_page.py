@@ -8,12 +8,13 @@ from attrs import frozen
 
 from acp_proxy.cli.render.output import Ink, paint
 from acp_proxy.cli.render.timeline_layout import Layout
-from acp_proxy.inspection.fired import delivered_instead
+from acp_proxy.inspection.fault_effects import delivered_instead
 from acp_proxy.inspection.frames import facts
 from acp_proxy.inspection.hexview import hex_view
-from acp_proxy.inspection.highlight import LONGEST, Role, pretty
-from acp_proxy.inspection.timeline import event_line, frame_line, member_lines, size
+from acp_proxy.inspection.highlight import LONGEST, TokenKind, pretty
+from acp_proxy.inspection.timeline import event_line, frame_line, member_lines
 from acp_proxy.inspection.unfolded import unfolded
+from acp_proxy.inspection.units import byte_size
 from acp_proxy.safe_text import visible
 from acp_proxy.store.held_values import is_excerpt
 
@@ -24,12 +25,12 @@ _TERMINAL_LONGEST = 100_000
 _PAIR_LONGEST = 20_000
 """Characters of the other frame's message; it has a number of its own to ask for."""
 _INKS = {
-    Role.KEY: Ink.TO_AGENT,
-    Role.STRING: Ink.TO_CLIENT,
-    Role.NUMBER: Ink.STDERR,
-    Role.WORD: Ink.PERMISSION,
-    Role.OTHER: Ink.TROUBLE,
-    Role.NOTE: Ink.FAINT,
+    TokenKind.KEY: Ink.TO_AGENT,
+    TokenKind.STRING: Ink.TO_CLIENT,
+    TokenKind.NUMBER: Ink.STDERR,
+    TokenKind.WORD: Ink.PERMISSION,
+    TokenKind.OTHER: Ink.TROUBLE,
+    TokenKind.NOTE: Ink.FAINT,
 }
 Row = dict[str, Any]
 
@@ -94,14 +95,14 @@ class Page:
     def _json(self, raw: bytes, longest: int, hint: str) -> Iterator[str]:
         for line in pretty(raw, elide=self.terminal, longest=longest):
             yield "".join(self._paint(text, _INKS.get(role)) for role, text in line)
-            if line and line[-1][0] is Role.NOTE and line[-1][1].startswith("… cut"):
+            if line and line[-1][0] is TokenKind.NOTE and line[-1][1].startswith("… cut"):
                 yield self._paint(f"{hint} prints the rest", Ink.FAINT)
 
     def _text(self, raw: bytes, longest: int, whole: int | None = None) -> Iterator[str]:
         yield visible(raw[:longest].decode(errors="backslashreplace"))
         if len(raw) > longest:
             yield self._paint(
-                f"… cut: all of it is {size(whole or len(raw))}; --raw prints it", Ink.FAINT
+                f"… cut: all of it is {byte_size(whole or len(raw))}; --raw prints it", Ink.FAINT
             )
         rows = list(hex_view(raw))
         if rows:

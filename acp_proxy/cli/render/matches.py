@@ -18,9 +18,9 @@ from acp_proxy.cli.render.output import (
     use_color,
     width,
 )
-from acp_proxy.inspection.moments import when
-from acp_proxy.inspection.searching.search import Hit
-from acp_proxy.inspection.timeline import ARROWS, seconds
+from acp_proxy.inspection.searching.search import SearchHit
+from acp_proxy.inspection.timeline import ARROWS
+from acp_proxy.inspection.units import seconds, when
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import plain, visible
 
@@ -62,7 +62,7 @@ class Printer:
         self.color = use_color()
         self.path, self.name = Path(), ""
 
-    def print_all(self, path: Path, recording: Recording, hits: Iterable[Hit]) -> bool:
+    def print_all(self, path: Path, recording: Recording, hits: Iterable[SearchHit]) -> bool:
         """Prints what was found in a recording; returns whether it was something."""
         self.path, self.name = path, name_of(path)
         number = 0
@@ -77,7 +77,7 @@ class Printer:
     def begin(self, recording: Recording) -> None:
         """Prints what comes before the first hit of a recording."""
 
-    def hit(self, recording: Recording, hit: Hit) -> None:
+    def hit(self, recording: Recording, hit: SearchHit) -> None:
         """Prints a hit."""
 
     def end(self, count: int) -> None:
@@ -89,7 +89,7 @@ class Printer:
 
 
 class _JsonPrinter(Printer):
-    def hit(self, recording: Recording, hit: Hit) -> None:
+    def hit(self, recording: Recording, hit: SearchHit) -> None:
         self.writer.json(encode_json(hit_json(self.path, recording, hit)))
 
 
@@ -109,7 +109,7 @@ class _CountPrinter(Printer):
 
 
 class _PlainPrinter(Printer):
-    def hit(self, recording: Recording, hit: Hit) -> None:
+    def hit(self, recording: Recording, hit: SearchHit) -> None:
         del recording
         place = hit.place
         before, match, after = _around(hit, _BEFORE, _AFTER)
@@ -137,7 +137,7 @@ class _ScreenPrinter(Printer):
         name, rest = fitted[: len(self.name)], fitted[len(self.name) :]
         self.writer.line(f"{self.paint(name, bold=True)}{rest}")
 
-    def hit(self, recording: Recording, hit: Hit) -> None:
+    def hit(self, recording: Recording, hit: SearchHit) -> None:
         del recording
         place = hit.place
         head = f"{place.seq:>7} {seconds(place.t_ns):>9} "
@@ -149,7 +149,7 @@ class _ScreenPrinter(Printer):
         self.writer.line(line.rstrip())
 
 
-def _method(hit: Hit) -> str:
+def _method(hit: SearchHit) -> str:
     """What to call a frame or an event: by its method, else by its kind."""
     place = hit.place
     return visible(place.method or (place.kind if place.kind != place.stream else ""))
@@ -162,7 +162,7 @@ def name_of(path: Path) -> str:
     return visible(str(path))
 
 
-def hit_json(path: Path, recording: Recording, hit: Hit) -> dict[str, Any]:
+def hit_json(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]:
     """The documented JSON of a match."""
     place = hit.place
     is_event = place.stream == "event"
@@ -182,7 +182,7 @@ def hit_json(path: Path, recording: Recording, hit: Hit) -> dict[str, Any]:
     }
 
 
-def _around(hit: Hit, before: int, after: int) -> tuple[str, str, str]:
+def _around(hit: SearchHit, before: int, after: int) -> tuple[str, str, str]:
     """A match and so many characters around it, as they can be printed on one line."""
     head, match, tail = map(plain, hit.excerpt)
     if len(head) > before:
@@ -192,7 +192,7 @@ def _around(hit: Hit, before: int, after: int) -> tuple[str, str, str]:
     return head, match, tail
 
 
-def _fitted(hit: Hit, columns: int) -> tuple[str, str, str]:
+def _fitted(hit: SearchHit, columns: int) -> tuple[str, str, str]:
     """A match and what of its surroundings fits into so many columns; the match comes first."""
     head, match, tail = map(plain, hit.excerpt)
     match = fit(match, columns)

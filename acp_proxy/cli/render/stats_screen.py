@@ -8,8 +8,9 @@ from acp_proxy.cli.render.table import WIDE, Cell, Column, Piece, cell, table
 from acp_proxy.inspection.measures.statistics import CallStatistics, Statistics
 from acp_proxy.inspection.measures.traffic import MethodStatistics, halved, sparkline
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
-from acp_proxy.inspection.measures.waterfall import Step, TurnWaterfall
-from acp_proxy.inspection.timeline import ARROWS, duration, seconds, size
+from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
+from acp_proxy.inspection.timeline import ARROWS
+from acp_proxy.inspection.units import byte_size, duration, seconds
 from acp_proxy.safe_text import visible
 from acp_proxy.wording import counted
 
@@ -75,7 +76,7 @@ class _Screen:
         laid_out: TurnTime | None,
     ) -> Iterator[str]:
         sums = f"{duration(found.duration_ns)}, {counted(found.frames, 'frame')}"
-        yield self._title(f"{name}  {sums}, {size(found.bytes)}")
+        yield self._title(f"{name}  {sums}, {byte_size(found.bytes)}")
         yield from self._whole(found)
         if found.methods:
             yield from self._section("methods", self._methods(found.methods))
@@ -165,7 +166,7 @@ class _Screen:
             Column("", [cell(a, ink) for a, ink in zip(arrows, inks, strict=True)]),
             Column("method", [cell(n, i) for n, i in zip(names, inks, strict=True)], least=20),
             Column("frames", count("frames"), right=True),
-            Column("bytes", [cell(size(m.bytes)) for m in methods], right=True),
+            Column("bytes", [cell(byte_size(m.bytes)) for m in methods], right=True),
             Column("asked", count("requests"), right=True, rank=5),
             Column("errors", count("errors", Ink.TROUBLE), right=True),
             Column("cancelled", count("cancelled"), right=True, rank=3),
@@ -179,7 +180,7 @@ class _Screen:
 
     def _calls(self, calls: Sequence[CallStatistics]) -> list[Column]:
         return [
-            Column("bytes", [cell(size(c.bytes)) for c in calls], right=True),
+            Column("bytes", [cell(byte_size(c.bytes)) for c in calls], right=True),
             Column("frames", [cell(f"{c.frames:,}") for c in calls], right=True),
             Column("took", [cell(duration(c.duration_ns or None)) for c in calls], right=True),
             Column("turn", [cell(str(c.turn or "")) for c in calls], right=True),
@@ -246,29 +247,29 @@ def _prompt(turn: TurnTime) -> Cell:
     return [*cell(f"[{state}] ", ink), *cell(turn.prompt)]
 
 
-def _at(step: Step, fall: TurnWaterfall) -> str:
+def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:
     """The seconds since the prompt, in as many digits as matter."""
     return seconds(step.start_ns) if fall.duration_ns >= 10**9 else f"{step.start_ns / 1e9:.6f}"
 
 
-def _glyph(step: Step) -> Piece:
+def _glyph(step: WaterfallStep) -> Piece:
     if step.waits_for is not None:
         return GLYPHS[Part(step.waits_for)]
     return _STEPS[step.kind]
 
 
-def _ink(step: Step) -> int | None:
+def _ink(step: WaterfallStep) -> int | None:
     return Ink.TROUBLE if step.failed else _glyph(step)[1]
 
 
-def _what(step: Step) -> str:
+def _what(step: WaterfallStep) -> str:
     if step.method is not None:
         return _SHORT.get(step.method, step.method)
     word = _WORDS.get(step.kind, step.kind)
     return f"{word} ×{step.frames}" if step.kind in ("thought", "message") else word
 
 
-def _said(step: Step, live: bool) -> str:
+def _said(step: WaterfallStep, live: bool) -> str:
     parts = [step.title]
     if step.status and (step.kind == "tool_call" or step.status in ("cancelled", "unanswered")):
         parts.append("[open]" if live and step.status == "unanswered" else f"[{step.status}]")

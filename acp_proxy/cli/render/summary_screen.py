@@ -7,19 +7,19 @@ from itertools import zip_longest
 
 from acp_proxy.cli.render.output import Ink, columns_of
 from acp_proxy.cli.render.paragraphs import Page, Piece, piece, wrap
-from acp_proxy.inspection.diagnosis.debts import silence_text
 from acp_proxy.inspection.diagnosis.errors import error_text
-from acp_proxy.inspection.diagnosis.facts import (
+from acp_proxy.inspection.diagnosis.unanswered import silence_text
+from acp_proxy.inspection.diagnosis.values import (
     PROBLEM,
-    Problem,
-    Question,
+    Finding,
+    PersonRequest,
     SessionSummary,
     Summary,
     Tally,
     TurnSummary,
 )
-from acp_proxy.inspection.fired import times_fired
-from acp_proxy.inspection.timeline import duration
+from acp_proxy.inspection.fault_effects import times_fired
+from acp_proxy.inspection.units import duration
 from acp_proxy.wording import counted
 
 _LABEL = 12
@@ -268,7 +268,7 @@ def _questions(page: Page, summary: Summary) -> None:
     _more(page, count - _MOST)
 
 
-def _question(question: Question, live: bool) -> list[list[Piece]]:
+def _question(question: PersonRequest, live: bool) -> list[list[Piece]]:
     what = "permission" if question.method == "session/request_permission" else "form"
     unanswered = piece("open") if live else piece("not answered", Ink.TROUBLE)
     answer = unanswered if question.answer is None else piece(question.answer)
@@ -318,7 +318,7 @@ def _problems(page: Page, summary: Summary, word: str) -> None:
     _more(page, len(summary.waiting) - _MOST)
 
 
-def _problem(page: Page, problem: Problem) -> None:
+def _problem(page: Page, problem: Finding) -> None:
     mark, ink = ("✗", Ink.TROUBLE) if problem.severity == PROBLEM else ("!", Ink.STDERR)
     page.paragraph(f"  {mark} ", "    ", piece(problem.text), ink=ink)
 

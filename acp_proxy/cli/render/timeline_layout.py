@@ -4,20 +4,19 @@ from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from acp_proxy.cli.render.output import Ink, columns_of, fit, pad, paint
-from acp_proxy.inspection.folding import Run
+from acp_proxy.inspection.folding import ChunkRun, run_line
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.timeline import (
     SILENCE_NS,
-    Line,
     Pace,
+    TimelineLine,
     Tone,
     began_ns,
-    duration,
     event_line,
     frame_line,
     member_lines,
-    run_line,
 )
+from acp_proxy.inspection.units import duration
 from acp_proxy.safe_text import visible
 
 Row = dict[str, Any]
@@ -78,22 +77,22 @@ class Layout:
         """The numbers of the marked frames."""
         return self._marks
 
-    def lines(self, item: Row | Run) -> Iterator[str]:
+    def lines(self, item: Row | ChunkRun) -> Iterator[str]:
         """Yields the line of a row or run, after what stands between it and the one before.
 
         A batch has a line for each of its messages below its own.
         """
-        row = item.first if isinstance(item, Run) else item
+        row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
         if self._columns is not None and self._before is not None:
             yield from self._between(row, line)
-        self._before = (item.last, item.last_ns) if isinstance(item, Run) else (
+        self._before = (item.last, item.last_ns) if isinstance(item, ChunkRun) else (
             row["seq"], row["t_ns"])  # fmt: skip
         yield self.text(line, self._marks.get(row["seq"], "  ") if self._marks else "")
         for member in member_lines(row, live=self.live, hints_of=self.hints_of):
             yield self.text(member, "  " if self._marks else "")
 
-    def text(self, line: Line, mark: str = "") -> str:
+    def text(self, line: TimelineLine, mark: str = "") -> str:
         """One line of the timeline, without what stands above it."""
         pieces = [(mark, None, True), *self._pieces(line)]
         if self._columns is not None:
@@ -102,14 +101,14 @@ class Layout:
             return "".join(text for text, _, _ in pieces).rstrip()
         return "".join(paint(text, ink, bold=bold) for text, ink, bold in pieces).rstrip()
 
-    def _line(self, item: Row | Run) -> Line:
-        if isinstance(item, Run):
+    def _line(self, item: Row | ChunkRun) -> TimelineLine:
+        if isinstance(item, ChunkRun):
             return run_line(item)
         if "raw" not in item:
             return event_line(item)
         return frame_line(item, live=self.live, hints=self.hints_of(item))
 
-    def _between(self, row: Row, line: Line) -> Iterator[str]:
+    def _between(self, row: Row, line: TimelineLine) -> Iterator[str]:
         assert self._before is not None
         number, ended_ns = self._before
         silent_ns = began_ns(row) - ended_ns
@@ -131,7 +130,7 @@ class Layout:
         text = fit(text, self._columns)
         return paint(text, ink) if self._color else text
 
-    def _pieces(self, line: Line) -> list[Piece]:
+    def _pieces(self, line: TimelineLine) -> list[Piece]:
         cells, tone = line.cells, line.tone
         number = cells.number if self._columns is None else _short(cells.number)
         ink = _TONES.get(tone, _STREAMS.get(line.stream))
@@ -146,7 +145,7 @@ class Layout:
             (visible(line.text), said, bold),
         ]
 
-    def _head(self, line: Line, ink: int | None, *, bold: bool) -> Iterator[Piece]:
+    def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:
         """The method and the id; a method without an id may have the room of both."""
         cells, method, rpc_id = line.cells, _METHOD[self._wide], _ID[self._wide]
         if not cells.rpc_id:
@@ -155,12 +154,12 @@ class Layout:
         if cells.rpc_id:
             yield f"{pad(visible(cells.rpc_id), rpc_id)} ", None, False
 
-    def _more(self, line: Line) -> Iterator[Piece]:
+    def _more(self, line: TimelineLine) -> Iterator[Piece]:
         cells = line.cells
         yield f"{pad(cells.pair, 14)} ", _PACES[line.pace], False
         yield f"{cells.size:>7}  ", Ink.FAINT, False
 
-    def _less(self, line: Line) -> Iterator[Piece]:
+    def _less(self, line: TimelineLine) -> Iterator[Piece]:
         """What a frame says is worth more than its pair and its size, unless something is odd."""
         if line.pace is not Pace.QUICK or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES[line.pace], False

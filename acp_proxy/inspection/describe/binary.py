@@ -4,6 +4,8 @@ import re
 import string
 from typing import Any
 
+from acp_proxy.inspection.units import byte_size
+
 _WHOLE = re.compile(r"[A-Za-z0-9+/_-]{64,}={0,2}")
 _WITHIN = re.compile(
     r"data:(?P<type>[\w.+-]{1,40}/[\w.+-]{1,80})[^,\s]{0,80};base64,[A-Za-z0-9+/_=-]*"
@@ -15,14 +17,6 @@ _TYPES = ("mimeType", "mediaType", "media_type", "contentType")
 _ALPHABET = f"{string.ascii_letters}{string.digits}+/_-="
 _SHORTEST = 96
 """Characters in a run that is taken for base64 wherever it stands."""
-
-
-def byte_size(count: int) -> str:
-    """A number of bytes, in the unit that a person would choose."""
-    if count < 1000:
-        return f"{count} B"
-    size, unit = (count / 1e3, "kB") if count < 1e6 else (count / 1e6, "MB")
-    return f"{size:.0f} {unit}" if size >= 100 else f"{size:.1f} {unit}"
 
 
 def decoded_size(base64_text: str) -> str:

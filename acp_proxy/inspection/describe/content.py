@@ -7,7 +7,7 @@ what they printed. Nothing here shows base64.
 
 from collections.abc import Callable
 
-from acp_proxy.inspection.describe.binary import byte_size, decoded_size, media
+from acp_proxy.inspection.describe.binary import decoded_size, media
 from acp_proxy.inspection.describe.diffs import diff
 from acp_proxy.inspection.describe.values import (
     Value,
@@ -18,6 +18,7 @@ from acp_proxy.inspection.describe.values import (
     quantity,
     word,
 )
+from acp_proxy.inspection.units import byte_size
 
 
 def content(value: object) -> str:

@@ -2,7 +2,6 @@
 
 import shlex
 
-from acp_proxy.inspection.describe.binary import byte_size
 from acp_proxy.inspection.describe.content import exit_state
 from acp_proxy.inspection.describe.values import (
     Value,
@@ -13,6 +12,7 @@ from acp_proxy.inspection.describe.values import (
     quantity,
     word,
 )
+from acp_proxy.inspection.units import byte_size
 
 
 def read_params(params: Value) -> str:

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-import msgspec
-
 from acp_proxy.inspection.describe import (
     editing,
     files_and_terminals,
@@ -18,8 +16,6 @@ from acp_proxy.inspection.describe.values import (
     Value,
     compact,
     joined,
-    members,
-    part,
     payload,
     word,
 )
@@ -40,7 +36,12 @@ class Method(NamedTuple):
 
 
 def describe_params(method: str | None, params: object) -> str:
-    """Describes what is asked or told."""
+    """Describes the params of a request or notification.
+
+    Args:
+        method: its method.
+        params: its params, of whatever shape.
+    """
     value = {} if params is None else params
     if not isinstance(value, dict):
         return compact(value)
@@ -49,22 +50,17 @@ def describe_params(method: str | None, params: object) -> str:
 
 
 def describe_result(method: str | None, result: object) -> str:
-    """Describes an answer."""
+    """Describes the result of a response.
+
+    Args:
+        method: of the request.
+        result: the result, of whatever shape.
+    """
     value = {} if result is None else result
     if not isinstance(value, dict):
         return compact(value)
     known = METHODS.get(method) if method is not None else None
     return (known.result(value) if known is not None else "") or payload(value, "_meta") or "ok"
-
-
-def describe_error(error: object, name: str = "") -> str:
-    """Describes an error: its number and ``name``, what it says, and what it adds to that."""
-    if not isinstance(error, dict):
-        return f"? {compact(error)}"
-    message = _said(word(error, "message")) or payload(part(error, "message"))
-    code = word(error, "code") or "?"
-    code = f"{code} ({name})" if name and name not in message.lower() else code
-    return joined(joined(code, message), _explained(error.get("data"), message), by=": ")
 
 
 def describe_batch(messages: list[object]) -> str:
@@ -81,29 +77,6 @@ def _member(message: object) -> str:
     if method:
         return joined("notification" if "id" not in message else "request", method)
     return "error" if message.get("error") else "response" if "result" in message else "no message"
-
-
-def _said(message: str) -> str:
-    """What an error says; some agents pass on the JSON that a model's server has answered."""
-    if not message.startswith("{"):
-        return message
-    try:
-        answer = msgspec.json.decode(message)
-    except msgspec.MsgspecError:
-        return message
-    inner = part(answer, "error") or answer
-    return word(inner, "message", "detail") or message
-
-
-def _explained(data: object, message: str) -> str:
-    if isinstance(data, dict):
-        methods = peers.auth_methods(data)
-        if methods:
-            return f"auth {methods}"
-        only = list(data.values())
-        data = only[0] if len(only) == 1 else data
-    text = members(data) if isinstance(data, dict) else compact(data) if data else ""
-    return "" if text in message else text
 
 
 def _wrapped(params: Value) -> str:

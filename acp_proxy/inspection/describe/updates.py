@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from acp_proxy.inspection.describe.binary import decoded_size
 from acp_proxy.inspection.describe.content import content, exit_state
-from acp_proxy.inspection.describe.plans import plan, plan_update
 from acp_proxy.inspection.describe.sessions import config_options, used_tokens
 from acp_proxy.inspection.describe.tools import tool_call
 from acp_proxy.inspection.describe.values import (
@@ -118,6 +117,40 @@ def _printed(data: str) -> str:
     return joined(decoded_size(data), text, by=": ")
 
 
+def _plan(value: Value) -> str:
+    """Describes a plan by its entries (the 1.0 draft says steps)."""
+    entries = parts(value, "entries") or parts(value, "steps")
+    if not entries:
+        return "empty"
+    states = [word(entry, "status") for entry in entries]
+    dropped = [state for state in states if state in ("cancelled", "failed")]
+    return joined(
+        f"{states.count('completed')} of {len(states)} done",
+        f"{len(dropped)} {dropped[0]}" if dropped else "",
+        _step("now", entries, "in_progress") or _step("next", entries, "pending"),
+        by=", ",
+    )
+
+
+def _plan_update(update: Value) -> str:
+    """Describes one of several plans: a list, a file, or text."""
+    inner = update.get("plan")
+    value = inner if isinstance(inner, dict) else update
+    match value.get("type"):
+        case "file":
+            shown = word(value, "uri")
+        case "markdown":
+            shown = word(value, "content")
+        case _:
+            shown = _plan(value)
+    return joined(word(value, "planId"), shown, by=": ")
+
+
+def _step(when: str, entries: list[Value], state: str) -> str:
+    step = next((entry for entry in entries if word(entry, "status") == state), None)
+    return f"{when}: {word(step, 'content', 'description')}" if step is not None else ""
+
+
 def _notice(update: Value) -> str:
     title = joined(word(update, "title"), word(update, "description"), by=": ")
     return joined(f"[{word(update, 'severity') or 'notice'}]", title)
@@ -141,8 +174,8 @@ UPDATES: dict[str, Callable[[Value], str]] = {
     "tool_call": tool_call,
     "tool_call_update": tool_call,
     "tool_call_content_chunk": _tool_chunk,
-    "plan": plan,
-    "plan_update": plan_update,
+    "plan": _plan,
+    "plan_update": _plan_update,
     "plan_removed": lambda update: word(update, "planId"),
     "available_commands_update": _commands,
     "available_commands": _commands,

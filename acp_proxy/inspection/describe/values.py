@@ -9,12 +9,22 @@ from collections.abc import Iterable
 from typing import Any
 
 from acp_proxy.inspection.describe.binary import beginning, decoded_size, is_base64, media
+from acp_proxy.protocol.json_text import parse_or_begin
 
 Value = dict[str, Any]
+
+HEAD = 65536
+"""Bytes that are read of a line which is too large to be read whole."""
 
 _WIDEST = (12, 8, 5, 3)
 """How many members of an object or array are shown, by depth."""
 _LONGEST_STRING = 120
+
+
+def message_of(raw: bytes) -> Value:
+    """Reads a line, or as much of it as there is; never raises, and is empty if it is no object."""
+    value = parse_or_begin(raw, HEAD)
+    return value if isinstance(value, dict) else {}
 
 
 def word(value: Value, *keys: str) -> str:

@@ -121,12 +121,12 @@ class Rules:
     """What a connection allows."""
 
     dialect: str | None
-    halves: Mapping[str, dict[str, Any]]
-    """By direction of a request, its receiver's half of the initialization; empty if that was
-    not seen."""
+    announced: Mapping[str, dict[str, Any]]
+    """By direction of a request, what its receiver announced in the initialization; empty if that
+    was not seen."""
 
-    def fault_of(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
-        """Says what is wrong with a request, to be read after ``sent METHOD``.
+    def violation(self, direction: str, method: str | None, message: dict[str, Any]) -> str:
+        """Returns what is wrong with a request, to be read after ``sent METHOD``.
 
         Args:
             direction: where it was sent.
@@ -134,7 +134,7 @@ class Rules:
             message: the request.
 
         Returns:
-            Nothing if it is allowed, or nobody can say.
+            Empty if it is allowed, or if that is not known.
         """
         known = _REQUIRED.get(self.dialect or "")
         if known is None or method is None or method.startswith("_"):
@@ -142,7 +142,7 @@ class Rules:
         required = known.get((direction, method))
         if required is not None:
             return self._lacking(required, message) or self._unoffered(direction, method)
-        if (other := _other_way(direction), method) in known:
+        if (other := _opposite(direction), method) in known:
             return f"which only the {_sender(other)} may send in {self.dialect}"
         if any(method in {name for _, name in table} for table in _REQUIRED.values()):
             return f"which {self.dialect} does not have"
@@ -161,19 +161,19 @@ class Rules:
 
     def _unoffered(self, direction: str, method: str) -> str:
         path = _OFFERED.get(self.dialect or "", {}).get((direction, method))
-        half = self.halves.get(direction)
+        half = self.announced.get(direction)
         if path is None or not half:
             return ""
         *outer, last = path.split(".")
         for name in outer:
             half = part(half, name)
         if half.get(last) in (None, False):
-            receiver = _sender(_other_way(direction))
+            receiver = _sender(_opposite(direction))
             return f"which the {receiver} does not offer ({path.partition('.')[2]})"
         return ""
 
 
-def _other_way(direction: str) -> str:
+def _opposite(direction: str) -> str:
     return "to-client" if direction == "to-agent" else "to-agent"
 
 

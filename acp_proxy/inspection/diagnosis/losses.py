@@ -1,105 +1,104 @@
-"""What the pipes and the recording lost: readers that stopped, bytes that nobody took or kept."""
+"""Finds what the pipes and the recording lost: peers that did not read, bytes without a reader."""
 
 from collections.abc import Iterator
 
-from acp_proxy.inspection.diagnosis.course import Happened
-from acp_proxy.inspection.diagnosis.evidence import READERS, Evidence, request_text, requests
-from acp_proxy.inspection.diagnosis.facts import PROBLEM, REMARK, Problem
-from acp_proxy.inspection.timeline import duration, seconds
+from acp_proxy.inspection.diagnosis.context import READERS, DiagnosisContext
+from acp_proxy.inspection.diagnosis.requests import request_text, requests_by_number
+from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding
+from acp_proxy.inspection.units import duration, seconds
+from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
+from acp_proxy.store.inspection_queries import frames_before, undelivered_frames
+
+_LARGEST_CHUNK = 65536
+"""Bytes that a recorder reads at once, so that a chunk has no more frames."""
+_MOST = 100
 
 
-def stalls(evidence: Evidence) -> Iterator[Problem]:
-    """Peers that stopped reading, and whether they went on."""
-    notes = evidence.of_kind("note")
+def stalls(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds peers that stopped reading, and whether they went on."""
+    notes = context.of_kind("note")
     for note in notes:
         stream = note.data.get("stream")
         if note.data.get("action") != "stalled" or stream not in READERS:
             continue
         later = (n for n in notes if n.seq > note.seq and n.data.get("stream") == stream)
         resumed = next((n for n in later if n.data.get("action") == "resumed"), None)
-        begun = _since(evidence, note)
-        frame = _first_unread(evidence, stream, note.seq, begun)
+        begun = _since(context, note)
+        frame = _first_unread(context, stream, note.seq, begun)
         unread = note.data.get("bytes")
         waited = f": {unread:,} bytes waited" if isinstance(unread, int) else ""
         if resumed is not None:
             end = f"; it read again after {duration(resumed.t_ns - begun)}"
         else:
-            lasts = duration(evidence.end_ns - begun)
-            end = (
-                f"; {'it has not read since' if evidence.live else 'it never read again'}, {lasts}"
-            )
+            lasts = duration(context.end_ns - begun)
+            end = f"; {'it has not read since' if context.live else 'it never read again'}, {lasts}"
         where = f" (from frame #{frame})" if frame is not None else ""
         text = f"{READERS[stream]} stopped reading at {seconds(begun)} s{where}{waited}{end}"
-        yield Problem("not-reading", PROBLEM, text, [note.seq] if frame is None else [frame])
+        yield Finding("not-reading", PROBLEM, text, [note.seq] if frame is None else [frame])
 
 
-def _since(evidence: Evidence, note: Happened) -> int:
-    """When the chunk was read that nobody took, on the recording's clock."""
-    start = next(iter(evidence.of_kind("start")), None)
+def _since(context: DiagnosisContext, note: RecordedEvent) -> int:
+    """When the chunk was read that could not be written, on the recording's clock."""
+    start = next(iter(context.of_kind("start")), None)
     origin, since = (start.data.get("origin") if start else None), note.data.get("since")
     if isinstance(origin, int) and isinstance(since, int) and 0 <= since - origin <= note.t_ns:
         return since - origin
     return note.t_ns
 
 
-def _first_unread(evidence: Evidence, stream: str, before: int, since: int) -> int | None:
+def _first_unread(context: DiagnosisContext, stream: str, before: int, since: int) -> int | None:
     """The first frame of the chunk that could not be written; a chunk has 65,536 bytes at most."""
     first = None
-    sql = "SELECT seq, t_ns FROM frames WHERE stream = ? AND seq < ? ORDER BY seq DESC LIMIT 65536"
-    for row in evidence.reader.query(sql, (stream, before)):
-        if row["t_ns"] < since:
+    for frame in frames_before(context.reader, stream, before, _LARGEST_CHUNK):
+        if frame.t_ns < since:
             break
-        first = row["seq"]
+        first = frame.seq
     return first
 
 
-def lost_answers(evidence: Evidence) -> Iterator[Problem]:
-    """Answers that a fault has kept from who asked, which are no fault of either peer."""
-    lost = evidence.injected.lost_answers()
-    lines = requests(evidence, (answer.request_seq for answer in lost))
+def lost_answers(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds answers that a fault kept from their receiver, so that neither peer is to blame."""
+    lost = context.faults.lost_answers()
+    lines = requests_by_number(context.reader, (answer.request_seq for answer in lost))
     for answer in lost:
         seq = answer.request_seq
         what = request_text(answer.method, seq, lines.get(seq))
         text = f"fault {answer.rule} kept the answer to {what} back (#{answer.response_seq})"
-        yield Problem("undelivered", REMARK, text, [answer.response_seq, seq])
+        yield Finding("undelivered", REMARK, text, [answer.response_seq, seq])
 
 
-def gaps(evidence: Evidence) -> Iterator[Problem]:
-    """Bytes that passed while nothing could be recorded, or all of them without a recorder."""
-    for note in evidence.of_kind("note"):
+def gaps(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds bytes that passed while nothing could be recorded, or without a recorder."""
+    for note in context.of_kind("note"):
         if note.data.get("action") == "unrecorded":
             why = plain(str(note.data.get("reason", "")))
-            yield Problem("gap", PROBLEM, f"nothing was recorded: {why} (#{note.seq})", [note.seq])
-    for gap in evidence.of_kind("gap"):
+            yield Finding("gap", PROBLEM, f"nothing was recorded: {why} (#{note.seq})", [note.seq])
+    for gap in context.of_kind("gap"):
         lost = [f"{n:,} bytes {s}" for s in READERS if isinstance(n := gap.data.get(s), int)]
         why = plain(str(gap.data.get("reason", "")))
         what = f"{', '.join(lost) or 'bytes'} passed unrecorded"
         text = f"{what} until {seconds(gap.t_ns)} s: {why} (#{gap.seq})"
-        yield Problem("gap", PROBLEM, text, [gap.seq])
+        yield Finding("gap", PROBLEM, text, [gap.seq])
 
 
-def undelivered(evidence: Evidence) -> Iterator[Problem]:
-    """Bytes that were read for a peer that was gone by then."""
-    by_stream: dict[str, list[Happened]] = {}
-    for event in evidence.of_kind("undelivered"):
+def undelivered(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds bytes that were read for a peer that was gone by then."""
+    by_stream: dict[str, list[RecordedEvent]] = {}
+    for event in context.of_kind("undelivered"):
         stream = event.data.get("stream")
         if stream in READERS:
             by_stream.setdefault(stream, []).append(event)
     for stream, events in by_stream.items():
         count = sum(n for e in events if isinstance(n := e.data.get("bytes"), int))
-        frames = _lost_frames(evidence, stream, events[-1].seq)
+        frames = _lost_frames(context, stream, events[-1].seq)
         named = ", ".join(f"#{seq}" for seq in frames[:3]) + (", ..." if len(frames) > 3 else "")
         what = f" ({named})" if frames else ""
         text = f"{READERS[stream]} was gone: {count:,} bytes {stream} could not be delivered{what}"
-        yield Problem("undelivered", REMARK, text, frames or [events[0].seq])
+        yield Finding("undelivered", REMARK, text, frames or [events[0].seq])
 
 
-def _lost_frames(evidence: Evidence, stream: str, around: int) -> list[int]:
+def _lost_frames(context: DiagnosisContext, stream: str, around: int) -> list[int]:
     """The frames that were not delivered whole; they end about where the loss was noted."""
-    sql = (
-        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND stream = ? AND delivered != 'full'"
-        " ORDER BY seq LIMIT 100"
-    )
-    rows = evidence.reader.query(sql, (around - 65536, around + 1000, stream))
-    return [row["seq"] for row in rows]
+    span = around - _LARGEST_CHUNK, around + 1000
+    return undelivered_frames(context.reader, stream, span, _MOST)

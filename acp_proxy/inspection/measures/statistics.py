@@ -7,12 +7,12 @@ what is shown by name: prompts, first chunks, the heaviest tool calls and one tu
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from attrs import evolve, frozen
 
 from acp_proxy.filters import EVERYTHING, Filter, parse
-from acp_proxy.inspection.measures.call_state import HEAD, CallState, params_of, state_of
+from acp_proxy.inspection.describe.call_state import CallState, params_of, state_of
+from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.inspection.measures.traffic import CallTraffic, MethodStatistics, Traffic, totals
 from acp_proxy.inspection.measures.turn_times import TurnTime, TurnTimes, WholeTime
 from acp_proxy.inspection.measures.waterfall import VOICE, TurnWaterfall, Waterfall
@@ -20,6 +20,7 @@ from acp_proxy.inspection.preview import prompt_text
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.recording import FrameHead
 from acp_proxy.safe_text import plain
+from acp_proxy.store import inspection_queries as queries
 from acp_proxy.store.reader import RecordingReader
 
 _PROMPT = 200
@@ -29,7 +30,6 @@ _LARGEST = 1 << 20
 _READ = 8
 """Frames at the beginning and at the end of a tool call that are read."""
 
-Row = dict[str, Any]
 Watch = Callable[[Iterator[FrameHead]], Iterator[FrameHead]]
 
 
@@ -88,7 +88,7 @@ def gather(
     """
     end_ns = end_of(reader)
     traffic = Traffic(end_ns)
-    times = TurnTimes(reader.query(_TURNS), reader.query(f"{_REQUESTS} ORDER BY request_seq"))
+    times = TurnTimes(queries.turns(reader), queries.client_requests(reader))
     heads = watch(reader.heads(chosen))
     if chosen is EVERYTHING:
         for head in heads:
@@ -99,7 +99,7 @@ def gather(
             traffic.feed(head)
         for head in reader.heads():
             times.feed(head)
-    for exchange in reader.query(_EXCHANGES):
+    for exchange in queries.exchanges(reader):
         if chosen is EVERYTHING or traffic.includes(exchange):
             traffic.take(exchange)
     turns, whole = times.finish(end_ns)
@@ -121,21 +121,20 @@ def gather(
 
 def end_of(reader: RecordingReader) -> int:
     """When the last thing happened, or how late it is while the recorder runs."""
-    ends = [next(reader.query(sql), {"t_ns": 0})["t_ns"] for sql in (_LAST_FRAME, _LAST_EVENT)]
-    if reader.live:
-        started = datetime.fromisoformat(reader.recording.started_at)
-        ends.append(time.time_ns() - int(started.timestamp() * 1e6) * 1000)
-    return max(0, *ends)
+    last_ns = queries.last_ns(reader)
+    if not reader.live:
+        return last_ns
+    started = datetime.fromisoformat(reader.recording.started_at)
+    return max(last_ns, time.time_ns() - int(started.timestamp() * 1e6) * 1000)
 
 
 def with_texts(reader: RecordingReader, turn: TurnTime) -> TurnTime:
     """Reads what the heads of a turn's frames do not tell: its prompt and its first chunk."""
-    rows = reader.query(f"SELECT {_BEGINNING} FROM frames WHERE seq = ?", (turn.prompt_seq,))
-    texts = (plain(prompt_text(params_of(row["raw"])))[:_PROMPT] for row in rows)
+    _, prompt = queries.start_of_line(reader, turn.prompt_seq, HEAD) or ("", b"")
     first = _first_chunk_ns(reader, turn)
     return evolve(
         turn,
-        prompt=next(texts, ""),
+        prompt=plain(prompt_text(params_of(prompt)))[:_PROMPT],
         first_chunk_ns=None if first is None else max(0, first - turn.start_ns),
     )
 
@@ -151,13 +150,10 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
     Raises:
         UnreadableRecording: the file is damaged.
     """
-    last = turn.end_seq if turn.end_seq is not None and not turn.open else _last_seq(reader)
+    last = turn.end_seq if turn.end_seq is not None and not turn.open else queries.last_seq(reader)
     span = (turn.prompt_seq, last)
-    rows = reader.query(_OTHERS, (turn.id, last, turn.prompt_seq))
-    others = [(row["prompt_seq"], row["last"]) for row in rows]
-    requests = reader.query(
-        f"{_REQUESTS} AND request_seq BETWEEN ? AND ? ORDER BY request_seq", span
-    )
+    others = queries.turns_open_during(reader, span, turn.id)
+    requests = queries.client_requests(reader, *span)
     steps = Waterfall(turn, requests, others, most)
     for frame in reader.payloads(parse(f"seq:{max(0, span[0])}..{max(0, last)}")):
         steps.feed(frame)
@@ -171,30 +167,19 @@ def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
 
 
 def _first_chunk_ns(reader: RecordingReader, turn: TurnTime) -> int | None:
-    last = _LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
-    for row in reader.query(_SAID, (turn.prompt_seq, last, turn.id)):
-        chunk = chunk_of(row["raw"])
+    last = queries.LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
+    span = (turn.prompt_seq, last)
+    for t_ns, raw in queries.small_updates_of_turn(reader, turn.id, span, _LARGEST):
+        chunk = chunk_of(raw)
         if chunk is not None and chunk.update in VOICE:
-            t_ns: int = row["t_ns"]
             return t_ns
     return None
 
 
-def _last_seq(reader: RecordingReader) -> int:
-    rows = reader.query("SELECT seq FROM frames ORDER BY seq DESC LIMIT 1")
-    return int(next(rows, {"seq": 0})["seq"])
-
-
 def _named(reader: RecordingReader, call: CallTraffic) -> CallStatistics:
     state = CallState()
-    for order in ("DESC", "ASC"):
-        some = list(reader.query(_CALL.format(order), (call.tool_call, call.session)))
-        if order == "DESC":
-            some.reverse()
-            late = some
-        else:
-            for row in some + late:
-                state = state.updated(state_of(row["raw"]))
+    for line in queries.edges_of_call(reader, call.session, call.tool_call, _READ):
+        state = state.updated(state_of(line))
     return CallStatistics(
         call.session,
         call.tool_call,
@@ -207,28 +192,3 @@ def _named(reader: RecordingReader, call: CallTraffic) -> CallStatistics:
         call.start_ns,
         call.duration_ns,
     )
-
-
-_LAST_SEQ = 2**63 - 1
-_BEGINNING = f"substr(raw, 1, {HEAD}) AS raw"
-_TURNS = "SELECT id, session, prompt_seq, end_seq, stop_reason FROM turns"
-_EXCHANGES = (
-    "SELECT id, direction, method, request_seq, response_seq, latency_ns, outcome FROM exchanges"
-)
-_REQUESTS = (
-    "SELECT request_seq, response_seq, method, outcome FROM exchanges WHERE direction = 'to-client'"
-)
-_LAST_FRAME = "SELECT t_ns FROM frames ORDER BY seq DESC LIMIT 1"
-_LAST_EVENT = "SELECT t_ns FROM events ORDER BY seq DESC LIMIT 1"
-_OTHERS = (
-    f"SELECT prompt_seq, coalesce(end_seq, {_LAST_SEQ}) AS last FROM turns"
-    f" WHERE id != ? AND prompt_seq <= ? AND coalesce(end_seq, {_LAST_SEQ}) >= ?"
-)
-_SAID = (
-    f"SELECT t_ns, raw FROM frames WHERE seq BETWEEN ? AND ? AND turn = ? AND tool_call IS NULL"
-    f" AND size <= {_LARGEST} ORDER BY seq"
-)
-_CALL = (
-    f"SELECT {_BEGINNING} FROM frames WHERE tool_call = ? AND session IS ?"
-    f" AND kind IN ('notification', 'request') ORDER BY seq {{}} LIMIT {_READ}"
-)

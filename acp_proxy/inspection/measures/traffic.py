@@ -15,14 +15,13 @@ from typing import Any
 from attrs import define, field, frozen
 
 from acp_proxy.recording import FrameHead
+from acp_proxy.store.inspection_queries import ExchangeRow
 
 BUCKETS = 24
 """Into how many parts of equal length the time of a recording is divided."""
 
 _OPPOSITE = {"to-agent": "to-client", "to-client": "to-agent", "stderr": "stderr"}
 _ANSWERS = ("response", "error")
-
-Row = dict[str, Any]
 
 
 @frozen
@@ -173,21 +172,21 @@ class Traffic:
         if call is not None:
             self._call((session, call), t_ns, turn, size)
 
-    def take(self, exchange: Row) -> None:
-        """Takes a row of `exchanges`."""
-        method = self._method(exchange["direction"] or "", exchange["method"], None)
+    def take(self, exchange: ExchangeRow) -> None:
+        """Counts an exchange."""
+        method = self._method(exchange.direction, exchange.method, None)
         method.requests += 1
-        outcome, latency = exchange["outcome"], exchange["latency_ns"]
+        outcome, latency = exchange.outcome, exchange.latency_ns
         method.outcomes[outcome] = method.outcomes.get(outcome, 0) + 1
         if latency is not None and outcome in ("result", "error"):
             method.latencies.append(latency)
 
-    def includes(self, exchange: Row) -> bool:
+    def includes(self, exchange: ExchangeRow) -> bool:
         """Whether the request or the response of an exchange was among the frames."""
         return (
-            exchange["id"] in self.exchanges
-            or exchange["request_seq"] in self.batches
-            or exchange["response_seq"] in self.batches
+            exchange.id in self.exchanges
+            or exchange.request_seq in self.batches
+            or exchange.response_seq in self.batches
         )
 
     def methods(self) -> list[MethodStatistics]:

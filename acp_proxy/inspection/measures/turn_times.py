@@ -12,17 +12,15 @@ Pure, incremental and fed with heads of frames; what is kept grows with turns, n
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Any
 
 from attrs import define, frozen
 
-from acp_proxy.inspection.diagnosis.waits import Awaited, awaited
+from acp_proxy.inspection.waits import Party, answering_party
 from acp_proxy.recording import FrameHead
+from acp_proxy.store.inspection_queries import ExchangeRow, TurnRow
 
 PAUSE_NS = 2 * 10**9
 """An agent that says nothing for so long no longer streams."""
-
-Row = dict[str, Any]
 
 
 class Part(StrEnum):
@@ -42,10 +40,10 @@ WAITING = (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
 
 def waiting_part(method: str | None) -> Part:
     """What a turn waits for while a request of the agent to its client is open."""
-    match awaited("to-client", method):
-        case Awaited.PERSON:
+    match answering_party("to-client", method):
+        case Party.PERSON:
             return Part.PERSON
-        case Awaited.PROGRAM:
+        case Party.PROGRAM:
             return Part.TERMINALS
     group = (method or "").partition("/")[0]
     return {"terminal": Part.TERMINALS, "fs": Part.FILES}.get(group, Part.OTHER)
@@ -159,7 +157,7 @@ class WholeTime:
 class _Running:
     """A turn that has begun."""
 
-    row: Row
+    row: TurnRow
     start_ns: int
     clock: TurnClock
     first_update_ns: int | None = None
@@ -167,11 +165,11 @@ class _Running:
     def finished(self, *, ended: bool) -> TurnTime:
         row, spent = self.row, self.clock.spent
         return TurnTime(
-            row["id"],
-            row["session"],
-            row["prompt_seq"],
-            row["end_seq"],
-            row["stop_reason"],
+            row.id,
+            row.session,
+            row.prompt_seq,
+            row.end_seq,
+            row.stop_reason,
             open=not ended,
             start_ns=self.start_ns,
             duration_ns=self.clock.now_ns - self.start_ns,
@@ -191,16 +189,16 @@ class _Running:
 class TurnTimes:
     """Takes the heads of all frames in their order and says where the time of each turn went."""
 
-    def __init__(self, turns: Iterable[Row], requests: Iterable[Row]) -> None:
+    def __init__(self, turns: Iterable[TurnRow], requests: Iterable[ExchangeRow]) -> None:
         """Begins before the first frame.
 
         Args:
             turns: rows of `turns`.
             requests: rows of `exchanges` to the client, in the order of their ``request_seq``.
         """
-        self._starts: defaultdict[int, list[Row]] = defaultdict(list)
+        self._starts: defaultdict[int, list[TurnRow]] = defaultdict(list)
         for row in turns:
-            self._starts[row["prompt_seq"]].append(row)
+            self._starts[row.prompt_seq].append(row)
         self._ends: dict[int, list[int]] = {}
         self._running: dict[int, _Running] = {}
         self._done: list[TurnTime] = []
@@ -215,7 +213,7 @@ class TurnTimes:
         seq, t_ns, stream, kind, method, _, session, turn, _, _, _ = head
         if seq in self._starts:
             self._begin(seq, t_ns)
-        if self._next is not None and self._next["request_seq"] <= seq:
+        if self._next is not None and self._next.request_seq <= seq:
             if turn is None and session is None and len(self._running) == 1:
                 turn = next(iter(self._running))  # it names none, and there is but one
             self._ask(seq, t_ns, turn)
@@ -249,9 +247,9 @@ class TurnTimes:
         if not self._running:
             self._busy_since = t_ns
         for row in self._starts.pop(seq):
-            self._running[row["id"]] = _Running(row, t_ns, TurnClock(t_ns))
-            if row["end_seq"] is not None:
-                self._ends.setdefault(row["end_seq"], []).append(row["id"])
+            self._running[row.id] = _Running(row, t_ns, TurnClock(t_ns))
+            if row.end_seq is not None:
+                self._ends.setdefault(row.end_seq, []).append(row.id)
 
     def _end(self, turn: int, t_ns: int, *, ended: bool) -> None:
         running = self._running.pop(turn)
@@ -262,14 +260,14 @@ class TurnTimes:
 
     def _ask(self, seq: int, t_ns: int, turn: int | None) -> None:
         for row in self._up_to(seq):
-            if row["request_seq"] == seq and turn in self._running:
-                part = waiting_part(row["method"])
+            if row.request_seq == seq and turn in self._running:
+                part = waiting_part(row.method)
                 self._running[turn].clock.asked(t_ns, part)
-                if row["response_seq"] is not None:
-                    self._answers.setdefault(row["response_seq"], []).append((turn, part))
+                if row.response_seq is not None:
+                    self._answers.setdefault(row.response_seq, []).append((turn, part))
 
-    def _up_to(self, seq: int) -> Iterator[Row]:
-        while self._next is not None and self._next["request_seq"] <= seq:
+    def _up_to(self, seq: int) -> Iterator[ExchangeRow]:
+        while self._next is not None and self._next.request_seq <= seq:
             yield self._next
             self._next = next(self._requests, None)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.measures.call_state import CallState, state_of
+from acp_proxy.inspection.describe.call_state import CallState, state_of
 from acp_proxy.inspection.measures.turn_times import (
     PAUSE_NS,
     Part,
@@ -28,6 +28,7 @@ from acp_proxy.protocol.chunks import Chunk, chunk_of
 from acp_proxy.protocol.updates import FAILED, FINAL
 from acp_proxy.recording import Payload
 from acp_proxy.safe_text import plain
+from acp_proxy.store.inspection_queries import ExchangeRow
 
 _THOUGHTS = frozenset({"agent_thought_chunk", "thought_message_chunk"})
 _MESSAGES = frozenset({"agent_message_chunk"})
@@ -40,11 +41,9 @@ _TITLE = 200
 _NAMED = 3
 """Tool calls that a silence names."""
 
-Row = dict[str, Any]
-
 
 @frozen
-class Step:
+class WaterfallStep:
     """Something that took its time within a turn."""
 
     kind: str
@@ -76,13 +75,13 @@ class TurnWaterfall:
 
     turn: int
     duration_ns: int
-    steps: list[Step]
+    steps: list[WaterfallStep]
     left_out: int
     """How many shorter steps there are besides."""
 
 
 @define
-class _Run:
+class _TextRun:
     kind: str
     seq: int
     start_ns: int
@@ -92,7 +91,7 @@ class _Run:
 
 
 @define
-class _Call:
+class _CallInProgress:
     seq: int
     start_ns: int
     end_ns: int = 0
@@ -104,7 +103,7 @@ class _Call:
 class _Asked:
     seq: int
     start_ns: int
-    row: Row
+    row: ExchangeRow
     part: Part
     title: str
 
@@ -115,9 +114,9 @@ class _Longest:
 
     most: int | None
     added: int = 0
-    heap: list[tuple[bool, int, int, Step]] = field(factory=list)
+    heap: list[tuple[bool, int, int, WaterfallStep]] = field(factory=list)
 
-    def add(self, step: Step) -> None:
+    def add(self, step: WaterfallStep) -> None:
         self.added += 1
         item = (step.failed, step.duration_ns, -self.added, step)
         if self.most is None or len(self.heap) < self.most:
@@ -125,7 +124,7 @@ class _Longest:
         else:
             heapq.heappushpop(self.heap, item)
 
-    def ordered(self) -> list[Step]:
+    def ordered(self) -> list[WaterfallStep]:
         found = sorted(self.heap, key=lambda item: (item[3].start_ns, item[3].seq or 0, -item[2]))
         return [step for _, _, _, step in found]
 
@@ -136,7 +135,7 @@ class Waterfall:
     def __init__(
         self,
         turn: TurnTime,
-        requests: Iterable[Row],
+        requests: Iterable[ExchangeRow],
         others: Sequence[tuple[int, int]] = (),
         most: int | None = None,
     ) -> None:
@@ -156,21 +155,21 @@ class Waterfall:
         self._clock = TurnClock(turn.start_ns)
         self._shortest_ns = min(PAUSE_NS, max(1, turn.duration_ns // _SHORTEST))
         self._steps = _Longest(most)
-        self._ends: list[Step] = []
-        self._run: _Run | None = None
-        self._calls: dict[str, _Call] = {}
+        self._ends: list[WaterfallStep] = []
+        self._run: _TextRun | None = None
+        self._calls: dict[str, _CallInProgress] = {}
         self._unfinished: dict[str, None] = {}
         self._asked: list[_Asked] = []
 
     def feed(self, frame: Payload) -> None:
         """Takes the next frame; what belongs to no turn is passed over."""
         if frame.seq == self._turn.prompt_seq:
-            self._ends.append(Step("prompt", frame.seq, 0, 0, self._turn.prompt))
+            self._ends.append(WaterfallStep("prompt", frame.seq, 0, 0, self._turn.prompt))
         for row in self._requests_of(frame.seq):
             if self._has(frame):
                 self._ask(frame, row)
         if self._asked and frame.stream == "to-agent":
-            for asked in [a for a in self._asked if a.row["response_seq"] == frame.seq]:
+            for asked in [a for a in self._asked if a.row.response_seq == frame.seq]:
                 self._answer(frame, asked)
         if (
             frame.turn == self._turn.id
@@ -201,14 +200,14 @@ class Waterfall:
             return frame.turn == self._turn.id
         return not any(first <= frame.seq <= last for first, last in self._others)
 
-    def _requests_of(self, seq: int) -> Iterator[Row]:
-        while self._next is not None and self._next["request_seq"] <= seq:
-            if self._next["request_seq"] == seq:
+    def _requests_of(self, seq: int) -> Iterator[ExchangeRow]:
+        while self._next is not None and self._next.request_seq <= seq:
+            if self._next.request_seq == seq:
                 yield self._next
             self._next = next(self._requests, None)
 
-    def _ask(self, frame: Payload, row: Row) -> None:
-        part = waiting_part(row["method"])
+    def _ask(self, frame: Payload, row: ExchangeRow) -> None:
+        part = waiting_part(row.method)
         self._silence(self._clock.asked(frame.t_ns, part), frame.seq)
         self._end_run()
         title = ""
@@ -228,10 +227,10 @@ class Waterfall:
     def _add_request(
         self, asked: _Asked, end_ns: int, *, answer: str | None = None, is_open: bool = False
     ) -> None:
-        outcome = asked.row["outcome"]
+        outcome = asked.row.outcome
         self._add(
             "request", asked.seq, asked.start_ns, end_ns, asked.title,
-            method=asked.row["method"], waits_for=asked.part, status=outcome, answer=answer,
+            method=asked.row.method, waits_for=asked.part, status=outcome, answer=answer,
             open=is_open, failed=outcome == "error",
         )  # fmt: skip
 
@@ -255,7 +254,7 @@ class Waterfall:
                 run.text += chunk.text[:_TITLE]
             return
         self._end_run()
-        self._run = _Run(kind, seq, now_ns, now_ns, chunk.text[:_TITLE])
+        self._run = _TextRun(kind, seq, now_ns, now_ns, chunk.text[:_TITLE])
 
     def _end_run(self) -> None:
         run, self._run = self._run, None
@@ -269,7 +268,7 @@ class Waterfall:
         state = CallState() if frame.raw is None else state_of(frame.raw)
         if call is None:
             self._end_run()
-            call = self._calls[frame.tool_call] = _Call(frame.seq, now_ns)
+            call = self._calls[frame.tool_call] = _CallInProgress(frame.seq, now_ns)
         call.state = call.state.updated(state)
         call.end_ns = now_ns
         call.frames += 1
@@ -306,10 +305,10 @@ class Waterfall:
         if failed and frame.raw is not None:
             title = preview(frame.raw, "error", frame.method)[:_TITLE]
         start = max(self._clock.now_ns, frame.t_ns) - self._turn.start_ns
-        self._ends.append(Step("end", frame.seq, start, 0, plain(title), failed=failed))
+        self._ends.append(WaterfallStep("end", frame.seq, start, 0, plain(title), failed=failed))
 
     def _add(
         self, kind: str, seq: int | None, start_ns: int, end_ns: int, title: str, **more: Any
     ) -> None:
         start = start_ns - self._turn.start_ns
-        self._steps.add(Step(kind, seq, start, end_ns - start_ns, title, **more))
+        self._steps.add(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))

@@ -12,20 +12,34 @@ the making only the end is kept (`streams`), and hits wait only so long for earl
 import heapq
 from collections.abc import Callable, Iterable
 from itertools import count
+from typing import Any
 
 from attrs import evolve, frozen
 
 from acp_proxy.inspection.searching.patterns import Pattern, escaped_strings, strings
-from acp_proxy.inspection.searching.pointers import chunk_pointer, find_pointer
-from acp_proxy.inspection.searching.streams import Excerpt, Found, Streams, excerpt, look_through
+from acp_proxy.inspection.searching.streams import (
+    Excerpt,
+    StreamMatch,
+    Streams,
+    excerpt,
+    look_through,
+)
+from acp_proxy.protocol.json_pointers import parts_of, pointer
+from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.recording import Payload
 
+_TEXTS = (
+    "/params/update/content/text",
+    "/params/update/content",
+    "/params/data/content/text",
+    "/params/data/content",
+)
 _MOST_WAITING = 1000
 _NO_MESSAGES = ("stderr", "invalid", "blank")
 
 
 @frozen
-class Hit:
+class SearchHit:
     """A frame or event that has what is sought."""
 
     place: Payload
@@ -48,12 +62,12 @@ class Searcher:
         self._pattern = pattern
         self._with_pointers = with_pointers
         self._streams = Streams(pattern)
-        self._pointer = chunk_pointer if with_pointers else None
+        self._pointer = _chunk_pointer if with_pointers else None
         self._joins = pattern.length != 1
-        self._waiting: list[tuple[int, int, Hit]] = []
+        self._waiting: list[tuple[int, int, SearchHit]] = []
         self._order = count()
 
-    def feed(self, frame: Payload) -> list[Hit]:
+    def feed(self, frame: Payload) -> list[SearchHit]:
         """Looks at a frame that is held whole."""
         raw = frame.raw or b""
         hit = self._look(frame, raw) if self._pattern.may_be_in(raw) else None
@@ -66,32 +80,32 @@ class Searcher:
             return self._complete()
         return []
 
-    def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[Hit]:
+    def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[SearchHit]:
         """Looks at a frame that nobody holds whole, as often as ``pieces`` is called."""
         if found := look_through(self._pattern, frame, pieces):
             self._add(_hit(found))
         return self._complete()
 
-    def feed_text(self, place: Payload, text: str) -> list[Hit]:
+    def feed_text(self, place: Payload, text: str) -> list[SearchHit]:
         """Looks at an event, or whatever else a person sees as ``text``."""
         if hit := self._hit_in(place, text):
             self._add(hit)
         return self._complete()
 
-    def finish(self) -> list[Hit]:
+    def finish(self) -> list[SearchHit]:
         """Looks at what was held back; nothing may be fed afterwards."""
         for found in self._streams.finish():
             self._add(_hit(found))
         return self._complete()
 
-    def _look(self, frame: Payload, raw: bytes) -> Hit | None:
+    def _look(self, frame: Payload, raw: bytes) -> SearchHit | None:
         """Looks into a line: in its strings first, since those are what a person reads."""
         line = raw.decode(errors="replace")
         text = self._text_of(frame, line)
         hit = self._hit_in(frame, text) if text is not None else None
         if hit is None or not self._with_pointers:
             return hit
-        return evolve(hit, pointer=find_pointer(line, self._pattern.is_in))
+        return evolve(hit, pointer=_string_pointer(line, self._pattern.is_in))
 
     def _text_of(self, frame: Payload, line: str) -> str | None:
         """Returns the string of a line that has the match, or the line; None if none has it.
@@ -118,16 +132,16 @@ class Searcher:
                     return text
         return line
 
-    def _hit_in(self, place: Payload, text: str) -> Hit | None:
+    def _hit_in(self, place: Payload, text: str) -> SearchHit | None:
         match = self._pattern.regex.search(text)
         if match is None:
             return None
-        return Hit(place._replace(raw=None), place.seq, excerpt(text, *match.span()))
+        return SearchHit(place._replace(raw=None), place.seq, excerpt(text, *match.span()))
 
-    def _add(self, hit: Hit) -> None:
+    def _add(self, hit: SearchHit) -> None:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
-    def _complete(self) -> list[Hit]:
+    def _complete(self) -> list[SearchHit]:
         """Takes the hits before which no other can come any more."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
@@ -136,6 +150,34 @@ class Searcher:
         return complete
 
 
-def _hit(found: Found) -> Hit:
+def _hit(found: StreamMatch) -> SearchHit:
     place = Payload._make((*found.head, None))
-    return Hit(place, found.last_seq, found.excerpt, found.pointer)
+    return SearchHit(place, found.last_seq, found.excerpt, found.pointer)
+
+
+def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
+    """Returns the place of the first string in a line that is sought; None if it is no JSON."""
+    waiting = [("", json_or_none(line.encode(errors="surrogatepass")))]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, str):
+            if is_sought(value):
+                return place
+        elif isinstance(value, dict):
+            inner = [(place + pointer((name,)), found) for name, found in value.items()]
+            waiting += reversed(inner)
+        elif isinstance(value, list):
+            waiting += reversed([(f"{place}/{n}", found) for n, found in enumerate(value)])
+    return None
+
+
+def _chunk_pointer(raw: bytes) -> str | None:
+    """Returns the place of the text in a line that is a chunk of one."""
+    message = json_or_none(raw.decode(errors="replace").encode())
+    return next((place for place in _TEXTS if isinstance(_member_at(message, place), str)), None)
+
+
+def _member_at(value: Any, place: str) -> Any:
+    for name in parts_of(place):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

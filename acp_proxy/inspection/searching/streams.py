@@ -42,7 +42,7 @@ class Excerpt(NamedTuple):
 
 
 @frozen
-class Found:
+class StreamMatch:
     """A match in pieces."""
 
     head: Head
@@ -109,7 +109,7 @@ class Text:
         self._texts[-1] = last[:-1] + character
         return text[1:]
 
-    def look(self, *, is_whole: bool) -> list[Found]:
+    def look(self, *, is_whole: bool) -> list[StreamMatch]:
         """Returns the matches that are certain by now, one for each frame, and forgets the rest.
 
         Args:
@@ -124,7 +124,7 @@ class Text:
         self._keep(text, len(text) if is_whole else cut)
         return found
 
-    def _matches(self, text: str, cut: int, *, is_whole: bool) -> Iterator[Found]:
+    def _matches(self, text: str, cut: int, *, is_whole: bool) -> Iterator[StreamMatch]:
         starts = [start for start, _, _ in self._pieces]
         place = self._from
         while match := self._pattern.regex.search(text, place):
@@ -136,7 +136,7 @@ class Text:
             if head[0] not in self._hits:
                 self._hits.add(head[0])
                 last = self._pieces[max(number, bisect_right(starts, end - 1) - 1)]
-                yield Found(head, last[1][0], excerpt(text, start, end), pointer)
+                yield StreamMatch(head, last[1][0], excerpt(text, start, end), pointer)
             if number + 1 == len(starts):
                 return
             place = starts[number + 1]
@@ -177,7 +177,7 @@ class Streams:
         raw: bytes,
         is_hit: bool = False,
         pointer: Callable[[bytes], str | None] | None = None,
-    ) -> list[Found]:
+    ) -> list[StreamMatch]:
         """Takes a frame; returns matches across chunks that are complete.
 
         Args:
@@ -197,7 +197,7 @@ class Streams:
             return self._close(frame.session) if begins else []
         key = (frame.session, chunk.update, chunk.message_id)
         text = self._texts.get(key)
-        found: list[Found] = []
+        found: list[StreamMatch] = []
         if text is None:
             found = self._close(frame.session)
             if len(self._texts) >= _MOST_RUNS:
@@ -213,16 +213,16 @@ class Streams:
             self._move()
         return found
 
-    def finish(self) -> list[Found]:
+    def finish(self) -> list[StreamMatch]:
         """Returns what is left."""
         return [found for key in list(self._texts) for found in self._end(key)]
 
-    def _close(self, session: str | None, *, everything: bool = False) -> list[Found]:
+    def _close(self, session: str | None, *, everything: bool = False) -> list[StreamMatch]:
         """Ends the messages of a session; those with an id of their own may go on until its end."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [found for key in ended for found in self._end(key)]
 
-    def _end(self, key: tuple[str | None, str, str | None]) -> list[Found]:
+    def _end(self, key: tuple[str | None, str, str | None]) -> list[StreamMatch]:
         self._move()
         return self._texts.pop(key).look(is_whole=True)
 
@@ -233,7 +233,7 @@ class Streams:
 
 def look_through(
     pattern: Pattern, frame: Payload, pieces: Callable[[], Iterable[bytes]]
-) -> Found | None:
+) -> StreamMatch | None:
     """Looks for a match in a line that nobody holds whole, as it stands and with escapes undone."""
     for decode in (_decoded, _undone):
         text = Text(pattern)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from acp_proxy.inspection.diagnosis.summary import first_prompt, summarize
+from acp_proxy.inspection.diagnosis.conversation import first_prompt
+from acp_proxy.inspection.diagnosis.summary import summarize
 from tests.batches import CHAT, error, prompt, recording, request, result
 
 

@@ -12,7 +12,7 @@ from acp_proxy.cli.commands.overview import described, judged_entries, table
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.options.arguments import DirectoryType, directory_argument
 from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.inspection.timeline import size
+from acp_proxy.inspection.units import byte_size
 from acp_proxy.store.library import ListedRecording
 
 
@@ -107,7 +107,7 @@ def _total(found: list[ListedRecording], every: list[ListedRecording], where: Pa
     listed = [entry for entry in found if entry.recording is not None]
     readable = sum(entry.recording is not None for entry in every)
     few = "" if len(listed) == readable else f" of {readable}"
-    total = size(sum(entry.size for entry in listed))
+    total = byte_size(sum(entry.size for entry in listed))
     text = f"{len(listed)}{few} recording{'s' * (readable != 1)}, {total} in {where}"
     if unreadable := len(found) - len(listed):
         text += f"; {unreadable} file{'s' * (unreadable > 1)} cannot be read"

@@ -18,12 +18,13 @@ from acp_proxy.cli.options.arguments import filter_argument, recording_argument
 from acp_proxy.cli.render.output import Writer, use_color, warn, width
 from acp_proxy.cli.render.timeline_layout import Layout
 from acp_proxy.filters import Filter, all_of, parse
-from acp_proxy.inspection.choice import Around, last, neighbourhood, of_session, of_turn, row_of
-from acp_proxy.inspection.folding import Run, fold
+from acp_proxy.inspection.choice import Neighborhood, neighborhood, of_session, of_turn, row_of
+from acp_proxy.inspection.folding import ChunkRun, fold
 from acp_proxy.inspection.frames import EventView, frame_json, large_frame_json
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.store.held_values import is_excerpt
+from acp_proxy.store.inspection_queries import last_number
 from acp_proxy.store.reader import RecordingReader
 
 _POLL = 0.1
@@ -131,7 +132,7 @@ def log(
             parts += [of_turn(reader, turn)] if turn is not None else []
             parts += [of_session(reader, session)] if session is not None else []
             if around is not None:
-                form.print_around(neighbourhood(reader, around, context), all_of(parts))
+                form.print_around(neighborhood(reader, around, context), all_of(parts))
                 return
             wanted = None if lines is None else min(lines, _MOST_LINES)
             _print(reader, form, all_of(parts), lines=wanted, follow=follow)
@@ -179,7 +180,7 @@ class _Form:
 
     def print_last(self, chosen: Filter, count: int) -> int:
         """Prints the last lines only, as `print_all` does all of them."""
-        newest = last(self.reader)
+        newest = last_number(self.reader)
         span = count * _TAIL
         while count:
             after = max(0, newest - span)
@@ -197,15 +198,15 @@ class _Form:
         """Prints one frame or event in full."""
         self.write([row])
 
-    def print_around(self, place: Around, chosen: Filter) -> None:
+    def print_around(self, place: Neighborhood, chosen: Filter) -> None:
         """Prints a frame or event, its pair, and what is chosen around it."""
         self.write(self.items(place.rows(self.reader, chosen)))
 
-    def items(self, rows: Iterable[Row]) -> Iterable[Row | Run]:
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         """What is one line each."""
         return rows
 
-    def write(self, items: Iterable[Row | Run]) -> None:
+    def write(self, items: Iterable[Row | ChunkRun]) -> None:
         """Prints one line for each."""
         for row in items:
             assert isinstance(row, dict)
@@ -222,10 +223,10 @@ class _Form:
 class _Raw(_Form):
     """The bytes that were received; what happened besides has none."""
 
-    def items(self, rows: Iterable[Row]) -> Iterable[Row | Run]:
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         return (row for row in rows if "raw" in row)
 
-    def write(self, items: Iterable[Row | Run]) -> None:
+    def write(self, items: Iterable[Row | ChunkRun]) -> None:
         for row in items:
             assert isinstance(row, dict)
             if "raw" in row and is_excerpt(row):
@@ -254,14 +255,14 @@ class _Screen(_Form):
         for line in page.lines(row, pair):
             self.out.line(line)
 
-    def print_around(self, place: Around, chosen: Filter) -> None:
+    def print_around(self, place: Neighborhood, chosen: Filter) -> None:
         self.layout.mark(place.seq, place.pair)
         super().print_around(place, chosen)
 
-    def items(self, rows: Iterable[Row]) -> Iterable[Row | Run]:
+    def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         return fold(rows, self.layout.marked) if self.folded else rows
 
-    def write(self, items: Iterable[Row | Run]) -> None:
+    def write(self, items: Iterable[Row | ChunkRun]) -> None:
         self.layout.live = self.reader.live
         for item in items:
             for line in self.layout.lines(item):
@@ -275,5 +276,6 @@ def _form(reader: RecordingReader, *, json: bool, raw: bool, folded: bool) -> _F
         return _Raw(reader, Writer())
     color = use_color()
     hints_of = HintReader(reader).of
-    layout = Layout(width(), color=color, newest=last(reader), live=reader.live, hints_of=hints_of)
+    newest = last_number(reader)
+    layout = Layout(width(), color=color, newest=newest, live=reader.live, hints_of=hints_of)
     return _Screen(reader, Writer(), layout, color, folded)

@@ -10,7 +10,7 @@ from acp_proxy.capture.option_values import read_keep
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.options.arguments import directory_argument
 from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.inspection.timeline import size
+from acp_proxy.inspection.units import byte_size
 from acp_proxy.store.annotations import quick_look
 from acp_proxy.store.old_recordings import OldRecording, delete, prunable
 from acp_proxy.wording import counted
@@ -103,7 +103,7 @@ def prune(
 def _line(old: OldRecording, *, dry_run: bool) -> str:
     verb = "would delete" if dry_run else "deleted"
     written = datetime.fromtimestamp(old.last_written)
-    return f"{verb} {old.path.name}  {size(old.size)}  last written {written:%Y-%m-%d %H:%M}"
+    return f"{verb} {old.path.name}  {byte_size(old.size)}  last written {written:%Y-%m-%d %H:%M}"
 
 
 def _say_total(gone: list[OldRecording], where: Path, *, dry_run: bool) -> None:
@@ -111,7 +111,7 @@ def _say_total(gone: list[OldRecording], where: Path, *, dry_run: bool) -> None:
         warn(f"nothing to delete in {where}")
         return
     verb = "would be" if dry_run else "was" if len(gone) == 1 else "were"
-    total = size(sum(old.size for old in gone))
+    total = byte_size(sum(old.size for old in gone))
     number = counted(len(gone), "recording")
     say(f"{number}, {total}, {verb} deleted from {where}", dim=True)
 

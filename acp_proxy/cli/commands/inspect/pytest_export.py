@@ -16,10 +16,11 @@ from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.new_file import new_file
 from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.trim import EXCHANGES, KnownExchange, KnownTurn, spans, trim
+from acp_proxy.inspection.trim import spans, trim
 from acp_proxy.plain_files import reason
 from acp_proxy.safe_text import plain
-from acp_proxy.store.queries import turn_spans
+from acp_proxy.store.inspection_queries import exchanges_by_own_session
+from acp_proxy.store.queries import TurnSpan, turn_spans
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_transcript
 from acp_proxy.testing.template import name_of_test, source_of_test
@@ -112,8 +113,8 @@ def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
     return list(_lines(reader, None if turns is None else _chosen(reader, turns)))
 
 
-def _chosen(reader: RecordingReader, turns: Turns | None) -> list[KnownTurn]:
-    found = [KnownTurn(*turn) for turn in turn_spans(reader)]
+def _chosen(reader: RecordingReader, turns: Turns | None) -> list[TurnSpan]:
+    found = turn_spans(reader)
     chosen = [turn for turn in found if turns is None or turn.id in turns]
     if turns is not None and not chosen:
         known = f"it has {', '.join(spans(t.id for t in found))}" if found else "it has none"
@@ -121,7 +122,7 @@ def _chosen(reader: RecordingReader, turns: Turns | None) -> list[KnownTurn]:
     return chosen
 
 
-def _lines(reader: RecordingReader, turns: list[KnownTurn] | None) -> Iterator[bytes]:
+def _lines(reader: RecordingReader, turns: list[TurnSpan] | None) -> Iterator[bytes]:
     if turns is not None:
         numbers = ", ".join(spans(turn.id for turn in turns))
         yield f"# Not the whole recording, only what turn {numbers} needs.\n".encode()
@@ -132,9 +133,8 @@ def _lines(reader: RecordingReader, turns: list[KnownTurn] | None) -> Iterator[b
     yield from lines
 
 
-def _needed(reader: RecordingReader, turns: list[KnownTurn]) -> Filter:
-    exchanges = reader.query(EXCHANGES)
-    kept = trim(reader.heads(), (KnownExchange(**row) for row in exchanges), turns)
+def _needed(reader: RecordingReader, turns: list[TurnSpan]) -> Filter:
+    kept = trim(reader.heads(), exchanges_by_own_session(reader), turns)
     last, end = max(kept, default=0), 0
     for head in reader.heads():
         end = head.seq
@@ -159,7 +159,7 @@ def _prove(lines: list[bytes], reader: RecordingReader, what: str) -> None:
         raise Refusal(f"{what}{reader.path} does not replay, so no test was written: {plain(why)}")
 
 
-def _source(reader: RecordingReader, turns: list[KnownTurn], *, partly: bool) -> tuple[str, str]:
+def _source(reader: RecordingReader, turns: list[TurnSpan], *, partly: bool) -> tuple[str, str]:
     recording = reader.recording
     numbers = list(spans(turn.id for turn in turns))
     name = name_of_test(recording.name)
@@ -177,6 +177,6 @@ def _source(reader: RecordingReader, turns: list[KnownTurn], *, partly: bool) ->
     )
 
 
-def _prompt(reader: RecordingReader, turn: KnownTurn) -> str:
+def _prompt(reader: RecordingReader, turn: TurnSpan) -> str:
     row = next(reader.frames(parse(f"seq:{turn.prompt_seq}")))
     return preview(bytes(row["raw"]), row["kind"], row["method"])

@@ -19,7 +19,7 @@ from acp_proxy.cli.time_limit import searchers
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import Filter, parse
 from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.searching.search import Hit, Searcher
+from acp_proxy.inspection.searching.search import Searcher, SearchHit
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.recording import Payload
 from acp_proxy.store.library import paths, started_at
@@ -149,7 +149,7 @@ def _places(words: tuple[str, ...]) -> Iterator[Path]:
 
 def _hits(
     reader: RecordingReader, searcher: Searcher, chosen: Filter
-) -> Generator[Hit, None, None]:
+) -> Generator[SearchHit, None, None]:
     """Looks at the frames and events of a recording in one order."""
     happened = iter(_events(reader, chosen))
     event = next(happened, None)
@@ -180,7 +180,7 @@ def _text(event: Payload) -> str:
     return f"{event.kind} {describe_event(event.kind, json.loads(event.raw or b'{}'))}"
 
 
-def _first(hits: Iterator[Hit], limit: int | None) -> Iterator[Hit]:
+def _first(hits: Iterator[SearchHit], limit: int | None) -> Iterator[SearchHit]:
     for number, hit in enumerate(hits, 1):
         yield hit
         if number == limit:

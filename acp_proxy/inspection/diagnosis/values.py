@@ -1,17 +1,24 @@
-"""What `inspect show` knows of a recording, as values; `docs/json.md` has them for programs."""
+"""The values of `inspect show`, whose members `docs/json.md` documents for programs."""
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.diagnosis.waits import Silence
+from acp_proxy.inspection.waits import Silence
 from acp_proxy.recording import Recording
 
 PROBLEM, REMARK = "problem", "remark"
-"""How much something matters: it went wrong, or it is worth knowing."""
+"""The severity of a finding: something went wrong, or it is worth knowing."""
+
+
+KINDS = (
+    "agent-ended", "error", "gap", "incomplete", "late-update", "not-acp", "not-reading",
+    "silence", "unanswered", "undelivered",
+)  # fmt: skip
+"""The kinds of findings; `docs/json.md` lists them."""
 
 
 @frozen
 class Capabilities:
-    """What the peers say they can do."""
+    """What the peers can do, as they announced it."""
 
     client: list[str]
     agent: list[str]
@@ -89,7 +96,7 @@ class Tally:
 
 
 @frozen
-class Question:
+class PersonRequest:
     """A permission, or a form, that a person was asked for."""
 
     seq: int
@@ -128,7 +135,7 @@ class ErrorTally:
 
 
 @frozen
-class NotAcp:
+class InvalidLines:
     """The lines of one direction that are no messages."""
 
     stream: str
@@ -163,7 +170,7 @@ class OpenRequest:
 
 
 @frozen
-class Waiting:
+class CurrentWait:
     """What a running conversation waits for, without anything being wrong."""
 
     seq: int
@@ -177,14 +184,13 @@ class Waiting:
 
 
 @frozen
-class Problem:
+class Finding:
     """Something that a person should know, in one sentence."""
 
     kind: str
-    """agent-ended, unanswered, silence, late-update, not-acp, not-reading, undelivered, gap,
-    error or incomplete."""
+    """One of `KINDS`."""
     severity: str
-    """problem or remark."""
+    """`PROBLEM` or `REMARK`."""
     text: str
     seqs: list[int]
     """The frames and events that it is about."""
@@ -192,7 +198,7 @@ class Problem:
 
 @define
 class Summary:
-    """What `inspect show` says."""
+    """A recording in short."""
 
     recording: Recording
     path: str
@@ -212,18 +218,18 @@ class Summary:
     tool_calls: list[ToolTally] = field(factory=list)
     failed_calls: list[FailedCall] = field(factory=list)
     """At most 100."""
-    questions: list[Question] = field(factory=list)
+    questions: list[PersonRequest] = field(factory=list)
     """At most 100."""
     answers: dict[str, int] = field(factory=dict)
     """All questions by their answer, open for those that have none."""
     files_read: Tally = field(factory=Tally)
     files_written: Tally = field(factory=Tally)
     terminals: Tally = field(factory=Tally)
-    problems: list[Problem] = field(factory=list)
+    problems: list[Finding] = field(factory=list)
     """At most 100 of each kind."""
     problem_counts: dict[str, int] = field(factory=dict)
     """How many there are, by kind."""
-    waiting: list[Waiting] = field(factory=list)
+    waiting: list[CurrentWait] = field(factory=list)
     """Empty unless it is running."""
     unanswered: list[OpenRequest] = field(factory=list)
     """At most 100."""
@@ -231,7 +237,7 @@ class Summary:
     errors: int = 0
     """Requests answered with an error."""
     error_codes: list[ErrorTally] = field(factory=list)
-    not_acp: list[NotAcp] = field(factory=list)
+    not_acp: list[InvalidLines] = field(factory=list)
     faults: dict[str, int] = field(factory=dict)
     """How often each rule of the plan fired."""
     signals: list[str] = field(factory=list)

@@ -3,8 +3,8 @@
 An open request is no fault by itself. A person may think for an hour over a permission, a program
 may run for a day; silence counts only where a peer owed an answer and nobody else held it up.
 
-`Waits` is a pure incremental machine. Heads of frames go in, in their order, and it knows at any
-time who owes what in each *lane*: a session, or the connection for what names no session.
+`WaitTracker` is a pure incremental machine. Heads of frames go in, in their order, and it knows at
+any time who owes what in each *lane*: a session, or the connection for what names no session.
 
 - The agent owes while a turn or a request of the client is open in a lane. It is held up, and owes
   nothing, while the client has any request of its own to answer there, be it with a file or with a
@@ -36,7 +36,7 @@ _KEPT = 20
 """How many long silences are kept, the longest ones."""
 
 
-class Awaited(StrEnum):
+class Party(StrEnum):
     """Whom an open request waits for."""
 
     PERSON = "person"
@@ -45,11 +45,11 @@ class Awaited(StrEnum):
     AGENT = "agent"
 
 
-LONG_NS = {Awaited.AGENT: 60 * 10**9, Awaited.CLIENT: 10 * 10**9}
+LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
 """From here on the silence of a peer is a hang: a model thinks, a client only looks into a file."""
 
 
-def awaited(direction: str, method: str | None) -> Awaited:
+def answering_party(direction: str, method: str | None) -> Party:
     """Tells whom a request waits for: its receiver, unless that one waits for somebody itself.
 
     Args:
@@ -57,14 +57,14 @@ def awaited(direction: str, method: str | None) -> Awaited:
         method: its method.
     """
     if method in _PERSON:
-        return Awaited.PERSON
+        return Party.PERSON
     if method in _PROGRAM:
-        return Awaited.PROGRAM
-    return Awaited.AGENT if direction == "to-agent" else Awaited.CLIENT
+        return Party.PROGRAM
+    return Party.AGENT if direction == "to-agent" else Party.CLIENT
 
 
 @frozen
-class Owed:
+class PendingRequest:
     """What somebody waits for: the answer to a request, or the end of a turn."""
 
     seq: int
@@ -76,16 +76,16 @@ class Owed:
     session: str | None
     turn: int | None
     """Set for a turn, and for a request within one."""
-    awaited: Awaited
+    awaited: Party
 
 
 @frozen
 class Silence:
     """A stretch in which a peer owed something and nothing of it came."""
 
-    debtor: Awaited
+    debtor: Party
     """The agent or the client."""
-    owed: Owed
+    owed: PendingRequest
     from_seq: int
     """The frame or event from which on it owed, or the last that came of it."""
     to_seq: int | None
@@ -102,10 +102,10 @@ class Silence:
 
 
 @frozen
-class Wait:
+class OpenWait:
     """What is still open, with who is waited for and for how long."""
 
-    owed: Owed
+    request: PendingRequest
     waited_ns: int
     last_seq: int | None = None
     """The last frame that came of a peer that owes; its request's, if nothing came. None where
@@ -116,17 +116,17 @@ class Wait:
     @property
     def is_streaming(self) -> bool:
         """Whether anything came since it was asked."""
-        return self.last_seq is not None and self.last_seq > self.owed.seq
+        return self.last_seq is not None and self.last_seq > self.request.seq
 
     @property
     def is_hang(self) -> bool:
         """Whether a peer owes it and has been silent for too long."""
-        limit = LONG_NS.get(self.owed.awaited)
+        limit = LONG_NS.get(self.request.awaited)
         return self.silent_ns is not None and limit is not None and self.silent_ns >= limit
 
 
 @define(eq=False)
-class _Lane:
+class _SessionWaits:
     """What is open in a session, or on the connection.
 
     ``agent_ns`` and ``client_ns`` say since when the peer owes and is silent; None if it owes
@@ -134,7 +134,7 @@ class _Lane:
     """
 
     session: str | None
-    open: dict[object, Owed] = field(factory=dict)
+    open: dict[object, PendingRequest] = field(factory=dict)
     asked: int = 0
     """How much of it the agent owes."""
     wanted: int = 0
@@ -152,7 +152,7 @@ class _Lane:
     def is_held(self) -> bool:
         return self.held > 0 or bool(self.terminals)
 
-    def add(self, key: object, owed: Owed) -> None:
+    def add(self, key: object, owed: PendingRequest) -> None:
         self.open[key] = owed
         self._count(owed, 1)
 
@@ -160,18 +160,18 @@ class _Lane:
         if (owed := self.open.pop(key, None)) is not None:
             self._count(owed, -1)
 
-    def _count(self, owed: Owed, by: int) -> None:
+    def _count(self, owed: PendingRequest, by: int) -> None:
         if owed.direction == Direction.TO_CLIENT:
             self.held += by
-            self.wanted += by if owed.awaited is Awaited.CLIENT else 0
-        elif owed.awaited is Awaited.AGENT:
+            self.wanted += by if owed.awaited is Party.CLIENT else 0
+        elif owed.awaited is Party.AGENT:
             self.asked += by
 
-    def oldest(self, debtor: Awaited) -> Owed:
+    def oldest(self, debtor: Party) -> PendingRequest:
         return next(owed for owed in self.open.values() if owed.awaited is debtor)
 
 
-class Waits:
+class WaitTracker:
     """Knows who owes what, in each lane, and how long nothing came.
 
     Attributes:
@@ -192,13 +192,13 @@ class Waits:
         self.long_count = 0
         self._turn_ends = turn_ends
         self._program_ends = program_ends
-        self._connection = _Lane(None)
-        self._lanes: dict[str | None, _Lane] = {None: self._connection}
-        self._places: dict[int, _Lane] = {}
-        self._turns: dict[int, _Lane] = {}
+        self._connection = _SessionWaits(None)
+        self._lanes: dict[str | None, _SessionWaits] = {None: self._connection}
+        self._places: dict[int, _SessionWaits] = {}
+        self._turns: dict[int, _SessionWaits] = {}
         self._long: list[tuple[int, int, Silence]] = []
         self._counter = itertools.count()
-        self._absent: dict[Awaited, set[str]] = {Awaited.AGENT: set(), Awaited.CLIENT: set()}
+        self._absent: dict[Party, set[str]] = {Party.AGENT: set(), Party.CLIENT: set()}
 
     @property
     def long(self) -> list[Silence]:
@@ -231,32 +231,32 @@ class Waits:
         self._absent[_writer(stream)].discard(stream)
         self._settle_all(seq, t_ns)
 
-    def leave(self, peer: Awaited, seq: int, t_ns: int) -> None:
+    def leave(self, peer: Party, seq: int, t_ns: int) -> None:
         """The agent or the client has ended what it says, and will answer nothing more."""
         self._absent[peer].add("gone")
-        if peer is Awaited.CLIENT:  # and its terminals with it
+        if peer is Party.CLIENT:  # and its terminals with it
             for lane in self._lanes.values():
                 lane.terminals.clear()
         self._settle_all(seq, t_ns)
 
-    def open(self, t_ns: int) -> list[Wait]:
+    def open(self, t_ns: int) -> list[OpenWait]:
         """All that is open at some time, oldest first; what is held up by another comes without."""
         waits = [wait for lane in self._lanes.values() for wait in self._open_in(lane, t_ns)]
-        return sorted(waits, key=lambda wait: wait.owed.seq)
+        return sorted(waits, key=lambda wait: wait.request.seq)
 
     def finish(self, t_ns: int) -> None:
         """Ends the silences that last, for nothing more will be fed."""
         for lane in self._lanes.values():
-            self._record(lane, Awaited.AGENT, None, t_ns)
-            self._record(lane, Awaited.CLIENT, None, t_ns)
+            self._record(lane, Party.AGENT, None, t_ns)
+            self._record(lane, Party.CLIENT, None, t_ns)
             lane.agent_ns = lane.client_ns = None
 
     def _ask(self, head: FrameHead) -> None:
         lane = self._lane(head.session)
         self._heard(lane, head)
-        owed = Owed(
+        owed = PendingRequest(
             head.seq, head.t_ns, head.stream, head.method, head.session, head.turn,
-            awaited(head.stream, head.method),
+            answering_party(head.stream, head.method),
         )  # fmt: skip
         is_prompt = head.method == "session/prompt" and head.stream == "to-agent"
         if is_prompt and head.turn is not None:
@@ -288,24 +288,24 @@ class Waits:
                 lane.terminals.clear()
                 self._settle(lane, head.seq, head.t_ns)
 
-    def _cancel(self, lane: _Lane, head: FrameHead) -> None:
+    def _cancel(self, lane: _SessionWaits, head: FrameHead) -> None:
         for key, owed in list(lane.open.items()):
             if owed.method == _PERMISSION and owed.direction == Direction.TO_CLIENT:
                 lane.remove(key)
-                lane.add(key, evolve(owed, awaited=Awaited.CLIENT))
+                lane.add(key, evolve(owed, awaited=Party.CLIENT))
         self._settle(lane, head.seq, head.t_ns)
 
-    def _heard(self, lane: _Lane, head: FrameHead) -> None:
+    def _heard(self, lane: _SessionWaits, head: FrameHead) -> None:
         """Ends the silence of who spoke; it begins anew if it still owes something."""
         if head.stream == "to-client":
             if lane.agent_ns is not None:
-                self._record(lane, Awaited.AGENT, head.seq, head.t_ns)
+                self._record(lane, Party.AGENT, head.seq, head.t_ns)
                 lane.agent_ns, lane.agent_seq = head.t_ns, head.seq
         elif lane.client_ns is not None:
-            self._record(lane, Awaited.CLIENT, head.seq, head.t_ns)
+            self._record(lane, Party.CLIENT, head.seq, head.t_ns)
             lane.client_ns, lane.client_seq = head.t_ns, head.seq
 
-    def _settle(self, lane: _Lane, seq: int, t_ns: int) -> None:
+    def _settle(self, lane: _SessionWaits, seq: int, t_ns: int) -> None:
         """Finds out who owes in a lane, now that something has changed."""
         if lane is self._connection and len(self._lanes) > 1:
             self._settle_all(seq, t_ns)
@@ -316,28 +316,28 @@ class Waits:
         for lane in self._lanes.values():
             self._settle_one(lane, seq, t_ns)
 
-    def _settle_one(self, lane: _Lane, seq: int, t_ns: int) -> None:
-        held = lane.is_held or self._connection.is_held or self._absent[Awaited.AGENT]
+    def _settle_one(self, lane: _SessionWaits, seq: int, t_ns: int) -> None:
+        held = lane.is_held or self._connection.is_held or self._absent[Party.AGENT]
         if lane.asked and not held:
             if lane.agent_ns is None:
                 lane.agent_ns, lane.agent_seq = t_ns, seq
         elif lane.agent_ns is not None:
-            self._record(lane, Awaited.AGENT, self._stop(Awaited.AGENT, seq), t_ns)
+            self._record(lane, Party.AGENT, self._stop(Party.AGENT, seq), t_ns)
             lane.agent_ns = None
-        if lane.wanted and not self._absent[Awaited.CLIENT]:
+        if lane.wanted and not self._absent[Party.CLIENT]:
             if lane.client_ns is None:
                 lane.client_ns, lane.client_seq = t_ns, seq
         elif lane.client_ns is not None:
-            self._record(lane, Awaited.CLIENT, self._stop(Awaited.CLIENT, seq), t_ns)
+            self._record(lane, Party.CLIENT, self._stop(Party.CLIENT, seq), t_ns)
             lane.client_ns = None
 
-    def _stop(self, debtor: Awaited, seq: int) -> int | None:
+    def _stop(self, debtor: Party, seq: int) -> int | None:
         """Where a silence stops to count: with what holds its debtor up, or never if it is gone."""
         return None if "gone" in self._absent[debtor] else seq
 
-    def _record(self, lane: _Lane, debtor: Awaited, to_seq: int | None, t_ns: int) -> None:
+    def _record(self, lane: _SessionWaits, debtor: Party, to_seq: int | None, t_ns: int) -> None:
         """Remembers a silence that ends now, if it is long enough to matter."""
-        is_agent = debtor is Awaited.AGENT
+        is_agent = debtor is Party.AGENT
         since = lane.agent_ns if is_agent else lane.client_ns
         if since is None:
             return
@@ -359,21 +359,21 @@ class Waits:
             if len(self._long) > _KEPT:
                 heapq.heappop(self._long)
 
-    def _open_in(self, lane: _Lane, t_ns: int) -> Iterator[Wait]:
+    def _open_in(self, lane: _SessionWaits, t_ns: int) -> Iterator[OpenWait]:
         for owed in lane.open.values():
-            wait = Wait(owed, t_ns - owed.t_ns)
-            if owed.awaited is Awaited.AGENT and lane.agent_ns is not None:
+            wait = OpenWait(owed, t_ns - owed.t_ns)
+            if owed.awaited is Party.AGENT and lane.agent_ns is not None:
                 wait = evolve(wait, last_seq=lane.agent_seq, silent_ns=t_ns - lane.agent_ns)
-            elif owed.awaited is Awaited.CLIENT and lane.client_ns is not None:
+            elif owed.awaited is Party.CLIENT and lane.client_ns is not None:
                 wait = evolve(wait, last_seq=lane.client_seq, silent_ns=t_ns - lane.client_ns)
             yield wait
 
-    def _lane(self, session: str | None) -> _Lane:
+    def _lane(self, session: str | None) -> _SessionWaits:
         lane = self._lanes.get(session)
         if lane is None:
-            lane = self._lanes[session] = _Lane(session)
+            lane = self._lanes[session] = _SessionWaits(session)
         return lane
 
 
-def _writer(stream: str) -> Awaited:
-    return Awaited.CLIENT if stream == Direction.TO_AGENT else Awaited.AGENT
+def _writer(stream: str) -> Party:
+    return Party.CLIENT if stream == Direction.TO_AGENT else Party.AGENT

@@ -1,16 +1,13 @@
-"""Reads of a frame what it says about a tool call: its title, its kind and how far it is."""
+"""Reads title, kind and status of a tool call from a frame."""
 
 from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.inspection.describe.values import part, word
-from acp_proxy.protocol.json_text import parse_or_begin
+from acp_proxy.inspection.describe.values import message_of, part, word
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import plain
 
-HEAD = 65536
-"""Bytes of a large frame that are read."""
 _TITLE = 200
 """Characters of a title that are kept."""
 
@@ -24,7 +21,7 @@ class CallState:
     status: str | None = None
 
     def updated(self, later: "CallState") -> "CallState":
-        """What is known when another frame has told more."""
+        """What is known after another frame."""
         return CallState(
             later.title or self.title, later.kind or self.kind, later.status or self.status
         )
@@ -32,8 +29,7 @@ class CallState:
 
 def params_of(raw: bytes) -> dict[str, Any]:
     """The params of a message, or of as much of it as makes sense; never raises."""
-    message = parse_or_begin(raw, HEAD)
-    return part(message, "params") if isinstance(message, dict) else {}
+    return part(message_of(raw), "params")
 
 
 def state_of(raw: bytes) -> CallState:

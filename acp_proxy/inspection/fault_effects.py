@@ -1,12 +1,25 @@
-"""What faults did to a frame and to a conversation, in words."""
+"""What faults did to a frame and to a conversation, so that nobody else is blamed for it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
+from attrs import define
+
+from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
+from acp_proxy.store import inspection_queries as queries
+from acp_proxy.store.inspection_queries import LostAnswer
+from acp_proxy.store.queries import has_fired_faults
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST = 200
+_LONGEST_NAME = 80
+_ENDING = ("exit", "close", "kill", "terminate", "limit-data")
+"""Kinds of faults after which an agent is gone."""
+_HOLDING = ("stall", "pause", *_ENDING)
+"""Kinds of faults after which no answer comes any more."""
+_MOST = 100
 
 Row = dict[str, Any]
 
@@ -58,13 +71,7 @@ def described(frame: Row) -> Iterator[str]:
 def read_faults(reader: RecordingReader) -> dict[str, int]:
     """How often each rule fired, by its name in the plan's order; those that never did with 0."""
     counts = dict.fromkeys(rules(reader.recording.fault_plan), 0)
-    sql = (
-        "SELECT rule, count(*) AS n FROM faults_fired WHERE received IS NOT NULL"
-        " GROUP BY rule ORDER BY min(seq)"
-    )
-    for row in reader.query(sql):
-        counts[str(row["rule"])] = row["n"]
-    return counts
+    return counts | queries.fired_counts(reader)
 
 
 def rules(plan: str | None) -> list[str]:
@@ -85,3 +92,59 @@ def times_fired(faults: dict[str, int]) -> str:
     fired = ", ".join(f"{plain(name)} {n:,} ×" for name, n in faults.items() if n)
     never = ", ".join(plain(name) for name, n in faults.items() if not n)
     return "; ".join(filter(None, (fired, f"never fired: {never}" if never else "")))
+
+
+@define
+class FaultEffects:
+    """What the faults of one recording did; reads only what is asked for.
+
+    Attributes:
+        reader: the recording.
+        events: all its events.
+    """
+
+    reader: RecordingReader
+    events: Sequence[RecordedEvent]
+
+    @cached_property
+    def any_fired(self) -> bool:
+        """Whether a rule has done anything."""
+        return has_fired_faults(self.reader)
+
+    @cached_property
+    def injected(self) -> dict[int, str]:
+        """The frames that no peer sent, with the rules that put them in."""
+        return _named(queries.injected_frames(self.reader)) if self.any_fired else {}
+
+    def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
+        """Returns which of some frames did not arrive because of a rule, with that rule."""
+        wanted = list(seqs)
+        if not wanted or not self.any_fired:
+            return {}
+        return _named(queries.withheld_frames(self.reader, wanted))
+
+    def lost_answers(self) -> list[LostAnswer]:
+        """Returns the first answers that a rule kept from their receiver."""
+        if not self.any_fired:
+            return []
+        found = queries.lost_answers(self.reader, _MOST)
+        return [lost._replace(rule=plain(lost.rule)[:_LONGEST_NAME]) for lost in found]
+
+    def that_ended(self, before: int) -> str | None:
+        """Returns the rule that ended the agent, or a direction, before a number; or None."""
+        return self._acting(_ENDING, before)
+
+    def that_held(self, before: int | None) -> str | None:
+        """Returns the rule because of which no answer came before a number; or None."""
+        return self._acting(_HOLDING, before)
+
+    def _acting(self, actions: tuple[str, ...], before: int | None) -> str | None:
+        for event in self.events:
+            is_before = before is None or event.seq < before
+            if event.kind == "fault" and is_before and event.data.get("action") in actions:
+                return plain(str(event.data.get("rule", "a fault")))[:_LONGEST_NAME]
+        return None
+
+
+def _named(rules: dict[int, str]) -> dict[int, str]:
+    return {seq: plain(rule)[:_LONGEST_NAME] for seq, rule in rules.items()}

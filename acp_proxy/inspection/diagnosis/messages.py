@@ -1,36 +1,24 @@
 """Reads the messages of chosen frames, a few hundred at a time, whatever they hold.
 
-Whoever looks for a request or an answer finds it here whether it was a frame by itself or one of
-the messages of a batch: `read_lines` gives the messages of a batch one by one.
+A request or an answer is found whether it was a frame by itself or one of the messages of a batch.
 """
 
 import itertools
-import json
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from attrs import fields, frozen
 
-from acp_proxy.protocol.json_text import parse_or_begin
+from acp_proxy.inspection.describe.values import HEAD, Value, message_of
+from acp_proxy.store.inspection_queries import frames_by_number
 from acp_proxy.store.reader import RecordingReader
 
-HEAD = 65536
-"""Bytes that are read of a line which is too large to be read whole."""
 LARGEST = 4 << 20
 """Bytes of the largest line that is read whole."""
 _AT_A_TIME = 500
-_SELECT = (
-    "SELECT seq, t_ns, stream, kind, method, exchange, session, turn, tool_call,"
-    " CASE WHEN length(raw) <= CASE kind WHEN 'batch' THEN"
-    f" {LARGEST} ELSE ? END THEN raw ELSE substr(raw, 1, {HEAD}) END AS raw"
-    " FROM frames WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
-)
-
-Value = dict[str, Any]
 
 
 @frozen
-class Line:
+class StoredMessage:
     """A message and its text, of a very large one the beginning; or a line that is no message."""
 
     seq: int
@@ -56,17 +44,17 @@ class Line:
         return found if isinstance(found, dict) else {}
 
 
-_NAMES = [field.name for field in fields(Line)]
+_NAMES = [field.name for field in fields(StoredMessage)]
 
 
-def _line(row: Value) -> Line:
+def _stored(row: Value) -> StoredMessage:
     values = {name: row[name] for name in _NAMES}
-    return Line(**{**values, "raw": bytes(row["raw"])})
+    return StoredMessage(**{**values, "raw": bytes(row["raw"])})
 
 
-def read_lines(
+def read_messages(
     reader: RecordingReader, seqs: Iterable[int], largest: int = LARGEST
-) -> Iterator[Line]:
+) -> Iterator[StoredMessage]:
     """Reads the messages of frames by their numbers, each frame once and in order of them.
 
     A batch gives a line for each of its messages; one that has none, or is too large, gives itself.
@@ -78,15 +66,15 @@ def read_lines(
     """
     numbers = iter(sorted(set(seqs)))
     while some := list(itertools.islice(numbers, _AT_A_TIME)):
-        for row in reader.query(_SELECT, (largest, json.dumps(some))):
+        for row in frames_by_number(reader, some, largest, LARGEST):
             members = reader.members(row) if row["kind"] == "batch" else []
             for message in members or [row]:
-                yield _line(message)
+                yield _stored(message)
 
 
-def halves(
+def messages_of_exchanges(
     reader: RecordingReader, wanted: Iterable[tuple[int | None, int]], largest: int = HEAD
-) -> dict[tuple[int, int], Line]:
+) -> dict[tuple[int, int], StoredMessage]:
     """Reads requests and answers by the number of their frame and that of their exchange.
 
     Args:
@@ -100,12 +88,6 @@ def halves(
     keys = {(seq, exchange) for seq, exchange in wanted if seq is not None}
     return {
         (line.seq, line.exchange): line
-        for line in read_lines(reader, (seq for seq, _ in keys), largest)
+        for line in read_messages(reader, (seq for seq, _ in keys), largest)
         if line.exchange is not None and (line.seq, line.exchange) in keys
     }
-
-
-def message_of(raw: bytes) -> Value:
-    """Reads a line, or as much of it as there is; never raises, and is empty if it is no object."""
-    value = parse_or_begin(raw, HEAD)
-    return value if isinstance(value, dict) else {}

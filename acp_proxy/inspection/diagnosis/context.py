@@ -1,0 +1,162 @@
+"""What the checks read: each part of a recording is read when it is first asked for."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from attrs import define
+
+from acp_proxy.inspection.describe.values import Value, counted
+from acp_proxy.inspection.diagnosis.conversation import (
+    read_initialization,
+    read_invalid_lines,
+    read_turns,
+)
+from acp_proxy.inspection.diagnosis.errors import read_errors
+from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts
+from acp_proxy.inspection.diagnosis.legality import Rules
+from acp_proxy.inspection.diagnosis.requests import read_unanswered
+from acp_proxy.inspection.diagnosis.tool_calls import running_calls
+from acp_proxy.inspection.diagnosis.values import (
+    ErrorTally,
+    InvalidLines,
+    OpenRequest,
+    TurnSummary,
+)
+from acp_proxy.inspection.fault_effects import FaultEffects
+from acp_proxy.inspection.waits import OpenWait
+from acp_proxy.recording import RecordedEvent, Recording
+from acp_proxy.store.agent_ending import is_client_ending, is_peer_leaving
+from acp_proxy.store.reader import RecordingReader
+
+MOST = 100
+"""How many findings of a kind, requests and questions are listed one by one."""
+READERS = {"to-agent": "the agent", "to-client": "the client", "stderr": "who reads its stderr"}
+"""Who is to read a stream, by its name."""
+_END = 1 << 62
+
+
+@define
+class DiagnosisContext:
+    """What the checks read of one recording.
+
+    Attributes:
+        reader: the recording.
+        events: all its events.
+        counts: what a pass over all frames has found; None if there was no pass. Without one no
+            silence is known, but every problem is.
+        waits: what is open now, if the recorder runs.
+        end_ns: the last thing that happened, or now.
+    """
+
+    reader: RecordingReader
+    events: Sequence[RecordedEvent]
+    counts: FrameCounts | None
+    waits: list[OpenWait]
+    end_ns: int
+
+    @cached_property
+    def recording(self) -> Recording:
+        """What was recorded."""
+        return self.reader.recording
+
+    @property
+    def live(self) -> bool:
+        """Whether the recorder is running."""
+        return self.reader.live
+
+    @cached_property
+    def turns(self) -> list[TurnSummary]:
+        """All turns."""
+        return read_turns(self.reader)
+
+    @cached_property
+    def unanswered(self) -> list[OpenRequest]:
+        """The first requests without an answer."""
+        return read_unanswered(self.reader, self.end_ns, MOST)
+
+    @cached_property
+    def errors(self) -> list[ErrorTally]:
+        """The errors by method, code and blame."""
+        dialect = self.recording.dialect
+        return read_errors(
+            self.reader, dialect, lambda: Rules(dialect, self.initialization), self.faults.injected
+        )
+
+    @cached_property
+    def initialization(self) -> dict[str, Value]:
+        """What the peers announced, by the direction of what each receives."""
+        return read_initialization(self.reader)
+
+    @cached_property
+    def invalid_lines(self) -> list[InvalidLines]:
+        """The lines that are no messages, by direction."""
+        return read_invalid_lines(self.reader, self.faults.injected)
+
+    @cached_property
+    def faults(self) -> FaultEffects:
+        """What faults did."""
+        return FaultEffects(self.reader, self.events)
+
+    @cached_property
+    def first_end(self) -> RecordedEvent | None:
+        """The first event with which one of the peers left."""
+        return next(filter(is_peer_leaving, self.events), None)
+
+    @property
+    def client_end(self) -> RecordedEvent | None:
+        """How the client left or stopped the agent, if it did that before the agent left."""
+        first = self.first_end
+        return first if first is not None and is_client_ending(first) else None
+
+    @property
+    def holding_fault(self) -> str | None:
+        """The rule because of which no answer came any more before the first peer left."""
+        return self.faults.that_held(None if self.first_end is None else self.first_end.seq)
+
+    @property
+    def open_at_end(self) -> list[OpenWait]:
+        """What was open when the first peer left, if there was a pass over the frames."""
+        return (self.counts.open_at_end or []) if self.counts is not None else []
+
+    @cached_property
+    def cut_turns(self) -> list[TurnSummary]:
+        """The turns in the middle of which the agent left by itself, or the recorder died."""
+        if self.live or self.client_end is not None:
+            return []
+        if self.first_end is None and self.recording.state == "complete":
+            return []
+        open_ = (turn for turn in self.turns if turn.end_seq is None)
+        return [turn for turn in open_ if self.prompt_after(turn) is None]
+
+    def prompt_after(self, turn: TurnSummary) -> TurnSummary | None:
+        """Returns the next turn of the same session, if there is one."""
+        later = (t for t in self.turns if t.id > turn.id and t.session == turn.session)
+        return next(later, None)
+
+    def of_kind(self, kind: str) -> list[RecordedEvent]:
+        """Returns the events of a kind, in order."""
+        return [event for event in self.events if event.kind == kind]
+
+    def running_calls(
+        self, turn: int | None, first: int, last: int | None = _END
+    ) -> dict[int, str]:
+        """Returns the tool calls of a turn that were not over at a frame.
+
+        Args:
+            turn: the turn; None has no tool calls.
+            first: its prompt.
+            last: the frame; None has no tool calls either.
+
+        Returns:
+            Their titles by their first frames.
+        """
+        if turn is None or last is None:
+            return {}
+        return running_calls(self.reader, turn, (first, last))
+
+
+def named_calls(running: dict[int, str]) -> str:
+    """Names tool calls, the first three of them."""
+    names = [f'tool call "{title}" (#{seq})' for seq, title in list(running.items())[:3]]
+    more = len(running) - len(names)
+    return " and ".join([*names, counted(more, "other")] if more else names)

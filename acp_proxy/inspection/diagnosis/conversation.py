@@ -1,0 +1,132 @@
+"""Reads what a summary has of the conversation itself: peers, sessions, turns, invalid lines."""
+
+from collections import Counter
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from acp_proxy.inspection.describe.values import HEAD, Value, message_of, part, word
+from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
+from acp_proxy.inspection.diagnosis.messages import (
+    LARGEST,
+    messages_of_exchanges,
+    read_messages,
+)
+from acp_proxy.inspection.diagnosis.requests import prompt_of
+from acp_proxy.inspection.diagnosis.values import (
+    Capabilities,
+    InvalidLines,
+    SessionSummary,
+    TurnSummary,
+)
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.safe_text import plain
+from acp_proxy.store import inspection_queries as queries
+from acp_proxy.store.reader import RecordingReader
+
+if TYPE_CHECKING:
+    from acp_proxy.store.inspection_queries import ExchangeRow
+
+_OPENING = {
+    "session/new": "new", "session/load": "load", "session/resume": "resume",
+    "session/fork": "fork",
+}  # fmt: skip
+_PROMPT = 100_000
+"""Bytes of the largest prompt that is read whole."""
+
+
+def read_initialization(reader: RecordingReader) -> dict[str, Value]:
+    """Reads what the peers said in the last initialization, an answered one if there is any.
+
+    Returns:
+        The agent's result under ``to-agent`` and the client's params under ``to-client``: each peer
+        under the direction of what it receives.
+    """
+    row = queries.initialization(reader)
+    if row is None:
+        return {"to-client": {}, "to-agent": {}}
+    keys = (row.request_seq, row.id), (row.response_seq, row.id)
+    found = messages_of_exchanges(reader, keys, LARGEST)
+    request, response = found.get(keys[0]), found.get((row.response_seq or 0, row.id))
+    return {
+        "to-client": request.part("params") if request is not None else {},
+        "to-agent": response.part("result") if response is not None else {},
+    }
+
+
+def read_capabilities(peers: dict[str, Value]) -> Capabilities:
+    """Returns what the peers can do, from what `read_initialization` has read."""
+    params, result = peers["to-client"], peers["to-agent"]
+    return Capabilities(
+        [*map(plain, capabilities(params))],
+        [*map(plain, capabilities(result))],
+        [*map(plain, required(result))],
+        [*map(plain, auth_methods(result))],
+    )
+
+
+def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[SessionSummary]:
+    """Returns the sessions in the order of the first request about them.
+
+    Args:
+        reader: the recording.
+        turns: all its turns.
+    """
+    opened: dict[str, list[ExchangeRow]] = {}
+    for row in queries.exchanges(reader, methods=[*_OPENING], direction="to-agent"):
+        if row.session is not None:
+            opened.setdefault(row.session, []).append(row)
+    keys = ((row.request_seq, row.id) for rows in opened.values() for row in rows)
+    folders = {
+        exchange: plain(word(message.part("params"), "cwd", "workingDirectory"))
+        for (_, exchange), message in messages_of_exchanges(reader, keys).items()
+    }
+    counts = Counter(turn.session for turn in turns)
+    found = []
+    for session, seq in queries.first_request_of_sessions(reader).items():
+        rows = opened.get(session, [])
+        named = [folders[row.id] for row in rows if folders.get(row.id)]
+        how = [_OPENING[row.method or ""] for row in rows if row.outcome == "result"]
+        failed = [_OPENING[row.method or ""] for row in rows if row.outcome != "result"]
+        folder = named[-1] if named else None
+        found.append(SessionSummary(session, folder, how, seq, counts[session], failed))
+    return found
+
+
+def read_turns(reader: RecordingReader) -> list[TurnSummary]:
+    """Returns all turns, each with the beginning of its prompt."""
+    rows = queries.turns(reader)
+    prompts = {
+        message.turn: prompt_of(message.part("params"))
+        for message in read_messages(reader, (row.prompt_seq for row in rows), _PROMPT)
+        if message.kind == "request" and message.method == "session/prompt"
+    }
+    return [TurnSummary(**row._asdict(), prompt=prompts.get(row.id, "")) for row in rows]
+
+
+def first_prompt(raw: bytes | None) -> str:
+    """Returns the text of a ``session/prompt`` request, or of the first one in a batch."""
+    if raw is None:
+        return ""
+    members = read(raw).members if raw.lstrip().startswith(b"[") else ()
+    prompts = [member.raw for member in members if member.method == "session/prompt"]
+    return prompt_of(part(message_of(next(filter(None, prompts), raw)), "params"), None)
+
+
+def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> list[InvalidLines]:
+    """Returns the lines that are no messages, by direction.
+
+    Args:
+        reader: the recording.
+        without: numbers of frames that do not count.
+    """
+    known = reader.first_of_kind("invalid", without)
+    return [
+        InvalidLines(
+            line.stream,
+            known[line.stream][1],
+            line.seq,
+            plain(line.raw[:400].decode(errors="replace")),
+            plain(queries.parse_error_of(reader, line.seq) or ""),
+        )
+        for line in read_messages(reader, (seq for seq, _ in known.values()), HEAD)
+    ]

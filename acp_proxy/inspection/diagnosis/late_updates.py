@@ -1,0 +1,167 @@
+"""Finds updates that came after the end of a turn, by where turns begin and end.
+
+Only stretches are read in which a session that had a turn has none, so that `inspect list` can ask
+without a pass over all frames.
+"""
+
+import bisect
+from collections.abc import Iterable, Iterator
+
+from attrs import frozen
+
+from acp_proxy.inspection.describe.values import HEAD, counted, word
+from acp_proxy.inspection.diagnosis.context import DiagnosisContext
+from acp_proxy.inspection.diagnosis.frame_pass import HISTORY
+from acp_proxy.inspection.diagnosis.messages import LARGEST, StoredMessage, read_messages
+from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding
+from acp_proxy.inspection.preview import preview
+from acp_proxy.inspection.units import duration
+from acp_proxy.protocol.updates import UPDATE, kind_and_update
+from acp_proxy.store.inspection_queries import (
+    Span,
+    TimedFrame,
+    batches_of_agent,
+    exchanges,
+    frame_times,
+    updates_outside_turns,
+)
+from acp_proxy.store.queries import TurnSpan, turn_spans
+from acp_proxy.store.reader import RecordingReader
+
+_WORK = {
+    "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "tool_call",
+    "tool_call_update", "plan", "plan_update", "agent_message", "agent_thought",
+    "tool_call_content_chunk",
+}  # fmt: skip
+"""Updates that are a turn's work. Commands, modes, options, titles, usage, notices and what is
+custom may come at any time, and so may an echo of what the user said."""
+_MOST = 10_000
+_LAST = 1 << 62
+
+
+@frozen
+class LateUpdate:
+    """An update in a session that had no open turn any more."""
+
+    seq: int
+    turn: int
+    """The last turn of the session."""
+    end_seq: int
+    after_ns: int
+
+
+@frozen
+class _TurnGap:
+    """What lies between the end of a turn and the next prompt of its session."""
+
+    turn: int
+    first: int
+    """The frame that ended the turn."""
+    last: int
+    """The next prompt."""
+
+
+def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds updates after the end of a turn that are a turn's work, by turn."""
+    injected = context.faults.injected
+    late = {each.seq: each for each in _candidates(context.reader) if each.seq not in injected}
+    by_turn: dict[int, list[tuple[StoredMessage, str]]] = {}
+    running: set[str | None] = set()  # v2: a session may work without a prompt
+    for message in read_messages(context.reader, late, HEAD):
+        if message.turn is not None:
+            continue  # another message of the same batch
+        kind, update = kind_and_update(message.part("params"))
+        if kind == "state_update":
+            change = running.add if word(update, "state") == "running" else running.discard
+            change(message.session)
+        if kind in _WORK and message.session not in running:
+            by_turn.setdefault(late[message.seq].turn, []).append((message, kind))
+    for turn, updates in by_turn.items():
+        (message, kind), *others = updates
+        first, last = late[message.seq], late[updates[-1][0].seq]
+        text = preview(message.raw, message.kind, message.method).partition(": ")[2][:60]
+        what = f'{kind} "{text}" (#{message.seq})' if text else f"{kind} (#{message.seq})"
+        more = f" and {counted(len(others), 'other update')}" if others else ""
+        when = f"came after turn {turn} had ended (#{first.end_seq})"
+        sentence = f"{what}{more} {when}, {duration(last.after_ns)} late"
+        seqs = [message.seq for message, _ in updates][:100]
+        yield Finding("late-update", PROBLEM, sentence, seqs)
+
+
+def _candidates(reader: RecordingReader) -> Iterator[LateUpdate]:
+    """The first ten thousand updates between turns; their payloads tell what they are."""
+    gaps = _gaps(turn_spans(reader))
+    if not gaps:
+        return
+    spans = _merged((gap.first, gap.last) for each in gaps.values() for gap in each)
+    updates = _within(updates_outside_turns(reader, spans), gaps)
+    found = sorted([*updates, *_within(_in_batches(reader, spans), gaps)], key=lambda f: f[0].seq)
+    ends = frame_times(reader, {gap.first for _, gap in found})
+    histories = _histories(reader) if found else {}
+    for frame, gap in found:
+        if not any(a < frame.seq < b for a, b in histories.get(frame.session, [])):
+            after_ns = frame.t_ns - ends.get(gap.first, frame.t_ns)
+            yield LateUpdate(frame.seq, gap.turn, gap.first, after_ns)
+
+
+def _gaps(turns: Iterable[TurnSpan]) -> dict[str | None, list[_TurnGap]]:
+    """The stretches in which a session that had a turn has none, by session and in order."""
+    by_session: dict[str | None, list[TurnSpan]] = {}
+    for turn in turns:
+        by_session.setdefault(turn.session, []).append(turn)
+    gaps: dict[str | None, list[_TurnGap]] = {}
+    for session, found in by_session.items():
+        covered = last = 0
+        for turn, later in zip(found, [*found[1:], None], strict=True):
+            end = _LAST if turn.end_seq is None else turn.end_seq
+            if end >= covered:
+                covered, last = end, turn.id
+            following = _LAST if later is None else later.prompt_seq
+            if following > covered + 1:
+                gaps.setdefault(session, []).append(_TurnGap(last, covered, following))
+    return gaps
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    """Joins stretches that overlap, since each frame is to be read once."""
+    merged: list[Span] = []
+    for first, last in sorted(spans):
+        if merged and first < merged[-1][1]:
+            merged[-1] = merged[-1][0], max(last, merged[-1][1])
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def _within(
+    frames: Iterable[TimedFrame], gaps: dict[str | None, list[_TurnGap]]
+) -> Iterator[tuple[TimedFrame, _TurnGap]]:
+    """The first ten thousand frames that stand in a gap of their own session."""
+    count = 0
+    for frame in frames:
+        own = gaps.get(frame.session, [])
+        at = bisect.bisect_left(own, frame.seq, key=lambda gap: gap.first) - 1
+        if at >= 0 and frame.seq < own[at].last:
+            yield frame, own[at]
+            count += 1
+            if count == _MOST:
+                return
+
+
+def _in_batches(reader: RecordingReader, spans: list[Span]) -> Iterator[TimedFrame]:
+    """The updates of no turn among the messages of batches."""
+    if not reader.first_of_kind("batch"):
+        return
+    for batch in batches_of_agent(reader, spans[0][0], LARGEST, _MOST):
+        for message in reader.members(batch):
+            if message["method"] == UPDATE and message["turn"] is None:
+                yield TimedFrame(batch["seq"], batch["t_ns"], message["session"])
+
+
+def _histories(reader: RecordingReader) -> dict[str | None, list[Span]]:
+    """The stretches in which a session's history was streamed."""
+    found: dict[str | None, list[Span]] = {}
+    for row in exchanges(reader, methods=HISTORY):
+        last = _LAST if row.response_seq is None else row.response_seq
+        found.setdefault(row.session, []).append((row.request_seq, last))
+    return found

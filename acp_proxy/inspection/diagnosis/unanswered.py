@@ -1,0 +1,219 @@
+"""Finds what was never answered, what hangs, what was silent for long, and what is waited for."""
+
+from collections.abc import Collection, Iterator
+
+from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls
+from acp_proxy.inspection.diagnosis.messages import StoredMessage
+from acp_proxy.inspection.diagnosis.requests import request_text, requests_by_number
+from acp_proxy.inspection.diagnosis.values import (
+    PROBLEM,
+    REMARK,
+    CurrentWait,
+    Finding,
+    TurnSummary,
+)
+from acp_proxy.inspection.units import duration
+from acp_proxy.inspection.waits import OpenWait, Party, Silence
+from acp_proxy.recording import RecordedEvent
+from acp_proxy.safe_text import plain
+
+
+def unanswered_prompts(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds prompts without an answer, but for those in which the agent or recorder died."""
+    if context.live:
+        return
+    cut = {turn.id for turn in context.cut_turns}
+    open_ = [turn for turn in context.turns if turn.end_seq is None and turn.id not in cut]
+    seqs = [turn.prompt_seq for turn in open_]
+    messages = requests_by_number(context.reader, seqs)
+    withheld = context.faults.withheld(seqs)
+    for turn in open_:
+        end, seq = context.client_end, turn.prompt_seq
+        what = request_text("session/prompt", seq, messages.get(seq))
+        never = "was never answered" if turn.outcome != "result" else "was accepted and never ended"
+        text = f"{what} {never}{_meanwhile(context, turn, end)}"
+        about = [seq] if end is None else [seq, end.seq]
+        yield _unless_fault(text, withheld.get(seq) or context.holding_fault, about)
+
+
+def unanswered_requests(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds what hangs in a running recording, and in an ended one all requests but prompts."""
+    if context.live:
+        yield from _hanging(context)
+        return
+    prompts = {turn.prompt_seq for turn in context.turns if turn.end_seq is None}
+    requests = [request for request in context.unanswered if request.seq not in prompts]
+    seqs = [request.seq for request in requests]
+    messages = requests_by_number(context.reader, seqs)
+    withheld = context.faults.withheld(seqs)
+    for request in requests:
+        seq = request.seq
+        what = request_text(request.method, seq, messages.get(seq))
+        text = f"{request.who_waits}: {what}, {duration(request.waited_ns)}, never answered"
+        rule = withheld.get(seq) or context.holding_fault or context.faults.injected.get(seq)
+        yield _unless_fault(text, rule, [seq])
+
+
+def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
+    """Finds hangs that were not during a tool call, and are not found as unanswered."""
+    if context.counts is None:
+        return
+    cut = {turn.prompt_seq for turn in context.cut_turns}
+    for silence in context.counts.waits.long:
+        request = silence.owed
+        if silence.to_seq is None and request.seq not in cut:
+            continue
+        running: dict[int, str] = {}
+        if silence.debtor is Party.AGENT:
+            running = context.running_calls(request.turn, request.seq, silence.from_seq)
+        if not running:
+            lasted = " until the end" if silence.to_seq is None else ""
+            seqs = [seq for seq in (silence.from_seq, silence.to_seq) if seq is not None]
+            yield Finding("silence", REMARK, f"{silence_text(silence)}{lasted}", seqs)
+
+
+def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
+    """Returns what a running conversation waits for, as far as nothing is wrong with it."""
+    if context.of_kind("exit"):
+        return []  # an answer can no longer come
+    held = {wait.request.session for wait in context.waits if _is_of_agent(wait)}
+    hangs = _hangs(context)
+    waits = [
+        wait
+        for wait in context.waits
+        if wait.request.seq not in hangs and not _is_held_up(wait, held)
+    ]
+    messages = requests_by_number(context.reader, (wait.request.seq for wait in waits))
+    return [
+        CurrentWait(
+            wait.request.seq, wait.request.awaited.value, wait.request.session, wait.request.turn,
+            wait.waited_ns, _waiting_text(context, wait, messages.get(wait.request.seq)),
+        )
+        for wait in waits
+    ]  # fmt: skip
+
+
+def silence_text(silence: Silence) -> str:
+    """Returns who was silent, for how long, where, and what it had to answer."""
+    request = silence.owed
+    turn = f" in turn {request.turn}" if request.turn is not None else ""
+    until = f" to #{silence.to_seq}" if silence.to_seq is not None else ""
+    what = f"{plain(request.method or '')} #{request.seq}"
+    return (
+        f"the {silence.debtor.value} said nothing for {duration(silence.length_ns)}{turn},"
+        f" from #{silence.from_seq}{until}, and owed the answer to {what}"
+    )
+
+
+def _unless_fault(text: str, rule: str | None, seqs: list[int]) -> Finding:
+    """A problem, or a remark if a fault is the reason."""
+    if rule is None:
+        return Finding("unanswered", PROBLEM, text, seqs)
+    return Finding("unanswered", REMARK, f"{text}, because of fault {rule}", seqs)
+
+
+def _meanwhile(context: DiagnosisContext, turn: TurnSummary, end: RecordedEvent | None) -> str:
+    """What happened in place of an answer to a prompt, to be read after it."""
+    later = context.prompt_after(turn)
+    if later is not None:
+        return f"; the client went on with session/prompt (#{later.prompt_seq})"
+    wait = next((w for w in context.open_at_end if w.request.seq == turn.prompt_seq), None)
+    if end is None:
+        until = "until the end"
+    else:
+        how = end.data.get("name") if end.kind == "signal" else "closed its end"
+        until = f"until the client gave up ({how}, #{end.seq})"
+    # The agent cannot answer before its own request is answered, so that one is the client's.
+    if (asked := _request_to_client(context, turn)) is not None:
+        return f"; the agent waited for its client to answer {asked} {until}"
+    if end is None:
+        return "" if wait is None else f", {_how_long(context, wait, until)}"
+    if wait is None:
+        return f"; {until}"
+    return f"; {_how_long(context, wait, until)}"
+
+
+def _request_to_client(context: DiagnosisContext, turn: TurnSummary) -> str | None:
+    """The first request of the agent in a turn that its client had not answered at the end."""
+    for wait in context.open_at_end:
+        request = wait.request
+        if request.direction == "to-client" and request.turn == turn.id:
+            seq = request.seq
+            message = requests_by_number(context.reader, [seq]).get(seq)
+            return request_text(request.method, seq, message)
+    return None
+
+
+def _how_long(context: DiagnosisContext, wait: OpenWait, until: str) -> str:
+    """How long nothing came, or in the middle of what it was."""
+    running = context.running_calls(wait.request.turn, wait.request.seq)
+    if running:
+        return f"{named_calls(running)} in progress, {duration(wait.waited_ns)} {until}"
+    if wait.silent_ns is None:  # another peer was waited for
+        return f"{duration(wait.waited_ns)} {until}"
+    since = f" since #{wait.last_seq}," if wait.is_streaming else ""
+    return f"silent for {duration(wait.silent_ns)}{since} {until}"
+
+
+def _hanging(context: DiagnosisContext) -> Iterator[Finding]:
+    hangs = _hangs(context)
+    messages = requests_by_number(context.reader, hangs)
+    for seq, wait in hangs.items():
+        what = request_text(wait.request.method, seq, messages.get(seq))
+        text = f"{_who_waits(wait)}: {what}, {duration(wait.waited_ns)}{_silent(wait)}"
+        yield Finding("unanswered", PROBLEM, text, [seq])
+
+
+def _hangs(context: DiagnosisContext) -> dict[int, OpenWait]:
+    """What is a hang by now; nothing is while a tool call runs, whatever that does."""
+    return {
+        wait.request.seq: wait
+        for wait in context.waits
+        if wait.is_hang
+        and not (
+            wait.request.awaited is Party.AGENT
+            and context.running_calls(wait.request.turn, wait.request.seq, wait.last_seq)
+        )
+    }
+
+
+def _who_waits(wait: OpenWait) -> str:
+    return "agent waits for client" if _is_of_agent(wait) else "client waits for agent"
+
+
+def _silent(wait: OpenWait) -> str:
+    if not wait.is_streaming:
+        return ", nothing came of it"
+    return f", nothing came for {duration(wait.silent_ns)} (since #{wait.last_seq})"
+
+
+def _is_of_agent(wait: OpenWait) -> bool:
+    return wait.request.direction == "to-client"
+
+
+def _is_held_up(wait: OpenWait, held: Collection[str | None]) -> bool:
+    """Whether the agent itself waits in the session of a request that it has to answer."""
+    return not _is_of_agent(wait) and (wait.request.session in held or None in held)
+
+
+def _waiting_text(context: DiagnosisContext, wait: OpenWait, message: StoredMessage | None) -> str:
+    request = wait.request
+    if request.method == "session/prompt" and request.turn is not None:
+        return _turn_text(context, wait)
+    why = {Party.PERSON: ", a person decides", Party.PROGRAM: ", a program runs"}
+    what = f"{request_text(request.method, request.seq, message)}, {duration(wait.waited_ns)}"
+    return f"{_who_waits(wait)}: {what}{why.get(request.awaited, '')}"
+
+
+def _turn_text(context: DiagnosisContext, wait: OpenWait) -> str:
+    turn = wait.request.turn
+    where = f"in turn {turn} (prompt #{wait.request.seq})"
+    if wait.silent_ns is None:
+        return f"{where}, {duration(wait.waited_ns)}"
+    if not wait.is_streaming:
+        return f"{where}, nothing came yet, {duration(wait.waited_ns)}"
+    since = f"last update {duration(wait.silent_ns)} ago (#{wait.last_seq})"
+    running = context.running_calls(turn, wait.request.seq, wait.last_seq)
+    if running:
+        return f"{where}, {named_calls(running)} in progress, {since}"
+    return f"{where}, streaming, {since}"
