@@ -11,8 +11,8 @@ from attrs import evolve
 from acp_proxy.cli.replay_run import ReplayRun
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.report import ReplayReport
-from acp_proxy.faults.choosing import chosen_plan
 from acp_proxy.faults.effects import ExitEffect, SignalEffect
+from acp_proxy.faults.plan import chosen_plan
 from acp_proxy.runtime.faulty_streams import play_with_faults
 
 

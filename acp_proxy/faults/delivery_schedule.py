@@ -67,6 +67,11 @@ class DeliverySchedule:
         """The number of each, the moment before which it does not happen, and what it is."""
         self._next_number = count(1).__next__
 
+    @property
+    def has_effects(self) -> bool:
+        """Whether a side effect waits."""
+        return bool(self._effects)
+
     def add(self, output: Output, now: int) -> Stream | None:
         """Adds what the engine has decided; what a rule has only noted or stopped adds nothing.
 
@@ -127,7 +132,8 @@ class DeliverySchedule:
     def gone(self, outlet: Stream) -> None:
         """Takes note that what was taken has gone out."""
         box = self._outboxes[outlet]
-        box.size -= sum(len(item[2]) for item in box.writing)
+        for item in box.writing:
+            box.size -= len(item[2])
         box.writing.clear()
 
     def fail(self, outlet: Stream, written: int) -> None:

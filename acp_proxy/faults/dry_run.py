@@ -1,6 +1,6 @@
-"""What a plan would have done to a recording: the engine, fed with its frames at their times.
+"""What a plan would have done to a recording: the engine gets its frames at their times.
 
-The conversation does not answer: what the peers said is what they said without the faults.
+The peers do not react: what they sent is what they sent without the faults.
 """
 
 from collections.abc import Iterable
@@ -54,7 +54,7 @@ class FaultHit:
 
 
 @define
-class _Fate:
+class _FrameRecord:
     """What is known of a frame so far."""
 
     frame: PassedFrame
@@ -65,7 +65,7 @@ class _Fate:
 
 
 class DryRun:
-    """A plan at work on a recording.
+    """A plan applied to a recording.
 
     Attributes:
         fired: how often each rule fired.
@@ -77,10 +77,10 @@ class DryRun:
         engine = FaultEngine(plan, seed, 0)
         self.seed = engine.seed
         self._sent: list[ScheduledWrite] = []
-        self._fates: dict[int, _Fate] = {}
+        self._records: dict[int, _FrameRecord] = {}
         last = 0
         for number, frame in enumerate(frames, 1):
-            self._fates[number] = _Fate(frame)
+            self._records[number] = _FrameRecord(frame)
             last = frame.t_ns
             self._note(number, engine.receive(frame.direction, frame.raw, frame.newline, last))
         for direction in Direction:
@@ -90,7 +90,7 @@ class DryRun:
     @property
     def hits(self) -> list[FaultHit]:
         """The frames to which something happened."""
-        return [_hit(fate) for fate in self._fates.values() if fate.rules]
+        return [_hit(record) for record in self._records.values() if record.rules]
 
     def delivered(self, direction: Direction) -> bytes:
         """All bytes that a direction would have carried, in order."""
@@ -100,43 +100,43 @@ class DryRun:
     def _note(self, number: int, outputs: Iterable[Output]) -> None:
         for output in outputs:
             if isinstance(output, Fired):
-                fate = self._fates[output.frame]
+                record = self._records[output.frame]
                 if output.received is not None:
-                    fate.rules.append(output.rule)
+                    record.rules.append(output.rule)
                 elif output.delivered is not None:
-                    fate.injected.append(output.delivered)
+                    record.injected.append(output.delivered)
             elif isinstance(output, ScheduledWrite):
                 self._sent.append(output)
                 if not output.is_injected:
-                    self._fates[output.frame].pieces.append(output)
+                    self._records[output.frame].pieces.append(output)
             elif isinstance(output, DirectionEnd):
                 if number:
-                    self._fates[number].effects.append(f"{output.direction.value} ends")
-            elif said := _said(output.effect):
-                self._fates[number].effects.append(said)
+                    self._records[number].effects.append(f"{output.direction.value} ends")
+            elif text := _described(output.effect):
+                self._records[number].effects.append(text)
 
 
-def _hit(fate: _Fate) -> FaultHit:
-    frame = fate.frame
-    delivered = b"".join(piece.data for piece in fate.pieces) if fate.pieces else None
-    late = (max(piece.due for piece in fate.pieces) - frame.t_ns) / _MS if fate.pieces else 0.0
+def _hit(record: _FrameRecord) -> FaultHit:
+    frame = record.frame
+    delivered = b"".join(piece.data for piece in record.pieces) if record.pieces else None
+    late = (max(piece.due for piece in record.pieces) - frame.t_ns) / _MS if record.pieces else 0.0
     return FaultHit(
         seq=frame.seq,
         direction=frame.direction.value,
         method=frame.method,
         kind=frame.kind,
-        rules=tuple(fate.rules),
-        outcome=_outcome(fate, delivered, late),
+        rules=tuple(record.rules),
+        outcome=_outcome(record, delivered, late),
         delivered=delivered,
         late_ms=late,
-        injected=tuple(fate.injected),
-        effects=tuple(fate.effects),
+        injected=tuple(record.injected),
+        effects=tuple(record.effects),
     )
 
 
-def _outcome(fate: _Fate, delivered: bytes | None, late: float) -> str:
+def _outcome(record: _FrameRecord, delivered: bytes | None, late: float) -> str:
     """What became of a frame, in words."""
-    original = fate.frame.raw + fate.frame.newline
+    original = record.frame.raw + record.frame.newline
     parts = []
     if delivered is None:
         parts.append("never arrives")
@@ -146,19 +146,19 @@ def _outcome(fate: _Fate, delivered: bytes | None, late: float) -> str:
         parts.append(f"is cut: {sizes}" if is_cut else f"is changed: {sizes}")
     if late > 0:
         parts.append(f"{late:,.3f}".rstrip("0").rstrip(".") + " ms later")
-    if len(fate.pieces) > 1:
-        parts.append(f"in {len(fate.pieces)} writes")
-    parts += [_told(line) for line in fate.injected]
-    return "; ".join([*parts, *fate.effects]) or "passes as it is"
+    if len(record.pieces) > 1:
+        parts.append(f"in {len(record.pieces)} writes")
+    parts += [_shown(line) for line in record.injected]
+    return "; ".join([*parts, *record.effects]) or "passes as it is"
 
 
-def _told(line: bytes) -> str:
+def _shown(line: bytes) -> str:
     text = line.decode(errors="backslashreplace").rstrip("\r\n")
     return f"and there is {text[:100]}{'…' if len(text) > 100 else ''}"
 
 
-def _said(effect: SideEffect) -> str:
-    """What a rule did, in words; nothing of a direction that it has stopped."""
+def _described(effect: SideEffect) -> str:
+    """A side effect in words; empty where a direction was stopped, which has an end of its own."""
     match effect:
         case SignalEffect(signum):
             return f"the agent gets signal {signum:d}"

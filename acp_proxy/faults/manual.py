@@ -1,12 +1,12 @@
-"""What can be said of kinds and rules: settings with their defaults, and sentences for a person.
+"""Texts about kinds, rules and what they did: settings, sentences, and a summary.
 
-What a setting means stands under it in its class, and is read from there, so that there is one text
-of it.
+The text under a setting in its class is read from there, so that it is written once.
 """
 
 import ast
 import inspect
 import textwrap
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Any, get_args, get_type_hints
@@ -15,7 +15,7 @@ import attrs
 from attrs import frozen
 
 from acp_proxy.faults.fault import BOTH, Fault
-from acp_proxy.faults.plan import FaultRule
+from acp_proxy.faults.plan import FaultRule, Plan
 from acp_proxy.faults.structuring import Trigger, settings_of
 
 _TYPES = {bool: "true or false", int: "whole number", float: "number", str: "text", dict: "table"}
@@ -27,7 +27,7 @@ class Setting:
 
     name: str
     type: str
-    """What it is, in words."""
+    """In words."""
     default: Any
     """None if it has none."""
     choices: tuple[str, ...]
@@ -51,7 +51,7 @@ def manual_of(kind: type[Fault]) -> KindManual:
 
 
 def trigger_manual() -> tuple[Setting, ...]:
-    """Describes what can set a rule off."""
+    """Describes what lets a rule fire."""
     return settings_manual(Trigger)
 
 
@@ -76,7 +76,7 @@ def first_sentence(kind: type) -> str:
 
 
 def sentence(rule: FaultRule) -> str:
-    """Says what a rule does, and to which frames."""
+    """Describes what a rule does, and to which frames."""
     trigger = rule.trigger
     if trigger.where:
         which = f"a frame that is {trigger.where}"
@@ -87,8 +87,28 @@ def sentence(rule: FaultRule) -> str:
     return f"{which} {rule.fault.describe()}{_conditions(trigger)}"
 
 
+def summary(plan: Plan, fired: Mapping[str, int], seed: int) -> Iterator[str]:
+    """Yields lines on how often each rule fired, and how to reproduce it.
+
+    Args:
+        plan: the rules.
+        fired: how often each of them fired, by name.
+        seed: of all chance.
+    """
+    counts = ", ".join(f"{name} {_times(count)}" for name, count in fired.items() if count)
+    yield f"faults: {counts or 'none fired'}"
+    for rule in plan.rules:
+        if not fired[rule.name]:
+            yield f"warning: the fault {rule.name} never fired ({rule.place})"
+    yield f"reproduce with --seed {seed}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
 def _conditions(trigger: Trigger) -> str:
-    """How a trigger narrows down which frames are meant, from ``;`` on."""
+    """How a trigger limits at which frames a rule fires, from ``;`` on."""
     parts = []
     if trigger.after:
         parts.append(f"the first {trigger.after} pass")

@@ -1,14 +1,15 @@
-"""A plan: which faults there are, and what sets each of them off.
+"""A plan: which faults there are, and what lets each of them fire.
 
-From a TOML file, or on the command line one rule at a time with the same names. A plan is right as
-a whole or it is refused, with the place, the reason and the nearest word that would do.
+A plan comes from a TOML file, or from the command line one rule at a time with the same names. It
+is right as a whole or it is refused, with the place, the reason and the nearest valid word.
 
-All chance of a rule is keyed by its name, or by what it says if it has none, and never by where it
-stands; so a rule that is added moves no other.
+All chance of a rule is keyed by its name, or by its settings if it has none, and never by its
+position; so a rule that is added moves no other.
 """
 
 import hashlib
 import json
+import os
 import shlex
 from collections import Counter
 from collections.abc import Iterable
@@ -27,7 +28,7 @@ from acp_proxy.filters import Filter, parse, terms_of
 from acp_proxy.plain_files import reason
 
 _UNKNOWN_THEN = {"latency": "an answer's latency", "seq": "a frame's number", "fault": "a fault"}
-"""Terms of the filter grammar that cannot be told when a frame passes."""
+"""Terms of the filter grammar that are not known when a frame passes, and what they ask for."""
 _OF_PLAN = ("about", "seed", "fault")
 _TRIGGERS = settings_of(Trigger)
 _READY = Path(__file__).parent / "ready"
@@ -38,9 +39,13 @@ class FaultRule:
     """One rule of a plan.
 
     Attributes:
-        name: its own, else its kind; with something of its contents where that would be another's.
+        fault: its kind and settings.
+        trigger: what lets it fire.
+        chosen: the frames that match, as `Trigger.where` has it.
+        name: its own, else its kind; with a hash of its settings where another rule has that name.
         key: what its randomness is keyed by.
-        place: where it stands, for complaints.
+        place: where it stands, for error messages.
+        is_named: whether the plan gives it its name.
     """
 
     fault: Fault
@@ -64,11 +69,11 @@ class Plan:
     rules: tuple[FaultRule, ...] = ()
     seed: int | None = None
     about: str = ""
-    """What it is like, in a sentence."""
+    """What it stands for, in a sentence."""
 
 
 def load_plan(path: Path | str) -> Plan:
-    """Reads a plan from a TOML file, or a ready one by its name with an ``@``.
+    """Reads a plan from a TOML file, or a ready plan by its name with an ``@``.
 
     Raises:
         BadPlan: it cannot be read, or is wrong.
@@ -95,7 +100,11 @@ def ready_plans() -> dict[str, Path]:
 
 
 def structure_plan(value: dict[str, Any], source: str) -> Plan:
-    """Makes a plan of what a TOML file says.
+    """Makes a plan of the contents of a TOML file.
+
+    Args:
+        value: the contents.
+        source: the file's name, for error messages.
 
     Raises:
         BadPlan: it is wrong.
@@ -144,6 +153,11 @@ def parse_rule(text: str) -> FaultRule:
 def joined(plans: Iterable[Plan], rules: Iterable[FaultRule], seed: int | None) -> Plan:
     """Puts plans, rules and a seed together.
 
+    Args:
+        plans: whose rules come first.
+        rules: single rules, which follow.
+        seed: of the whole plan, if it is given.
+
     Raises:
         BadPlan: two seeds are given that differ, or two rules have one name.
     """
@@ -154,6 +168,26 @@ def joined(plans: Iterable[Plan], rules: Iterable[FaultRule], seed: int | None) 
     every = [rule for plan in plans for rule in plan.rules] + list(rules)
     about = plans[0].about if len(plans) == 1 else ""
     return Plan(_named(every), seeds[0] if seeds else None, about)
+
+
+def chosen_plan(rules: Iterable[str], plan: str | None, seed: int | None) -> tuple[Plan, int]:
+    """Makes one plan of the options of the command line.
+
+    Args:
+        rules: of ``--fault``.
+        plan: of ``--faults``, a file or ``@name``.
+        seed: of ``--seed``.
+
+    Returns:
+        The plan, and its seed or one that was chosen for it.
+
+    Raises:
+        BadPlan: something of it is wrong.
+    """
+    plans = [load_plan(plan)] if plan is not None else []
+    whole = joined(plans, [parse_rule(rule) for rule in rules], seed)
+    chosen = int.from_bytes(os.urandom(4)) if whole.seed is None else whole.seed
+    return whole, chosen
 
 
 def _rule(table: dict[str, Any], place: str, joint: str) -> FaultRule:
@@ -195,7 +229,7 @@ def _chosen(where: str, place: str) -> Filter:
 
 
 def _value(kind: str, name: str, text: str) -> Any:
-    """A value of the command line, as TOML would have it; what is none is a text."""
+    """A value of the command line, read as TOML; as a text if it is not TOML."""
     settings = {"name": str, "where": str}
     if kind in KINDS:
         settings |= get_type_hints(KINDS[kind])
@@ -210,16 +244,16 @@ def _value(kind: str, name: str, text: str) -> Any:
 
 
 def _content(fault: Fault, trigger: Trigger) -> str:
-    """What a rule says, as far as it does not go without saying."""
-    said = {}
+    """The settings of a rule that differ from their defaults, as text."""
+    changed = {}
     for part in (fault, trigger):
         for name, attribute in settings_of(type(part)).items():
             value, default = getattr(part, name), attribute.default
             if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
                 default = default.factory()  # type: ignore[union-attr]
             if value != default:
-                said[name] = value
-    return f"{fault.kind} {json.dumps(said, sort_keys=True)}"
+                changed[name] = value
+    return f"{fault.kind} {json.dumps(changed, sort_keys=True)}"
 
 
 def _named(rules: Iterable[FaultRule]) -> tuple[FaultRule, ...]:

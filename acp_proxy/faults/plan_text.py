@@ -23,7 +23,7 @@ def plan_text(plan: Plan, seed: int | None = None) -> str:
 
 def _lines(rule: FaultRule) -> Iterator[str]:
     yield f"[[fault]]\nkind = {_value(rule.kind)}\n"
-    if rule.is_named:  # the name of another one follows from what it says, as its draws do
+    if rule.is_named:  # else its name follows from its settings, as its draws do
         yield f"name = {_value(rule.name)}\n"
     for name, value in (*_set(rule.trigger), *_set(rule.fault)):
         if name == "window":
@@ -32,7 +32,7 @@ def _lines(rule: FaultRule) -> Iterator[str]:
 
 
 def _set(settings: Any) -> Iterator[tuple[str, Any]]:
-    """The settings that are not what they are without being set."""
+    """The settings that differ from their defaults."""
     for field in attrs.fields(type(settings)):
         default, value = field.default, getattr(settings, field.name)
         if isinstance(default, attrs.Factory):  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What the settings of faults may be, so that a wrong one is refused with its name."""
+"""Validators of the settings of faults; a wrong setting is refused with its name."""
 
 import json
 from collections.abc import Callable
@@ -11,11 +11,11 @@ Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
 class BadSetting(ValueError):
-    """A setting has a value that means nothing.
+    """A setting has a value that is not valid.
 
     Attributes:
         name: the setting's.
-        problem: what was expected, and what came.
+        problem: what was expected, and what was given.
     """
 
     def __init__(self, name: str, problem: str) -> None:
@@ -25,7 +25,12 @@ class BadSetting(ValueError):
 
 
 def at_least(lowest: float, most: float | None = None) -> Validator:
-    """A number from a lowest one on, perhaps up to a highest one; None where that is allowed."""
+    """Returns a validator of a number; it also takes None, for a setting that may be left out.
+
+    Args:
+        lowest: the smallest valid number.
+        most: the largest; None for no limit.
+    """
 
     def check(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
         if value is None or (value >= lowest and (most is None or value <= most)):
@@ -37,13 +42,13 @@ def at_least(lowest: float, most: float | None = None) -> Validator:
 
 
 def one_line(_: Any, attribute: "attrs.Attribute[Any]", value: str | None) -> None:
-    """A text without the end of a line in it."""
+    """Refuses a text with a newline in it."""
     if value is not None and "\n" in value:
         raise BadSetting(attribute.name, f"expected one line, got {value!r}")
 
 
 def plain_json(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
-    """What JSON can express; TOML has dates and infinities as well."""
+    """Refuses what JSON cannot express, such as the dates and infinities of TOML."""
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""Makes faults and triggers of plain values, and says of a wrong one where it is and what is wrong.
+"""Makes faults and triggers of plain values; a wrong value is refused with its place and reason.
 
 The project's converter does it, made strict: no number is read from a text, and none from a
-boolean. What cattrs complains of becomes one line with the place of the value.
+boolean. An error of cattrs becomes one line with the place of the value.
 """
 
 import math
@@ -33,7 +33,7 @@ class Window(NamedTuple):
 
 @frozen
 class Trigger:
-    """What sets a rule off: all of it must hold. Matches count in each counter scope by itself."""
+    """What lets a rule fire: all of it must hold. Matches count in each counter scope by itself."""
 
     where: str = ""
     """A filter; empty for every frame."""
@@ -50,11 +50,16 @@ class Trigger:
 
 
 class _Wrong(ValueError):
-    """A value that is none of its type."""
+    """A value that is not of its type."""
 
 
 def structured(values: dict[str, Any], kind: type[T], place: str) -> T:
-    """Makes a value of ours.
+    """Makes a fault or a trigger.
+
+    Args:
+        values: its settings by their names.
+        kind: its class.
+        place: where the settings stand, for error messages.
 
     Raises:
         BadPlan: a member is wrong.
@@ -62,7 +67,7 @@ def structured(values: dict[str, Any], kind: type[T], place: str) -> T:
     try:
         return _strict.structure(values, kind)
     except BaseValidationError as e:
-        raise BadPlan(_told(e, place)) from None
+        raise BadPlan(_message(e, place)) from None
 
 
 def settings_of(kind: type) -> "dict[str, attrs.Attribute[Any]]":
@@ -71,26 +76,31 @@ def settings_of(kind: type) -> "dict[str, attrs.Attribute[Any]]":
 
 
 def hint(word: str, words: Iterable[str]) -> str:
-    """Names the word that was perhaps meant, or all that would do."""
+    """Returns the end of an error message: the nearest valid word, or all of them.
+
+    Args:
+        word: which is not valid.
+        words: those that are.
+    """
     listed = sorted(words)
     near = get_close_matches(word, listed, 1, 0.5)
     return f"; did you mean {near[0]}?" if near else f": expected one of {', '.join(listed)}"
 
 
-def _told(error: BaseException, place: str) -> str:
-    """The first complaint of an error, with the place that it is about."""
+def _message(error: BaseException, place: str) -> str:
+    """The first message of an error, with the place that it is about."""
     for note in getattr(error, "__notes__", ()):
         if isinstance(note, AttributeValidationNote):
             place = f"{place}{note.name}"
     if isinstance(error, BaseValidationError):
-        return _told(error.exceptions[0], place)
+        return _message(error.exceptions[0], place)
     if isinstance(error, BadSetting):
         return f"{place}{error.name}: {error.problem}"
     return f"{place}: {error}"
 
 
 def _exactly(words: str) -> Callable[[Any, type], Any]:
-    """Takes a value of the very type."""
+    """Returns a hook that takes a value of exactly one type."""
 
     def structure(value: Any, kind: type) -> Any:
         if type(value) is kind:

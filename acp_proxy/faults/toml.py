@@ -1,4 +1,4 @@
-"""Reads TOML that anybody may have written, within bounds: a plan is small and flat."""
+"""Reads TOML of unknown origin, within bounds: a plan is small and flat."""
 
 import re
 import tomllib
@@ -17,14 +17,14 @@ _LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}
 
 
 class BadToml(ValueError):
-    """A text that is no TOML, or too much of it; says why."""
+    """A text that is not TOML, or is too large; its message is the reason."""
 
 
 def read_toml(text: str) -> dict[str, Any]:
     """Reads TOML.
 
     Raises:
-        BadToml: it is none, or goes beyond all bounds, as a whole or in numbers, keys or brackets.
+        BadToml: it is not TOML, or too large: as a whole, or in numbers, keys or brackets.
     """
     if len(text) > LARGEST:
         raise BadToml(f"larger than {LARGEST:,} bytes")
@@ -43,8 +43,8 @@ def read_toml_file(path: Path) -> dict[str, Any]:
     """Reads a file as TOML.
 
     Raises:
-        BadToml: see `read_toml`; or the file is too large, or no UTF-8.
-        OSError: it cannot be read, or is no plain file.
+        BadToml: see `read_toml`; or the file is too large, or not UTF-8.
+        OSError: it cannot be read, or is not a plain file.
     """
     with open_plain(path) as file:
         data = file.read(LARGEST + 1)

@@ -1,8 +1,8 @@
-"""Keeps the conversation from the fault engine: faults may end, and bytes go on.
+"""Protects the conversation from errors of the fault engine: faults may end, and bytes go on.
 
-They end when nobody keeps time, or for a mistake of ours, which is told. From then on a line passes
-as it came, and the engine is not asked again. The guard knows neither pumps nor ways out: whoever
-makes one lets out what was held (`EngineGuard.give_up`).
+Faults end when no task keeps time, or for a mistake of ours, which stderr reports. From then on a
+line passes as it came, and the engine gets no more frames. The guard knows neither pumps nor
+queues: its owner sends what was held (`EngineGuard.give_up`).
 """
 
 from collections.abc import Callable, Iterator
@@ -15,11 +15,11 @@ from acp_proxy.runtime.line_cutter import Cut
 
 
 class EngineGuard:
-    """A fault engine that nothing depends on.
+    """A fault engine whose errors stop nothing.
 
     Args:
         engine: what decides.
-        broken: called after a mistake of ours was told; it has to call `give_up`.
+        broken: called after a mistake of ours was reported; it has to call `give_up`.
 
     Attributes:
         has_given_up: whether there are no faults any more.
@@ -36,7 +36,13 @@ class EngineGuard:
         return self._engine.fired
 
     def receive(self, direction: Direction, cut: Cut, t_ns: int) -> list[Output]:
-        """Takes a line; returns what happens in its place: itself, if there are no faults now."""
+        """Takes a line; returns what happens in its place: itself, if faults have ended.
+
+        Args:
+            direction: where it was going.
+            cut: the line.
+            t_ns: when it was read, monotonic nanoseconds.
+        """
         if not self.has_given_up:
             try:
                 return self._engine.receive(direction, cut.raw, cut.newline, t_ns)
@@ -45,7 +51,7 @@ class EngineGuard:
         return [ScheduledWrite(direction, cut.raw + cut.newline, t_ns, is_joinable=True)]
 
     def observe(self, direction: Direction, cut: Cut, t_ns: int) -> None:
-        """Takes note of a line that has passed."""
+        """Takes note of a line that has passed; see `FaultEngine.observe`."""
         if not self.has_given_up:
             try:
                 self._engine.observe(direction, cut.raw, cut.newline, t_ns)
@@ -53,7 +59,7 @@ class EngineGuard:
                 self.fail(e)
 
     def end(self, direction: Direction, t_ns: int) -> Iterator[Output]:
-        """Ends a direction: yields what was held, and the end."""
+        """Ends a direction; yields what was held, and the end. See `FaultEngine.end`."""
         if not self.has_given_up:
             try:
                 yield from self._engine.end(direction, t_ns)
@@ -70,13 +76,13 @@ class EngineGuard:
                         if isinstance(output, ScheduledWrite):
                             yield output
                 except Exception as e:
-                    _tell(f"what was held back {direction.value} is lost", e)
+                    _report(f"what was held back {direction.value} is lost", e)
 
     def fail(self, error: Exception) -> None:
-        """A mistake of ours must not stop the conversation."""
-        _tell("faults end here", error)
+        """Reports a mistake of ours, which must not stop the conversation, and ends the faults."""
+        _report("faults end here", error)
         self._broken()
 
 
-def _tell(what: str, error: Exception) -> None:
+def _report(what: str, error: Exception) -> None:
     warn(f"internal error, {what}: {type(error).__name__}: {error}")

@@ -1,11 +1,11 @@
-"""Writes down in the log what faults did, right after the line at which they did it.
+"""Notes in the log what faults did, right after the line at which they did it.
 
-``FAULT`` says which ``rule`` and ``action`` (its kind) fired at the last line of a stream, and how
-much was ``delivered``: ``full``, ``partial`` or ``none``. The bytes that went out stand in ``PART``
-records before it, unless they are the ``same`` as the line's. ``last`` is set for a line that
-nothing has ended, ``again`` for one that met with a direction that was stopped before. ``MADE`` is
-a line that a rule made up, and stands in parts as well; it says ``at`` which time. ``EFFECT`` is
-what is no line.
+``FAULT`` has the ``rule`` and ``action`` (its kind) that fired at the last line of a stream, and
+how much was ``delivered``: ``full``, ``partial`` or ``none``. The bytes that went out stand in
+``PART`` records before it, unless they are the ``same`` as the line's. ``last`` is set for a line
+without a newline, ``again`` for a line of a direction that was stopped before. ``MADE`` is a line
+that a rule has injected, in parts as well, and the time ``at`` which it did. ``EFFECT`` is a side
+effect.
 """
 
 from acp_proxy.capture.log import EFFECT, FAULT, MADE, NullLog
@@ -18,7 +18,7 @@ _PART = 1 << 20
 
 
 class FaultNotes:
-    """What faults did on one connection, as its log has it."""
+    """The notes on the faults of one connection."""
 
     def __init__(self, log: NullLog) -> None:
         self._log = log
@@ -33,7 +33,7 @@ class FaultNotes:
             actor: the rule.
             cut: the line.
             delivered: what went out in its place.
-            is_again: whether nothing could pass there any more.
+            is_again: whether the direction had been stopped before.
         """
         if self._log.has_gap:  # the line is not recorded either
             return
@@ -49,12 +49,25 @@ class FaultNotes:
         self._log.event(FAULT, fields, stream)
 
     def made(self, stream: int, actor: Actor, line: bytes, t_ns: int) -> None:
-        """Notes a line that a rule made up, when another one was read at a time."""
+        """Notes a line that a rule has injected.
+
+        Args:
+            stream: where it goes.
+            actor: the rule.
+            line: the line, newline included.
+            t_ns: when the frame was read at which the rule fired, monotonic nanoseconds.
+        """
         self._parts(stream, line)
         self._log.event(MADE, {"rule": actor[0], "action": actor[1], "at": t_ns}, stream)
 
     def effect(self, actor: Actor, *, stream: int = 0, **more: int) -> None:
-        """Notes something that is no line."""
+        """Notes a side effect.
+
+        Args:
+            actor: the rule.
+            stream: what it acts on; 0 for the agent.
+            more: what else is known, such as a signal.
+        """
         self._log.event(EFFECT, {"rule": actor[0], "action": actor[1], **more}, stream)
 
     def _parts(self, stream: int, data: bytes) -> None:

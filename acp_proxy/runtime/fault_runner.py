@@ -33,6 +33,7 @@ from acp_proxy.faults.effects import (
     StderrEffect,
 )
 from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.manual import summary
 from acp_proxy.faults.outputs import Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.plan import Plan
 from acp_proxy.faults.plan_text import plan_text
@@ -41,7 +42,6 @@ from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.agent_signals import AgentSignals
 from acp_proxy.runtime.engine_guard import EngineGuard
 from acp_proxy.runtime.fault_notes import FaultNotes
-from acp_proxy.runtime.fault_summary import summary
 from acp_proxy.runtime.faulted_pump import FaultedPump, TappedLog
 from acp_proxy.runtime.line_cutter import Cut, LineCutter
 from acp_proxy.runtime.write_queue import WriteQueue
@@ -95,7 +95,7 @@ class FaultRunner(Detour):
         self._engine: EngineGuard
 
     def attach(self, agent: AgentProcess, log: NullLog, origin_ns: int) -> None:
-        """Learns of what it may act upon.
+        """Sets what the faults act on.
 
         Args:
             agent: what gets signals.
@@ -157,6 +157,8 @@ class FaultRunner(Detour):
             for cut in self._cutters[direction].feed(chunk):
                 outputs = self._engine.receive(direction, cut, t_ns)
                 decided += outputs
+                if len(outputs) == 1 and isinstance(outputs[0], ScheduledWrite):
+                    continue  # nothing fired, as at most frames
                 for output in outputs:
                     if isinstance(output, Fired):
                         # A note stands right behind its line; an injected line may precede it.
@@ -190,7 +192,7 @@ class FaultRunner(Detour):
         return self._schedule.is_ending(_OUTLETS[stream])
 
     def give_up(self) -> None:
-        """Lets everything pass from here on, because nobody keeps time."""
+        """Ends the faults: all that is late or held goes out, and no rule fires any more."""
         with self._lock:
             for held in self._engine.give_up(self._clock()):
                 self._schedule.add(held, 0)
@@ -248,16 +250,16 @@ class FaultRunner(Detour):
 
     def _add(self, decided: Iterable[Output], stream: int) -> None:
         """Schedules what was decided; the thread that has read ``stream`` flushes that itself."""
-        now, others = self._clock(), set[Stream]()
+        own, now, others = _OUTLETS[stream], self._clock(), set[Stream]()
         for output in decided:
             if isinstance(output, RuleEffect) and isinstance(output.effect, StderrEffect):
                 size, actor = len(output.effect.data), (output.rule, output.action)
                 self._notes.effect(actor, stream=STDERR, bytes=size)
             outlet = self._schedule.add(output, now)
-            if outlet is not None and outlet is not _OUTLETS[stream]:
+            if outlet is not None and outlet is not own:
                 others.add(outlet)
         self._follow_up(stream)
-        for other, queue in self.queues.items():
+        for other, queue in self.queues.items() if others else ():
             if queue.outlet in others:
                 self._follow_up(other)
                 queue.wake()
@@ -266,7 +268,8 @@ class FaultRunner(Detour):
         """Notes what a stream has lost, and carries out what has waited for it."""
         if lost := self._schedule.take_lost(_OUTLETS[stream]):
             self._log.event(UNDELIVERED, {"bytes": lost}, stream)
-        self.carry_out_effects()
+        if self._schedule.has_effects:
+            self.carry_out_effects()
 
     def _carry_out(self, wanted: RuleEffect) -> None:
         actor = (wanted.rule, wanted.action)

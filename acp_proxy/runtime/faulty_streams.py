@@ -199,6 +199,13 @@ def play_with_faults(
 ) -> tuple[dict[str, int], SignalEffect | ExitEffect | None]:
     """Plays a replay on two descriptors, with faults between; closes the sink.
 
+    Args:
+        plan: the faults.
+        seed: of all chance.
+        replay: the engine that plays the agent.
+        source: the descriptor that the client writes to.
+        sink: the descriptor that the client reads from.
+
     Returns:
         How often each rule fired, and what ended the agent, if a rule did.
     """
@@ -210,14 +217,14 @@ def play_with_faults(
             client = DescriptorSource(source), DescriptorSink(sink)
             streams = FaultyStreams(engine, *client, DescriptorSink(2), ends.close)
 
-            async def play(heard: ReceiveStream, said: SendStream) -> None:
-                replayer = Replayer(replay, heard, said)
+            async def play(agent_in: ReceiveStream, agent_out: SendStream) -> None:
+                replayer = Replayer(replay, agent_in, agent_out)
                 await replayer.run()
                 if replayer.was_stopped:
                     streams.let_go()
 
             async with trio.open_nursery() as nursery:
-                await nursery.start(let_go_when_told, streams)
+                await nursery.start(let_go_on_signal, streams)
                 await streams.run(play)
                 nursery.cancel_scope.cancel()
         return engine.fired, streams.fate
@@ -225,10 +232,10 @@ def play_with_faults(
     return play_out(run)
 
 
-async def let_go_when_told(
+async def let_go_on_signal(
     streams: FaultyStreams, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Takes a signal for a goodbye also when the agent has ended, and what is late goes out."""
+    """Lets go of the client on a signal, also when only what is late has still to go out."""
     with received(*STOP_SIGNALS) as signals:
         task_status.started()
         async for _ in signals:

@@ -1,4 +1,4 @@
-"""Cuts what a stream brings into lines, and keeps the last one until it is whole."""
+"""Cuts the chunks of a stream into lines, and keeps the last one until it is whole."""
 
 from typing import NamedTuple
 
@@ -16,11 +16,6 @@ class LineCutter:
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether what it was fed with ended with a line."""
-        return not self._parts
 
     def feed(self, chunk: bytes) -> list[Cut]:
         """Returns the lines that end in a chunk."""

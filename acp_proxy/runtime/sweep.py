@@ -1,4 +1,4 @@
-"""Runs a client once per plan against a replayed recording, and says how each run ended.
+"""Runs a client once per plan against a replayed recording, and classifies how each run ended.
 
 A client gets the command of its agent in its own command or in its environment. It runs in a
 process group of its own, which is ended with it: nothing of a run is left when the next one begins.
@@ -27,10 +27,10 @@ _CRASH = re.compile(
     rb"|^thread '.*' panicked at|^panic: |^fatal error: |Segmentation fault|^Node\.js v[\d.]+\s*\Z",
     re.MULTILINE,
 )
-"""What programs say on stderr of an error that nobody has caught; one that was caught and logged
-has a traceback, too, but not from the program's first line on."""
+"""What programs write to stderr for an uncaught error; one that was caught and logged has a
+traceback, too, but not from the program's first line on."""
 _OURS = re.compile(rb"^(?:acp-proxy: .*)?\n", re.MULTILINE)
-"""What the replayed agent says on the stderr that it shares with many a client."""
+"""What the replayed agent writes to the stderr that it may share with its client."""
 _GRACE_S = 2.0
 """How long what is left of a run has to write its report."""
 
@@ -38,11 +38,11 @@ FINISHED, SHOWN, SILENT, HUNG, CRASHED = (
     "finished", "error shown", "failed silently", "hung", "crashed"
 )  # fmt: skip
 BAD = (HUNG, CRASHED)
-"""What no client should do, whatever its agent does."""
+"""Outcomes that count as failures, whatever the agent did."""
 
 
 @frozen
-class Run:
+class ClientRun:
     """How a client ended.
 
     Attributes:
@@ -66,7 +66,7 @@ class Run:
 
     @property
     def untested(self) -> str | None:
-        """Why nothing can be said of what the client does with the plan; None if something can."""
+        """Why the run tests nothing; None if it does."""
         if not self.started:
             return f"the client never started its agent; use {PLACE} or ACP_AGENT_COMMAND"
         if self.plan:
@@ -82,7 +82,7 @@ class Run:
 
 def run_client(
     recording: Path, client: str, plan: str, timeout_s: float, options: Sequence[str] = ()
-) -> Run:
+) -> ClientRun:
     """Runs a client once.
 
     Args:
@@ -97,9 +97,15 @@ def run_client(
 
 
 def agent_command(recording: Path, plan: str, report: Path, options: Sequence[str]) -> list[str]:
-    """The command of a replayed agent that follows a plan, and waits for its client for ever.
+    """Returns the command of a replayed agent with a plan, which waits for its client for ever.
 
     Beside its report it leaves a mark as soon as it starts.
+
+    Args:
+        recording: what is replayed.
+        plan: a file or ``@name``; empty for no faults.
+        report: where its report goes.
+        options: for the replay.
     """
     faults = ["--faults", plan] if plan else []
     start = [sys.executable, "-P", "-m", "acp_proxy.swept_agent", str(_mark(report))]
@@ -108,7 +114,12 @@ def agent_command(recording: Path, plan: str, report: Path, options: Sequence[st
 
 
 def client_command(client: str, agent: Sequence[str]) -> list[str]:
-    """The command of a client; a word that is the place of the agent becomes all of its words.
+    """Returns the command of a client with that of its agent in it.
+
+    Args:
+        client: the command, as a shell would split it; a word that is `PLACE` becomes all words of
+            the agent's command, and within a word `PLACE` becomes that command, quoted.
+        agent: the command of the agent.
 
     Raises:
         ValueError: it cannot be split as a shell would split it.
@@ -129,7 +140,7 @@ def _run(
     timeout_s: float,
     options: Sequence[str],
     directory: Path,
-) -> Run:
+) -> ClientRun:
     report = directory / "report.json"
     agent = agent_command(recording, plan, report, options)
     words = client_command(client, agent)
@@ -155,7 +166,7 @@ def _run(
     text = b"\n".join(part for part in (said, complaints) if part).decode(errors="replace")
     outcome = outcome_of(code, complaints, is_silent=not text.strip())
     found = _reported(report)
-    return Run(
+    return ClientRun(
         plan,
         outcome,
         code,
@@ -177,7 +188,7 @@ def _tail(file: IO[bytes]) -> bytes:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ends what is left of a run: first so that an agent still says what it did."""
+    """Ends what is left of a run, first with SIGTERM, so that an agent still writes its report."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGTERM)
         deadline = time.monotonic() + _GRACE_S
@@ -190,7 +201,13 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
-    """Says how a client ended, by its exit code (None: it did not) and its last words."""
+    """Classifies how a client ended.
+
+    Args:
+        code: its exit code, negative for a signal; None if it did not end.
+        complaints: the end of its stderr.
+        is_silent: whether it wrote nothing at all.
+    """
     if code is None:
         return HUNG
     if code < 0 or (code > 0 and _CRASH.search(complaints)):
@@ -201,7 +218,7 @@ def outcome_of(code: int | None, complaints: bytes, *, is_silent: bool) -> str:
 
 
 def _reported(report: Path) -> dict[str, Any] | None:
-    """What the last agent of a run reports; None if it left no report."""
+    """The report of the last agent of a run; None if it left none."""
     with contextlib.suppress(OSError, ValueError):
         found = json.loads(report.read_text(encoding="utf-8"))
         return found if isinstance(found, dict) else None

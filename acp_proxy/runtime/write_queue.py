@@ -100,7 +100,7 @@ class WriteQueue:
             if self.error is None:
                 self.error = BrokenPipeError(EPIPE, os.strerror(EPIPE))
                 self._schedule.close(self.outlet)
-                self._tell()
+                self._report()
 
     def hurry(self) -> None:
         """Has the threads look again, now that nothing waits for its moment."""
@@ -109,7 +109,7 @@ class WriteQueue:
         self.wake()
 
     def _wait_until(self, holds: Callable[[], bool]) -> None:
-        """Blocks until something holds; if nobody keeps time, writes what there is itself."""
+        """Blocks until something holds; in a hurried schedule, writes what there is itself."""
         while True:
             with self._lock:
                 while self.error is None and not holds() and not self._is_left_to_us():
@@ -135,14 +135,14 @@ class WriteQueue:
             with self._lock:
                 self.error = self.error or e
                 self._schedule.fail(self.outlet, written)
-                self._tell()
+                self._report()
             raise
         with self._lock:
             self._schedule.gone(self.outlet)
-            self._tell()
+            self._report()
 
-    def _tell(self) -> None:
-        """Reports a change to those that wait for one; for whoever holds the lock."""
+    def _report(self) -> None:
+        """Wakes the threads that wait for a change; the caller holds the lock."""
         self._changed.notify_all()
         self.passed()
 

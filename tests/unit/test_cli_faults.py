@@ -13,7 +13,7 @@ from attrs import evolve
 
 from acp_proxy.faults.plan import ready_plans
 from acp_proxy.faults.registry import KINDS
-from acp_proxy.runtime.sweep import Run, client_command, outcome_of
+from acp_proxy.runtime.sweep import ClientRun, client_command, outcome_of
 from tests.commands import complaint, run
 
 TOUR = Path(__file__).parents[2] / "recordings" / "tour.db"
@@ -221,7 +221,7 @@ def test_a_client_that_fails_without_faults_tests_nothing(sweep: list[str]) -> N
 
 def test_a_run_that_starts_no_agent_tests_nothing() -> None:
     """With faults as without; but with them, a client that fails is what is looked for."""
-    took_it = Run("@x", "error shown", 1, 0.1, None, "", started=True, received=None)
+    took_it = ClientRun("@x", "error shown", 1, 0.1, None, "", started=True, received=None)
     assert took_it.untested is None
     assert "never started" in str(evolve(took_it, started=False).untested)
     assert "the outcome is 'error shown'" in str(evolve(took_it, plan="").untested)

@@ -89,7 +89,7 @@ def _detour(options: RecordOptions) -> Detour | None:
     """
     if not options.fault and options.faults is None and options.seed is None:
         return None
-    from acp_proxy.faults.choosing import chosen_plan
+    from acp_proxy.faults.plan import chosen_plan
     from acp_proxy.runtime.fault_runner import FaultRunner
 
     plan, seed = chosen_plan(options.fault, options.faults, options.seed)

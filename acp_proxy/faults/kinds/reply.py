@@ -22,7 +22,7 @@ class ReplyMode(StrEnum):
     WRONG_ID = "wrong-id"
     """It has the id of no request, and the request stays unanswered."""
     ORPHAN = "orphan"
-    """After it comes one that nobody has asked for."""
+    """After it comes a reply to no request."""
 
 
 @frozen
@@ -49,7 +49,7 @@ class ReplyFault(Fault):
         return frame.row["kind"] in ("response", "error")
 
     def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
-        """Spoils the reply."""
+        """Delays, doubles or changes the reply."""
         match self.mode:
             case ReplyMode.LATE:
                 later = frame.delivery.later(int(self.latency_ms * NS_PER_MS))
@@ -76,11 +76,11 @@ class ReplyFault(Fault):
             case ReplyMode.WRONG_ID:
                 return "has the id of no request"
             case ReplyMode.ORPHAN:
-                return "arrives, and then one that nobody has asked for"
+                return "arrives, and then a reply to no request"
 
 
 def _with_id(data: bytes, chance: Chance) -> bytes:
-    """The same reply to a request that nobody has made."""
+    """The same reply with the id of no request."""
     text = data.decode(errors="surrogateescape")
     token = str(1_000_000_000 + chance.below(1_000_000_000, "id"))
     found = spans(text, {"id": Place.ID})

@@ -60,11 +60,11 @@ class ResumeFault(_SignalFault):
 
 @frozen
 class TerminateFault(_SignalFault):
-    """The agent is told to end."""
+    """The agent gets SIGTERM."""
 
     kind = "terminate"
     signum = signal.SIGTERM
-    effect = "told to end"
+    effect = "sent SIGTERM"
 
     grace_ms: float | None = field(default=None, validator=at_least(0))
     """When to kill it if it is still there; never, unless given."""

@@ -22,7 +22,7 @@ class StrayStdoutFault(Fault):
     """What it says; it may be several lines."""
 
     def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
-        """Says the line, then lets the frame pass."""
+        """Yields the line, then lets the frame pass."""
         for line in self.text.removesuffix("\n").split("\n"):
             yield injected_line(
                 Direction.TO_CLIENT, line.encode("utf-8", "backslashreplace") + b"\n"

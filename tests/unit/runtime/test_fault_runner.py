@@ -25,8 +25,8 @@ from acp_proxy.capture.log import (
 from acp_proxy.capture.process_groups import OwnGroup
 from acp_proxy.capture.pumps import Detour, Pump
 from acp_proxy.capture.relay import Relay
-from acp_proxy.faults.choosing import chosen_plan
 from acp_proxy.faults.engine import FaultEngine
+from acp_proxy.faults.plan import chosen_plan
 from acp_proxy.runtime import fault_runner as fault_runner_module
 from acp_proxy.runtime.fault_clock import keep_time
 from acp_proxy.runtime.fault_runner import FaultRunner

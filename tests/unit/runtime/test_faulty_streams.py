@@ -11,7 +11,7 @@ from trio.testing import MockClock, memory_stream_one_way_pair, wait_all_tasks_b
 
 from acp_proxy.faults.effects import ExitEffect, SignalEffect
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.runtime.faulty_streams import FaultyStreams, let_go_when_told
+from acp_proxy.runtime.faulty_streams import FaultyStreams, let_go_on_signal
 from acp_proxy.runtime.replayer import now_ns
 from tests.fault_book import plan_of
 
@@ -143,7 +143,7 @@ async def test_a_signal_is_a_goodbye_when_all_is_said(
 ) -> None:
     """What is late then has as long as it would have if the client had closed its end."""
     table = Table("latency latency_ms=60000 where=dir:to-client")
-    await nursery.start(let_go_when_told, table.streams)
+    await nursery.start(let_go_on_signal, table.streams)
     nursery.start_soon(table.run)
     await wait_all_tasks_blocked()
     await table.out.send_all(b"x\n")

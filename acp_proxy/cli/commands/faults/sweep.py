@@ -13,7 +13,7 @@ from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.output import pad, say, say_json, warn
 from acp_proxy.cli.reports import check_report_files, spare_recordings, write_text
 from acp_proxy.faults.plan import load_plan, ready_plans
-from acp_proxy.runtime.sweep import BAD, HUNG, PLACE, Run, run_client
+from acp_proxy.runtime.sweep import BAD, HUNG, PLACE, ClientRun, run_client
 
 _NO_PLAN = "(no faults)"
 
@@ -141,7 +141,7 @@ def _check_client(client: str) -> None:
         raise Refusal(f"--client {client!r}: expected a command that can be found")
 
 
-def _say(run: Run, longest: int) -> None:
+def _say(run: ClientRun, longest: int) -> None:
     code = "" if run.exit_code is None else str(run.exit_code)
     fired = "" if run.fired is None else f"{sum(run.fired.values())} fired"
     if not run.started:
@@ -153,7 +153,7 @@ def _say(run: Run, longest: int) -> None:
     say(line.rstrip())
 
 
-def _case(run: Run) -> Case:
+def _case(run: ClientRun) -> Case:
     lines = run.output.splitlines()
     is_bad = run.outcome in BAD or run.untested is not None
     kind = "untested" if run.untested is not None else run.outcome
@@ -166,6 +166,6 @@ def _case(run: Run) -> Case:
     )
 
 
-def _message(run: Run) -> str:
+def _message(run: ClientRun) -> str:
     code = "" if run.exit_code is None else f" with {run.exit_code}"
     return f"the client {run.outcome}{code} after {run.seconds:.1f} s"
