@@ -6,11 +6,11 @@
             assert client.ask("hello") == "Hello!"
 
 The fixture `acp_agent` is the command of an agent that plays ``recordings/hello.jsonl``. When the
-test has passed, the plugin looks at what the replay reports: a divergence, a message that never
-came, an agent that was never started or that nobody ended fails the test, with the report.
+test has passed, the plugin reads the report of the replay: a divergence, a message that never came,
+an agent that was never started or has not ended fails the test, with the report.
 
-It is loaded in every run of pytest by everybody who has installed acp-proxy, so it imports nothing
-but the standard library until a test asks for the fixture.
+It is loaded in every run of pytest where acp-proxy is installed, so it imports only the standard
+library until a test asks for the fixture.
 """
 
 import os
@@ -30,14 +30,14 @@ _MODES = ("none", "once", "rewrite")
 _FAILED_LATE = "acp_replay_failed"
 
 
-class _Watch:
-    """What is known of a test's agent while the test goes through its phases."""
+class _AgentCheck:
+    """The check of a test's agent, in the phases of the test."""
 
     def __init__(self, agent: AcpAgent, *, is_shared: bool) -> None:
         self.agent = agent
         self.is_shared = is_shared
-        """Whether another fixture uses it, and so may end it only after the test."""
-        self.is_judged = False
+        """Whether another fixture uses the agent, and so may end it only after the test."""
+        self.is_done = False
         self.has_failed = False
         self.has_failed_late = False
 
@@ -46,9 +46,9 @@ class _Watch:
         runs = self.agent.runs
         return self.is_shared and not (runs and all(run.is_over() for run in runs))
 
-    def judge(self, item: pytest.Item) -> None:
-        """Fails the test if anything is wrong; keeps a recording that is being made."""
-        self.is_judged = True
+    def run(self, item: pytest.Item) -> None:
+        """Fails the test if anything is wrong; stores a recording that is being made."""
+        self.is_done = True
         complaint = self.agent.complaint()
         if complaint is None and self.agent.is_recording:
             complaint = _keep(self.agent, item)
@@ -56,7 +56,7 @@ class _Watch:
             pytest.fail(complaint, pytrace=False)
 
 
-_WATCH = pytest.StashKey[_Watch]()
+_CHECK = pytest.StashKey[_AgentCheck]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -80,7 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes our marker known."""
+    """Registers the marker."""
     config.addinivalue_line(
         "markers",
         f"{_MARK}(name, *, order, timing, idle_cap, stall_timeout, lenient, inert, "
@@ -93,16 +93,21 @@ def pytest_configure(config: pytest.Config) -> None:
 def acp_agent(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AcpAgent]:
-    """An agent that plays a recording: ``acp_agent.command`` is what a client has to start."""
+    """An agent that plays a recording; the client has to start ``acp_agent.command``.
+
+    Args:
+        request: of pytest.
+        tmp_path_factory: of pytest.
+    """
     item = request.node
     agent = _prepare(item, tmp_path_factory.mktemp("acp-agent"))
-    watch = item.stash[_WATCH] = _Watch(agent, is_shared=_is_shared(item))
+    check = item.stash[_CHECK] = _AgentCheck(agent, is_shared=_is_shared(item))
     yield agent
-    if not watch.is_judged and not watch.has_failed:
+    if not check.is_done and not check.has_failed:
         try:
-            watch.judge(item)
+            check.run(item)
         except BaseException:
-            watch.has_failed_late = True
+            check.has_failed_late = True
             raise
     for run in agent.runs:
         run.end()
@@ -110,44 +115,49 @@ def acp_agent(
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Looks at the replay when a test has passed; not called for one that has not."""
-    watch = item.stash.get(_WATCH, None)
-    if watch is not None and not watch.can_wait():
-        watch.judge(item)
+    """Checks the replay when a test has passed; pytest does not call it for one that has failed."""
+    check = item.stash.get(_CHECK, None)
+    if check is not None and not check.can_wait():
+        check.run(item)
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Adds what the replay reports to a test that failed by itself."""
+    """Adds the reports of the replays to a test that has failed by itself.
+
+    Args:
+        item: the test.
+        call: its phase.
+    """
     outcome: Any = yield
-    watch = item.stash.get(_WATCH, None)
-    if watch is None:
+    check = item.stash.get(_CHECK, None)
+    if check is None:
         return
     report = outcome.get_result()
     if call.when == "teardown":
-        if watch.has_failed_late:
+        if check.has_failed_late:
             setattr(report, _FAILED_LATE, True)
-        elif watch.has_failed and not watch.is_judged:
-            report.sections.append(("acp replay (teardown)", watch.agent.account()))
-        del item.stash[_WATCH]
-    elif call.excinfo is not None and not watch.is_judged:
-        watch.has_failed = True
-        if call.when == "setup" or not watch.can_wait():
-            watch.is_judged = True
+        elif check.has_failed and not check.is_done:
+            report.sections.append(("acp replay (teardown)", check.agent.account()))
+        del item.stash[_CHECK]
+    elif call.excinfo is not None and not check.is_done:
+        check.has_failed = True
+        if call.when == "setup" or not check.can_wait():
+            check.is_done = True
             if not call.excinfo.errisinstance(pytest.skip.Exception):
-                report.sections.append(("acp replay", watch.agent.account()))
+                report.sections.append(("acp replay", check.agent.account()))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
-    """A test whose agent was ended by a fixture has failed nevertheless; it is no error."""
+    """Counts a test as failed, not as an error, if the check after its fixtures failed."""
     if report.failed and getattr(report, _FAILED_LATE, False):
         return "failed", "F", "FAILED"
     return None
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Says which recordings were made."""
+    """Lists the recordings that were made."""
     made = [
         value
         for reports in terminalreporter.stats.values()
@@ -162,15 +172,15 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
-    """Finds out what the marker, the command line and the configuration say together."""
-    from acp_proxy.testing.places import story
+    """Makes the agent from the marker, the command line and the configuration."""
+    from acp_proxy.testing.places import files_of
 
-    asked = _asked(item)
-    if isinstance(asked, str):
-        pytest.fail(asked, pytrace=False)
-    name, words, real_agent, patience_s = asked
+    settings = _settings(item)
+    if isinstance(settings, str):
+        pytest.fail(settings, pytrace=False)
+    name, words, real_agent, patience_s = settings
     place = _place(item, name)
-    mode, recordings = _mode(item.config), story(place)
+    mode, recordings = _mode(item.config), files_of(place)
     if recordings and mode != "rewrite":
         real_agent = None
     elif mode == "none":
@@ -187,7 +197,7 @@ def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
     )
 
 
-def _asked(item: pytest.Item) -> tuple[str | None, list[str], list[str] | None, float] | str:
+def _settings(item: pytest.Item) -> tuple[str | None, list[str], list[str] | None, float] | str:
     """The recording's name, options of replay, the real agent, and patience; or what is wrong."""
     from acp_proxy.testing.options import BadOption, replay_words
 
@@ -216,7 +226,7 @@ def _missing(item: pytest.Item, place: Path) -> str:
 
 
 def _marked(item: pytest.Item) -> tuple[str | None, dict[str, Any]]:
-    """What the markers of a test, its class and its module say; the closest one counts."""
+    """The name and options in the markers of a test, its class and module; the closest wins."""
     from acp_proxy.testing.options import BadOption
 
     name: str | None = None
@@ -253,7 +263,7 @@ def _place(item: pytest.Item, name: str | None) -> Path:
 
 
 def _mode(config: pytest.Config) -> str:
-    """How recordings are made; in CI only the command line says so."""
+    """How recordings are made; in CI only the command line can ask for that."""
     if given := config.getoption("acp_record"):
         return str(given)
     in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
@@ -264,13 +274,13 @@ def _mode(config: pytest.Config) -> str:
 
 
 def _is_shared(item: pytest.Item) -> bool:
-    """Whether a fixture uses ours; the client that it makes may end with it, after the test."""
+    """Whether a fixture uses ours; the client that it makes may end only after the test."""
     known = getattr(getattr(item, "_fixtureinfo", None), "name2fixturedefs", {})
     return any("acp_agent" in one.argnames for every in known.values() for one in every)
 
 
 def _keep(agent: AcpAgent, item: pytest.Item) -> str | None:
-    """Makes the recording; returns why it could not."""
+    """Stores the recordings; returns the reason if that is impossible."""
     from acp_proxy.errors import AcpProxyError
     from acp_proxy.testing.keeping import NotKept, keep
 

@@ -1,7 +1,7 @@
-"""What the pytest plugin is made of; `acp_proxy.pytest_plugin` says how it is used.
+"""The parts of the pytest plugin; `acp_proxy.pytest_plugin` describes its use.
 
-`agent` is what a test sees, `options` what a marker may say, `places` where recordings are, `runs`
-what each start of the agent left, `start` the program that each start is, `keeping` makes
-recordings, and `rehearsal` plays one against its own client, without any process. Nothing here
+`agent` is the agent that a test gets, `options` has the options of the marker, `places` finds the
+files of recordings, `runs` reads what each start of the agent left, `start` is the program of each
+start, `keeping` stores new recordings, and `rehearsal` replays one to its own client. Nothing here
 imports more than the standard library before it is needed.
 """

@@ -1,4 +1,4 @@
-"""The agent that a test is given: what to start, and after the test whether all went well."""
+"""The agent that a test gets: its command, and after the test what its replays report."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from acp_proxy.testing.runs import Report, Run, runs_in, wait
+from acp_proxy.testing.runs import AgentRun, RunReport, runs_in, wait
 
 _TITLE = "acp"
 _BEGIN_S = 1.0
@@ -18,13 +18,13 @@ _STILL_RUNNING = (
 
 
 class AcpAgent:
-    """A recorded agent, to be started by the client under test.
+    """A recorded agent, which the client under test starts.
 
     Attributes:
-        command: the agent's command, to be started as often as the client wants.
-        recording: the file that is played; while one is being made, where it will be.
+        command: the command of the agent; the client may start it any number of times.
+        recording: the file that is played, or that will be made.
         is_recording: whether the command is a real agent, which is being recorded.
-        env: an environment to start it in: ours, without what is meant for other acp-proxies.
+        env: an environment to start it in: ours, without the settings of other acp-proxies.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class AcpAgent:
         """Prepares the command.
 
         Args:
-            directory: an empty directory for what its starts leave.
+            directory: an empty directory for the files of its starts.
             recording: the file of the recording, or of the first of several.
-            recordings: what each start plays; one alone is played by all.
+            recordings: what each start plays; a single one is played by all.
             options: of ``acp-proxy replay``.
-            real_agent: the command to record, in place of playing anything.
-            patience_s: seconds that a start has to end, once nobody needs it any more.
+            real_agent: the command to record, in place of a replay.
+            patience_s: seconds that a start has to end after the test.
         """
         self.recording = recording
         self.is_recording = real_agent is not None
@@ -54,7 +54,7 @@ class AcpAgent:
         self._directory = directory
         self._recordings = recordings
         self._patience_s = patience_s
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, AgentRun] = {}
         plan = {
             "mode": "record" if self.is_recording else "replay",
             "agent": real_agent,
@@ -64,16 +64,16 @@ class AcpAgent:
         (directory / "plan.json").write_text(json.dumps(plan, indent=2), encoding="utf-8")
 
     @property
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[AgentRun]:
         """Every start so far."""
         return [self._runs.setdefault(run.number, run) for run in runs_in(self._directory)]
 
     @property
-    def reports(self) -> list[Report]:
+    def reports(self) -> list[RunReport]:
         """The report of every start; waits until they have ended.
 
         Raises:
-            RuntimeError: it was never started, one still runs, or left no report.
+            RuntimeError: there was no start, or one still runs or has left no report.
         """
         runs = self.runs
         if self.is_recording:
@@ -84,24 +84,24 @@ class AcpAgent:
             raise RuntimeError("there is no report: the agent still runs, so close its stdin first")
         reports = [run.report() for run in runs]
         if None in reports:
-            raise RuntimeError(f"there is no report: {_fate(runs[reports.index(None)])}")
+            raise RuntimeError(f"there is no report: {_failure(runs[reports.index(None)])}")
         return [report for report in reports if report is not None]
 
     @property
-    def report(self) -> Report:
+    def report(self) -> RunReport:
         """The report of the last start; see `reports`."""
         return self.reports[-1]
 
     def verdict(self) -> str:
-        """``clean``, or what was wrong first with any start; see `reports`."""
+        """``clean``, or the first other verdict of a start; see `reports`."""
         verdicts = [report.verdict for report in self.reports]
         return next((verdict for verdict in verdicts if verdict != "clean"), "clean")
 
     def complaint(self) -> str | None:
-        """Says what is wrong after a test that has passed; ends what still runs.
+        """Ends what still runs after a test that has passed.
 
         Returns:
-            None if nothing is wrong.
+            what is wrong; None if nothing is.
         """
         runs = self._begun()
         if not runs:
@@ -110,54 +110,54 @@ class AcpAgent:
                 " the client has to start acp_agent.command"
             )
         wait(runs, self._patience_s)
-        told = []
+        problems = []
         for run in runs:
             run.end()
-            told += [_STILL_RUNNING.format(run.number)] if run.was_ended else []
-            told += self._troubles(run)
+            problems += [_STILL_RUNNING.format(run.number)] if run.was_ended else []
+            problems += self._problems(run)
         if not self.is_recording and 1 < len(self._recordings) > len(runs):
             left = ", ".join(path.name for path in self._recordings[len(runs) :])
-            told.append(
+            problems.append(
                 f"the agent was started {len(runs)} times, {len(self._recordings)} were recorded;"
                 f" not played: {left}"
             )
-        return f"{_TITLE}: {_BLANK_LINE.join(told)}" if told else None
+        return f"{_TITLE}: {_BLANK_LINE.join(problems)}" if problems else None
 
     def account(self) -> str:
-        """Says how far everything had come when a test failed by itself; ends what still runs."""
-        told = []
+        """Ends what still runs after a test that has failed; returns what each start did."""
+        paragraphs = []
         for run in self.runs:
             run.end()
             if run.was_ended:
-                told.append(f"start {run.number} of the agent ran when the test failed")
-            told += self._troubles(run) or [_success(run)]
+                paragraphs.append(f"start {run.number} of the agent ran when the test failed")
+            paragraphs += self._problems(run) or [_success(run)]
         if self.is_recording:
-            told.append("nothing was recorded, since the test has failed")
-        return _BLANK_LINE.join(told) or "the agent was not started"
+            paragraphs.append("nothing was recorded, since the test has failed")
+        return _BLANK_LINE.join(paragraphs) or "the agent was not started"
 
-    def _begun(self) -> list[Run]:
-        """Every start; one that only just began has a moment to be seen."""
+    def _begun(self) -> list[AgentRun]:
+        """Every start; waits a moment for the first one, which may just be starting."""
         deadline = time.monotonic() + min(self._patience_s, _BEGIN_S)
         while not (runs := self.runs) and time.monotonic() < deadline:
             time.sleep(_BEGIN_S / 100)
         return runs
 
-    def _troubles(self, run: Run) -> list[str]:
-        """What is wrong with a start that is over."""
+    def _problems(self, run: AgentRun) -> list[str]:
+        """What is wrong with a start that has ended."""
         if self.is_recording:
-            return [] if run.error is None else [_fate(run)]
+            return [] if run.error is None else [_failure(run)]
         report = run.report()
         if report is None:
-            return [_fate(run)]
+            return [_failure(run)]
         return [] if report.verdict == "clean" else [report.text]
 
 
-def _fate(run: Run) -> str:
+def _failure(run: AgentRun) -> str:
     if (why := run.error) is not None:
         return f"start {run.number} of the agent came to nothing: {why}"
     return f"start {run.number} of the agent was killed before it could report"
 
 
-def _success(run: Run) -> str:
+def _success(run: AgentRun) -> str:
     report = run.report()
     return report.text if report is not None else f"start {run.number} of the agent was recorded"

@@ -1,33 +1,33 @@
-"""Makes recordings beside tests of what was recorded while they ran."""
+"""Stores what was recorded during a test as the recordings of the test."""
 
 import os
 import tempfile
 from pathlib import Path
 
-from acp_proxy.testing.places import numbered, story
+from acp_proxy.testing.places import files_of, numbered
 
 
 class NotKept(Exception):
-    """A recording that no test could use; says why."""
+    """A recording cannot be used by a test; the message has the reason."""
 
 
 def keep(databases: list[Path], place: Path) -> list[Path]:
-    """Writes recordings, in their text form unless it is to be a .db, in place of those there.
+    """Replaces the recordings of a test, in the text form unless the file's name ends with .db.
 
     Args:
         databases: what was recorded, one for each start of the agent.
         place: the file of the first one.
 
     Returns:
-        The files.
+        the files.
 
     Raises:
-        NotKept: one does not replay even to its own client; nothing was written.
+        NotKept: one does not replay to its own client; nothing was written.
         UnreadableRecording: one cannot be read; nothing was written.
         OSError: one cannot be written.
     """
     contents = [_content(database, place.suffix) for database in databases]
-    old = story(place)
+    old = files_of(place)
     files = [numbered(place, number) for number in range(1, len(contents) + 1)]
     place.parent.mkdir(parents=True, exist_ok=True)
     for file, content in zip(files, contents, strict=True):

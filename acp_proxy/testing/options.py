@@ -1,4 +1,4 @@
-"""What a marker may say of a replay, as words of ``acp-proxy replay``."""
+"""Turns the options of the marker into arguments of ``acp-proxy replay``."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,14 +10,14 @@ NAMES = (*_VALUES, *_SWITCHES, "ignore", "agent")
 
 
 class BadOption(Exception):
-    """An option that the marker does not have, or a value that it cannot have."""
+    """The marker has no such option, or it cannot have such a value."""
 
 
 def replay_words(options: Mapping[str, Any]) -> list[str]:
-    """Turns options of the marker into options of ``replay``.
+    """Returns the arguments for options of the marker.
 
     Raises:
-        BadOption: one is none of ours.
+        BadOption: one is unknown.
     """
     words = []
     for name, value in options.items():
@@ -34,7 +34,7 @@ def replay_words(options: Mapping[str, Any]) -> list[str]:
 
 
 def listed(value: Any) -> list[str]:
-    """One text or several, as a list.
+    """Returns one string or several as a list.
 
     Raises:
         BadOption: it is neither.

@@ -1,8 +1,8 @@
-"""Where the recordings of a test are.
+"""Finds the files of a test's recordings.
 
-A bare name is that of a file in the recordings directory, and what has a slash in it is a path from
-the directory of the test's file. A story of several starts of the agent is NAME.jsonl, NAME.2.jsonl
-and so on.
+A name without a slash is that of a file in the recordings directory; one with a slash is a path
+from the directory of the test's file. The recordings of several starts of the agent are NAME.jsonl,
+NAME.2.jsonl and so on.
 """
 
 import itertools
@@ -15,7 +15,7 @@ _DIRECTORIES = ("recordings", "acp_recordings")
 
 
 def default_name(module: Path, names: Sequence[str]) -> str:
-    """Names the recording of a test that says none.
+    """Returns the name of the recording of a test whose marker has none.
 
     Args:
         module: the test's file.
@@ -26,7 +26,7 @@ def default_name(module: Path, names: Sequence[str]) -> str:
 
 
 def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
-    """Finds the file that a name means; it need not exist.
+    """Returns the file of a name; it need not exist.
 
     Args:
         name: the name or path.
@@ -45,11 +45,16 @@ def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
 
 
 def numbered(place: Path, number: int) -> Path:
-    """The file of one start of a story; the first one has the plain name."""
+    """Returns the file of one start; the first one has the plain name.
+
+    Args:
+        place: the file of the first start.
+        number: of the start, counted from 1.
+    """
     return place if number == 1 else place.with_name(f"{place.stem}.{number}{place.suffix}")
 
 
-def story(place: Path) -> list[Path]:
-    """All files of a story that exist, in order."""
+def files_of(place: Path) -> list[Path]:
+    """Returns the existing files of all starts, in order, from the file of the first one."""
     files = (numbered(place, number) for number in itertools.count(1))
     return list(itertools.takewhile(Path.is_file, files))

@@ -1,4 +1,4 @@
-"""What the starts of an agent left behind: who still runs, and the reports of those that ended."""
+"""Finds the starts of an agent: which still run, and the reports of those that have ended."""
 
 import contextlib
 import fcntl
@@ -13,8 +13,8 @@ _MOMENT_S = 0.005
 _KILL_AFTER_S = 10.0
 
 
-class Report(NamedTuple):
-    """What a replay came to, as `acp-proxy replay --report` writes it."""
+class RunReport(NamedTuple):
+    """The report of a replay, as `acp-proxy replay --report` writes it."""
 
     verdict: str
     """``clean``, ``diverged``, ``stalled`` or ``incomplete``."""
@@ -23,17 +23,17 @@ class Report(NamedTuple):
     unplayed: int
     """Frames of the agent that never went out."""
     text: str
-    """The report for a person; one line if it is clean."""
+    """The report as text; one line if it is clean."""
     data: dict[str, Any]
     """All of the report."""
 
 
-class Run:
+class AgentRun:
     """One start of the agent.
 
     Attributes:
         number: counted from 1.
-        was_ended: whether we had to end it.
+        was_ended: whether the test had to end it.
     """
 
     def __init__(self, directory: Path, number: int) -> None:
@@ -43,12 +43,12 @@ class Run:
 
     @property
     def database(self) -> Path:
-        """Where it recorded, if it did."""
+        """The file of its recording, which may not exist."""
         return self._base.with_suffix(".db")
 
     @property
     def error(self) -> str | None:
-        """Why it could not even begin; None if it could."""
+        """Why it could not start; None if it could."""
         with contextlib.suppress(OSError):
             return self._base.with_suffix(".error").read_text(encoding="utf-8")
         return None
@@ -58,7 +58,7 @@ class Run:
         fd = os.open(self._base.with_suffix(".lock"), os.O_RDWR)
         try:
             if not os.read(fd, 20):
-                return False  # it is just beginning
+                return False  # it is just starting
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False
@@ -67,7 +67,7 @@ class Run:
         return True
 
     def end(self) -> None:
-        """Ends it, if it runs, first as a client would that leaves."""
+        """Ends it, if it runs, first with SIGTERM as a client would."""
         for signum in (signal.SIGTERM, signal.SIGKILL):
             if wait([self], 0):
                 return
@@ -76,13 +76,13 @@ class Run:
             if wait([self], _KILL_AFTER_S):
                 return
 
-    def report(self) -> Report | None:
-        """Reads the report of a replay; None if it left none."""
+    def report(self) -> RunReport | None:
+        """Reads the report of a replay; None if there is none."""
         try:
             data = json.loads(self._base.with_suffix(".json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        return Report(
+        return RunReport(
             verdict=data["verdict"],
             exit_code=data["exit_code"],
             divergences=data["divergences"],
@@ -96,14 +96,19 @@ class Run:
             os.kill(int(self._base.with_suffix(".lock").read_text()), signum)
 
 
-def runs_in(directory: Path) -> list[Run]:
-    """Finds all starts, the first one first."""
+def runs_in(directory: Path) -> list[AgentRun]:
+    """Returns all starts, in order."""
     numbers = [int(path.stem) for path in directory.glob("*.lock") if path.stem.isdecimal()]
-    return [Run(directory, number) for number in sorted(numbers)]
+    return [AgentRun(directory, number) for number in sorted(numbers)]
 
 
-def wait(runs: list[Run], seconds: float) -> bool:
-    """Waits until starts have ended; returns whether all have."""
+def wait(runs: list[AgentRun], seconds: float) -> bool:
+    """Waits until starts have ended; returns whether all have.
+
+    Args:
+        runs: the starts.
+        seconds: to wait, at most.
+    """
     deadline = time.monotonic() + seconds
     while not all(run.is_over() for run in runs):
         if time.monotonic() >= deadline:
@@ -119,5 +124,5 @@ def _text(data: dict[str, Any]) -> str:
 
     name = Path(data["recording"]).name
     lines = text(converter.structure({**data, "recording": name}, ReplayReport))
-    told = f"{data['frames_sent']} frames sent, {data['messages_matched']} messages matched"
-    return "\n".join(map(visible, lines)) or f"replay of {name}: clean; {told}"
+    counts = f"{data['frames_sent']} frames sent, {data['messages_matched']} messages matched"
+    return "\n".join(map(visible, lines)) or f"replay of {name}: clean; {counts}"

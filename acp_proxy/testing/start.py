@@ -1,9 +1,9 @@
 """The program that a test's client starts as its agent: ``python -m acp_proxy.testing.start DIR``.
 
-DIR/plan.json says what to be. Each start takes the next free number, holds a lock on DIR/N.lock for
-as long as it lives, and leaves DIR/N.json, the report of a replay, or DIR/N.db, a recording. What
-went wrong before there could be either is in DIR/N.error. Further arguments come from clients that
-add their own; they are meant for a real agent, so a replay passes over them.
+DIR/plan.json says what to run. Each start takes the next free number, holds a lock on DIR/N.lock
+until it ends, and leaves DIR/N.json, the report of a replay, or DIR/N.db, a recording. If there can
+be neither, DIR/N.error has the reason. Some clients add arguments for a real agent; a replay
+ignores them.
 """
 
 import fcntl
@@ -22,15 +22,15 @@ def main() -> None:
     directory = Path(sys.argv[1])
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
     if plan["mode"] == "replay":
-        # Whoever sees the lock may end us: such a signal waits until the replay can report. Not for
-        # a recorder, since its agent would inherit the mask.
+        # The test may end a process whose lock it sees, so a signal waits until the replay can
+        # report. A recorder does not block signals, since its agent would inherit the mask.
         signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT, signal.SIGHUP))
     number = _take_number(directory)
     for name in [name for name in os.environ if name.startswith("ACP_PROXY_")]:
-        del os.environ[name]  # what a developer has set for other purposes changes no test
+        del os.environ[name]  # settings for other purposes must not change a test
     try:
         _run(_words(plan, directory, number))
-    except Exception as e:  # a refusal has a message, everything else is worth a traceback
+    except Exception as e:  # an expected error has a message, any other needs a traceback
         reason = f"{e}" if hasattr(e, "exit_code") else traceback.format_exc()
         (directory / f"{number}.error").write_text(reason, encoding="utf-8")
         sys.stderr.write(f"acp-proxy: {reason}\n")

@@ -1,7 +1,7 @@
-"""The test that ``inspect export --format pytest`` writes, as text.
+"""Makes the source of the test that ``inspect export --format pytest`` writes.
 
-What it says of the recording was chosen by strangers, so it is reduced to characters that mean
-nothing in Python, wherever they stand.
+Texts from the recording are untrusted, so they are reduced to characters that have no meaning in
+Python at their place.
 """
 
 import re
@@ -48,15 +48,15 @@ _LONGEST = 60
 def source_of_test(
     name: str, *, client: str, agent: str, date: str, what: str, prompts: list[str]
 ) -> str:
-    """Writes the test.
+    """Returns the source of the test.
 
     Args:
-        name: what `name_of_test` makes of the recording's name.
-        client: who talked.
-        agent: to whom.
-        date: when.
-        what: what of the conversation is played, such as ``turn 2``.
-        prompts: what the user said.
+        name: of the test, from `name_of_test`.
+        client: the name of the recorded client.
+        agent: the name of the recorded agent.
+        date: of the recording.
+        what: the part of the conversation that is played, such as ``turn 2``.
+        prompts: the prompts of the user.
     """
     title = f"{harmless(client)} and {harmless(agent)}, {what}, on {harmless(date)}."
     said = [f"    - {harmless(prompt)}" for prompt in prompts] or ["    - nothing"]
@@ -64,13 +64,13 @@ def source_of_test(
 
 
 def name_of_test(name: str) -> str:
-    """Makes a name that a test, a Python file and a recording can have."""
+    """Returns a name that a test, a Python file and a recording can have."""
     plain = re.sub(r"[^a-z0-9]+", "_", name.removeprefix("test_").lower()).strip("_")[:60]
     return plain.rstrip("_") or "recording"
 
 
 def harmless(text: str) -> str:
-    """Reduces a text to one line that means nothing in a docstring."""
+    """Reduces a text to one line that cannot end a docstring."""
     plain = "".join(c if c.isprintable() else " " for c in text)
     plain = " ".join(plain.replace("\\", "/").replace('"', "'").split())
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 1]}…"

@@ -24,7 +24,12 @@ class KnownFiles:
         self._held = 0
 
     def keep(self, path: str, text: str) -> None:
-        """Notes what a file contains now; forgets the oldest contents if they are too many."""
+        """Notes what a file contains now; forgets the oldest contents if they are too many.
+
+        Args:
+            path: of the file, as the live agent names it.
+            text: the contents.
+        """
         self._held += len(text) - len(self._contents.pop(path, ""))
         self._contents[path] = text
         while self._held > _MOST:

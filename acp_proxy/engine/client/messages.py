@@ -53,7 +53,12 @@ def params_of(message: Any) -> dict[str, Any]:
 
 
 def member(value: Any, name: str) -> Any:
-    """A member of what may be an object; None if there is none."""
+    """Returns a member of what may be an object; None if there is none.
+
+    Args:
+        value: any JSON value, decoded.
+        name: of the member.
+    """
     return value.get(name) if isinstance(value, dict) else None
 
 

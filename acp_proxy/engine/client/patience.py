@@ -67,6 +67,10 @@ class Patience:
         """When a frame stops waiting for optional messages, if nothing comes until then.
 
         While a turn is open, the agent has more to send; only a stall would prove the opposite.
+
+        Args:
+            lane: the lane of the frame.
+            frame: the frame.
         """
         longest = (
             self._longest if lane.turns.is_open else self.after_silence(frame.before.silence_ns)
@@ -74,14 +78,26 @@ class Patience:
         return min(self.last_activity + longest, _since(lane, frame) + _MANY_TIMES * longest)
 
     def reason(self, lane: ClientLane, frame: ClientFrame, at: int) -> str:
-        """Why a frame stops waiting for optional messages at a moment, in a few words."""
+        """Why a frame stops waiting for optional messages, in a few words.
+
+        Args:
+            lane: the lane of the frame.
+            frame: the frame.
+            at: the moment, in nanoseconds.
+        """
         silence, since = at - self.last_activity, at - _since(lane, frame)
         if silence * _MANY_TIMES >= since:
             return f"nothing came for {silence / NS_PER_S:.1f} s"
         return f"other things came for {since / NS_PER_S:.1f} s"
 
     def note_pause(self, lane: ClientLane, frame: ClientFrame, at: int) -> None:
-        """Notes since when a frame that is sent now was held back for what has never come."""
+        """Notes since when a frame that is sent now was held back for what has never come.
+
+        Args:
+            lane: the lane of the frame.
+            frame: the frame.
+            at: the moment, in nanoseconds.
+        """
         since = _since(lane, frame)
         is_silence = (at - self.last_activity) * _MANY_TIMES >= at - since
         start = self.last_activity if is_silence else since

@@ -1,12 +1,12 @@
-"""What a permission request asks leave for, and whether two ask leave for the same.
+"""Finds the scope of a permission request: what it asks permission for.
 
-The scope of a request is all that it says, together with what its tool call announced before, but
-for what is known to say nothing of what is done: titles and reasons, the options, ids, times, the
-line of a location. Whatever is unknown counts. Two scopes are the same if all of that is equal, as
+The scope is everything in the request, together with what was announced of its tool call before,
+except for what is known not to describe the action: titles and reasons, the options, ids, times,
+the line of a location. Unknown members count. Two scopes are the same if all of that is equal, as
 recorded or with the live directories in place of the recorded ones.
 
-A request that says only what kind of thing is done, and perhaps tells of it in a text, names
-nothing that could be compared: two that are equal may be about different things.
+A request may contain only the kind of an action, and perhaps a text that describes it. Such a
+request names nothing that could be compared: two equal ones may be about different things.
 """
 
 import json
@@ -20,7 +20,7 @@ from acp_proxy.engine.shared.steps import PERMISSION
 from acp_proxy.protocol.typed_places import places_of
 
 Rewritten = Callable[[str], str]
-"""Puts live directories into a piece of JSON."""
+"""Replaces recorded directories in a piece of JSON with the live ones."""
 _ENVELOPE = frozenset(
     {"sessionId", "toolCallId", "options", "title", "description", "reason", "_meta"}
 )
@@ -31,11 +31,11 @@ _OF_CALL = frozenset({
 })  # fmt: skip
 """Members of a tool call that do not count."""
 _KINDS = frozenset({"kind", "tool", "name", "operation", "type"})
-"""Members that say what kind of thing is done, and not what it is done to."""
+"""Members that contain the kind of an action, and not what it applies to."""
 _IDS = frozenset({"callid", "turnid", "toolcallid", "tooluseid", "requestid", "sessionid"})
 """Names, in lower case and without underscores, of ids of the conversation."""
 _EARLIEST = 1e9
-"""The least number that is a moment, in seconds from 1970; a smaller one is a place in a file."""
+"""The least number that is a time, in seconds since 1970; a smaller one may be a line."""
 _TIMES = re.compile(r"timestamp|.*_at(_ms)?|.*[a-z]At(Ms)?")
 _WORD = re.compile(r"[\w-]*")
 _COMMANDS = frozenset({"command", "cmd"})
@@ -43,12 +43,12 @@ _NOTHING: tuple[Any, ...] = (None, "", [], {})
 
 
 def scope(request: Any, announced: Mapping[str, Any]) -> Any:
-    """Returns what a request asks leave for, nested as the request is.
+    """Returns the scope of a request, nested as the request is.
 
     Args:
-        request: decoded.
-        announced: what was announced of its tool call, as of `ToolCalls.announced`. What the
-            request says itself takes its place.
+        request: the request, decoded.
+        announced: what was announced of its tool call, as of `ToolCalls.announced`. Members of the
+            request itself take precedence.
 
     Returns:
         an object with ``params``; None if it is nested too deeply to be read.
@@ -62,13 +62,13 @@ def scope(request: Any, announced: Mapping[str, Any]) -> Any:
 def differences(
     recorded: Any, live: Any, comparer: Comparer, rewritten: Rewritten
 ) -> tuple[Difference, ...]:
-    """Says in what two scopes differ; nothing if leave is asked for the same.
+    """Returns the differences of two scopes; none if they are the same.
 
     Args:
         recorded: as of `scope`.
         live: as of `scope`.
         comparer: compares them.
-        rewritten: puts live directories into a text, as `Bindings.rewritten`.
+        rewritten: replaces recorded directories in a text, as `Bindings.rewritten`.
     """
     deep = (Difference("/params", "(nested too deeply)", "(nested too deeply)"),)
     if recorded is None or live is None:
@@ -84,11 +84,7 @@ def differences(
 
 
 def names_something(found: Any) -> bool:
-    """Whether a scope says what is done to what, so that it can be told from any other.
-
-    Args:
-        found: as of `scope`.
-    """
+    """Whether a scope names what the action applies to, so that it can be compared."""
     params = member(found, "params")
     subject = member(params, "subject")
     calls = (member(params, "toolCall"), member(subject, "toolCall"))
@@ -98,7 +94,12 @@ def names_something(found: Any) -> bool:
 
 
 def title_of(request: Any, announced: Mapping[str, Any]) -> str:
-    """What a request calls itself, or what it asks leave for; nothing if it says neither."""
+    """Returns the title of a request, or what it asks permission for; empty if it has neither.
+
+    Args:
+        request: the request, decoded.
+        announced: what was announced of its tool call.
+    """
     params = params_of(request)
     subject = params.get("subject")
     for holder in (params.get("toolCall"), member(subject, "toolCall"), params, announced):
@@ -114,14 +115,22 @@ def title_of(request: Any, announced: Mapping[str, Any]) -> str:
 
 
 def moved(value: Any, rewritten: Rewritten) -> Any:
-    """A recorded value with the live directories in its texts."""
+    """Returns a recorded value with the live directories in its texts.
+
+    Args:
+        value: the value, decoded.
+        rewritten: replaces recorded directories in a text.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+    """
     return json.loads(rewritten(json.dumps(value, ensure_ascii=False)))
 
 
 def _differences(
     comparer: Comparer, recorded: Any, live: Any, places: dict[str, Any]
 ) -> tuple[Difference, ...]:
-    """All differences; a value that the client may choose elsewhere has to be the same here."""
+    """All differences; even a value that a client may choose must be the same here."""
     compared = comparer.params(PERMISSION, recorded, live, places)
     chosen = (
         Difference(f"/params ({place.value})", shown(old), shown(new))
@@ -139,26 +148,26 @@ def _scope(params: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, An
         if isinstance(nested := inner.get("toolCall"), dict):
             inner["toolCall"] = _call(nested, announced)
             announced = {}
-        found["subject"] = _told(inner)
+        found["subject"] = _counting(inner)
     if announced or isinstance(call, dict):
         found["toolCall"] = _call(call if isinstance(call, dict) else {}, announced)
-    return _told(found)
+    return _counting(found)
 
 
-def _told(value: dict[str, Any]) -> dict[str, Any]:
-    """The members that count; one that holds nothing is like one that is missing."""
-    return {name: told for name, told in _stripped(value) if told not in _NOTHING}
+def _counting(value: dict[str, Any]) -> dict[str, Any]:
+    """The members that count; an empty one is like one that is missing."""
+    return {name: inner for name, inner in _stripped(value) if inner not in _NOTHING}
 
 
 def _call(call: dict[str, Any], announced: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool call as it is known when leave is asked for it."""
-    said = {name: value for name, value in call.items() if value is not None}
-    both = {**announced, **said}
+    """A tool call with everything that is known of it when permission is asked for."""
+    given = {name: value for name, value in call.items() if value is not None}
+    both = {**announced, **given}
     if isinstance(locations := both.get("locations"), list):
         both["locations"] = [_without_line(one) for one in locations]
     if "location" in both:
         both["location"] = _without_line(both["location"])
-    return _told({name: value for name, value in both.items() if name not in _OF_CALL})
+    return _counting({name: value for name, value in both.items() if name not in _OF_CALL})
 
 
 def _written(value: Any) -> str:
@@ -178,8 +187,9 @@ def _stripped(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """The members of an object that count, in it and below."""
     has_command = any(value.get(name) for name in _COMMANDS)
     for name, inner in value.items():
-        is_told = has_command and name == "description" and isinstance(inner, str)
-        if is_told or _is_noise(name, inner):
+        # A text beside a command is written for a person; the command itself counts.
+        is_text = has_command and name == "description" and isinstance(inner, str)
+        if is_text or _is_noise(name, inner):
             continue
         yield name, _plain(inner)
 
@@ -207,28 +217,28 @@ def _names_something(holder: dict[str, Any]) -> bool:
     for name, value in holder.items():
         if name in ("toolCall", "subject"):
             continue
-        if _changes_a_file(value) if name == "content" else _is_telling(name, value):
+        if _changes_a_file(value) if name == "content" else _names_object(name, value):
             return True
     return False
 
 
-def _is_telling(name: str, value: Any) -> bool:
-    """Whether a member, or one below it, says what something is done to.
+def _names_object(name: str, value: Any) -> bool:
+    """Whether a member, or one below it, names what the action applies to.
 
-    A switch does not, nor what says only what kind of thing is done, nor a text for a person.
+    A truth value does not, nor the kind of an action, nor a text for a person.
     """
     if isinstance(value, dict):  # whose names may be paths
         return any(
-            _WORD.fullmatch(inner) is None or _is_telling(inner, below)
+            _WORD.fullmatch(inner) is None or _names_object(inner, below)
             for inner, below in value.items()
         )
     if isinstance(value, list):
-        return any(_is_telling(name, below) for below in value)
+        return any(_names_object(name, below) for below in value)
     is_kind = name in _KINDS or name == "description"
     return not is_kind and not isinstance(value, bool) and value not in _NOTHING
 
 
 def _changes_a_file(content: Any) -> bool:
-    """Whether there is more in the content of a tool call than texts for a person."""
+    """Whether the content of a tool call has more than texts for a person."""
     items = content if isinstance(content, list) else [content]
     return any(member(item, "path") or member(item, "changes") for item in items)

@@ -78,7 +78,12 @@ class SendConditions:
         return self._state.patience.reason(lane, frame, at)
 
     def is_pointless(self, lane: ClientLane, frame: ClientFrame) -> bool:
-        """Whether a frame cancels what is over, and was not over in the recording."""
+        """Whether a frame cancels what is over, and was not over in the recording.
+
+        Args:
+            lane: the lane of the frame.
+            frame: the frame.
+        """
         step = frame.cancels
         if step is None:
             return False

@@ -90,7 +90,12 @@ class SessionMap:
             self._last.progress.add(increment, at)
 
     def bind(self, lane: ClientLane, live: str) -> None:
-        """Notes the live name of a lane's session."""
+        """Notes the live name of a lane's session.
+
+        Args:
+            lane: the lane.
+            live: the name.
+        """
         if lane.name is None:
             return
         self._bindings.bind(Place.SESSION, lane.name, live)
@@ -124,6 +129,11 @@ class SessionMap:
         return lane.name in self._created
 
     def needs_name(self, lane: ClientLane, steps: list[Step]) -> bool:
-        """Whether messages are about a session without a live name, and do not create it."""
+        """Whether messages are about a session without a live name, and do not create it.
+
+        Args:
+            lane: the lane of the messages.
+            steps: the messages.
+        """
         is_known = lane.name is None or lane.name in self._bindings.sessions
         return not is_known and not any(step.method in _CREATING for step in steps)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.testing.options import BadOption, replay_words
-from acp_proxy.testing.places import default_name, numbered, recording_place, story
+from acp_proxy.testing.places import default_name, files_of, numbered, recording_place
 
 
 @pytest.mark.parametrize(
@@ -50,13 +50,13 @@ def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
     assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.jsonl"
 
 
-def test_a_story_ends_where_a_number_is_missing(tmp_path: Path) -> None:
+def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
     """The first has the plain name; one beyond a gap is no part of it."""
     place = tmp_path / "x.jsonl"
-    assert story(place) == []
+    assert files_of(place) == []
     for number in (1, 2, 4):
         numbered(place, number).touch()
-    assert [path.name for path in story(place)] == ["x.jsonl", "x.2.jsonl"]
+    assert [path.name for path in files_of(place)] == ["x.jsonl", "x.2.jsonl"]
 
 
 def test_options_are_words_of_replay() -> None:
