@@ -1,0 +1,68 @@
+"""How long the client waits depends on how long the recorded agent was silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.engine.client.client_frames import ClientFrame, ReceivedBefore
+from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.patience import Patience
+from acp_proxy.engine.client.stream_progress import ITEM
+
+S = 10**9
+
+
+@pytest.mark.parametrize(("silence_s", "waits_s"), [(0, 5), (1, 5), (2, 10), (100, 27)])
+def test_optional_messages_get_a_multiple_of_the_recorded_silence(
+    silence_s: int, waits_s: int
+) -> None:
+    """At least five seconds, and always less than a stall."""
+    assert Patience(30 * S).after_silence(silence_s * S) == waits_s * S
+
+
+@pytest.mark.parametrize(
+    ("silence_s", "waits_s"), [(0.0, 1), (0.25, 2.5), (2, 5), (4, 8), (99, 27)]
+)
+def test_an_answer_waits_less(silence_s: float, waits_s: float) -> None:
+    """The agent may wait for it; it goes out at last after ten times as long."""
+    found = Patience(30 * S).of_answer(int(silence_s * S))
+    assert found == (waits_s * S, 10 * waits_s * S)
+
+
+def test_without_a_limit_for_stalls_there_is_one_for_silence() -> None:
+    """It is generous."""
+    assert Patience(None).after_silence(1000 * S) == 270 * S
+
+
+def test_activity_elsewhere_prolongs_the_wait() -> None:
+    """But not for ever: ten times as long as silence would be waited for."""
+    patience, lane = Patience(30 * S), ClientLane("s")
+    frame = ClientFrame(1, 0, [], before=ReceivedBefore(silence_ns=0))
+    frame.start_waiting(100 * S)
+    patience.note_activity(103 * S)
+    assert patience.deadline(lane, frame) == 108 * S
+    assert patience.reason(lane, frame, 108 * S) == "nothing came for 5.0 s"
+    patience.note_activity(149 * S)
+    assert patience.deadline(lane, frame) == 150 * S
+    assert patience.reason(lane, frame, 150 * S) == "other things came for 50.0 s"
+    lane.progress.add(ITEM, 149 * S)
+    assert patience.deadline(lane, frame) == 154 * S
+
+
+def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
+    """Since the agent has more to send."""
+    patience, lane = Patience(30 * S), ClientLane("s")
+    lane.turns.open(1, 1, 0)
+    assert patience.deadline(lane, ClientFrame(2, 0, [])) == 27 * S
+
+
+def test_a_pause_is_the_time_in_which_nothing_came() -> None:
+    """Or since the frame waited, if other messages came."""
+    patience, lane, frame = Patience(30 * S), ClientLane("s"), ClientFrame(1, 0, [])
+    frame.start_waiting(10 * S)
+    patience.note_activity(12 * S)
+    patience.note_pause(lane, frame, 12 * S)
+    patience.note_pause(lane, frame, 20 * S)
+    patience.note_activity(59 * S)
+    patience.note_pause(lane, frame, 60 * S)
+    assert patience.pauses == [(10 * S, 12 * S), (12 * S, 20 * S), (10 * S, 60 * S)]

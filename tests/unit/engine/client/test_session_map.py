@@ -1,0 +1,72 @@
+"""A live session belongs to the lane whose request created it."""
+
+from __future__ import annotations
+
+from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.pending import SentRequest
+from acp_proxy.engine.client.session_map import SessionMap
+from acp_proxy.engine.client.stream_progress import ITEM, Increment
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.steps import Step
+
+LANES = ("a", "b")
+
+
+def sessions() -> tuple[SessionMap, dict[str | None, ClientLane], Bindings]:
+    """A map of two recorded sessions, of which none is known yet."""
+    lanes: dict[str | None, ClientLane] = {name: ClientLane(name) for name in (None, *LANES)}
+    bindings = Bindings()
+    return SessionMap(lanes, bindings), lanes, bindings
+
+
+def creating(lane: ClientLane) -> SentRequest:
+    """The request that creates the session of a lane."""
+    step = Step(1, 1, from_agent=False, kind="request", method="session/new", session=lane.name)
+    return SentRequest(step, lane, 0)
+
+
+def test_a_new_name_is_that_of_the_only_session_that_is_created() -> None:
+    """Also before the answer that names it."""
+    found, lanes, bindings = sessions()
+    found.note_sent(creating(lanes["a"]))
+    assert found.enter("live") is lanes["a"]
+    assert bindings.sessions == {"a": "live"}
+
+
+def test_a_new_name_is_unknown_while_several_are_created() -> None:
+    """State updates that came until then are added; everything else is counted from then on."""
+    found, lanes, _ = sessions()
+    requests = [creating(lanes[name]) for name in LANES]
+    for request in requests:
+        found.note_sent(request)
+    assert found.enter("live") is None
+    found.count(Increment(state="usage_update"), 1, is_cleared=False)
+    found.count(ITEM, 2, is_cleared=False)
+    found.note_answered(requests[1], "live")
+    assert found.enter("live") is lanes["b"]
+    assert lanes["b"].progress.states["usage_update"] == 1
+    assert lanes["b"].progress.mark == (0, 0)
+    found.count(ITEM, 3, is_cleared=False)
+    assert lanes["b"].progress.mark == (1, 0)
+    found.note_answered(requests[0], None)
+    assert not found.is_creating
+
+
+def test_a_message_without_a_session_belongs_to_the_latest_lane() -> None:
+    """That of an unknown session belongs to the connection, if none is being created."""
+    found, lanes, _ = sessions()
+    found.enter_lane(lanes["a"])
+    assert (found.lane_of(None), found.last) == (lanes["a"], lanes["a"])
+    assert found.enter("stranger") is None
+    assert found.last is lanes[None]
+
+
+def test_messages_need_a_name_unless_they_create_the_session() -> None:
+    """Or belong to the connection."""
+    found, lanes, _ = sessions()
+    prompt = [Step(2, 2, from_agent=False, kind="request", method="session/prompt")]
+    assert found.needs_name(lanes["a"], prompt)
+    assert not found.needs_name(lanes["a"], [creating(lanes["a"]).step])
+    assert not found.needs_name(lanes[None], prompt)
+    found.bind(lanes["a"], "live")
+    assert not found.needs_name(lanes["a"], prompt)

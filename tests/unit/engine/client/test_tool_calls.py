@@ -1,0 +1,70 @@
+"""What an agent announces of a tool call is kept until the tool call ends."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_proxy.engine.client import tool_calls
+from acp_proxy.engine.client.tool_calls import ToolCalls, call_named
+from acp_proxy.protocol.jsonrpc import read
+
+
+def announce(calls: ToolCalls, call: str = "c", **members: Any) -> None:
+    """Takes an update of a tool call."""
+    update = {"sessionUpdate": "tool_call_update", "toolCallId": call, **members}
+    value = {"method": "session/update", "params": {"sessionId": "s", "update": update}}
+    calls.take(read(json.dumps(value).encode()), value)
+
+
+def test_updates_change_only_the_members_that_they_have() -> None:
+    """Null removes one in v2, and means nothing in v1."""
+    for null_clears in (False, True):
+        calls = ToolCalls(null_clears=null_clears)
+        announce(calls, kind="read", title="t")
+        announce(calls, title=None, rawInput={"a": 1})
+        kept = {} if null_clears else {"title": "t"}
+        expected = {"toolCallId": "c", "kind": "read", "rawInput": {"a": 1}, **kept}
+        assert calls.announced("s", "c") == expected
+        assert calls.announced("s", "other") == calls.announced("s", None) == {}
+
+
+@pytest.mark.parametrize("status", ["completed", "failed", "cancelled"])
+def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
+    """Another one may have its id."""
+    calls = ToolCalls(null_clears=False)
+    announce(calls, kind="read")
+    announce(calls, status=status)
+    assert calls.announced("s", "c") == {}
+
+
+def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So no agent can fill the memory."""
+    monkeypatch.setattr(tool_calls, "_MOST", 2)
+    calls = ToolCalls(null_clears=False)
+    for call in ("a", "b", "a", "c"):
+        announce(calls, call, kind="read")
+    assert [bool(calls.announced("s", call)) for call in ("a", "b", "c")] == [True, False, True]
+
+
+def test_an_unreadable_update_makes_a_tool_call_like_no_other() -> None:
+    """Not even like itself, since it may contain anything."""
+    calls = ToolCalls(null_clears=False)
+    update = b'{"sessionUpdate":"tool_call","toolCallId":"c"}'
+    calls.take(read(b'{"method":"session/update","params":{"update":%s}}' % update), None)
+    found = dict(calls.announced(None, "c"))
+    assert [value == value for value in found.values()] == [False]
+
+
+def test_a_request_names_its_tool_call_in_any_dialect() -> None:
+    """In the tool call, in the subject, or in the params themselves."""
+    for params in (
+        {"toolCall": {"toolCallId": "c"}},
+        {"subject": {"toolCall": {"toolCallId": "c"}}},
+        {"subject": {"toolCallId": "c"}},
+        {"toolCallId": "c"},
+    ):
+        assert call_named({"params": params}) == "c"
+    assert call_named({"params": {"toolCallId": 7}}) is None
