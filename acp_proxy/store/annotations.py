@@ -82,8 +82,15 @@ def rename(path: Path, name: str, *, moves: bool) -> Path:
     _edit(path, "name", name)
     if target == path:
         return path
-    if any(os.path.lexists(f"{path}{suffix}") for suffix in (LOG_SUFFIX, WAL, JOURNAL)):
-        raise CannotAnnotate(path, "another program has it open, so only its name was changed")
+    # What a program that has the file open keeps beside it would be lost under the new name.
+    beside = [f"{path.name}{suffix}" for suffix in (LOG_SUFFIX, WAL, JOURNAL)]
+    if found := [name for name in beside if os.path.lexists(path.with_name(name))]:
+        verb = "is" if len(found) == 1 else "are"
+        raise CannotAnnotate(
+            path,
+            f"only its name was changed: {' and '.join(found)} {verb} beside it, so another program"
+            " may have it open",
+        )
     try:
         os.link(path, target)  # unlike a rename it never replaces anything
     except OSError as e:

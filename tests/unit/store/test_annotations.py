@@ -209,6 +209,17 @@ def test_a_file_that_somebody_has_open_stays(tmp_path: Path) -> None:
         other.execute("PRAGMA journal_mode=WAL")
         other.execute("UPDATE recording SET parent = 'p'")
         other.commit()
-        with pytest.raises(CannotAnnotate, match="has it open, so only its name was changed"):
+        with pytest.raises(CannotAnnotate, match="only its name was changed: x.db-wal is beside it, so another"):
             rename(path, "y", moves=True)
     assert path.exists()
+
+
+def test_an_empty_file_beside_a_recording_is_named(tmp_path: Path) -> None:
+    """Nobody need have the recording open: what lies there is told, and not touched."""
+    path = record_story(tmp_path / "x.db")
+    planted = tmp_path / "x.db-wal"
+    planted.touch()
+    with pytest.raises(CannotAnnotate, match=r": x\.db-wal is beside it, so another program may"):
+        rename(path, "y", moves=True)
+    assert path.exists()
+    assert planted.exists()
