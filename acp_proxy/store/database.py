@@ -166,7 +166,7 @@ def open_readonly(
         path: the database.
         immutable: whether to open no file beside it; for a place where none can be made, which is
             tried by itself.
-        in_use: whether its recorder may be writing to it.
+        in_use: whether its recorder, or who finishes it, may be writing to it.
 
     Raises:
         NotARecording: it is no SQLite file, or not one of ours.
@@ -188,9 +188,11 @@ def open_readonly(
             connection.execute(f"PRAGMA {pragma}")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, HELD + 1)
         heed_interrupts(connection)
+        connection.execute("BEGIN")  # all of one moment, while somebody may be making it
         ours = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         empty = version == 0 and ours in (0, APPLICATION_ID) and is_empty(connection)
+        connection.commit()
     except (sqlite3.Error, UnicodeDecodeError) as e:
         connection.close()
         if _is_interrupted_write(e) and (in_use or has_journal(real)):

@@ -1,8 +1,9 @@
 """The tail of a recording: what only its log has, framed into temporary tables.
 
 The rows and the tail have to fit together, although a recorder may be moving frames from the one to
-the other. So the tail holds a read transaction on the rows, and looks after each reading of the log
-whether both still begin and end at the same offset.
+the other, or another reader that finishes what a dead one left. So the tail holds a read
+transaction on the rows, and looks after each reading of the log whether both still begin and end at
+the same offset, and whether the rows are as settled as they were.
 """
 
 import sqlite3
@@ -29,8 +30,9 @@ class LogTail:
     def __init__(self, connection: sqlite3.Connection, log: LogReader) -> None:
         self._connection = connection
         self._log = log
+        _, remembered = self._indexed()
         self._indexer = Indexer(connection, log, schema="tail")
-        self._start = self._indexer.state.offset
+        self._start = self._indexer.state.offset, remembered
         check_order(self._indexer)
 
     @property
@@ -47,7 +49,7 @@ class LogTail:
         """Frames what is new in the log, then holds on to the rows that go with it.
 
         Raises:
-            LogMoved: the recorder has indexed meanwhile, so rows and tail overlap or gape.
+            LogMoved: somebody has indexed meanwhile, so rows and tail overlap or gape.
         """
         self._connection.commit()
         self._log.check()
@@ -59,13 +61,26 @@ class LogTail:
         # same now, and the rows as this transaction sees them end where the tail begins, no frame
         # is in both or in neither.
         self._log.check()
-        self._connection.execute("BEGIN")
-        row = self._connection.execute("SELECT log_offset FROM main.indexing").fetchone()
-        if (row[0] if row else 0) != self._start:
-            raise LogMoved
+        self._hold_rows()
 
     def settle(self) -> None:
-        """Ends the recording of a recorder that is gone: unfinished lines become frames."""
+        """Ends the recording of a recorder that is gone: unfinished lines become frames.
+
+        Raises:
+            LogMoved: another reader has indexed meanwhile.
+        """
         self._connection.commit()
         with limited(self._connection):
             self._indexer.settle()
+        self._hold_rows()
+
+    def _hold_rows(self) -> None:
+        self._connection.execute("BEGIN")
+        if self._indexed() != self._start:
+            raise LogMoved
+
+    def _indexed(self) -> tuple[int, str]:
+        """How far the log has been indexed, and what the indexer remembered there."""
+        sql = "SELECT log_offset, state FROM main.indexing"
+        row: tuple[int, str] | None = self._connection.execute(sql).fetchone()
+        return row or (0, "")

@@ -189,10 +189,12 @@ class RecordingReader(Rows):
         self.connection = self._files.enter_context(contextlib.closing(connection))
 
     def _open_with_tail(self, log: "LogReader") -> None:
+        from acp_proxy.store.log_recovery import is_free
         from acp_proxy.store.log_tail import LogTail
 
         if self._place.exists() and self._place.stat().st_size:
-            self._own(database.open_readonly(self._place, in_use=self.live))
+            in_use = not is_free(log.fd)  # by its recorder, or by who finishes it
+            self._own(database.open_readonly(self._place, in_use=in_use))
         else:
             self._own(sqlite3.connect(":memory:", check_same_thread=False))
         # Its recorder may have made the file and not the tables yet.

@@ -120,13 +120,18 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _read(path: Path, size: int) -> bytes:
-    """Reads the start of a file, or with a negative size its end; nothing if it is not there."""
+    """Reads the start of a file, or with a negative size its end; nothing if it is not there.
+
+    Of a file that is too short for such an end nothing is read: what a journal that is being made
+    gets meanwhile is its start.
+    """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
     try:
         fd = os.open(path, flags)
     except FileNotFoundError:
         return b""
     try:
-        return os.pread(fd, abs(size), max(0, os.fstat(fd).st_size + size) if size < 0 else 0)
+        place = os.fstat(fd).st_size + size if size < 0 else 0
+        return os.pread(fd, abs(size), place) if place >= 0 else b""
     finally:
         os.close(fd)

@@ -413,6 +413,40 @@ def test_who_finishes_a_recording_is_not_its_recorder(
     assert state == ("complete" if closed else "incomplete")
 
 
+@pytest.mark.parametrize("indexed", ["nothing", "a part", "everything"])
+@pytest.mark.parametrize("moment", ["while it opens", "while it is open"])
+def test_what_another_reader_indexes_is_not_read_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str, indexed: str
+) -> None:
+    """Who finishes a recording may write its rows at any moment of a second reader's life."""
+    settle = Indexer.settle
+
+    def finish() -> None:
+        monkeypatch.setattr(Indexer, "settle", settle)
+        log_recovery.finish(scribe.path, LogReader(log.fileno()))
+
+    def settle_and_finish(tail: Indexer) -> None:
+        settle(tail)
+        finish()
+
+    with Scribe(tmp_path / "x.db") as scribe:
+        tell_in_two_halves(scribe, 4 if indexed == "a part" else 0)
+        database.create(scribe.path).close()
+        if indexed == "everything":
+            scribe.index()
+    with scribe.log_path.open("rb") as log:
+        scribe.log_path.chmod(0o400)
+        fcntl.flock(log, fcntl.LOCK_EX)
+        if moment == "while it opens":
+            monkeypatch.setattr(Indexer, "settle", settle_and_finish)
+        with RecordingReader(scribe.path) as second:
+            assert not second.live
+            if moment == "while it is open":
+                finish()
+            found = everything(second)
+    assert read(scribe.path) == found
+
+
 def test_a_follower_learns_that_its_recorder_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
