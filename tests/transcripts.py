@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Direction
@@ -37,7 +38,7 @@ def check(transcript: str, dialect: str = "auto") -> Correlator:
     Returns:
         the correlator, for whoever wants to know more of it.
     """
-    correlator = Correlator(dialect=dialect)
+    correlator = Correlator(Connection(dialect=dialect))
     written = [line.strip() for line in transcript.strip().splitlines()]
     assert list(play(written, correlator)) == written
     return correlator

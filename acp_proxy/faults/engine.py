@@ -23,6 +23,7 @@ from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, RuleEffect
 from acp_proxy.faults.plan import FaultRule, Plan
 from acp_proxy.faults.reach import firing_in
 from acp_proxy.faults.triggers import Triggers
+from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.peers import Direction
@@ -42,7 +43,7 @@ class FaultEngine:
         self.plan = plan
         self.seed = plan.seed if plan.seed is not None else seed
         self._origin = origin
-        self._correlator = Correlator(dialect=dialect)
+        self._correlator = Correlator(Connection(dialect=dialect))
         self._queues = {direction: DeliveryQueue() for direction in Direction}
         self._rules = {
             direction: [(rule, rule.fault.new_state()) for rule in firing_in(plan, direction)]
@@ -72,7 +73,7 @@ class FaultEngine:
         if (by := queue.ended_by) is not None:
             outputs = [Fired(by.name, by.kind, direction, raw, None, self._frames, is_again=True)]
         else:
-            row = row_of(direction, raw, message, labels, self._correlator.dialect)
+            row = row_of(direction, raw, message, labels, self._correlator.connection.dialect)
             flow = self._apply_rules(row, newline, at, total)
             if flow is None:
                 outputs = [queue.pass_on(direction, raw + newline, at, self._frames)]

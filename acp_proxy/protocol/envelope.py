@@ -31,6 +31,7 @@ class ToolCall(Struct, gc=False):
     """A tool call in a request for permission."""
 
     toolCallId: str | None = None  # noqa: N815
+    status: str | None = None
     content: Content = None
     output: Content = None
 
@@ -50,11 +51,14 @@ class Update(Struct, gc=False):
     content: Content = None
     toolCallId: str | None = None  # noqa: N815
     terminalId: str | None = None  # noqa: N815
+    status: str | None = None
     state: str | None = None
     stopReason: str | None = None  # noqa: N815
     id: str | None = None
     """Of a tool call (draft)."""
     compactionId: str | None = None  # noqa: N815
+    currentModeId: str | None = None  # noqa: N815
+    currentMode: str | None = None  # noqa: N815
     output: Content = None
 
 
@@ -71,6 +75,14 @@ class Params(Struct, gc=False):
     toolCallId: str | None = None  # noqa: N815
     terminalId: str | None = None  # noqa: N815
     requestId: Raw | UnsetType = UNSET  # noqa: N815
+    modeId: str | None = None  # noqa: N815
+    mode: str | None = None
+
+
+class Modes(Struct, gc=False):
+    """The modes of a new session."""
+
+    currentModeId: str | None = None  # noqa: N815
 
 
 class Result(Struct, gc=False):
@@ -79,6 +91,9 @@ class Result(Struct, gc=False):
     sessionId: str | None = None  # noqa: N815
     terminalId: str | None = None  # noqa: N815
     stopReason: str | None = None  # noqa: N815
+    modes: Modes | None = None
+    currentMode: str | None = None  # noqa: N815
+    """Of the draft's ``session/set_mode``."""
 
 
 class Error(Struct, gc=False):
@@ -119,6 +134,20 @@ def picked_params(params: dict[str, Any]) -> Params:
         subject=_picked_subject(params.get("subject")),
         toolCallId=string(params, "toolCallId"),
         terminalId=string(params, "terminalId"),
+        modeId=string(params, "modeId"),
+        mode=string(params, "mode"),
+    )
+
+
+def picked_result(result: dict[str, Any]) -> Result:
+    """Takes from a parsed result the fields that `decode` takes, as `picked_params`."""
+    modes = result.get("modes")
+    return Result(
+        sessionId=string(result, "sessionId"),
+        terminalId=string(result, "terminalId"),
+        stopReason=string(result, "stopReason"),
+        modes=Modes(string(modes, "currentModeId")) if isinstance(modes, dict) else None,
+        currentMode=string(result, "currentMode"),
     )
 
 
@@ -140,7 +169,7 @@ def _picked_call(value: object) -> ToolCall | None:
     if not isinstance(value, dict):
         return None
     outputs = _content(value, "content"), _content(value, "output")
-    return ToolCall(string(value, "toolCallId"), *outputs)
+    return ToolCall(string(value, "toolCallId"), string(value, "status"), *outputs)
 
 
 def _content(value: dict[str, Any], key: str) -> Content:

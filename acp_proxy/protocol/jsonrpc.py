@@ -21,9 +21,11 @@ from acp_proxy.protocol.envelope import (
     Block,
     Number,
     Params,
+    Result,
     Update,
     decode,
     picked_params,
+    picked_result,
     string,
 )
 from acp_proxy.protocol.json_text import members
@@ -60,6 +62,10 @@ class Message:
     target: str | None = None
     """The id token that a ``$/cancel_request`` names."""
     stop_reason: str | None = None
+    status: str | None = None
+    """The status of the tool call."""
+    mode: str | None = None
+    """The mode of a session that it sets or reports."""
     state: str | None = None
     """The session state of a ``state_update`` (v2)."""
     error_code: int | None = None
@@ -107,31 +113,43 @@ def read(raw: bytes) -> Message:
         return _invalid(raw, "neither method, result nor error", rpc_id)
     message = Message(Kind.RESPONSE, None, rpc_id, raw=raw)
     if result is not None:
-        message.session = result.sessionId
-        message.terminal = result.terminalId
-        message.stop_reason = result.stopReason
+        _label_response(message, result)
     return message
+
+
+def _label_response(message: Message, result: Result) -> None:
+    message.session = result.sessionId
+    message.terminal = result.terminalId
+    message.stop_reason = result.stopReason
+    message.mode = result.currentMode if result.modes is None else result.modes.currentModeId
 
 
 def _label(message: Message, params: Params) -> None:
     message.session = params.sessionId
     message.terminal = params.terminalId
     message.tool_call = params.toolCallId
+    message.mode = params.modeId or params.mode
     if (update := params.update) is not None:
         message.update = update.sessionUpdate
         message.tool_call = update.toolCallId
+        message.status = update.status
         message.terminal = update.terminalId
         message.state = update.state
         message.stop_reason = update.stopReason
+        message.mode = update.currentModeId
     elif message.method == UPDATE and params.type is not None:  # draft-1.0
         message.update = params.type
-        if isinstance(params.data, Update) and params.type in TOOL_CALLS:
-            message.tool_call = params.data.id
+        if isinstance(params.data, Update):
+            message.mode = params.data.currentMode
+            if params.type in TOOL_CALLS:
+                message.tool_call, message.status = params.data.id, params.data.status
     elif params.toolCall is not None:
         message.tool_call = params.toolCall.toolCallId
+        message.status = params.toolCall.status
     elif (subject := params.subject) is not None:  # v2
         call = subject.toolCall
         message.tool_call = call.toolCallId if call is not None else subject.toolCallId
+        message.status = call.status if call is not None else None
     if params.requestId is not UNSET:
         message.target = bytes(params.requestId).strip().decode()
     if message.terminal is None and message.tool_call is not None and message.raw is not None:
@@ -201,9 +219,7 @@ def _read_object(raw: bytes, value: dict[str, Any]) -> Message:
         return _invalid(raw, "neither method, result nor error", rpc_id)
     message = Message(Kind.RESPONSE, None, rpc_id, raw=raw)
     if isinstance(result := value["result"], dict):
-        message.session = string(result, "sessionId")
-        message.terminal = string(result, "terminalId")
-        message.stop_reason = string(result, "stopReason")
+        _label_response(message, picked_result(result))
     return message
 
 

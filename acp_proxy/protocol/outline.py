@@ -33,6 +33,7 @@ _CONTAINERS = {
     ("params", "toolCall"),
     ("params", "subject"),
     ("params", "subject", "toolCall"),
+    ("result", "modes"),
 }
 _WANTED = {
     ("method",),
@@ -40,19 +41,29 @@ _WANTED = {
     ("params", "sessionId"),
     ("params", "type"),
     ("params", "toolCallId"),
+    ("params", "modeId"),
+    ("params", "mode"),
     ("params", "terminalId"),
     ("params", "data", "id"),
+    ("params", "data", "status"),
+    ("params", "data", "currentMode"),
     ("params", "update", "sessionUpdate"),
     ("params", "update", "toolCallId"),
     ("params", "update", "terminalId"),
+    ("params", "update", "status"),
     ("params", "update", "state"),
+    ("params", "update", "currentModeId"),
     ("params", "update", "stopReason"),
     ("params", "toolCall", "toolCallId"),
+    ("params", "toolCall", "status"),
     ("params", "subject", "toolCallId"),
     ("params", "subject", "toolCall", "toolCallId"),
+    ("params", "subject", "toolCall", "status"),
     ("result", "sessionId"),
     ("result", "terminalId"),
     ("result", "stopReason"),
+    ("result", "modes", "currentModeId"),
+    ("result", "currentMode"),
 }
 _ID, _TARGET = ("id",), ("params", "requestId")
 """These are wanted as they are written."""

@@ -1,13 +1,17 @@
 """What an indexer remembers between two batches, and how it is kept in the database."""
 
+import json
 import sqlite3
+from typing import Any
 
 from attrs import define, field
 
 from acp_proxy.forms import converter
-from acp_proxy.protocol.correlation import State
+from acp_proxy.protocol.connection import State
+from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.framing import LineFramer, Segment
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.protocol.states import Phase
 from acp_proxy.recording import Recording
 
 
@@ -50,6 +54,26 @@ def load_state(connection: sqlite3.Connection) -> IndexerState:
     if row is None:
         return IndexerState()
     try:
-        return converter.loads(row[0], IndexerState)
+        return converter.structure(_upgraded(json.loads(row[0])), IndexerState)
     except Exception as e:  # whatever a foreign or damaged value makes the converter raise
         raise ValueError(f"its indexing state cannot be read: {e}") from None
+
+
+def _upgraded(stored: dict[str, Any]) -> dict[str, Any]:
+    """Adapts what an earlier version has stored to the fields of today.
+
+    Before version 0.2 the state of a connection had ``settled`` in place of its phase, and knew the
+    terminals of the draft alone, by their sessions.
+    """
+    state = stored.get("correlation", {})
+    if "settled" in state:
+        is_asked = any(
+            exchange["method"] in INITIALIZE
+            for same_id in state["open"][Direction.TO_AGENT].values()
+            for exchange in same_id
+        )
+        pending = Phase.INITIALIZING if is_asked else Phase.NEW
+        state["phase"] = Phase.READY if state["settled"] else pending
+        terminals = state["unnamed"].get("terminals", {})
+        state["terminals"] = {name: {"session": session} for name, session in terminals.items()}
+    return stored

@@ -10,6 +10,7 @@ import json
 import sqlite3
 
 from acp_proxy.forms import converter
+from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction, Stream
@@ -49,7 +50,7 @@ class RowWriter:
     ) -> None:
         self.connection = connection
         self.state = state
-        self.correlator = Correlator(state.correlation)
+        self.correlator = Correlator(Connection(state.correlation))
         self._schema = schema
         self._resumable = resumable
         self._labels: dict[str, int] = dict(connection.execute("SELECT text, id FROM main.labels"))
@@ -58,7 +59,7 @@ class RowWriter:
 
     def set_dialect(self, dialect: str) -> None:
         """Sets the dialect of the frames from here on; ``auto`` finds it out from them."""
-        self.correlator = Correlator(self.state.correlation, dialect)
+        self.correlator = Correlator(Connection(self.state.correlation, dialect))
 
     def add_frame(
         self,

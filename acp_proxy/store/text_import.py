@@ -23,7 +23,7 @@ from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES, candidates
 from acp_proxy.errors import NewerRecording, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.protocol import outline
-from acp_proxy.protocol.correlation import FORCED, Handshake
+from acp_proxy.protocol.connection import FORCED, Handshake
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream
@@ -180,7 +180,7 @@ def read_transcript(
             if not count % _BATCH or lines.bytes_read - committed > _BATCH_BYTES:
                 rows.commit()
                 committed = lines.bytes_read
-        recording = _completed(recording, rows.correlator.state.handshake)
+        recording = _completed(recording, rows.correlator.connection.state.handshake)
         rows.state.recording = recording
         rows.commit()
     return recording

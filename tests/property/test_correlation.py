@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.forms import converter
-from acp_proxy.protocol.correlation import Correlator, State
+from acp_proxy.protocol.connection import Connection, State
+from acp_proxy.protocol.correlation import Correlator
 from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.peers import Direction
 from tests.captures import ROOT, Read, all_captures, load
@@ -83,19 +84,19 @@ def correlate(
     frames: Frames, stops: set[int] | range = range(0), dialect: str = "auto"
 ) -> list[Any]:
     """All that comes of a conversation, the machine being stored and loaded at some frames."""
-    correlator = Correlator(dialect=dialect)
+    correlator = Correlator(Connection(dialect=dialect))
     labels = []
     exchanges, turns = {}, {}
     for seq, (t_ns, direction, raw) in enumerate(frames):
         if seq in stops:
-            state = converter.loads(converter.dumps(correlator.state), State)
-            assert state == correlator.state
-            correlator = Correlator(state)
+            state = converter.loads(converter.dumps(correlator.connection.state), State)
+            assert state == correlator.connection.state
+            correlator = Correlator(Connection(state))
         labels.append(asdict(correlator.feed(seq, t_ns, direction, read(raw))))
         changed = correlator.drain()
         exchanges.update({exchange.id: asdict(exchange) for exchange in changed[0]})
         turns.update({turn.id: asdict(turn) for turn in changed[1]})
-    return [labels, exchanges, turns, correlator.state]
+    return [labels, exchanges, turns, correlator.connection.state]
 
 
 @given(st.sampled_from(all_captures()), st.data())
@@ -180,7 +181,7 @@ def test_answers_belong_to_the_oldest_request_of_the_other_side(
     assert {e["id"] for e in exchanges.values() if e["response_seq"] is not None} == answered
     for direction in Direction:
         still = [exchange for way, _, exchange in waiting if way is direction]
-        assert [e.id for e in Correlator(state).open_requests(direction)] == still
+        assert [e.id for e in Connection(state).open_requests(direction)] == still
 
 
 @given(conversations, dialects)

@@ -90,4 +90,4 @@ def test_labels_before_a_frame_are_an_error() -> None:
 
 def test_the_dialect_can_be_forced() -> None:
     """A transcript can be played in a dialect."""
-    assert check("-> {}\n nothing", dialect="v2").dialect == "v2"
+    assert check("-> {}\n nothing", dialect="v2").connection.dialect == "v2"

@@ -1,27 +1,21 @@
-"""Finds the session of a message that names none, as ``fs/*`` and ``terminal/*`` in the 1.0 draft.
+"""Finds the sessions in whose directories a path is, for messages of the draft that name none.
 
-A terminal belongs to the session that created it, and a path to the session in whose directory it
-is. Pure and incremental: what is remembered is stored with the state of the correlation.
+Pure and incremental: what is remembered is stored with the state of the connection.
 """
 
 from typing import Any
 
 from attrs import define, field
 
-_MOST_TERMINALS = 1_000
-"""How many terminals are remembered that nobody has released."""
-
 
 @define
-class UnnamedSessions:
-    """What is known of the directories and terminals of sessions."""
+class SessionDirectories:
+    """The directories of sessions."""
 
     directories: dict[str, list[str]] = field(factory=dict)
     """Of each session."""
     opening: dict[int, list[str]] = field(factory=dict)
     """Those that unanswered requests for a new session name, by exchange."""
-    terminals: dict[str, str] = field(factory=dict)
-    """Sessions by terminal."""
 
     def asked(self, exchange: int, params: dict[str, Any], session: str | None) -> None:
         """Takes a request that opens a session.
@@ -42,20 +36,15 @@ class UnnamedSessions:
             self.opening[exchange] = found
 
     def opened(self, exchange: int, session: str | None) -> None:
-        """Takes the answer to such a request; ``session`` is None if it made none."""
+        """Takes the answer to such a request.
+
+        Args:
+            exchange: its number.
+            session: the session that it names; None if it opened none.
+        """
         found = self.opening.pop(exchange, None)
         if found is not None and session is not None:
             self.directories[session] = found
-
-    def created(self, terminal: str, session: str) -> None:
-        """Takes a new terminal and the session that it belongs to."""
-        self.terminals[terminal] = session
-        if len(self.terminals) > _MOST_TERMINALS:
-            del self.terminals[next(iter(self.terminals))]
-
-    def released(self, terminal: str) -> None:
-        """Takes the end of a terminal."""
-        self.terminals.pop(terminal, None)
 
     def candidates(self, params: dict[str, Any]) -> list[str]:
         """The sessions in whose directories a message's path is; of nested ones the innermost."""

@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.filters import parse
 from acp_proxy.inspection.trim import trim
-from acp_proxy.protocol.unnamed_sessions import UnnamedSessions
+from acp_proxy.protocol.session_directories import SessionDirectories
 from acp_proxy.store.inspection_queries import exchanges_by_own_session
 from acp_proxy.store.queries import turn_spans
 from acp_proxy.store.reader import RecordingReader
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def known(**directories: str) -> UnnamedSessions:
+def known(**directories: str) -> SessionDirectories:
     """Sessions that were made in directories."""
-    sessions = UnnamedSessions()
+    sessions = SessionDirectories()
     for number, (session, directory) in enumerate(directories.items()):
         sessions.asked(number, {"workingDirectory": directory}, None)
         sessions.opened(number, session)
@@ -51,28 +51,10 @@ def test_everything_is_in_the_root() -> None:
 
 def test_a_session_that_was_not_opened_has_no_directory() -> None:
     """A request that is refused leaves nothing behind."""
-    sessions = UnnamedSessions()
+    sessions = SessionDirectories()
     sessions.asked(1, {"workingDirectory": "/a"}, None)
     sessions.opened(1, None)
-    assert sessions == UnnamedSessions()
-
-
-def test_a_released_terminal_is_forgotten() -> None:
-    """Its id may be given again."""
-    sessions = UnnamedSessions()
-    sessions.created("t", "s")
-    sessions.released("t")
-    sessions.released("t")
-    assert sessions.terminals == {}
-
-
-def test_terminals_that_nobody_releases_are_bounded() -> None:
-    """However many there are, the latest are remembered."""
-    sessions = UnnamedSessions()
-    for number in range(5_000):
-        sessions.created(str(number), "s")
-    assert len(sessions.terminals) == 1_000
-    assert "4999" in sessions.terminals
+    assert sessions == SessionDirectories()
 
 
 def _update(session: str, data: dict[str, Any]) -> dict[str, Any]:

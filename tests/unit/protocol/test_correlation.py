@@ -5,13 +5,20 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.forms import converter
-from acp_proxy.protocol.correlation import Correlator, State
+from acp_proxy.protocol.connection import Connection, State
+from acp_proxy.protocol.correlation import Correlator
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.states import Phase
 from tests.documents import draft
 from tests.transcripts import check, describe, frame
 
 V1 = '"protocolVersion": 1'
+
+
+def stored(correlator: Correlator) -> State:
+    """The state of a connection after it was stored and loaded."""
+    return converter.loads(converter.dumps(correlator.connection.state), State)
 
 
 def outcomes(correlator: Correlator) -> list[str]:
@@ -180,8 +187,8 @@ def test_open_requests_are_listed_oldest_first() -> None:
         <- #9 result 1
            a, exchange 1
     """)
-    assert [e.method for e in correlator.open_requests(Direction.TO_AGENT)] == ["c", "d"]
-    assert [e.method for e in correlator.open_requests(Direction.TO_CLIENT)] == ["b"]
+    assert [e.method for e in correlator.connection.open_requests(Direction.TO_AGENT)] == ["c", "d"]
+    assert [e.method for e in correlator.connection.open_requests(Direction.TO_CLIENT)] == ["b"]
 
 
 @pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
@@ -190,7 +197,7 @@ def test_what_is_no_message_has_no_labels(kind: Kind) -> None:
     correlator = Correlator()
     labels = correlator.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
     assert describe(labels) == "nothing"
-    assert correlator.state == State()
+    assert correlator.connection.state == State()
 
 
 def test_drain_hands_over_what_changed_since() -> None:
@@ -559,7 +566,7 @@ def test_the_draft_reads_files_in_the_one_open_turn() -> None:
         """,
         "draft-1.0",
     )
-    assert correlator.open_requests(Direction.TO_CLIENT)[1].session == "a"
+    assert correlator.connection.open_requests(Direction.TO_CLIENT)[1].session == "a"
 
 
 def test_the_draft_tells_sessions_by_their_directories() -> None:
@@ -701,9 +708,9 @@ def test_the_draft_shows_a_whole_conversation() -> None:
     exchanges, (prompt,) = correlator.drain()
     assert {exchange.outcome for exchange in exchanges} == {"result"}
     assert (prompt.updates, prompt.tool_calls, prompt.stop_reason) == (7, 2, "end_turn")
-    assert correlator.dialect == "draft-1.0"
-    assert correlator.state.handshake.client_name == "VS Code"
-    assert correlator.state.handshake.agent_name == "Claude Agent"
+    assert correlator.connection.dialect == "draft-1.0"
+    assert correlator.connection.state.handshake.client_name == "VS Code"
+    assert correlator.connection.state.handshake.agent_name == "Claude Agent"
 
 
 # The handshake
@@ -717,11 +724,11 @@ def test_the_handshake_tells_who_talks() -> None:
         <- #0 result {{{V1}, "agentInfo": {{"name": "gemini", "version": "9"}}}}
            initialize, exchange 1
     """)
-    handshake = correlator.state.handshake
+    handshake = correlator.connection.state.handshake
     assert (handshake.client_name, handshake.client_version) == ("zed", "0.1")
     assert (handshake.agent_name, handshake.agent_version) == ("gemini", "9")
     assert handshake.protocol_version == "1"
-    assert (handshake.dialect, correlator.dialect) == ("v1", "v1")
+    assert (handshake.dialect, correlator.connection.dialect) == ("v1", "v1")
     assert handshake.dialect_reason is not None
 
 
@@ -733,8 +740,8 @@ def test_the_result_outweighs_the_params() -> None:
         <- #0 result {"protocolVersion": 1}
            initialize, exchange 1
     """)
-    assert correlator.dialect == "v1"
-    assert correlator.state.handshake.client_name == "c"
+    assert correlator.connection.dialect == "v1"
+    assert correlator.connection.state.handshake.client_name == "c"
 
 
 def test_a_failed_initialize_tells_nothing_of_the_agent() -> None:
@@ -745,8 +752,8 @@ def test_a_failed_initialize_tells_nothing_of_the_agent() -> None:
         <- #0 error {{"code": -32603, "message": ""}}
            initialize, exchange 1
     """)
-    assert correlator.dialect == "v1"
-    assert not correlator.state.settled
+    assert correlator.connection.dialect == "v1"
+    assert correlator.connection.state.phase is Phase.NEW
 
 
 @pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])
@@ -758,7 +765,7 @@ def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
         <- #0 result {{{V1}, "agentCapabilities": {{}}, "agentInfo": {{"name": "a"}}}}
            {method}, exchange 1
     """)
-    handshake = correlator.state.handshake
+    handshake = correlator.connection.state.handshake
     assert (handshake.dialect, handshake.client_name, handshake.agent_name) == ("v1", "c", "a")
 
 
@@ -772,7 +779,7 @@ def test_a_later_frame_tells_where_no_initialize_was_seen() -> None:
         <- #2 fs/read_text_file {"path": "/a"}
            fs/read_text_file, exchange 3, session s, turn 1
     """)
-    assert correlator.dialect == "draft-1.0"
+    assert correlator.connection.dialect == "draft-1.0"
 
 
 def test_an_empty_answer_to_a_prompt_tells_v2_and_ends_no_turn() -> None:
@@ -785,7 +792,7 @@ def test_an_empty_answer_to_a_prompt_tells_v2_and_ends_no_turn() -> None:
         <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan_update"}}
            session/update, session s, turn 1
     """)
-    assert correlator.dialect == "v2"
+    assert correlator.connection.dialect == "v2"
 
 
 def test_a_later_frame_does_not_outweigh_initialize() -> None:
@@ -798,7 +805,7 @@ def test_a_later_frame_does_not_outweigh_initialize() -> None:
         -> #1 auth/login {{"methodId": "x"}}
            auth/login, exchange 2
     """)
-    assert correlator.dialect == "v1"
+    assert correlator.connection.dialect == "v1"
 
 
 def test_a_forced_dialect_stays() -> None:
@@ -812,11 +819,13 @@ def test_a_forced_dialect_stays() -> None:
         """,
         "draft-1.0",
     )
-    assert correlator.dialect == "draft-1.0"
-    assert correlator.state.handshake.dialect_reason == "forced by --dialect"
-    again = Correlator(converter.loads(converter.dumps(correlator.state), State))
+    assert correlator.connection.dialect == "draft-1.0"
+    assert correlator.connection.state.handshake.dialect_reason == "forced by --dialect"
+    again = Correlator(
+        Connection(converter.loads(converter.dumps(correlator.connection.state), State))
+    )
     again.feed(3, 3, Direction.TO_AGENT, read(frame("#1 auth/login")))
-    assert again.dialect == "draft-1.0"
+    assert again.connection.dialect == "draft-1.0"
 
 
 def test_a_strange_handshake_can_be_stored() -> None:
@@ -828,10 +837,13 @@ def test_a_strange_handshake_can_be_stored() -> None:
     correlator.feed(1, 1, Direction.TO_AGENT, read(frame(asked)))
     answer = '#0 result {"protocolVersion": [1], "agentInfo": [], "info": {"name": "a"}}'
     correlator.feed(2, 2, Direction.TO_CLIENT, read(frame(answer)))
-    handshake = correlator.state.handshake
+    handshake = correlator.connection.state.handshake
     assert (handshake.client_name, handshake.client_version) == ("\\ud800", None)
     assert (handshake.agent_name, handshake.protocol_version) == ("a", None)
-    assert converter.loads(converter.dumps(correlator.state), State) == correlator.state
+    assert (
+        converter.loads(converter.dumps(correlator.connection.state), State)
+        == correlator.connection.state
+    )
 
 
 # Batches

@@ -1,0 +1,514 @@
+"""The state of one ACP connection: the one machine that knows what is open, and in which state.
+
+Pure and incremental: messages go in, in the order in which they passed. It holds the requests that
+wait for an answer, by direction and id; the turns that are open; the sessions with their modes; the
+tool calls with their statuses; the terminals; and what both peers said in ``initialize``. It knows
+no file, clock or database. `State` is all that it remembers. It is small enough to be stored with
+every batch of rows, so that any reader can go on from there.
+
+How to use it: with `correlation.Correlator`, which feeds it and labels each frame on the way; ask
+``correlator.connection`` for what is open after each frame. `states` has the tables of states, on
+which checks of the protocol can rest.
+
+- An answer belongs to the open request of the *other* direction with the same id token; of several,
+  to the oldest. Both peers number from 0, so an id alone is ambiguous.
+- A turn begins with ``session/prompt``. In v1 and the draft its answer ends it. In v2 the answer
+  only accepts it, and ``state_update`` to idle ends it. Updates after the end belong to no turn.
+  Nor does the history that ``session/load`` streams, since no prompt is open then.
+- Of several open turns of a session, updates and requests belong to the newest: an older one is a
+  prompt whose answer is overdue, and the agent has gone on to the next.
+- In the draft, ``fs/*`` and ``terminal/*`` name no session. A terminal belongs to the session that
+  created it, and a path to the session in whose directory it is; else, while turns of just one
+  session are open, the message belongs to that session. Otherwise it has no session.
+"""
+
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.protocol.dialects import (
+    DRAFT,
+    INITIALIZE,
+    OPENING,
+    V2,
+    body,
+    judge_frame,
+    judge_initialize,
+)
+from acp_proxy.protocol.exchanges import Exchange, Turn
+from acp_proxy.protocol.json_text import storable
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.session_directories import SessionDirectories
+from acp_proxy.protocol.states import (
+    CALLS,
+    PHASES,
+    SESSIONS,
+    TERMINALS,
+    TURNS,
+    Event,
+    Phase,
+    SessionState,
+    TerminalState,
+)
+from acp_proxy.protocol.updates import FINAL
+
+FORCED = "forced by --dialect"
+"""The reason for a dialect that a person has chosen, whatever the frames say."""
+PROMPT, CANCEL, CANCEL_REQUEST = "session/prompt", "session/cancel", "$/cancel_request"
+PERMISSION = "session/request_permission"
+
+_CANCELLED_CODES = {-32800: None, -32003: DRAFT}
+"""Error codes that say a request was cancelled, and the dialect that a code is limited to."""
+_MOST = 1_000
+"""How many sessions, terminals, and tool calls of a session are remembered: the latest ones."""
+_TERMINAL_EVENTS = {
+    "terminal/wait_for_exit": Event.EXIT,
+    "terminal/kill": Event.KILL,
+    "terminal/release": Event.RELEASE,
+}
+_ENDING = ("session/close", "session/delete")
+_SET_MODE = "session/set_mode"
+
+
+@define
+class Handshake:
+    """Who talks, and in which dialect."""
+
+    dialect: str | None = None
+    dialect_reason: str | None = None
+    client_name: str | None = None
+    client_version: str | None = None
+    agent_name: str | None = None
+    agent_version: str | None = None
+    protocol_version: str | None = None
+
+
+@define
+class Session:
+    """A session that a peer has opened."""
+
+    state: SessionState = SessionState.OPEN
+    mode: str | None = None
+    """Its current mode, if it has modes."""
+    wanted_mode: str | None = None
+    """The mode that an unanswered ``session/set_mode`` asks for."""
+    activity: str | None = None
+    """The latest ``state_update`` (v2): running, idle or requires_action."""
+
+
+@define
+class Terminal:
+    """A terminal that the client has created."""
+
+    session: str | None
+    state: TerminalState = TerminalState.RUNNING
+
+
+@define
+class State:
+    """All that the machine remembers between two messages."""
+
+    next_exchange: int = 1
+    next_turn: int = 1
+    open: dict[Direction, dict[str, list[Exchange]]] = field(
+        factory=lambda: {Direction.TO_AGENT: {}, Direction.TO_CLIENT: {}}
+    )
+    """Unanswered requests by their direction and id token, oldest first."""
+    turns: dict[str, list[Turn]] = field(factory=dict)
+    """Open turns by session, oldest first."""
+    handshake: Handshake = field(factory=Handshake)
+    params: dict[str, Any] = field(factory=dict)
+    """Of the latest initialize request, without lists; the client's capabilities are in it."""
+    result: dict[str, Any] = field(factory=dict)
+    """Of the latest answer to it, with the agent's."""
+    forced: bool = False
+    phase: Phase = Phase.NEW
+    unnamed: SessionDirectories = field(factory=SessionDirectories)
+    """The directories of sessions, while the dialect may be the draft."""
+    sessions: dict[str, Session] = field(factory=dict)
+    terminals: dict[str, Terminal] = field(factory=dict)
+    """Those that are not released."""
+    calls: dict[str, dict[str, str]] = field(factory=dict)
+    """The statuses of tool calls by session and id; after a turn, of those that are not over."""
+
+
+class Connection:
+    """The state machine of a connection; the only writer of its `State`.
+
+    Args:
+        state: where to go on; None for a connection that has just begun.
+        dialect: the dialect that is spoken, or ``auto`` to find out.
+    """
+
+    def __init__(self, state: State | None = None, dialect: str = "auto") -> None:
+        self.state = state or State()
+        if dialect != "auto" and not self.state.forced:
+            self.state.forced = True
+            self.state.handshake.dialect = dialect
+            self.state.handshake.dialect_reason = FORCED
+
+    # What is open
+
+    @property
+    def dialect(self) -> str | None:
+        """The dialect as far as it is known."""
+        return self.state.handshake.dialect
+
+    def open_requests(self, direction: Direction) -> list[Exchange]:
+        """Returns the requests of one direction that wait for their answer, oldest first."""
+        waiting = [e for same_id in self.state.open[direction].values() for e in same_id]
+        return sorted(waiting, key=lambda e: e.id)
+
+    @property
+    def permissions(self) -> list[Exchange]:
+        """The permission requests that wait for their answer, oldest first."""
+        asked = self.open_requests(Direction.TO_CLIENT)
+        return [exchange for exchange in asked if exchange.method == PERMISSION]
+
+    def open_calls(self, session: str | None) -> dict[str, str]:
+        """Returns the tool calls of a session that are not over, with their statuses."""
+        every = self.state.calls.get(session or "", {})
+        return {call: status for call, status in every.items() if status not in FINAL}
+
+    def oldest(self, direction: Direction, token: str | None) -> Exchange | None:
+        """Returns the open request that an answer would belong to.
+
+        Args:
+            direction: that of the request.
+            token: the id's JSON token.
+        """
+        same_id = self.state.open[direction].get(token or "null")
+        return same_id[0] if same_id else None
+
+    def turn_of(self, session: str | None) -> Turn | None:
+        """Returns the newest open turn of a session."""
+        turns = self.state.turns.get(session or "")
+        return turns[-1] if turns else None
+
+    def session_of(self, terminal: str | None, message: Message) -> str | None:
+        """Returns the session of a draft message that names none; empty for a turn without one.
+
+        Args:
+            terminal: the terminal that it names.
+            message: the message.
+        """
+        directories, turns = self.state.unnamed, self.state.turns
+        known = self.state.terminals.get(terminal or "")
+        if known is not None and known.session is not None:
+            return known.session
+        if len(directories.directories) > 1:
+            owners = directories.candidates(body(message, "params"))
+            if certain := [session for session in owners if session in turns] or owners:
+                return certain[0] if len(certain) == 1 else None
+        return next(iter(turns)) if len(turns) == 1 else None
+
+    # What passes
+
+    def ask(
+        self,
+        seq: int,
+        t_ns: int,
+        direction: Direction,
+        message: Message,
+        place: tuple[str | None, int | None],
+    ) -> tuple[Exchange, Turn | None]:
+        """Takes a request.
+
+        Args:
+            seq: the number of its frame.
+            t_ns: its time.
+            direction: where it goes.
+            message: the request.
+            place: its session and its turn.
+
+        Returns:
+            The exchange that it opens, and the turn that it begins.
+        """
+        state, method, session = self.state, message.method, place[0]
+        turn = None
+        if method == PROMPT and direction is Direction.TO_AGENT:
+            turn = self._begin_turn(seq, t_ns, session)
+        exchange = Exchange(
+            id=state.next_exchange,
+            direction=direction,
+            method=method,
+            rpc_id=message.rpc_id,
+            session=session,
+            request_seq=seq,
+            request_ns=t_ns,
+            turn=place[1] if turn is None else turn.id,
+            tool_call=message.tool_call,
+            terminal=message.terminal,
+        )
+        state.next_exchange += 1
+        state.open[direction].setdefault(message.rpc_id or "null", []).append(exchange)
+        if method in OPENING and self.dialect in (None, DRAFT):
+            opened = message.session if method != "session/fork" else None
+            state.unnamed.asked(exchange.id, body(message, "params"), opened)
+        elif method in INITIALIZE and direction is Direction.TO_AGENT:
+            state.params = _shallow(body(message, "params"))
+            self._meet(state.params, None)
+            self._initialize(Event.INITIALIZE)
+        elif method == _SET_MODE and (known := state.sessions.get(session or "")) is not None:
+            known.wanted_mode = message.mode
+        elif message.tool_call is not None and message.status is not None:
+            self._follow_call(session, message.tool_call, message.status)
+        return exchange, turn
+
+    def answer(
+        self, seq: int, t_ns: int, direction: Direction, message: Message
+    ) -> tuple[Exchange | None, list[Turn]]:
+        """Takes a response; arguments as of `ask`.
+
+        Returns:
+            The exchange that it closes, and the turns that it ends.
+        """
+        exchange = self._close(direction.other, message.rpc_id)
+        if exchange is None:
+            return None, []
+        exchange.response_seq = seq
+        exchange.latency_ns = t_ns - exchange.request_ns
+        exchange.outcome = self._outcome(exchange, message)
+        if exchange.session is None and exchange.turn is None:
+            exchange.session = message.session  # the answer to session/new names it
+        elif exchange.method == "session/fork" and message.session is not None:
+            exchange.session, exchange.turn = message.session, None
+        self._learn(exchange, message)
+        self.judge(message, exchange.method)
+        ended: list[Turn] = []
+        if exchange.method == PROMPT and exchange.turn is not None:
+            is_accepted_only = self.dialect == V2 and message.stop_reason is None
+            if message.kind is Kind.ERROR or not is_accepted_only:
+                ended = self.end_turns(seq, t_ns, exchange.session, message, exchange.turn)
+        elif exchange.method in INITIALIZE and message.kind is Kind.ERROR:
+            self._initialize(Event.REFUSED)
+        elif exchange.method in INITIALIZE:
+            result = body(message, "result")
+            self.state.result = _shallow(result)
+            self._meet(self.state.params, result)
+            self._initialize(Event.INITIALIZED)
+        return exchange, ended
+
+    def update(self, session: str | None, message: Message) -> Turn | None:
+        """Takes a session update.
+
+        Args:
+            session: its session.
+            message: the update; where `is_idle` holds for it, call `end_turns` next.
+
+        Returns:
+            The turn that it belongs to.
+        """
+        turns = self.state.turns.get(session or "")
+        turn = turns[-1] if turns else None
+        call = message.tool_call
+        if call is not None:
+            self._follow_call(session, call, message.status)
+        elif message.state is not None or message.mode is not None:
+            self._follow_session(session, message)
+        if turn is not None:
+            turn.updates += 1
+            if call is not None and call not in turn.seen:
+                turn.seen.add(call)
+                turn.tool_calls = len(turn.seen)
+        return turn
+
+    def cancel_turns(self, session: str | None) -> None:
+        """Takes the client's ``session/cancel``."""
+        for turn in self.state.turns.get(session or "", ()):
+            turn.state = TURNS[turn.state].get(Event.CANCEL, turn.state)
+
+    def cancel_request(self, direction: Direction, token: str) -> Exchange | None:
+        """Takes a ``$/cancel_request``; arguments as of `oldest`, returns what it cancels."""
+        exchange = self.oldest(direction, token)
+        if exchange is not None:
+            exchange.cancelled = True
+        return exchange
+
+    def judge(self, message: Message, answered: str | None = None) -> None:
+        """Finds out the dialect from a message, where no initialize exchange has told it.
+
+        Args:
+            message: the message.
+            answered: the method of the request that it answers, if it is an answer.
+        """
+        handshake = self.state.handshake
+        if handshake.dialect is not None or self.state.phase is Phase.READY:
+            return
+        if verdict := judge_frame(message, answered):
+            handshake.dialect, handshake.dialect_reason = verdict.dialect, verdict.reason
+
+    def _close(self, direction: Direction, token: str | None) -> Exchange | None:
+        exchange = self.oldest(direction, token)
+        if exchange is not None:
+            same_id = self.state.open[direction]
+            same_id[token or "null"].pop(0)
+            if not same_id[token or "null"]:
+                del same_id[token or "null"]
+        return exchange
+
+    def _outcome(self, exchange: Exchange, message: Message) -> str:
+        if message.kind is Kind.RESPONSE:
+            return "result"
+        code = message.error_code
+        if exchange.cancelled or (
+            code in _CANCELLED_CODES and _CANCELLED_CODES[code] in (None, self.dialect)
+        ):
+            return "cancelled"
+        return "error"
+
+    def _learn(self, exchange: Exchange, message: Message) -> None:
+        """Follows sessions and terminals by the answer to a request."""
+        state, method = self.state, exchange.method
+        if method in OPENING:
+            state.unnamed.opened(exchange.id, message.session)
+        known = state.sessions.get(exchange.session or "")
+        if method == _SET_MODE and known is not None:
+            if message.kind is Kind.RESPONSE:
+                known.mode = message.mode or known.wanted_mode
+            known.wanted_mode = None
+        if message.kind is not Kind.RESPONSE or method is None:
+            return
+        if method in OPENING:
+            self._open_session(exchange, message)
+        elif method == "terminal/create" and message.terminal is not None:
+            _keep(state.terminals, message.terminal, Terminal(exchange.session))
+        elif method.startswith("terminal/") and exchange.terminal is not None:
+            self._follow_terminal(exchange, message)
+        elif method in _ENDING and known is not None:
+            known.state = SESSIONS[known.state].get(Event.CLOSE, known.state)
+
+    def _open_session(self, exchange: Exchange, message: Message) -> None:
+        opened = message.session or exchange.session
+        if opened is not None:
+            _keep(self.state.sessions, opened, Session(mode=message.mode))
+
+    def _follow_session(self, session: str | None, message: Message) -> None:
+        known = self.state.sessions.get(session or "")
+        if known is None:
+            return
+        known.mode = message.mode or known.mode
+        known.activity = message.state or known.activity
+
+    def _follow_terminal(self, exchange: Exchange, message: Message) -> None:
+        known = self.state.terminals.get(exchange.terminal or "")
+        event = _TERMINAL_EVENTS.get(exchange.method or "")
+        if event is None and exchange.method == "terminal/output" and _has_exited(message):
+            event = Event.EXIT
+        if known is None or event is None:
+            return
+        known.state = TERMINALS[known.state].get(event, known.state)
+        if known.state is TerminalState.RELEASED:
+            del self.state.terminals[exchange.terminal or ""]
+
+    def _follow_call(self, session: str | None, call: str, status: str | None) -> None:
+        calls = self.state.calls.setdefault(session or "", {})
+        known = calls.get(call)
+        if known is None:
+            _keep(calls, call, status or "pending")
+        elif status is not None and status in CALLS.get(known, (status,)):
+            calls[call] = status
+
+    def _begin_turn(self, seq: int, t_ns: int, session: str | None) -> Turn:
+        turn = Turn(self.state.next_turn, session, seq, t_ns)
+        self.state.next_turn += 1
+        self.state.turns.setdefault(session or "", []).append(turn)
+        return turn
+
+    def end_turns(
+        self, seq: int, t_ns: int, session: str | None, message: Message, only: int | None = None
+    ) -> list[Turn]:
+        """Ends the open turns of a session.
+
+        Args:
+            seq: the number of the frame that ends them.
+            t_ns: its time.
+            session: the session.
+            message: the answer to the prompt, or the update (v2).
+            only: the turn to end; None for all of them.
+
+        Returns:
+            The turns that have ended.
+        """
+        open_turns = self.state.turns.get(session or "", [])
+        ended = [turn for turn in open_turns if only is None or turn.id == only]
+        for turn in ended:
+            turn.end_seq, turn.stop_reason = seq, message.stop_reason
+            turn.duration_ns = t_ns - turn.prompt_ns
+            turn.state = TURNS[turn.state].get(Event.END, turn.state)
+            open_turns.remove(turn)
+        if not open_turns:
+            self.state.turns.pop(session or "", None)
+            self._forget_calls(session)
+        return ended
+
+    def _forget_calls(self, session: str | None) -> None:
+        if (session or "") not in self.state.calls:
+            return
+        left = self.open_calls(session)
+        if left:
+            self.state.calls[session or ""] = left
+        else:
+            del self.state.calls[session or ""]
+
+    def _initialize(self, event: Event) -> None:
+        self.state.phase = PHASES[self.state.phase].get(event, self.state.phase)
+
+    def _meet(self, params: dict[str, Any], result: dict[str, Any] | None) -> None:
+        """Learns names, version and dialect from an initialize request or exchange."""
+        handshake = self.state.handshake
+        client = _either(params, "clientInfo", "info")
+        handshake.client_name = _text(client, "name")
+        handshake.client_version = _text(client, "version")
+        if result is not None:
+            agent = _either(result, "agentInfo", "info")
+            handshake.agent_name = _text(agent, "name")
+            handshake.agent_version = _text(agent, "version")
+            if isinstance(version := result.get("protocolVersion"), int | float):
+                handshake.protocol_version = str(version)
+            else:
+                handshake.protocol_version = _text(result, "protocolVersion")
+        if not self.state.forced and (verdict := judge_initialize(params, result)):
+            handshake.dialect, handshake.dialect_reason = verdict.dialect, verdict.reason
+
+
+def is_idle(message: Message) -> bool:
+    """Whether a session update ends the turns of its session (v2)."""
+    return message.state == "idle" and message.update == "state_update"
+
+
+def _keep(known: dict[str, Any], key: str, value: Any) -> None:
+    """Adds an entry, and removes the oldest if there are too many."""
+    known[key] = value
+    if len(known) > _MOST:
+        del known[next(iter(known))]
+
+
+def _has_exited(message: Message) -> bool:
+    """Whether an answer to ``terminal/output`` reports the end of the command."""
+    raw = message.raw or b""
+    return b'"exitStatus"' in raw and isinstance(body(message, "result").get("exitStatus"), dict)
+
+
+def _either(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    for name in names:
+        if isinstance(found := value.get(name), dict):
+            return found
+    return {}
+
+
+def _text(value: dict[str, Any], name: str) -> str | None:
+    found = value.get(name)
+    return storable(found) if isinstance(found, str) else None
+
+
+def _shallow(value: dict[str, Any], levels: int = 3) -> dict[str, Any]:
+    """What can tell a dialect, without the depths that no converter could follow."""
+    kept: dict[str, Any] = {}
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            kept[name] = _shallow(inner, levels - 1) if levels > 1 else {}
+        elif not isinstance(inner, list):
+            kept[name] = inner
+    return kept

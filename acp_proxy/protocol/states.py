@@ -1,0 +1,94 @@
+"""The states of a connection and of its parts, and the events that lead from one to another.
+
+Each table has a row for every state: the events that the protocol allows there, each with the state
+that follows. An event that is not in the row is a violation; the state machine of `connection`
+then stays in its state, and a check may report it.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from acp_proxy.protocol.updates import FINAL
+
+
+class Phase(StrEnum):
+    """How far the initialization of a connection has come."""
+
+    NEW = "new"
+    INITIALIZING = "initializing"
+    READY = "ready"
+
+
+class SessionState(StrEnum):
+    """Whether a session can be used; v2 reports the states of an open one itself."""
+
+    OPEN = "open"
+    CLOSED = "closed"
+
+
+class TurnState(StrEnum):
+    """The state of a turn."""
+
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    """The client has cancelled it, and the agent has not ended it yet."""
+    ENDED = "ended"
+
+
+class TerminalState(StrEnum):
+    """The state of a terminal."""
+
+    RUNNING = "running"
+    EXITED = "exited"
+    """Its command has ended or was killed; its output can still be read."""
+    RELEASED = "released"
+
+
+class Event(StrEnum):
+    """What happens to one of them."""
+
+    INITIALIZE = "initialize"
+    INITIALIZED = "initialized"
+    REFUSED = "refused"
+    CLOSE = "close"
+    CANCEL = "cancel"
+    END = "end"
+    EXIT = "exit"
+    KILL = "kill"
+    RELEASE = "release"
+
+
+PHASES: Mapping[Phase, Mapping[Event, Phase]] = {
+    Phase.NEW: {Event.INITIALIZE: Phase.INITIALIZING},
+    Phase.INITIALIZING: {Event.INITIALIZED: Phase.READY, Event.REFUSED: Phase.NEW},
+    Phase.READY: {},
+}
+SESSIONS: Mapping[SessionState, Mapping[Event, SessionState]] = {
+    SessionState.OPEN: {Event.CLOSE: SessionState.CLOSED},
+    SessionState.CLOSED: {},
+}
+TURNS: Mapping[TurnState, Mapping[Event, TurnState]] = {
+    TurnState.RUNNING: {Event.CANCEL: TurnState.CANCELLING, Event.END: TurnState.ENDED},
+    TurnState.CANCELLING: {Event.CANCEL: TurnState.CANCELLING, Event.END: TurnState.ENDED},
+    TurnState.ENDED: {},
+}
+TERMINALS: Mapping[TerminalState, Mapping[Event, TerminalState]] = {
+    TerminalState.RUNNING: {
+        Event.EXIT: TerminalState.EXITED,
+        Event.KILL: TerminalState.EXITED,
+        Event.RELEASE: TerminalState.RELEASED,
+    },
+    TerminalState.EXITED: {
+        Event.EXIT: TerminalState.EXITED,  # a wait for the exit may be repeated
+        Event.KILL: TerminalState.EXITED,
+        Event.RELEASE: TerminalState.RELEASED,
+    },
+    TerminalState.RELEASED: {},
+}
+CALLS: Mapping[str, frozenset[str]] = {
+    "pending": frozenset({"pending", "awaiting_permission", "in_progress"}) | FINAL,
+    "awaiting_permission": frozenset({"pending", "awaiting_permission", "in_progress"}) | FINAL,
+    "in_progress": frozenset({"in_progress", "awaiting_permission"}) | FINAL,
+    **{status: frozenset({status}) for status in FINAL},
+}
+"""The statuses of a tool call, with those that may follow."""

@@ -1,0 +1,186 @@
+"""The state machine of a connection: what is open after each message, and in which state."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.protocol.connection import Connection, Session, Terminal
+from acp_proxy.protocol.correlation import Correlator
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.states import Phase, SessionState, TerminalState, TurnState
+from tests.transcripts import play
+
+
+def connection(transcript: str, dialect: str = "auto") -> Connection:
+    """The connection after the frames of a transcript, which has no labels."""
+    correlator = Correlator(Connection(dialect=dialect))
+    for _ in play([line.strip() for line in transcript.strip().splitlines()], correlator):
+        pass
+    return correlator.connection
+
+
+def test_a_connection_is_ready_once_initialize_is_answered() -> None:
+    """A refused initialize may be repeated."""
+    asked = '-> #0 initialize {"protocolVersion": 1}'
+    refused = '<- #0 error {"code": -32603, "message": ""}'
+    assert Connection().state.phase is Phase.NEW
+    assert connection(asked).state.phase is Phase.INITIALIZING
+    assert connection(f"{asked}\n{refused}").state.phase is Phase.NEW
+    again = connection(f"{asked}\n{refused}\n{asked}\n<- #0 result {{}}")
+    assert again.state.phase is Phase.READY
+
+
+def test_both_peers_capabilities_are_known() -> None:
+    """Of the request and of the answer, lists are left out."""
+    state = connection("""
+        -> #0 initialize {"clientCapabilities": {"fs": {"readTextFile": true}}, "list": [1]}
+        <- #0 result {"agentCapabilities": {"loadSession": true}, "authMethods": []}
+    """).state
+    assert state.params == {"clientCapabilities": {"fs": {"readTextFile": True}}}
+    assert state.result == {"agentCapabilities": {"loadSession": True}}
+
+
+@pytest.mark.parametrize(
+    ("opened", "changed", "expected"),
+    [
+        ('{"sessionId": "s", "modes": {"currentModeId": "ask"}}', "", "ask"),
+        ('{"sessionId": "s"}', "", None),
+        (
+            '{"sessionId": "s", "modes": {"currentModeId": "ask"}}',
+            '-> #2 session/set_mode {"sessionId": "s", "modeId": "code"}\n<- #2 result {}',
+            "code",
+        ),
+        (
+            '{"sessionId": "s", "modes": {"currentModeId": "ask"}}',
+            '-> #2 session/set_mode {"sessionId": "s", "modeId": "code"}\n'
+            '<- #2 error {"code": -32602, "message": ""}',
+            "ask",
+        ),
+        (
+            '{"sessionId": "s", "modes": {"currentModeId": "ask"}}',
+            '<- session/update {"sessionId": "s", "update":'
+            ' {"sessionUpdate": "current_mode_update", "currentModeId": "code"}}',
+            "code",
+        ),
+        (
+            '{"sessionId": "s"}',
+            '<- session/update {"sessionId": "s", "type": "current_mode_update",'
+            ' "data": {"previousMode": "default", "currentMode": "plan"}}',
+            "plan",
+        ),
+        (
+            '{"sessionId": "s"}',
+            '-> #2 session/set_mode {"sessionId": "s", "mode": "plan"}\n'
+            '<- #2 result {"previousMode": "default", "currentMode": "plan"}',
+            "plan",
+        ),
+    ],
+)
+def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
+    """The answer that opens it, a request that succeeds, and the agent's update set it."""
+    start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
+    assert connection(start).state.sessions == {"s": Session(mode=expected)}
+
+
+def test_a_closed_session_stays_known() -> None:
+    """So that its later use can be told from that of a session which never was."""
+    found = connection("""
+        -> #1 session/resume {"sessionId": "s", "cwd": "/"}
+        <- #1 result {}
+        -> #2 session/close {"sessionId": "s"}
+        <- #2 result {}
+    """)
+    assert found.state.sessions["s"].state is SessionState.CLOSED
+
+
+def test_a_cancelled_turn_waits_for_its_end() -> None:
+    """The client cancels, and the agent ends."""
+    prompt = '-> #1 session/prompt {"sessionId": "s"}\n-> session/cancel {"sessionId": "s"}'
+    turn = connection(prompt).turn_of("s")
+    assert turn is not None
+    assert turn.state is TurnState.CANCELLING
+    ended = connection(prompt + '\n<- #1 result {"stopReason": "cancelled"}')
+    assert ended.turn_of("s") is None
+
+
+def _call(status: str, kind: str = "tool_call_update") -> str:
+    update = f'{{"sessionUpdate": "{kind}", "toolCallId": "c"{status}}}'
+    return f'\n<- session/update {{"sessionId": "s", "update": {update}}}'
+
+
+@pytest.mark.parametrize(
+    ("updates", "expected"),
+    [
+        (_call("", "tool_call"), {"c": "pending"}),
+        (_call(', "status": "in_progress"'), {"c": "in_progress"}),
+        (_call(', "status": "in_progress"') + _call(""), {"c": "in_progress"}),
+        (_call(', "status": "completed"'), {}),
+        (_call(', "status": "completed"') + _call(', "status": "in_progress"'), {}),
+        (_call(', "status": "in_progress"') + _call(', "status": "pending"'), {"c": "in_progress"}),
+        (_call(', "status": "_own"') + _call(', "status": "failed"'), {}),
+    ],
+)
+def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
+    """What an update leaves out stays, and what the protocol does not allow changes nothing."""
+    found = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
+    assert found.open_calls("s") == expected
+
+
+def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
+    """Calls that are not over are remembered beyond it."""
+    found = connection(
+        '-> #1 session/prompt {"sessionId": "s"}'
+        + _call(', "status": "completed"')
+        + _call("").replace('"c"', '"d"')
+        + '\n<- #1 result {"stopReason": "end_turn"}'
+    )
+    assert found.state.calls == {"s": {"d": "pending"}}
+
+
+def test_a_terminal_is_followed_until_its_release() -> None:
+    """It exits when the wait for it is answered, and is forgotten when it is released."""
+    created = """
+        <- #1 terminal/create {"sessionId": "s", "command": "ls"}
+        -> #1 result {"terminalId": "t"}
+    """
+    waited = created + '<- #2 terminal/wait_for_exit {"sessionId": "s", "terminalId": "t"}\n'
+    exited = waited + '-> #2 result {"exitCode": 0}\n'
+    released = exited + '<- #3 terminal/release {"sessionId": "s", "terminalId": "t"}\n'
+    assert connection(waited).state.terminals == {"t": Terminal("s")}
+    assert connection(exited).state.terminals == {"t": Terminal("s", TerminalState.EXITED)}
+    assert connection(released + "-> #3 result {}").state.terminals == {}
+
+
+@pytest.mark.parametrize(("status", "state"), [("null", "running"), ('{"exitCode": 1}', "exited")])
+def test_output_may_report_the_exit(status: str, state: str) -> None:
+    """A client that is asked for output says whether the command has ended."""
+    found = connection(f"""
+        <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
+        -> #1 result {{"terminalId": "t"}}
+        <- #2 terminal/output {{"sessionId": "s", "terminalId": "t"}}
+        -> #2 result {{"output": "", "truncated": false, "exitStatus": {status}}}
+    """)
+    assert found.state.terminals["t"].state == state
+
+
+def test_terminals_that_nobody_releases_are_bounded() -> None:
+    """However many there are, the latest are remembered."""
+    lines = (
+        f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'
+        for n in range(1_200)
+    )
+    terminals = connection("\n".join(lines)).state.terminals
+    assert len(terminals) == 1_000
+    assert "1199" in terminals
+
+
+def test_open_permissions_are_known() -> None:
+    """Other requests to the client are none."""
+    found = connection("""
+        <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
+        <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
+        <- #3 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "d"}}
+        -> #1 result {"outcome": {"outcome": "cancelled"}}
+    """)
+    assert [asked.tool_call for asked in found.permissions] == ["d"]
+    assert len(found.open_requests(Direction.TO_CLIENT)) == 2
