@@ -1,7 +1,7 @@
-"""What class of outcome a client's reply is; between two classes the story would be a lie.
+"""Classifies the outcome of a client's reply; a replay diverges when the class differs.
 
-An agent that was allowed to write goes on as one that was; one that was refused does not. What a
-file held, or what a program printed, only drifts.
+An agent that was allowed to write goes on otherwise than one that was refused. The content of a
+file, or the output of a program, may differ without a divergence.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ def outcome(method: str | None, asked: Any, reply: Any) -> Outcome:
 
 
 def described(found: Outcome) -> str:
-    """An outcome in words."""
+    """Returns an outcome in words."""
     match found:
         case ("selected", kind):
             return f"the choice {kind}"
@@ -59,6 +59,6 @@ def _permission(answer: PermissionAnswer) -> Outcome:
 
 
 def _number(value: Any) -> str:
-    """JSON knows one kind of number."""
+    """JSON has one kind of number."""
     is_whole = isinstance(value, float) and value.is_integer()
     return str(int(value) if is_whole else value)

@@ -1,6 +1,6 @@
-"""Finds out whether two lines differ in nothing but session ids, and renames sessions in a line.
+"""Compares lines that may differ in session ids, and replaces session ids in a line.
 
-Session ids are looked for at their typed places alone; all else is compared byte for byte, and
+Session ids are looked for at their typed places only; everything else is compared byte for byte and
 stays as it is.
 """
 
@@ -11,16 +11,22 @@ from acp_proxy.protocol.splice import Span, spans, splice
 from acp_proxy.protocol.typed_places import session_places
 
 _BLANK = "\0"
-"""What no line of JSON has in it."""
+"""A character that no line of JSON contains."""
 
 
 def session_pairs(
     one: bytes, other: bytes, kind: str, method: str | None
 ) -> list[tuple[str, str]] | None:
-    """Pairs the session ids of two messages of one kind and method.
+    """Pairs the session ids of two messages.
+
+    Args:
+        one: a line.
+        other: another one.
+        kind: the kind of both.
+        method: the method of both.
 
     Returns:
-        What stands at each place for a session id, in one and in the other; None if the messages
+        the ids at each place for a session id, in one and in the other; None if the messages
         differ in anything else.
     """
     if one == other:
@@ -33,7 +39,14 @@ def session_pairs(
 
 
 def renamed(line: bytes, kind: str, method: str | None, names: dict[str, str]) -> bytes:
-    """Renames sessions in a message, where session ids stand."""
+    """Replaces session ids in a message.
+
+    Args:
+        line: the message.
+        kind: its kind.
+        method: its method.
+        names: the new ids, by the old ones.
+    """
     places = [(span, names[old]) for span, old in _sessions(line, kind, method) if old in names]
     if not places:
         return line
@@ -42,7 +55,7 @@ def renamed(line: bytes, kind: str, method: str | None, names: dict[str, str]) -
 
 
 def _sessions(line: bytes, kind: str, method: str | None) -> list[tuple[Span, str]]:
-    """Where the session ids of a message stand, and which they are."""
+    """The places of a message's session ids, and the ids."""
     text = _text(line)
     found = []
     for span in spans(text, session_places(kind, method)):

@@ -1,9 +1,9 @@
-"""Values that a client chose, as recorded and as it chooses them now.
+"""Maps recorded values to the live values that a peer chose in their place.
 
 Agents choose session ids, tool call ids and option ids; those are replayed as they were, since the
-client only echoes them. Working directories, terminals and what lies under a directory are the
-client's: its choice is learnt where the protocol says that it makes one, and put into what the
-recorded agent says later, at typed places alone.
+client only echoes them. Working directories and terminals are chosen by the client: its choice is
+learnt at the typed places where the protocol lets it make one, and inserted into later frames, at
+typed places only.
 """
 
 import json
@@ -24,12 +24,12 @@ _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 
 @define
 class Bindings:
-    """What recorded values are called now.
+    """The live values of recorded ones.
 
     Attributes:
         roots: directories.
         terminals: terminal ids.
-        messages: ids of the client's messages; one may be chosen anew each time.
+        messages: ids of the client's messages; each may be bound again at any time.
         connections: ids of connections to MCP servers.
         sessions: session ids; different only after two interchangeable ones were swapped, or where
             the client was sent those of another recording before it was known which one is played.
@@ -42,17 +42,28 @@ class Bindings:
     messages: dict[str, str] = field(factory=dict)
 
     released: set[str] = field(factory=set)
-    """Recorded terminals that are no more, so that a client may use their ids again."""
+    """Recorded terminals that were released, so that a client may use their ids again."""
 
     def known(self, place: Place, recorded: str) -> str | None:
-        """What a value is bound to for good; None if it is free."""
+        """Returns the live value that a recorded one is bound to; None if it may still be bound.
+
+        Args:
+            place: the kind of the value: a terminal, a connection or a directory.
+            recorded: the recorded value.
+        """
         if place is Place.TERMINAL:
             return None if recorded in self.released else self.terminals.get(recorded)
         table = self.connections if place is Place.CONNECTION else self.roots
         return table.get(recorded)
 
     def bind(self, place: Place, recorded: str, live: str) -> None:
-        """Learns a value."""
+        """Binds a value; a later call replaces an earlier one.
+
+        Args:
+            place: the kind of the value.
+            recorded: the recorded value.
+            live: the live one.
+        """
         match place:
             case Place.SESSION:
                 self.sessions[recorded] = live
@@ -71,7 +82,12 @@ class Bindings:
         self.released.add(terminal)
 
     def swap_sessions(self, first: str, second: str) -> None:
-        """Exchanges the live ids of two recorded sessions."""
+        """Exchanges the live ids of two sessions.
+
+        Args:
+            first: the recorded id of one.
+            second: the recorded id of the other.
+        """
         live = self.sessions.get(first, first), self.sessions.get(second, second)
         self.sessions[second], self.sessions[first] = live
 
@@ -86,7 +102,7 @@ class Bindings:
 
     @property
     def changed(self) -> dict[str, str]:
-        """Recorded values that have another one now, but for messages, which are many."""
+        """The live values that differ from the recorded ones, but for messages, which are many."""
         return {old: new for table in self._tables for old, new in table.items() if old != new}
 
     @property
@@ -100,7 +116,12 @@ class Bindings:
         return self.roots, self.terminals, self.sessions, self.connections
 
     def live(self, place: Place, recorded: str) -> str:
-        """Returns what a recorded value is called now; itself, if nothing is known."""
+        """Returns the live value of a recorded one; the recorded one if it is not bound.
+
+        Args:
+            place: the kind of the value; below a bound directory paths and URIs move with it.
+            recorded: the recorded value.
+        """
         match place:
             case Place.SESSION:
                 return self.sessions.get(recorded, recorded)
@@ -117,7 +138,7 @@ class Bindings:
         return recorded
 
     def moved(self, text: str) -> str:
-        """Returns what a string means now that may be a path anywhere in a message.
+        """Returns the live value of a string that may be a path anywhere in a message.
 
         It is moved if the whole of it is a directory of the client's, or a path or a ``file://``
         URI below one, and returned as it is otherwise. A relative directory is an ordinary word.
@@ -140,7 +161,7 @@ class Bindings:
 
     @property
     def after_rewriting(self) -> "Bindings":
-        """What values are called in a text that was rewritten; no directory moves twice."""
+        """The bindings for a text that was rewritten, in which no directory moves twice."""
         return evolve(self, roots={o: n for o, n in self.roots.items() if not _is_named(o)})
 
     def _moved(self, path: str) -> str:
@@ -151,7 +172,7 @@ class Bindings:
         return path
 
     def _moved_uri(self, uri: str) -> str:
-        """A URI is compared as what it means, and only the directory in it is written anew."""
+        """A URI is compared by its meaning, and only the directory in it is replaced."""
         path = uri.removeprefix(_SCHEME)
         for old in sorted(self.roots, key=len, reverse=True):
             for spelled in (old, _in_uri(old)):

@@ -1,8 +1,8 @@
-"""Compares what a client sent with what was recorded, as JSON values, and says where they differ.
+"""Compares a live message with a recorded one, as JSON values.
 
 The order of keys and the spelling of numbers do not matter; the order of lists does. ``_meta`` is
-left out, as is what the user ignores. At typed places a recorded value means what it is bound to;
-where the client may choose, a new value is no difference but a proposal to bind it.
+left out, as is what the user ignores. At typed places a recorded value stands for the one that it
+is bound to; where the client may choose, a new value is a proposal to bind it, and no difference.
 """
 
 import json
@@ -22,7 +22,7 @@ from acp_proxy.protocol.splice import Place, Places
 _MISSING = object()
 _NOTHING = "(nothing)"
 _HANDSHAKE = ("protocolVersion", "clientCapabilities", "capabilities")
-"""What of ``initialize`` counts: a client may change its name and version."""
+"""The params of ``initialize`` that count: a client may change its name and version."""
 
 
 @frozen
@@ -38,17 +38,17 @@ class Difference:
 
 @define
 class Comparison:
-    """What came of comparing two messages."""
+    """The result of comparing two messages."""
 
     differences: list[Difference] = field(factory=list)
     proposals: list[tuple[Place, str, str]] = field(factory=list)
     """Values to bind if the messages are paired: place, recorded, live."""
     conflicts: list[Difference] = field(factory=list)
-    """Values that the client chose, but chose otherwise before."""
+    """Values that the client chose, although it chose others for them before."""
 
     @property
     def is_equal(self) -> bool:
-        """Whether nothing differs and nothing has another value than it had."""
+        """Whether nothing differs, and every value that was chosen is the recorded one."""
         return self.is_match and all(old == new for _, old, new in self.proposals)
 
     @property
@@ -73,11 +73,11 @@ class Comparer:
     """Compares messages with the values known so far.
 
     Args:
-        bindings: what recorded values are called now.
+        bindings: the live values known so far.
         ignored: JSON pointers that are left out; ``*`` in one is any key or item.
 
     Attributes:
-        ignored: the ways to these, as of `pointers.parts_of`.
+        ignored: the pointers' parts, as of `parts_of`.
     """
 
     def __init__(self, bindings: Bindings, ignored: Iterable[str] = ()) -> None:
@@ -86,7 +86,7 @@ class Comparer:
 
     @property
     def after_rewriting(self) -> "Comparer":
-        """Compares recorded messages that were rewritten, as by `Bindings.rewritten`."""
+        """A comparer for recorded messages that were rewritten, as by `Bindings.rewritten`."""
         return Comparer(self._bindings.after_rewriting, map(pointer, self.ignored))
 
     def params(self, method: str | None, recorded: Any, live: Any, places: Places) -> Comparison:
@@ -104,7 +104,13 @@ class Comparer:
         return self._compared(("params",), old, new, _inner(places, "params"))
 
     def results(self, recorded: Any, live: Any, places: Places) -> Comparison:
-        """Compares the results, or the errors, of two responses."""
+        """Compares the results, or the errors, of two responses.
+
+        Args:
+            recorded: the recorded response, decoded.
+            live: the live one, decoded.
+            places: the typed places of the recorded one.
+        """
         comparison = Comparison()
         for name in ("result", "error"):
             old, new = _member(recorded, name), _member(live, name)
@@ -115,14 +121,14 @@ class Comparer:
         return comparison
 
     def _handshakes(self, old: Any, new: Any) -> Comparison:
-        """Compares the params of initialize; a difference is told as it was written."""
+        """Compares the params of initialize; a difference is shown as it was written."""
         try:
             was, now = (_picked(normalized(params), _HANDSHAKE) for params in (old, new))
         except RecursionError:
             was, now = old, new
         if isinstance(was, dict) and isinstance(now, dict):
-            said = [name for name in CAPABILITIES if name in was or name in now]
-            was, now = ({**{name: {} for name in said}, **params} for params in (was, now))
+            present = [name for name in CAPABILITIES if name in was or name in now]
+            was, now = ({**{name: {} for name in present}, **params} for params in (was, now))
         found = self._compared(("params",), was, now, None)
         found.differences = [
             Difference(
@@ -178,7 +184,7 @@ class Comparer:
     def _settle(
         self, found: Comparison, path: tuple[str, ...], place: Place, old: Any, new: Any
     ) -> bool:
-        """Compares two values at a typed place; False if they are none of its kind."""
+        """Compares two values at a typed place; returns False if they are not of its kind."""
         are_texts = isinstance(old, str) and isinstance(new, str)
         if place is Place.MESSAGE and are_texts:
             found.proposals.append((place, old, new))
@@ -201,7 +207,7 @@ class Comparer:
     def _settle_choice(
         self, found: Comparison, path: tuple[str, ...], place: Place, old: str, new: str
     ) -> None:
-        """Compares what a client may choose, but only once."""
+        """Compares a value that a client may choose, but only once."""
         proposed = (one[2] for one in found.proposals if one[:2] == (place, old))
         known = self._bindings.known(place, old) or next(proposed, None)
         if known is None:
@@ -219,7 +225,12 @@ class Comparer:
 
 
 def shown(value: Any, limit: int = 200) -> str:
-    """A value as a report shows it."""
+    """Formats a value for a report.
+
+    Args:
+        value: decoded JSON.
+        limit: characters that are shown.
+    """
     if value is _MISSING:
         return _NOTHING
     try:
@@ -260,7 +271,7 @@ def _item(values: list[Any], place: int) -> Any:
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """JSON knows one kind of number, and no truth value that is one."""
+    """JSON has one kind of number, and its booleans are not numbers."""
     if isinstance(old, bool) or isinstance(new, bool):
         return old is new
     if type(old) is not type(new) and not (

@@ -1,4 +1,4 @@
-"""Where a client, or an agent, diverged from what was recorded, and how."""
+"""Divergences: where a client or an agent diverged from the recording, and how."""
 
 from enum import StrEnum
 
@@ -43,7 +43,7 @@ INFORMATION = {
     DivergenceKind.UNANSWERED,
     DivergenceKind.SERVED,
 }
-"""What is told and is no divergence."""
+"""Kinds that are reported for information, and do not count."""
 
 
 class Rank(StrEnum):

@@ -1,4 +1,4 @@
-"""Writes a recorded frame as the live client has to see it: its own ids, its own directories.
+"""Rewrites a recorded frame with the live client's ids and directories.
 
 A frame in which nothing is replaced goes out byte for byte, whatever bytes these are. In a batch
 each member is a message of its own; only replies get another id, since the agent's requests keep
@@ -15,19 +15,18 @@ from acp_proxy.protocol.splice import Place, Span, spans, splice
 from acp_proxy.protocol.typed_places import places_of
 
 _NAMING = ("elicitation/create",)
-"""What of the agent's names a request of the client's: the one for which it needs to know."""
+"""Requests of the agent that contain the id of a request of the client."""
 ANY_BYTES = "surrogateescape"
-"""How bytes that are no text get through text."""
-
+"""The error handler that keeps bytes that are not UTF-8."""
 
 _Rewriter = Callable[[str], str]
 
 
 class LineRewriter:
-    """Writes frames.
+    """Rewrites frames.
 
     Args:
-        bindings: what recorded values are called now.
+        bindings: the live values of recorded ones.
         rewrite_text: whether to put the client's directories into free text, too.
     """
 
@@ -36,7 +35,7 @@ class LineRewriter:
         self._rewrite_text = rewrite_text
 
     def written(self, wire: Wire, ids: dict[str, str]) -> bytes:
-        """Writes a frame, without its line's end.
+        """Returns a frame with live values, without its newline.
 
         Args:
             wire: as it was recorded.
@@ -80,7 +79,7 @@ class LineRewriter:
 
 
 def quoted(value: str) -> str:
-    """A string as JSON; what no encoding can carry is escaped."""
+    """Returns a string as JSON; what UTF-8 cannot encode is escaped."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -89,5 +88,5 @@ def quoted(value: str) -> str:
 
 
 def members_of(text: str) -> list[Span]:
-    """Where the members of a batch stand."""
+    """Returns the places of the members of a batch."""
     return spans(text, {"*": Place.FREE})

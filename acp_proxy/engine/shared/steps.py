@@ -1,4 +1,4 @@
-"""What was recorded, as replay needs it: steps in order, and payloads by number.
+"""The recording as a replay reads it: steps in order, and payloads by number.
 
 A step is small; payloads stay where they are until one is sent or compared. Steps are read as the
 conversation goes on, so that a recording of any size begins to play at once.
@@ -15,18 +15,18 @@ CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
 PROMPT, UPDATE = "session/prompt", "session/update"
 PERMISSION = "session/request_permission"
 FORK = "session/fork"
-"""Names the session that it makes in its reply, and the one that it is made from in its request."""
+"""Its request has the id of the original session, and its reply that of the new one."""
 PUSH = "terminal/output"
-"""In the 1.0 draft the client's: it pushes what a terminal puts out. In v1 the agent's, which asks
-for it."""
+"""In the 1.0 draft a request with which the client pushes a terminal's output. In v1 a request with
+which the agent asks for it."""
 HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
 REPLIES = ("response", "error")
-"""Kinds of what answers a request."""
+"""Kinds of messages that answer a request."""
 
 
 @frozen
 class Ask:
-    """A request that the agent makes of the client in a step."""
+    """A request of the agent in a step."""
 
     exchange: int
     rpc_id: str
@@ -37,11 +37,11 @@ class Ask:
 
 @frozen
 class Answer:
-    """A request of the client's that a step answers."""
+    """A request of the client that a step answers."""
 
     exchange: int
     rpc_id: str
-    """The id's token, which the reply repeats."""
+    """The id as JSON, which the reply repeats."""
 
 
 class Wire(NamedTuple):
@@ -66,30 +66,30 @@ class Step:
     """Its own, or that of the request it answers."""
     rpc_id: str | None = None
     session: str | None = None
-    """Of the frame, or of the exchange it is part of: a request that made a session has it."""
+    """The session of the frame or of its exchange: a request that made a session has it."""
     names_session: bool = False
-    """Whether the message itself says which session it is about."""
+    """Whether the message itself contains the session's id."""
     exchange: int | None = None
     request_seq: int | None = None
     response_seq: int | None = None
     answers: tuple[Answer, ...] = ()
-    """Requests that an agent's frame answers; several if it is a batch."""
+    """Requests that a frame of the agent answers; several if it is a batch."""
     asks: tuple[Ask, ...] = ()
     member: int | None = None
-    """Its place in a batch of the client's."""
+    """Its place in a batch of the client."""
     lane: str | None = None
-    """The session in whose lane it is, None for the connection's; `lanes.Lanes` decides."""
+    """The session in whose lane it is, None for the connection's; set by `LaneFinder`."""
     is_optional: bool = False
-    """Whether it may follow from what was withheld from the client, and need not come."""
+    """Whether it may follow from what was withheld from the client, and may be left out."""
 
     @property
     def key(self) -> tuple[int, int]:
-        """What tells it from every other step."""
+        """The key that no other step has."""
         return self.seq, self.member or 0
 
     @property
     def title(self) -> str:
-        """How reports name it."""
+        """Its name in reports."""
         name = self.method or self.kind
         return f"the answer to {name}" if self.is_reply else name
 
@@ -102,7 +102,7 @@ class Step:
     def is_required(self) -> bool:
         """Whether the agent may have acted on it: a request, a reply, or a cancellation.
 
-        A reply to nothing is what a client says of a line that it could not read.
+        A reply to nothing is how a client reports a line that it could not read.
         """
         if self.kind == "notification":
             return self.method == CANCEL or (self.method == CANCEL_REQUEST and self._has_target)
@@ -112,7 +112,7 @@ class Step:
 
     @property
     def is_push(self) -> bool:
-        """Whether it is a piece of what a terminal puts out, cut as it happened to be."""
+        """Whether it is a piece of a terminal's output, which is cut by chance."""
         return self.kind == "request" and self.method == PUSH and not self.from_agent
 
     @property
@@ -124,7 +124,7 @@ class Step:
     def can_be_left_out(self) -> bool:
         """Whether no lane depends on it: a request of the connection that opens nothing.
 
-        Nor does any on a piece of a terminal's output, of which there may be any number.
+        No lane depends on a piece of a terminal's output either.
         """
         if self.kind == "invalid" or self.is_push or self.is_optional:
             return True
@@ -150,4 +150,10 @@ class Script(Protocol):
         """Returns a frame as it was written."""
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
-        """Finds client messages of a method beyond number ``after``, in order."""
+        """Finds messages of the client beyond what was read, in order.
+
+        Args:
+            method: their method.
+            kind: their kind.
+            after: the number after which they were recorded.
+        """
