@@ -96,8 +96,8 @@ def replay(
 ) -> None:
     """Play the recorded agent to a client, the same every time.
 
-    Use it as an agent's command. It says what the recorded agent said, as soon as the client has
-    done what the recorded client did, and tells on stderr where the client diverges from that.
+    Use it as an agent's command. It sends what the recorded agent sent, as soon as the client has
+    done what the recorded client did, and reports on stderr where the client diverges from it.
     """
     timing.cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
     options = ReplayOptions(
