@@ -178,7 +178,7 @@ def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
     Many clients close their end and then terminate their agent. The report is still written then,
     and the exit code is that of the replay.
     """
-    for signum in handled_signals.heeded(*STOP_SIGNALS):
+    for signum in handled_signals.handled(*STOP_SIGNALS):
         signal.signal(signum, _ignore)
     return run_alone(task)
 

@@ -30,12 +30,12 @@ from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup, WriteStalled
-from acp_proxy.runtime.ending import Ending
 from acp_proxy.runtime.handled_signals import received
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.orphans import Orphans
+from acp_proxy.runtime.recorder_shutdown import RecorderShutdown
 from acp_proxy.runtime.replayer import now_ns, run_alone
-from acp_proxy.runtime.watch import Show, Watch
+from acp_proxy.runtime.wait_display import Show, WaitDisplay
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _CHUNKS_AHEAD = 4
@@ -177,24 +177,24 @@ async def _verify(
         )
         assert process.stdin is not None
         assert process.stdout is not None
-        ending = Ending(process, grace)
+        shutdown = RecorderShutdown(process, grace)
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(ending.stop_when_told, signals, nursery.cancel_scope)
+                nursery.start_soon(shutdown.cancel_on_signal, signals, nursery.cancel_scope)
                 verifier = Verifier(engine, process.stdout, process.stdin, show, grace=grace)
                 await verifier.run()
-                ending.is_hopeless = engine.is_hopeless
-                ending.moved_at = verifier.moved_at
+                shutdown.is_hopeless = engine.is_hopeless
+                shutdown.last_read_ns = verifier.moved_at
                 nursery.cancel_scope.cancel()
         finally:
             with trio.CancelScope(shield=True):
                 async with trio.open_nursery() as nursery:
-                    nursery.start_soon(ending.hurry_when_told, signals)
-                    await ending.end()
-                    left = await orphans.end(grace, ending.hurried)
+                    nursery.start_soon(shutdown.kill_on_signal, signals)
+                    await shutdown.end()
+                    left = await orphans.end(grace, shutdown.hurried)
                     nursery.cancel_scope.cancel()
         pauses = tuple((start - ahead, end - ahead) for start, end in engine.pauses)
-        return VerifyOutcome(ending.signum, ending.was_stopped, left, pauses)
+        return VerifyOutcome(shutdown.signum, shutdown.was_stopped, left, pauses)
 
 
 class Verifier:
@@ -224,7 +224,7 @@ class Verifier:
         self._engine = engine
         self._source = source
         self._sink = sink
-        self._watch = Watch(show)
+        self._display = WaitDisplay(show)
         self._wake_at: float = inf
         self.moved_at = now_ns()
         self._grace = grace
@@ -243,7 +243,7 @@ class Verifier:
                 with outgoing:
                     await self._play(chunks, outgoing)
             finally:
-                self._watch.clear()
+                self._display.clear()
             if not self._engine.is_hopeless:
                 await self._receive_last(chunks)
             nursery.cancel_scope.cancel()
@@ -268,7 +268,7 @@ class Verifier:
                     self._feed(LineReceived(line, now_ns()), outgoing)
                 if chunk.part:
                     self._execute(self._engine.feed_part(chunk.part, now_ns()), outgoing)
-            self._watch.look(now_ns(), self._engine.last_activity, self._awaited)
+            self._display.update(now_ns(), self._engine.last_activity, self._awaited)
 
     async def _receive_last(self, chunks: "trio.MemoryReceiveChannel[_Chunk | None]") -> None:
         """Feeds the engine with what comes after the end, until the agent has left or is silent."""
@@ -289,7 +289,7 @@ class Verifier:
         return self._engine.awaited
 
     def _timeout_s(self) -> float:
-        shows_at = self._watch.next_at(self._engine.last_activity)
+        shows_at = self._display.next_at(self._engine.last_activity)
         return max(0.0, (min(self._wake_at, self._stalls_at, shows_at) - now_ns()) / 1e9)
 
     @property

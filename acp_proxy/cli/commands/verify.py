@@ -34,7 +34,7 @@ from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
 from acp_proxy.engine.shared.playback_options import Order
-from acp_proxy.runtime.handled_signals import heeded
+from acp_proxy.runtime.handled_signals import handled
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
@@ -180,7 +180,7 @@ def verify(
 @contextmanager
 def _orderly() -> Iterator[None]:
     """Lets a signal that ends us end us in an orderly way, so that no directory is left."""
-    signums = heeded(signal.SIGTERM, signal.SIGHUP)
+    signums = handled(signal.SIGTERM, signal.SIGHUP)
     before = {signum: signal.signal(signum, _leave) for signum in signums}
     try:
         yield

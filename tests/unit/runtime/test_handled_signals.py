@@ -9,7 +9,7 @@ import pytest
 import trio
 
 from acp_proxy.cli.commands import verify
-from acp_proxy.runtime.handled_signals import heeded, received
+from acp_proxy.runtime.handled_signals import handled, received
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,16 +34,16 @@ def _hear_nothing(_: int, __: object) -> None:
 
 def test_what_is_ignored_is_not_ours() -> None:
     """As `nohup` has it."""
-    assert heeded(*STOPPING) == [*STOPPING]
+    assert handled(*STOPPING) == [*STOPPING]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    assert heeded(*STOPPING) == [signal.SIGINT, signal.SIGTERM]
+    assert handled(*STOPPING) == [signal.SIGINT, signal.SIGTERM]
 
 
 def test_what_nobody_could_put_back_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python says nothing of a handler that it has not installed."""
     before = signal.getsignal(signal.SIGHUP)
     monkeypatch.setattr(signal, "getsignal", lambda s: None if s == signal.SIGTERM else before)
-    assert heeded(*STOPPING) == [signal.SIGINT, signal.SIGHUP]
+    assert handled(*STOPPING) == [signal.SIGINT, signal.SIGHUP]
 
 
 def test_a_verification_handles_what_is_not_ignored() -> None:

@@ -1,21 +1,21 @@
-"""Shows a person who waits what is waited for, and for how long."""
+"""Shows on a terminal what a verification waits for, and for how long."""
 
 from collections.abc import Callable
 from math import inf
 
 NS_PER_S = 10**9
 _PATIENCE_S = 3
-"""How long somebody waits before wanting to know what for."""
+"""Seconds of silence before anything is shown."""
 
 Show = Callable[[str], None]
 """Shows a line in place of the one that it has shown; none if it is empty."""
 
 
-class Watch:
-    """What is shown while nothing happens: a line that is renewed every second.
+class WaitDisplay:
+    """The line that is shown while nothing happens, renewed every second.
 
     Args:
-        show: shows it; None if nobody looks.
+        show: shows it; None if there is no terminal.
     """
 
     def __init__(self, show: Show | None) -> None:
@@ -23,13 +23,19 @@ class Watch:
         self._shown_s = 0
 
     def next_at(self, quiet_since: int) -> float:
-        """When there is something else to show, in nanoseconds."""
+        """Returns when there is something else to show, in nanoseconds; infinity for never."""
         if self._show is None:
             return inf
         return quiet_since + max(_PATIENCE_S, self._shown_s + 1) * NS_PER_S
 
-    def look(self, now: int, quiet_since: int, awaited: Callable[[], str]) -> None:
-        """Shows what is waited for, or nothing if something has just happened."""
+    def update(self, now: int, quiet_since: int, awaited: Callable[[], str]) -> None:
+        """Shows what is waited for, or nothing if something has just happened.
+
+        Args:
+            now: the time, in nanoseconds.
+            quiet_since: when something last happened, by the same clock.
+            awaited: describes what is waited for; called only if it is shown.
+        """
         quiet_s = (now - quiet_since) // NS_PER_S
         if quiet_s < _PATIENCE_S:
             self.clear()
@@ -38,7 +44,7 @@ class Watch:
             self._show(f"waiting {quiet_s} s for {awaited()}")
 
     def clear(self) -> None:
-        """Shows nothing any more."""
+        """Removes the line, if one is shown."""
         if self._show is not None and self._shown_s:
             self._shown_s = 0
             self._show("")
