@@ -48,7 +48,7 @@ def test_no_kind_is_made_up() -> None:
 
 def test_every_trigger_has_its_row() -> None:
     """As it is, in order."""
-    rows = section(PAGE, "What sets a rule off").splitlines()
+    rows = section(PAGE, "What lets a rule fire").splitlines()
     assert [line for line in rows if line.startswith("| `")] == [row(s) for s in trigger_manual()]
 
 
