@@ -190,6 +190,7 @@ class WaitTracker:
         """
         self.longest: Silence | None = None
         self.long_count = 0
+        self._shortest_ns = 0
         self._turn_ends = turn_ends
         self._program_ends = program_ends
         self._connection = _SessionWaits(None)
@@ -209,10 +210,9 @@ class WaitTracker:
         """Takes the next frame; a batch comes as its members, one after the other."""
         kind = head.kind
         if kind == "notification":
-            lane = self._lanes.get(head.session)
-            if lane is not None and (lane.agent_ns is not None or head.stream == "to-agent"):
-                self._heard(lane, head)
-                if head.method == "session/cancel" and head.stream == "to-agent":
+            self.feed_update(head.session, head.stream, head.seq, head.t_ns)
+            if head.method == "session/cancel" and head.stream == "to-agent":
+                if (lane := self._lanes.get(head.session)) is not None:
                     self._cancel(lane, head)
         elif kind == "request":
             self._ask(head)
@@ -220,6 +220,19 @@ class WaitTracker:
             self._answer(head)
         if head.seq in self._turn_ends:
             self._end_turns(head)
+
+    def feed_update(self, session: str | None, stream: str, seq: int, t_ns: int) -> None:
+        """Takes a notification that ends no turn and cancels none, as most frames do.
+
+        Args:
+            session: the session that it names.
+            stream: its stream.
+            seq: its number.
+            t_ns: when it came.
+        """
+        lane = self._lanes.get(session)
+        if lane is not None:
+            self._end_silence(lane, stream, seq, t_ns)
 
     def stop_reading(self, stream: str, seq: int, t_ns: int) -> None:
         """Nobody reads at the end of a stream, so who writes there can be blamed for nothing."""
@@ -253,7 +266,7 @@ class WaitTracker:
 
     def _ask(self, head: FrameHead) -> None:
         lane = self._lane(head.session)
-        self._heard(lane, head)
+        self._end_silence(lane, head.stream, head.seq, head.t_ns)
         owed = PendingRequest(
             head.seq, head.t_ns, head.stream, head.method, head.session, head.turn,
             answering_party(head.stream, head.method),
@@ -271,7 +284,7 @@ class WaitTracker:
         lane = self._places.pop(head.exchange, None) if head.exchange is not None else None
         if lane is None:  # of a prompt, or of nothing
             lane = self._lane(head.session)
-        self._heard(lane, head)
+        self._end_silence(lane, head.stream, head.seq, head.t_ns)
         lane.remove(head.exchange)
         if head.terminal is not None:
             if head.method == "terminal/create":
@@ -295,15 +308,17 @@ class WaitTracker:
                 lane.add(key, evolve(owed, awaited=Party.CLIENT))
         self._settle(lane, head.seq, head.t_ns)
 
-    def _heard(self, lane: _SessionWaits, head: FrameHead) -> None:
-        """Ends the silence of who spoke; it begins anew if it still owes something."""
-        if head.stream == "to-client":
+    def _end_silence(self, lane: _SessionWaits, stream: str, seq: int, t_ns: int) -> None:
+        """Ends the silence of a frame's sender; the next one begins if it still has to answer."""
+        if stream == "to-client":
             if lane.agent_ns is not None:
-                self._record(lane, Party.AGENT, head.seq, head.t_ns)
-                lane.agent_ns, lane.agent_seq = head.t_ns, head.seq
+                # This runs for every chunk, few of which end a silence that is worth a call.
+                if t_ns - lane.agent_ns > self._shortest_ns:
+                    self._record(lane, Party.AGENT, seq, t_ns)
+                lane.agent_ns, lane.agent_seq = t_ns, seq
         elif lane.client_ns is not None:
-            self._record(lane, Party.CLIENT, head.seq, head.t_ns)
-            lane.client_ns, lane.client_seq = head.t_ns, head.seq
+            self._record(lane, Party.CLIENT, seq, t_ns)
+            lane.client_ns, lane.client_seq = t_ns, seq
 
     def _settle(self, lane: _SessionWaits, seq: int, t_ns: int) -> None:
         """Finds out who owes in a lane, now that something has changed."""
@@ -353,6 +368,7 @@ class WaitTracker:
         silence = Silence(debtor, owed, start, to_seq, since, length)
         if is_longest:
             self.longest = silence
+            self._shortest_ns = min(length, LONG_NS[Party.AGENT] - 1)
         if silence.is_long:
             self.long_count += 1
             heapq.heappush(self._long, (length, next(self._counter), silence))

@@ -43,10 +43,12 @@ def heads(rows: Iterable[tuple[Any, ...]], texts: Texts) -> Iterator[FrameHead]:
         if type(t_ns) is not int or type(size) is not int:
             raise Mistyped(f"frame {seq} has no time or no size")
         try:
-            yield FrameHead(
+            values = (
                 seq, t_ns, STREAMS[stream], _KINDS[kind], texts[method], exchange,
                 texts[session], turn, texts[call], texts[terminal], size,
             )  # fmt: skip
+            # What a NamedTuple does itself, in half the time.
+            yield tuple.__new__(FrameHead, values)
         except (KeyError, TypeError):
             raise Mistyped(f"frame {seq} has a code that stands for nothing") from None
 

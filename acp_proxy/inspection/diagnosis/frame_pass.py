@@ -5,7 +5,6 @@ left. It notes numbers of frames; what is in one is read later, where a sentence
 frames take about two seconds and little memory.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from attrs import define, field
@@ -43,7 +42,7 @@ class FrameCounts:
     """What one pass has found."""
 
     waits: WaitTracker
-    counts: Counter[tuple[str, str]] = field(factory=Counter)
+    counts: dict[tuple[str, str], int] = field(factory=dict)
     """Frames by stream and kind."""
     updates: int = 0
     """Session updates, those of a replayed history included."""
@@ -86,18 +85,25 @@ class FramePass:
         """Reads all frames and events."""
         found, upcoming = self.found, iter(self._events)
         event = next(upcoming, None)
-        counts = found.counts
-        t_ns = 0
+        counts: dict[tuple[str, str], int] = {}
+        last_seq = t_ns = updates = 0
+        feed_update, ends = found.waits.feed_update, self._sessions_ending
         for head in self._watch(self._reader.heads()):
-            seq, t_ns, stream, kind, *_ = head
+            seq, t_ns, stream, kind, method, _, session, turn, tool_call, _, _ = head
             while event is not None and event.seq < seq:
                 self._take_event(event)
                 event = next(upcoming, None)
-            counts[stream, kind] += 1
+            key = (stream, kind)
+            counts[key] = counts.get(key, 0) + 1
             if kind == "stderr":
                 continue
-            found.last_seq = seq
-            if kind == "batch":
+            last_seq = seq
+            is_update = kind == "notification" and method == UPDATE
+            # Nearly all frames are chunks, so these take the shortest way.
+            if is_update and turn is not None and tool_call is None and seq not in ends:
+                updates += 1
+                feed_update(session, stream, seq, t_ns)
+            elif kind == "batch":
                 for member in _members(self._reader, head):
                     if member.kind != "invalid":
                         self._take(member)
@@ -106,6 +112,8 @@ class FramePass:
         while event is not None:
             self._take_event(event)
             event = next(upcoming, None)
+        found.counts, found.last_seq = counts, last_seq
+        found.updates += updates
         found.end_ns = max(t_ns, *(event.t_ns for event in self._events), 0)
         return found
 

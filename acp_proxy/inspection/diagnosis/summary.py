@@ -83,7 +83,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         events=[describe_event(event.kind, event.data) for event in shown[:_MOST_EVENTS]],
         stderr_tail=[
             plain(line.decode(errors="replace"))
-            for line in queries.last_stderr_lines(reader, STDERR_LINES, _STDERR_SIZE)
+            for line in _last_stderr_lines(reader, counts)
         ],
     )
 
@@ -113,6 +113,13 @@ def _end_ns(counts: FrameCounts, events: list[RecordedEvent], now_ns: int | None
     if now_ns is None or not isinstance(origin, int):
         return counts.end_ns
     return max(counts.end_ns, now_ns - origin)
+
+
+def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[bytes]:
+    """The last lines on stderr, which are looked for among all frames only if there are any."""
+    if not any(stream == "stderr" for stream, _ in counts.counts):
+        return []
+    return queries.last_stderr_lines(reader, STDERR_LINES, _STDERR_SIZE)
 
 
 def _by_stream(counts: FrameCounts) -> dict[str, int]:
