@@ -211,9 +211,9 @@ class WaitTracker:
         kind = head.kind
         if kind == "notification":
             self.feed_update(head.session, head.stream, head.seq, head.t_ns)
-            if head.method == "session/cancel" and head.stream == "to-agent":
-                if (lane := self._lanes.get(head.session)) is not None:
-                    self._cancel(lane, head)
+            is_cancel = head.method == "session/cancel" and head.stream == "to-agent"
+            if is_cancel and (lane := self._lanes.get(head.session)) is not None:
+                self._cancel(lane, head)
         elif kind == "request":
             self._ask(head)
         elif kind in ("response", "error"):

@@ -82,8 +82,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         signals=[describe_event(e.kind, e.data) for e in shown if e.kind == "signal"][:MOST],
         events=[describe_event(event.kind, event.data) for event in shown[:_MOST_EVENTS]],
         stderr_tail=[
-            plain(line.decode(errors="replace"))
-            for line in _last_stderr_lines(reader, counts)
+            plain(line.decode(errors="replace")) for line in _last_stderr_lines(reader, counts)
         ],
     )
 

@@ -16,7 +16,7 @@ from acp_proxy.testing.rehearsal import rehearse
 from tests.conversations import HEADER, reader_of
 from tests.transcripts import frame
 
-RECORDINGS = sorted((Path(__file__).parents[2] / "recordings").glob("*.db"))
+RECORDINGS = sorted((Path(__file__).parents[3] / "recordings").glob("*.db"))
 STREAMS = {"->": "to-agent", "<-": "to-client", "!!": "stderr"}
 
 HANDSHAKE = """

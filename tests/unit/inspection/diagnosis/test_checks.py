@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from acp_proxy.inspection.diagnosis.values import Summary
 
-DOC = Path(__file__).parents[2] / "docs" / "json.md"
-RECORDINGS = sorted((Path(__file__).parents[2] / "recordings").glob("*.db"))
+DOC = Path(__file__).parents[4] / "docs" / "json.md"
+RECORDINGS = sorted((Path(__file__).parents[4] / "recordings").glob("*.db"))
 STREAMS = {"to-agent": TO_AGENT, "to-client": TO_CLIENT, "stderr": STDERR}
 
 FAILED = {

@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required
 
-PROTOCOL = Path(__file__).parents[1] / "data" / "protocol"
+PROTOCOL = Path(__file__).parents[3] / "data" / "protocol"
 
 
 def test_v1_names_what_is_on() -> None:
