@@ -26,6 +26,15 @@ class LineReceived:
 
 
 @frozen
+class PartReceived:
+    """The peer sent bytes of a line that has not ended; only a client's engine is told."""
+
+    size: int
+    """How many have come since the last event."""
+    at: int
+
+
+@frozen
 class EndOfInput:
     """The peer closed its side; no more lines will come."""
 
@@ -46,4 +55,4 @@ class WriteStalled:
     at: int
 
 
-Event = Started | LineReceived | EndOfInput | Wakeup | WriteStalled
+Event = Started | LineReceived | PartReceived | EndOfInput | Wakeup | WriteStalled

@@ -25,6 +25,7 @@ from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.report import PlayReport, report
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
+from acp_proxy.events import PartReceived
 from tests.playbook import Book, Played
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class LiveAgent(Played):
 
     def part(self, size: int) -> None:
         """Says so many bytes of a line that does not end."""
-        self._obey(self.engine.feed_part(size, self.now))
+        self._obey(self.engine.feed(PartReceived(size, self.now)))
 
     @property
     def report(self) -> PlayReport:

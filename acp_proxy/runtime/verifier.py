@@ -16,10 +16,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from subprocess import PIPE
-from typing import Protocol
 
 import trio
 from attrs import define, frozen
@@ -27,9 +26,10 @@ from trio.abc import ReceiveStream, SendStream
 
 from acp_proxy.capture.options import RECORD
 from acp_proxy.capture.pumps import CHUNK
-from acp_proxy.commands import Command, Finish, Send, WakeAt
+from acp_proxy.commands import Finish, Send, WakeAt
+from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup, WriteStalled
+from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, Wakeup, WriteStalled
 from acp_proxy.runtime.handled_signals import received
 from acp_proxy.runtime.line_cutter import LineCutter
 from acp_proxy.runtime.orphans import Orphans
@@ -45,41 +45,8 @@ _LONGEST_LINE = 256 << 20
 """Bytes without a newline after which they count as a line."""
 
 
-class ClientEngine(Protocol):
-    """An engine that plays a client.
-
-    Attributes:
-        has_left: whether the agent has ended its output.
-    """
-
-    has_left: bool
-
-    @property
-    def stall_ns(self) -> int | None:
-        """Nanoseconds without progress that count as a stall; None for no limit."""
-
-    @property
-    def is_hopeless(self) -> bool:
-        """Whether there is no reason to wait for the agent any longer."""
-
-    @property
-    def last_activity(self) -> int:
-        """When either side last sent anything."""
-
-    @property
-    def awaited(self) -> str:
-        """What the client waits for, in a few words."""
-
-    def feed(self, event: Event) -> Iterator[Command]:
-        """Takes an event and yields what to do."""
-
-    def feed_part(self, size: int, at: int) -> Iterator[Command]:
-        """Takes notice of bytes of a line that has not ended, and yields what to do.
-
-        Args:
-            size: how many have come.
-            at: the moment, in nanoseconds.
-        """
+ClientEngine = Verification | ScriptedClient
+"""An engine that plays a client."""
 
 
 @frozen
@@ -267,8 +234,8 @@ class Verifier:
                 for line in chunk.lines:
                     self._feed(LineReceived(line, now_ns()), outgoing)
                 if chunk.part:
-                    self._execute(self._engine.feed_part(chunk.part, now_ns()), outgoing)
-            self._display.update(now_ns(), self._engine.last_activity, self._awaited)
+                    self._feed(PartReceived(chunk.part, now_ns()), outgoing)
+            self._display.update(now_ns(), self._engine.last_activity, lambda: self._engine.awaited)
 
     async def _receive_last(self, chunks: "trio.MemoryReceiveChannel[_Chunk | None]") -> None:
         """Feeds the engine with what comes after the end, until the agent has left or is silent."""
@@ -285,9 +252,6 @@ class Verifier:
                     for _ in self._engine.feed(LineReceived(line, now_ns())):
                         pass
 
-    def _awaited(self) -> str:
-        return self._engine.awaited
-
     def _timeout_s(self) -> float:
         shows_at = self._display.next_at(self._engine.last_activity)
         return max(0.0, (min(self._wake_at, self._stalls_at, shows_at) - now_ns()) / 1e9)
@@ -299,12 +263,7 @@ class Verifier:
         return inf if limit is None or not self._unwritten else self.moved_at + limit
 
     def _feed(self, event: Event, outgoing: "trio.MemorySendChannel[bytes]") -> None:
-        self._execute(self._engine.feed(event), outgoing)
-
-    def _execute(
-        self, commands: Iterable[Command], outgoing: "trio.MemorySendChannel[bytes]"
-    ) -> None:
-        for command in commands:
+        for command in self._engine.feed(event):
             match command:
                 case Send(data):
                     # Silence before there was anything to read is no sign of a stall.

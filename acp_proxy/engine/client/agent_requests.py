@@ -92,7 +92,7 @@ class AgentRequests:
         message = live.message
         if message.method == READ and (text := self._known(value)) is not None:
             path = params_of(value).get("path")
-            summary = f"the agent read {path}, and not so in the recording; it got what is known"
+            summary = f"the agent read {path}, unlike in the recording; it got the known contents"
             self._note(DivergenceKind.SERVED, lane, summary, live, at)
             yield content(message.rpc_id, part(text, params_of(value)))
         elif message.method == PERMISSION and lane.turns.is_cancelled:

@@ -84,12 +84,12 @@ class PermissionGuard:
         old, new = permissions.recorded_title(match.request), permissions.title(value)
         if match.permission.is_vague:
             summary = (
-                f"the agent asked leave for {new} and did not say what it does to what, so that"
-                f" nobody can tell whether #{seq} allowed it; it was rejected"
+                f"the agent asked permission for {new} without naming what it applies to, so it is"
+                f" unknown whether #{seq} allowed it; it was rejected"
             )
         else:
             summary = (
-                f"the agent asked leave for {new}, and what was allowed is {old} #{seq}; it was"
+                f"the agent asked permission for {new}, but {old} #{seq} was allowed; it was"
                 " rejected"
             )
         self._state.divergences.note(
@@ -153,7 +153,7 @@ class PermissionGuard:
         seq = live.recorded.step.seq
         summary = (
             f"the agent changed the tool call {self._state.permissions.title(request)} after it had"
-            f" asked leave for it, and what was allowed is #{seq}; it was rejected"
+            f" asked permission for it, but #{seq} was allowed; it was rejected"
         )
         self._state.divergences.note(
             DivergenceKind.PERMISSION_DIFFERS,

@@ -70,15 +70,6 @@ class ScriptedClient:
         if self.is_done or self.is_hopeless or self.has_left:
             yield Finish()
 
-    def feed_part(self, size: int, at: int) -> Iterator[Command]:  # noqa: ARG002
-        """Takes notice of bytes of a line that has not ended, which changes nothing.
-
-        Args:
-            size: how many have come.
-            at: the moment, in nanoseconds.
-        """
-        return iter(())
-
     def _take(self, line: bytes) -> None:
         """Takes a line of the agent, in the lane where it is next."""
         while not self._matches(line):

@@ -36,13 +36,16 @@ class VerifyOptions(PlaybackOptions):
     timeout_ns: int | None = None
 
 
-@frozen
 class VerifyState:
     """The parts of the state.
 
+    Args:
+        recording: the recording; no other verification may use the same object.
+        options: how to play it.
+
     Attributes:
-        options: how to play the client.
         recording: what the recorded client sent and received.
+        options: the same.
         bindings: the live names of recorded values.
         comparer: compares recorded messages with live ones.
         divergences: where the agent diverged from the recording.
@@ -54,42 +57,19 @@ class VerifyState:
         permissions: compares permission requests.
     """
 
-    options: VerifyOptions
-    recording: RecordedClient
-    bindings: Bindings
-    comparer: Comparer
-    divergences: DivergenceLog
-    output: AgentOutput
-    patience: Patience
-    pending: PendingAnswers
-    answers: AnswerQueue
-    sessions: SessionMap
-    permissions: PermissionMatcher
-
-    @classmethod
-    def begin(cls, recording: RecordedClient, options: VerifyOptions) -> "VerifyState":
-        """Returns the state before the first event.
-
-        Args:
-            recording: the recording; no other verification may use the same object.
-            options: how to play it.
-        """
-        bindings = Bindings(roots=dict(options.roots))
-        patience = Patience(options.stall_ns)
+    def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
+        self.recording = recording
+        self.options = options
+        self.bindings = Bindings(roots=dict(options.roots))
+        self.comparer = Comparer(self.bindings, options.ignored)
+        self.divergences = DivergenceLog()
+        self.output = AgentOutput()
+        self.patience = Patience(options.stall_ns)
+        self.pending = PendingAnswers(recording)
         is_causal = options.order is Order.CAUSAL
-        return cls(
-            options=options,
-            recording=recording,
-            bindings=bindings,
-            comparer=Comparer(bindings, options.ignored),
-            divergences=DivergenceLog(),
-            output=AgentOutput(),
-            patience=patience,
-            pending=PendingAnswers(recording),
-            answers=AnswerQueue(recording, patience, is_causal=is_causal),
-            sessions=SessionMap(recording.lanes, bindings),
-            permissions=PermissionMatcher(recording, bindings),
-        )
+        self.answers = AnswerQueue(recording, self.patience, is_causal=is_causal)
+        self.sessions = SessionMap(recording.lanes, self.bindings)
+        self.permissions = PermissionMatcher(recording, self.bindings)
 
     def abandon(self, lane: ClientLane, at: int) -> None:
         """Gives a lane up and reports what will not be sent there.

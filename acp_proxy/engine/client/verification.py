@@ -17,7 +17,7 @@ from acp_proxy.engine.client.state import VerifyOptions, VerifyState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.divergence_log import DivergenceLog
 from acp_proxy.engine.shared.pacing import NS_PER_S
-from acp_proxy.events import EndOfInput, Event, LineReceived, WriteStalled
+from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, WriteStalled
 
 _LONGEST_NS = 10 * NS_PER_S
 """How long the client waits for the end, at most, while the agent sends other messages."""
@@ -39,7 +39,7 @@ class Verification:
     """
 
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
-        self.state = VerifyState.begin(recording, options)
+        self.state = VerifyState(recording, options)
         self.is_over = False
         self.has_left = False
         self.is_hopeless = False
@@ -108,7 +108,10 @@ class Verification:
         at = event.at
         self._begin(at)
         sent: Iterator[Command] = iter(())
-        if isinstance(event, LineReceived):
+        if isinstance(event, PartReceived):
+            self._note_bytes(event.size, at)
+            self._part += event.size
+        elif isinstance(event, LineReceived):
             self._note_bytes(len(event.raw) - self._part, at)
             self._part = 0
             sent = self._agent_messages.take(event.raw, at)
@@ -124,19 +127,6 @@ class Verification:
             return
         yield from self._continue(at, has_write_stalled=isinstance(event, WriteStalled))
 
-    def feed_part(self, size: int, at: int) -> Iterator[Command]:
-        """Takes notice of bytes of a line that has not ended: the agent is active.
-
-        Args:
-            size: how many have come.
-            at: the moment, in nanoseconds.
-        """
-        self._begin(at)
-        self._note_bytes(size, at)
-        self._part += size
-        if not self.is_over:
-            yield from self._continue(at)
-
     def _begin(self, at: int) -> None:
         self.state.patience.note_event(at)
         if self._began is None:
@@ -148,7 +138,7 @@ class Verification:
         self.state.output.add_bytes(size)
         self.state.patience.note_activity(at)
 
-    def _continue(self, at: int, *, has_write_stalled: bool = False) -> Iterator[Command]:
+    def _continue(self, at: int, *, has_write_stalled: bool) -> Iterator[Command]:
         """Sends what may be sent now, and decides whether it is over."""
         yield from self._sender.send_ready(at)
         if has_write_stalled:

@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.commands import Finish, Send
 from acp_proxy.engine.client.scripted_client import ScriptedClient
-from acp_proxy.events import EndOfInput, LineReceived, Wakeup
+from acp_proxy.events import EndOfInput, LineReceived, PartReceived, Wakeup
 from tests.playbook import Book, record
 
 if TYPE_CHECKING:
@@ -92,4 +92,6 @@ def test_it_ends_with_the_agent_or_with_the_recording(book: Book) -> None:
 
 def test_a_line_without_an_end_changes_nothing(book: Book) -> None:
     """Only whole lines are compared."""
-    assert [*ScriptedClient(book.script()).feed_part(7, 1)] == []
+    client = ScriptedClient(book.script())
+    begin(client)
+    assert [*client.feed(PartReceived(7, 1))] == []
