@@ -121,7 +121,7 @@ class _Parser:
         if not value:
             raise self._wrong(at, f"expected a value after {key}:")
         try:
-            return TERMS[key](value)
+            return TERMS[key].parse(value)
         except BadValue as e:
             raise self._wrong(at, str(e), e.nearest) from None
 

@@ -26,6 +26,14 @@ from acp_proxy.protocol.peers import Direction
 Row = dict[str, Any]
 _PARSED = ("request", "response", "error", "notification", "batch")
 KINDS = (*(kind.value for kind in Kind), "event")
+DIRECTIONS = tuple(direction.value for direction in Direction)
+_METHODS = (
+    "initialize", "authenticate", "session/new", "session/load", "session/prompt",
+    "session/update", "session/cancel", "session/set_mode", "session/request_permission",
+    "fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output",
+    "terminal/wait_for_exit", "terminal/kill", "terminal/release",
+)  # fmt: skip
+_ANY = "any"
 _BOUND = re.compile(r"(<=|>=|<|>|=)?\s*([0-9]*\.?[0-9]+)\s*([a-zA-Z]*)$")
 _INDEX = re.compile("[0-9]{1,9}")
 _SIZES = {"": 1, "b": 1, "k": 1000, "kb": 1000, "m": 10**6, "mb": 10**6, "g": 10**9, "gb": 10**9}
@@ -82,7 +90,12 @@ class BadValue(Exception):
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Returns the word that was perhaps meant, or nothing."""
+    """Returns the word that was perhaps meant, or nothing.
+
+    Args:
+        word: what was written.
+        words: those that are allowed.
+    """
     return next(iter(get_close_matches(word, list(words), 1, 0.5)), "")
 
 
@@ -107,7 +120,7 @@ def _one_of(value: str, words: tuple[str, ...], what: str) -> list[str]:
 
 
 def _direction(value: str) -> Filter:
-    chosen = _one_of(value, tuple(direction.value for direction in Direction), "direction")
+    chosen = _one_of(value, DIRECTIONS, "direction")
     return _in("stream", chosen)
 
 
@@ -213,13 +226,18 @@ def _text(value: str) -> Filter:
 
 
 def _fault(value: str) -> Filter:
-    if value == "any":
+    if value == _ANY:
         return Filter(Present("fault"), lambda r: r.get("fault") is not None)
     return _glob("fault")(value)
 
 
 def path_term(path: str, wanted: str) -> Filter:
-    """A member of the message, by its path, has a value; a list on the way offers all its items."""
+    """A member of the message has a value.
+
+    Args:
+        path: its names, joined by dots; of a list that has no number after it, every item counts.
+        wanted: the value: a string as it is, anything else as JSON.
+    """
     keys = path.split(".")
 
     def test(row: Row) -> bool:
@@ -252,19 +270,29 @@ def _reaches(value: Any, keys: list[str], wanted: str) -> bool:
     )
 
 
-TERMS: dict[str, Callable[[str], Filter]] = {
-    "dir": _direction,
-    "method": _glob("method"),
-    "session": _glob("session"),
-    "kind": _kind,
-    "id": _rpc_id,
-    "seq": _number("seq", {"": 1}, "number: expected 7, >7 or 7..9"),
-    "size": _number("size", _SIZES, "size: expected >10k or 1k..2M"),
-    "latency": _number("latency_ns", _TIMES, "time: expected >2s or 10ms..1s"),
-    "turn": _number("turn", {"": 1}, "number of a turn: expected 1 or 1..3"),
-    "call": _glob("tool_call"),
-    "terminal": _glob("terminal"),
-    "text": _text,
-    "fault": _fault,
+@frozen
+class Term:
+    """A key of the grammar."""
+
+    parse: Callable[[str], Filter]
+    """Makes a filter of a value; raises `BadValue`."""
+    values: tuple[str, ...] = ()
+    """What completion offers after the key; for methods, where no recording offers its own."""
+
+
+TERMS: dict[str, Term] = {
+    "dir": Term(_direction, DIRECTIONS),
+    "method": Term(_glob("method"), _METHODS),
+    "session": Term(_glob("session")),
+    "kind": Term(_kind, KINDS),
+    "id": Term(_rpc_id),
+    "seq": Term(_number("seq", {"": 1}, "number: expected 7, >7 or 7..9")),
+    "size": Term(_number("size", _SIZES, "size: expected >10k or 1k..2M")),
+    "latency": Term(_number("latency_ns", _TIMES, "time: expected >2s or 10ms..1s")),
+    "turn": Term(_number("turn", {"": 1}, "number of a turn: expected 1 or 1..3")),
+    "call": Term(_glob("tool_call")),
+    "terminal": Term(_glob("terminal")),
+    "text": Term(_text),
+    "fault": Term(_fault, (_ANY,)),
 }
-"""The keys of the grammar."""
+"""The keys of the grammar; to add one, add a line here."""

@@ -259,7 +259,13 @@ class Connection:
     def answer(
         self, seq: int, t_ns: int, direction: Direction, message: Message
     ) -> tuple[Exchange | None, list[Turn]]:
-        """Takes a response; arguments as of `ask`.
+        """Takes a response.
+
+        Args:
+            seq: the number of its frame.
+            t_ns: its time.
+            direction: where it goes.
+            message: the response.
 
         Returns:
             The exchange that it closes, and the turns that it ends.
@@ -320,7 +326,15 @@ class Connection:
             turn.state = TURNS[turn.state].get(Event.CANCEL, turn.state)
 
     def cancel_request(self, direction: Direction, token: str) -> Exchange | None:
-        """Takes a ``$/cancel_request``; arguments as of `oldest`, returns what it cancels."""
+        """Takes a ``$/cancel_request``.
+
+        Args:
+            direction: where it goes; the request that it cancels went there, too.
+            token: the JSON token of that request's id.
+
+        Returns:
+            The exchange that it cancels; None if that request is not open.
+        """
         exchange = self.oldest(direction, token)
         if exchange is not None:
             exchange.cancelled = True

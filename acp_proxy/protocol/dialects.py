@@ -1,8 +1,8 @@
-"""Tells the dialects of ACP apart: official v1, its next version v2, and the 1.0 draft.
+"""Finds out the dialect of a connection: official v1, its next version v2, or the 1.0 draft.
 
-The version integer alone does not tell: v1 and the draft both send 1. The initialize exchange is
-scored, the result outweighs the params (a v2 client answered with version 1 speaks v1 afterwards),
-and where no initialize was seen, the first frame that only one dialect could have written decides.
+The version number alone does not decide: v1 and the draft both send 1. The initialize exchange
+decides, and its result outweighs its params: after a v2 client is answered with version 1, both
+peers use v1. Where no initialize was recorded, the first frame decides that only one dialect has.
 """
 
 from typing import Any
@@ -30,7 +30,15 @@ class Verdict:
 
 
 def judge_initialize(params: dict[str, Any], result: dict[str, Any] | None) -> Verdict | None:
-    """Judges an initialize exchange, or its request alone; None if it says nothing."""
+    """Finds out the dialect from an initialize exchange.
+
+    Args:
+        params: of the request.
+        result: of the answer; None while there is none.
+
+    Returns:
+        None if they leave it open.
+    """
     if result is not None and (verdict := _judge_result(result)):
         return verdict
     version = params.get("protocolVersion")
@@ -48,7 +56,7 @@ def judge_initialize(params: dict[str, Any], result: dict[str, Any] | None) -> V
 
 
 def judge_frame(message: Message, answered: str | None = None) -> Verdict | None:
-    """Judges a later frame, for a connection whose initialize was not seen or did not tell.
+    """Finds out the dialect from a later frame, where initialize was not seen or left it open.
 
     Args:
         message: the frame.
@@ -86,7 +94,15 @@ def judge_frame(message: Message, answered: str | None = None) -> Verdict | None
 
 
 def body(message: Message, member: str) -> dict[str, Any]:
-    """Decodes one object member of a message; empty if it is none or the line was too large."""
+    """Decodes one member of a message.
+
+    Args:
+        message: the message.
+        member: the member's name.
+
+    Returns:
+        An empty dict if the member is no object, or if the line was too large to be held.
+    """
     found = _member(message, member)
     return found if isinstance(found, dict) else {}
 

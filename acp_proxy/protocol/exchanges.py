@@ -2,7 +2,7 @@
 
 from attrs import define, field
 
-from acp_proxy.protocol.states import TurnState
+from acp_proxy.protocol.states import TurnPhase
 
 
 @define
@@ -44,4 +44,4 @@ class Turn:
     duration_ns: int | None = None
     seen: set[str] = field(factory=set)
     """The tool calls counted so far."""
-    state: TurnState = TurnState.RUNNING
+    state: TurnPhase = TurnPhase.RUNNING

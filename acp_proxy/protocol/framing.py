@@ -1,4 +1,4 @@
-"""Splits streams of bytes into lines, by where they stand and never by holding them.
+"""Splits streams of bytes into lines, and remembers their places in the log, not their bytes.
 
 Chunks arrive with their position in the capture log, and an unfinished line is remembered as the
 *segments* of the log it covers. So a line of 64 MB costs no more than a thousand pairs of numbers,
@@ -15,7 +15,7 @@ Segment = tuple[int, int]
 
 @frozen
 class Line:
-    """One line's place: what stands between two newline bytes of one stream."""
+    """The place of one line: the bytes between two newline bytes of one stream."""
 
     segments: tuple[Segment, ...]
     size: int
@@ -35,7 +35,13 @@ class LineFramer:
     t_first_ns: int = 0
 
     def feed(self, chunk: bytes, offset: int, t_ns: int) -> Iterator[Line]:
-        """Yields the lines that end in ``chunk``, which stands at ``offset`` in the log."""
+        """Yields the lines that end in a chunk.
+
+        Args:
+            chunk: what was read of the stream.
+            offset: its logical offset in the log.
+            t_ns: when it was read.
+        """
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
             end += 1

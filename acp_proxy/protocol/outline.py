@@ -1,11 +1,11 @@
 """Reads the header of a line that is too large to hold, from its first and its last bytes.
 
 A frame of 64 MB is one enormous string in a small envelope. The head is scanned token by token, and
-the path of every scalar is known while its brackets are. Where the head ends within that string,
-the scan goes on after its end, in the tail; that is believed if the brackets close where the line
-does. If they do not, because there was more than one string between, what stood before it counts,
-and the id, which some peers write last: at the very end of the line, where only the closing brace
-may follow, it needs no path. Whether the middle is JSON, nobody looked.
+the path of every scalar is known as long as all brackets are. Where the head ends within the large
+string, the scan goes on after the end of that string, in the tail. The result is used if the
+brackets close where the line ends. If they do not, there was more than one string in between; then
+only what the head has is used, and the id. Some peers write the id last: at the very end of the
+line, where only the closing brace may follow, it needs no path. The middle is never looked at.
 """
 
 import json
@@ -75,9 +75,14 @@ Scalar = tuple[tuple[str, ...], bytes]
 
 
 def read_outline(head: bytes, tail: bytes) -> Message:
-    """Reads a line of which only ``head`` and ``tail`` are at hand; never raises.
+    """Reads a line by its edges; never raises.
 
-    The answer is what `jsonrpc.read` gives for the same envelope without its large values.
+    Args:
+        head: its first bytes, `EDGE` of them.
+        tail: its last bytes, without the newline.
+
+    Returns:
+        What `jsonrpc.read` returns for the same envelope without its large values.
     """
     if head.lstrip()[:1] == b"[":
         return Message(Kind.BATCH, parse_error="a batch too large to look into")

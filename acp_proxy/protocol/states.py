@@ -26,7 +26,7 @@ class SessionState(StrEnum):
     CLOSED = "closed"
 
 
-class TurnState(StrEnum):
+class TurnPhase(StrEnum):
     """The state of a turn."""
 
     RUNNING = "running"
@@ -67,10 +67,10 @@ SESSIONS: Mapping[SessionState, Mapping[Event, SessionState]] = {
     SessionState.OPEN: {Event.CLOSE: SessionState.CLOSED},
     SessionState.CLOSED: {},
 }
-TURNS: Mapping[TurnState, Mapping[Event, TurnState]] = {
-    TurnState.RUNNING: {Event.CANCEL: TurnState.CANCELLING, Event.END: TurnState.ENDED},
-    TurnState.CANCELLING: {Event.CANCEL: TurnState.CANCELLING, Event.END: TurnState.ENDED},
-    TurnState.ENDED: {},
+TURNS: Mapping[TurnPhase, Mapping[Event, TurnPhase]] = {
+    TurnPhase.RUNNING: {Event.CANCEL: TurnPhase.CANCELLING, Event.END: TurnPhase.ENDED},
+    TurnPhase.CANCELLING: {Event.CANCEL: TurnPhase.CANCELLING, Event.END: TurnPhase.ENDED},
+    TurnPhase.ENDED: {},
 }
 TERMINALS: Mapping[TerminalState, Mapping[Event, TerminalState]] = {
     TerminalState.RUNNING: {

@@ -1,6 +1,6 @@
-"""The typed places of ACP messages that a replay has to know, taken from the table of all.
+"""The places of typed values in a message, as a replay needs them, made from the table of all.
 
-They hold for all dialects at once; where two use different names, both are here.
+They are those of all dialects at once; where two use different names, both are here.
 """
 
 from functools import cache
@@ -43,13 +43,23 @@ def places_of(kind: str, method: str | None) -> Places:
 
 @cache
 def secret_places(kind: str, method: str | None) -> Places:
-    """Returns the places of a message that hold credentials, arguments as of `places_of`."""
+    """Returns the places of a message that hold credentials.
+
+    Args:
+        kind: request, notification or response.
+        method: its method, or that of the request it answers.
+    """
     return _nested(kind, method, {Role.CREDENTIAL: Place.FREE})
 
 
 @cache
 def session_places(kind: str, method: str | None) -> Places:
-    """Returns the places of a message that hold session ids, arguments as of `places_of`."""
+    """Returns the places of a message that hold session ids.
+
+    Args:
+        kind: request, notification or response.
+        method: its method, or that of the request it answers.
+    """
     return _nested(kind, method, {Role.SESSION: Place.SESSION})
 
 
@@ -63,9 +73,9 @@ def _nested(kind: str, method: str | None, wanted: dict[Role, Place]) -> Places:
     return places
 
 
-def _put(places: Places, way: tuple[str, ...], place: Place) -> None:
+def _put(places: Places, path: tuple[str, ...], place: Place) -> None:
     """Puts a place where it belongs, unless it is part of another one."""
-    *outer, last = way
+    *outer, last = path
     for key in outer:
         inner = places.setdefault(key, {})
         if isinstance(inner, Place):

@@ -116,7 +116,12 @@ def _candidates(raw: bytes) -> tuple[Style, ...]:
 
 
 def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
-    """Whether every JSON tool gives a value back as it was."""
+    """Whether every JSON tool writes a value as it has read it.
+
+    Args:
+        value: parsed JSON.
+        levels: how deep it may be nested.
+    """
     if isinstance(value, dict):
         return levels > 0 and all(is_unchangeable(inner, levels - 1) for inner in value.values())
     if isinstance(value, list):
@@ -127,7 +132,11 @@ def is_unchangeable(value: Any, levels: int = DEEPEST) -> bool:
 
 
 def spell(message: bytes, style: Style) -> bytes:
-    """Spells a message, however it is written, in a style; the inverse of `find_style`.
+    """Spells a message in a style; the inverse of `find_style`.
+
+    Args:
+        message: JSON, however it is written.
+        style: how it is to be written.
 
     Raises:
         ValueError: it is no JSON.

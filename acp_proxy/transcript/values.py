@@ -38,6 +38,10 @@ def milliseconds(ns: int) -> bytes:
 def nanoseconds(name: str, ms: int | float | str) -> int:
     """Reads milliseconds: as a number exact up to 11 days, as a string whatever its size.
 
+    Args:
+        name: the member that has them, for a complaint.
+        ms: the value.
+
     Raises:
         BadLine: they are none.
     """
@@ -54,7 +58,16 @@ def nanoseconds(name: str, ms: int | float | str) -> int:
 
 
 def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str]:
-    """Writes bytes as text where they are UTF-8; returns the member's name and its value."""
+    """Writes bytes as text where they are UTF-8, else as Base64.
+
+    Args:
+        name: the member's name for text.
+        name_of_base64: its name for Base64.
+        raw: the bytes.
+
+    Returns:
+        The member's name, and its value.
+    """
     try:
         return name, raw.decode()
     except UnicodeDecodeError:
@@ -63,6 +76,10 @@ def text_or_base64(name: str, name_of_base64: str, raw: bytes) -> tuple[str, str
 
 def from_base64(name: str, text: str) -> bytes:
     """Reads bytes.
+
+    Args:
+        name: the member that has them, for a complaint.
+        text: its value.
 
     Raises:
         BadLine: they are not written as Base64.

@@ -36,6 +36,10 @@ class LineWriter:
     def large(self, row: Mapping[str, Any], pieces: Pieces) -> Iterator[bytes]:
         """The line of a frame that is too large to be held, in parts; never as a message.
 
+        Args:
+            row: its columns, without the payload.
+            pieces: its payload.
+
         Raises:
             ValueError: as `frame`.
         """

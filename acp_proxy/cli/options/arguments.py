@@ -16,8 +16,6 @@ from click.shell_completion import CompletionItem
 from acp_proxy.cli.main import recordings
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.filters import TERMS
-from acp_proxy.filters.terms import KINDS
-from acp_proxy.protocol.peers import Direction
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SUFFIXES = (".db", ".jsonl")
@@ -27,18 +25,6 @@ _ID = re.compile(r"[0-9a-f]{1,12}")
 _MOST_OPENED = 200
 _WORDS = ("not", "or", "and")
 _PATHS = ("params.", "result.", "error.")
-_VALUES = {
-    "dir": tuple(direction.value for direction in Direction),
-    "kind": KINDS,
-    "fault": ("any",),
-}
-_METHODS = (
-    "initialize", "authenticate", "session/new", "session/load", "session/prompt",
-    "session/update", "session/cancel", "session/set_mode", "session/request_permission",
-    "fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output",
-    "terminal/wait_for_exit", "terminal/kill", "terminal/release",
-)  # fmt: skip
-"""What is offered where no recording says which methods there are."""
 
 
 class RecordingType(click.types.StringParamType):
@@ -168,9 +154,9 @@ def _last_word(text: str) -> tuple[str, str]:
 
 
 def _values(key: str, ctx: click.Context) -> Iterable[str]:
-    if key == "method":
-        return _methods(ctx.params.get("rec")) or _METHODS
-    return _VALUES.get(key, ())
+    if key == "method" and (recorded := _methods(ctx.params.get("rec"))):
+        return recorded
+    return TERMS[key].values if key in TERMS else ()
 
 
 def _methods(word: object) -> list[str]:

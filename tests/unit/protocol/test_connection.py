@@ -7,7 +7,7 @@ import pytest
 from acp_proxy.protocol.connection import Connection, Session, Terminal
 from acp_proxy.protocol.correlation import Correlator
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.states import Phase, SessionState, TerminalState, TurnState
+from acp_proxy.protocol.states import Phase, SessionState, TerminalState, TurnPhase
 from tests.transcripts import play
 
 
@@ -98,7 +98,7 @@ def test_a_cancelled_turn_waits_for_its_end() -> None:
     prompt = '-> #1 session/prompt {"sessionId": "s"}\n-> session/cancel {"sessionId": "s"}'
     turn = connection(prompt).turn_of("s")
     assert turn is not None
-    assert turn.state is TurnState.CANCELLING
+    assert turn.state is TurnPhase.CANCELLING
     ended = connection(prompt + '\n<- #1 result {"stopReason": "cancelled"}')
     assert ended.turn_of("s") is None
 
