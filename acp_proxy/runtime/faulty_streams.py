@@ -147,7 +147,8 @@ class FaultyStreams:
             data = None if is_paused else schedule.take(outlet, self._clock())
             if data is None:
                 due = None if is_paused else schedule.due_at(outlet)
-                wait = float("inf") if due is None else (due - self._clock()) / 1e9
+                # The clock goes on while we look, so what was not due may be overdue by now.
+                wait = float("inf") if due is None else max(0.0, (due - self._clock()) / 1e9)
                 with trio.move_on_after(wait):
                     await self._changed[outlet].wait()
                 continue
