@@ -3,7 +3,7 @@
 import re
 
 LONGEST = 2000
-"""Characters of a line that anybody reads."""
+"""Characters of a line that are shown."""
 
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 _JOINED = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])")

@@ -1,4 +1,4 @@
-"""What a filter asks of columns: values that whoever keeps frames can translate into a query.
+"""What a filter requires of columns: values that the store translates into a query.
 
 A condition may let through too much, never too little. Columns are those of the contract's
 ``frames``, and ``latency_ns`` of the exchange that a frame is part of.
@@ -63,7 +63,7 @@ class No:
 
 @frozen
 class Beyond:
-    """Something that no column tells, such as a member of a message."""
+    """Something that no column holds, such as a member of a message."""
 
 
 Condition = Among | Like | Compare | Present | Every | Some | No | Beyond

@@ -46,7 +46,7 @@ class Filter:
     """A parsed filter, or a part of one."""
 
     condition: Condition
-    """What every match fulfils, for whoever can look frames up by it."""
+    """What every match fulfils; the store looks frames up by it."""
     matches: Callable[[Row], bool]
     """Whether a row of `frames` (with ``latency_ns``) or of `events` is meant: the exact answer."""
 

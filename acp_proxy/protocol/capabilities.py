@@ -1,9 +1,9 @@
-"""What peers say in ``initialize`` that they can do, spelled in one way.
+"""Brings the capabilities of ``initialize`` into one form, so that they can be compared.
 
-What is left out is not supported, in every dialect, so ``false`` and a member that is missing say
-the same. So do ``null`` and a missing member. An object that only holds members which are not
-supported says nothing either, and so do the groups of v1 and the 1.0 draft when they are empty.
-Elsewhere an empty object says that something is supported: ``"list": {}``.
+What is left out is not supported, in every dialect, so ``false`` and a missing member mean the
+same. So do ``null`` and a missing member. An object that only holds members which are not
+supported means nothing either, and so do the groups of v1 and the 1.0 draft when they are empty.
+Elsewhere an empty object means that something is supported: ``"list": {}``.
 """
 
 from typing import Any

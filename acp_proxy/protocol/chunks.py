@@ -23,7 +23,7 @@ class Chunk(NamedTuple):
     update: str
     """The kind of the session update."""
     message_id: str | None
-    """What the pieces of one message have in common, if the agent says so; for a piece of a
+    """What the pieces of one message have in common, if the agent sends it; for a piece of a
     compaction's summary the id of the compaction."""
     text: str
     """As it was sent: may be empty, and may end in half of a surrogate pair."""

@@ -2,7 +2,7 @@
 
 Pure and incremental: messages go in, in the order in which they passed. It holds the requests that
 wait for an answer, by direction and id; the turns that are open; the sessions with their modes; the
-tool calls with their statuses; the terminals; and what both peers said in ``initialize``. It knows
+tool calls with their statuses; the terminals; and the handshake of both peers. It knows
 no file, clock or database. `State` is all that it remembers. It is small enough to be stored with
 every batch of rows, so that any reader can go on from there.
 
@@ -32,8 +32,8 @@ from acp_proxy.protocol.dialects import (
     OPENING,
     V2,
     body,
-    judge_frame,
-    judge_initialize,
+    dialect_of_frame,
+    dialect_of_initialize,
 )
 from acp_proxy.protocol.exchanges import Exchange, Turn
 from acp_proxy.protocol.json_text import storable
@@ -54,12 +54,12 @@ from acp_proxy.protocol.states import (
 from acp_proxy.protocol.updates import FINAL
 
 FORCED = "forced by --dialect"
-"""The reason for a dialect that a person has chosen, whatever the frames say."""
+"""The reason for a dialect that the user has chosen, whatever the frames are."""
 PROMPT, CANCEL, CANCEL_REQUEST = "session/prompt", "session/cancel", "$/cancel_request"
 PERMISSION = "session/request_permission"
 
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
-"""Error codes that say a request was cancelled, and the dialect that a code is limited to."""
+"""Error codes of cancelled requests, and the only dialect that has the code."""
 _MOST = 1_000
 """How many sessions, terminals, and tool calls of a session are remembered: the latest ones."""
 _TERMINAL_EVENTS = {
@@ -73,7 +73,7 @@ _SET_MODE = "session/set_mode"
 
 @define
 class Handshake:
-    """Who talks, and in which dialect."""
+    """The names of the peers, and their dialect."""
 
     dialect: str | None = None
     dialect_reason: str | None = None
@@ -138,7 +138,7 @@ class Connection:
 
     Args:
         state: where to go on; None for a connection that has just begun.
-        dialect: the dialect that is spoken, or ``auto`` to find out.
+        dialect: the dialect of the connection, or ``auto`` to detect it.
     """
 
     def __init__(self, state: State | None = None, dialect: str = "auto") -> None:
@@ -281,7 +281,7 @@ class Connection:
         elif exchange.method == "session/fork" and message.session is not None:
             exchange.session, exchange.turn = message.session, None
         self._learn(exchange, message)
-        self.judge(message, exchange.method)
+        self.detect_dialect(message, exchange.method)
         ended: list[Turn] = []
         if exchange.method == PROMPT and exchange.turn is not None:
             is_accepted_only = self.dialect == V2 and message.stop_reason is None
@@ -340,8 +340,8 @@ class Connection:
             exchange.cancelled = True
         return exchange
 
-    def judge(self, message: Message, answered: str | None = None) -> None:
-        """Finds out the dialect from a message, where no initialize exchange has told it.
+    def detect_dialect(self, message: Message, answered: str | None = None) -> None:
+        """Detects the dialect from a message, unless an initialize exchange was answered.
 
         Args:
             message: the message.
@@ -350,8 +350,8 @@ class Connection:
         handshake = self.state.handshake
         if handshake.dialect is not None or self.state.phase is Phase.READY:
             return
-        if verdict := judge_frame(message, answered):
-            handshake.dialect, handshake.dialect_reason = verdict.dialect, verdict.reason
+        if found := dialect_of_frame(message, answered):
+            handshake.dialect, handshake.dialect_reason = found.dialect, found.reason
 
     def _close(self, direction: Direction, token: str | None) -> Exchange | None:
         exchange = self.oldest(direction, token)
@@ -483,8 +483,8 @@ class Connection:
                 handshake.protocol_version = str(version)
             else:
                 handshake.protocol_version = _text(result, "protocolVersion")
-        if not self.state.forced and (verdict := judge_initialize(params, result)):
-            handshake.dialect, handshake.dialect_reason = verdict.dialect, verdict.reason
+        if not self.state.forced and (found := dialect_of_initialize(params, result)):
+            handshake.dialect, handshake.dialect_reason = found.dialect, found.reason
 
 
 def is_idle(message: Message) -> bool:
@@ -518,7 +518,7 @@ def _text(value: dict[str, Any], name: str) -> str | None:
 
 
 def _shallow(value: dict[str, Any], levels: int = 3) -> dict[str, Any]:
-    """What can tell a dialect, without the depths that no converter could follow."""
+    """The members that decide a dialect, without depths that no converter can follow."""
     kept: dict[str, Any] = {}
     for name, inner in value.items():
         if isinstance(inner, dict):

@@ -95,14 +95,14 @@ class Correlator:
         elif method == CANCEL and direction is Direction.TO_AGENT:
             connection.cancel_turns(labels.session)
         if connection.dialect is None:
-            connection.judge(message)
+            connection.detect_dialect(message)
         return labels
 
     def _request(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Labels:
         labels = Labels(message.method, None, message.session, None, message.tool_call)
         labels.terminal = message.terminal
         if self.connection.dialect is None:
-            self.connection.judge(message)
+            self.connection.detect_dialect(message)
         if message.method != PROMPT or direction is not Direction.TO_AGENT:
             self._place(labels, message)
         place = labels.session, labels.turn

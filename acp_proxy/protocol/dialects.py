@@ -22,14 +22,16 @@ OPENING = ("session/new", "session/load", "session/resume", "session/fork")
 
 
 @define
-class Verdict:
+class DetectedDialect:
     """A dialect, and why."""
 
     dialect: str
     reason: str
 
 
-def judge_initialize(params: dict[str, Any], result: dict[str, Any] | None) -> Verdict | None:
+def dialect_of_initialize(
+    params: dict[str, Any], result: dict[str, Any] | None
+) -> DetectedDialect | None:
     """Finds out the dialect from an initialize exchange.
 
     Args:
@@ -39,23 +41,23 @@ def judge_initialize(params: dict[str, Any], result: dict[str, Any] | None) -> V
     Returns:
         None if they leave it open.
     """
-    if result is not None and (verdict := _judge_result(result)):
-        return verdict
+    if result is not None and (found := _dialect_of_result(result)):
+        return found
     version = params.get("protocolVersion")
     if result is not None and isinstance(answered := result.get("protocolVersion"), int):
         version = answered
     if version == 2:
-        return Verdict(V2, "protocolVersion 2 in initialize")
+        return DetectedDialect(V2, "protocolVersion 2 in initialize")
     if version != 1:
         return None
     if "clientCapabilities" in params:
-        return Verdict(V1, "clientCapabilities in the initialize request")
-    if _speaks_draft(params):
-        return Verdict(DRAFT, "capabilities and clientInfo in the initialize request")
-    return Verdict(V1, "protocolVersion 1 in initialize and nothing else that tells")
+        return DetectedDialect(V1, "clientCapabilities in the initialize request")
+    if _has_draft_params(params):
+        return DetectedDialect(DRAFT, "capabilities and clientInfo in the initialize request")
+    return DetectedDialect(V1, "protocolVersion 1 in initialize, and no sign of another dialect")
 
 
-def judge_frame(message: Message, answered: str | None = None) -> Verdict | None:
+def dialect_of_frame(message: Message, answered: str | None = None) -> DetectedDialect | None:
     """Finds out the dialect from a later frame, where initialize was not seen or left it open.
 
     Args:
@@ -66,30 +68,30 @@ def judge_frame(message: Message, answered: str | None = None) -> Verdict | None
         if answered == "session/prompt" and message.kind is Kind.RESPONSE:
             result = _member(message, "result")
             if isinstance(result, dict) and "stopReason" not in result:
-                return Verdict(V2, "session/prompt answered without a stopReason")
+                return DetectedDialect(V2, "session/prompt answered without a stopReason")
     elif message.method == UPDATE and message.update is not None:
         if message.update in V2_UPDATES:
-            return Verdict(V2, f"a session update of kind {message.update}")
+            return DetectedDialect(V2, f"a session update of kind {message.update}")
         params = _params(message)
         if "update" not in params and "data" in params:
-            return Verdict(DRAFT, "session/update with type and data")
+            return DetectedDialect(DRAFT, "session/update with type and data")
         if message.update in V1_UPDATES and "update" in params:
-            return Verdict(V1, f"a session update of kind {message.update}")
+            return DetectedDialect(V1, f"a session update of kind {message.update}")
     elif message.method == "session/new":
         if "workingDirectory" in _params(message):
-            return Verdict(DRAFT, "session/new with workingDirectory")
+            return DetectedDialect(DRAFT, "session/new with workingDirectory")
     elif message.method == "session/prompt":
         params = _params(message)
         if "content" in params and "prompt" not in params:
-            return Verdict(DRAFT, "session/prompt with content")
+            return DetectedDialect(DRAFT, "session/prompt with content")
     elif message.method in ("auth/login", "auth/logout"):
-        return Verdict(V2, f"method {message.method}")
+        return DetectedDialect(V2, f"method {message.method}")
     elif message.method in ("session/load", "session/set_mode", "authenticate"):
         params = _params(message)
         if "cwd" in params or "modeId" in params or "methodId" in params:
-            return Verdict(V1, f"{message.method} as v1 writes it")
+            return DetectedDialect(V1, f"{message.method} as v1 writes it")
     elif message.session is not None and (message.method or "").startswith(("fs/", "terminal/")):
-        return Verdict(V1, f"{message.method} with sessionId")  # the draft names none there
+        return DetectedDialect(V1, f"{message.method} with sessionId")  # the draft names none there
     return None
 
 
@@ -116,20 +118,20 @@ def _params(message: Message) -> dict[str, Any]:
     return body(message, "params")
 
 
-def _judge_result(result: dict[str, Any]) -> Verdict | None:
+def _dialect_of_result(result: dict[str, Any]) -> DetectedDialect | None:
     version = result.get("protocolVersion")
     if version == 2:
-        return Verdict(V2, "protocolVersion 2 in the initialize result")
+        return DetectedDialect(V2, "protocolVersion 2 in the initialize result")
     for name in ("agentCapabilities", "authMethods"):
         if name in result:
-            return Verdict(V1, f"{name} in the initialize result")
+            return DetectedDialect(V1, f"{name} in the initialize result")
     capabilities = result.get("capabilities")
     if isinstance(capabilities, dict) and version == 1:
-        return Verdict(DRAFT, "capabilities in the initialize result")
+        return DetectedDialect(DRAFT, "capabilities in the initialize result")
     return None
 
 
-def _speaks_draft(params: dict[str, Any]) -> bool:
+def _has_draft_params(params: dict[str, Any]) -> bool:
     capabilities = params.get("capabilities")
     if not isinstance(capabilities, dict):
         return False

@@ -1,4 +1,4 @@
-"""Whether a path lies within directories, as far as the words tell: no disk is looked at.
+"""Decides whether a path lies within directories, by its text alone: no disk is read.
 
 So a symbolic link that leads out of a directory is not noticed. Where the words may be read in two
 ways, as with a backslash, a path has to lie within by both.
@@ -15,7 +15,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 def is_within(path: object, roots: Iterable[str]) -> bool:
     """Whether a path lies within one of some directories, or is one of them.
 
-    A relative path lies within relative directories alone, since nobody knows where it begins.
+    A relative path lies within relative directories alone, since its base is unknown.
 
     Args:
         path: a path, or a ``file:`` URI; what is neither lies nowhere.
@@ -39,7 +39,7 @@ def _without_scheme(path: str) -> str | None:
         return None
     if parts.scheme.lower() != "file" or parts.netloc not in ("", "localhost"):
         return None
-    if parts.query or parts.fragment:  # or part of the path, for who reads less strictly
+    if parts.query or parts.fragment:  # a lenient reader takes them for a part of the path
         return None
     plain = unquote(parts.path)
     return plain[1:] if _DRIVE.match(plain[1:]) else plain

@@ -1,4 +1,4 @@
-"""What each message of an agent's makes its client do: one table for all who ask.
+"""What each message of an agent makes its client do: one table.
 
 A row names a method and what a client does when an agent sends it, in which dialects. What no row
 names is anybody's own method, and may do anything; but below ``fs/`` it is taken for a change of
@@ -15,7 +15,7 @@ from acp_proxy.protocol.dialects import DRAFT, V1, V2
 class Effect(StrEnum):
     """What a client does."""
 
-    TELLS = "tells"
+    INFORMS = "informs"
     """Takes note: nothing is done to anything, and nothing is answered."""
     ASKS = "asks"
     """Asks a person."""
@@ -46,9 +46,9 @@ class Row(NamedTuple):
 _OFFICIAL = (V1, V2)
 
 TABLE: tuple[Row, ...] = (
-    Row(Effect.TELLS, "session/update", (V1, V2, DRAFT)),
-    Row(Effect.TELLS, "elicitation/complete", _OFFICIAL),
-    Row(Effect.TELLS, "$/cancel_request", _OFFICIAL),
+    Row(Effect.INFORMS, "session/update", (V1, V2, DRAFT)),
+    Row(Effect.INFORMS, "elicitation/complete", _OFFICIAL),
+    Row(Effect.INFORMS, "$/cancel_request", _OFFICIAL),
     Row(Effect.ASKS, "session/request_permission", (V1, V2, DRAFT)),
     Row(Effect.ASKS, "elicitation/create", _OFFICIAL),
     Row(Effect.READS, "fs/read_text_file", (V1, DRAFT)),

@@ -1,4 +1,4 @@
-"""Reads what a line says: its kind, its method, its id, and the few values that correlate frames.
+"""Reads the labels of a line: its kind, its method, its id, and the values that correlate frames.
 
 Parsing never raises; a line that is not JSON-RPC is data too, with a reason. There are two readers
 of one answer: the quick one of `envelope`, and for what that refuses a tolerant one, which decides
@@ -72,7 +72,7 @@ class Message:
     members: "tuple[Message, ...]" = ()
     """The messages of a batch."""
     raw: bytes | None = None
-    """The line, for whoever wants to read more of it; None when it is too large."""
+    """The line, to read more of it; None if it is too large to be held."""
 
 
 class _Id(Struct, gc=False):

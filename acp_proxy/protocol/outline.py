@@ -66,7 +66,7 @@ _WANTED = {
     ("result", "currentMode"),
 }
 _ID, _TARGET = ("id",), ("params", "requestId")
-"""These are wanted as they are written."""
+"""These are kept as they are written."""
 _DEEPEST = 4
 """Parts of the longest path of interest."""
 

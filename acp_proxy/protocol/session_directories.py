@@ -22,7 +22,7 @@ class SessionDirectories:
 
         Args:
             exchange: its number.
-            params: what it says.
+            params: its params.
             session: the session that it opens, if that has an id already.
         """
         others = params.get("additionalDirectories")

@@ -1,9 +1,9 @@
-"""Where in ACP messages typed values stand, in every dialect: one table for all who ask.
+"""Where in ACP messages typed values stand, in every dialect: one table.
 
 A row names a place by a JSON pointer (RFC 6901) from the root of a message, in which ``*`` is any
-item, and says what kind of value stands there, in messages of which methods, and which dialects
-have it. It is taken from the schema (v1 with its unstable part, v2), from the 1.0 draft, and from
-what real agents add. The dialects are documentation: since the dialect of a recording may be
+item, and has the kind of value that stands there, the methods of its messages, and the dialects
+that have it. It is taken from the schema (v1 with its unstable part, v2), from the 1.0 draft, and
+from what real agents add. The dialects are documentation: since the dialect of a recording may be
 unknown, values are looked for at the places of all of them.
 """
 
@@ -35,7 +35,7 @@ class Role(Enum):
     CONNECTION = "id of a connection to an MCP server"
     ROOT = "directory that the client chose for a session"
     ROOT_URI = "URI of a directory that the client chose"
-    DIRECTORY = "directory of a session that is told of"
+    DIRECTORY = "directory of a session that is listed"
     PATH = "path"
     URI = "URI"
     PROCESS = "process id"

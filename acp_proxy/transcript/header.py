@@ -24,7 +24,7 @@ class NewerFormat(Exception):
     """A header that a newer version wrote.
 
     Attributes:
-        version: the format that it says.
+        version: its format.
     """
 
     def __init__(self, version: int) -> None:

@@ -19,7 +19,7 @@ from acp_proxy.transcript.values import (
 
 
 class FrameLine(NamedTuple):
-    """A frame, as the text tells it; a tuple, since there may be a million."""
+    """A frame, as the text has it; a tuple, since there may be a million."""
 
     seq: int
     t_ns: int
@@ -34,7 +34,7 @@ class FrameLine(NamedTuple):
 
 
 class EventLine(NamedTuple):
-    """An event, as the text tells it."""
+    """An event, as the text has it."""
 
     seq: int
     t_ns: int
@@ -44,7 +44,7 @@ class EventLine(NamedTuple):
 
 
 class FiredLine(NamedTuple):
-    """A fault that fired at a frame, as the text tells it."""
+    """A fault that fired at a frame, as the text has it."""
 
     seq: int
     rule: str | None

@@ -25,7 +25,7 @@ _encode = msgspec.json.encode
 
 
 class BadLine(Exception):
-    """A line that is not of the text form; says what was expected and what came."""
+    """A line that is not of the text form; with what was expected and what came."""
 
 
 def milliseconds(ns: int) -> bytes:
@@ -91,7 +91,7 @@ def from_base64(name: str, text: str) -> bytes:
 
 
 def event_data(text: str) -> bytes:
-    """Writes what an event says: as an object, or as a string where that would change it."""
+    """Writes the data of an event: as an object, or as a string where that would change it."""
     try:
         data = json.loads(text)
         small = {name: str(v) if name in _BIG and _is_big(v) else v for name, v in data.items()}
@@ -103,7 +103,7 @@ def event_data(text: str) -> bytes:
 
 
 def read_event_data(data: bytes) -> str:
-    """Reads what an event says, as its column has it.
+    """Reads the data of an event, as its column has it.
 
     Raises:
         BadLine: it is no JSON object.

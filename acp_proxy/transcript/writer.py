@@ -1,6 +1,6 @@
 """Writes the lines of frames, events and fired faults.
 
-A line says only what differs from the usual and what cannot be found out again: its number follows
+A line has only what differs from the usual and what cannot be found out again: its number follows
 from the line before, and kind, method, exchange, session and turn from the message.
 """
 
@@ -48,7 +48,7 @@ class LineWriter:
         yield b"}\n"
 
     def _members(self, row: Mapping[str, Any]) -> bytes:
-        """Begins the line of a frame: all but what was said."""
+        """Begins the line of a frame: all but its payload."""
         t_ns, stream = row["t_ns"], row["stream"]
         line = self._place(row["seq"], t_ns)
         line += b'"stream":"' + str(stream).encode() + b'",'

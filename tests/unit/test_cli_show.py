@@ -45,7 +45,7 @@ def shown(path: Path) -> dict[str, str]:
 def test_the_first_screen(tmp_path: Path) -> None:
     """Who talked, how it went, what is open and the last words, in this order."""
     path = record_story(tmp_path / "story.db")
-    dialect = "v1, protocol 1 (protocolVersion 1 in initialize and nothing else that tells)"
+    dialect = "v1, protocol 1 (protocolVersion 1 in initialize, and no sign of another dialect)"
     not_acp = (
         "2 lines on the agent's stdout were not ACP, first #17"
         ' "not json" (not JSON at character 0: expecting value)'

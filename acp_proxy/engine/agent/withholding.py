@@ -22,7 +22,7 @@ from acp_proxy.protocol.directories import is_within
 from acp_proxy.protocol.effects import Effect, effect_of
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 
-_HARMLESS = frozenset({Effect.TELLS, Effect.ASKS, Effect.READS})
+_HARMLESS = frozenset({Effect.INFORMS, Effect.ASKS, Effect.READS})
 _PATHS = frozenset({
     "path", "paths", "oldpath", "newpath", "file", "files", "directory", "dir", "from", "to",
     "source", "destination", "src", "dst", "target", "uri", "olduri", "newuri",
@@ -148,7 +148,7 @@ class Withholding:
         effect = effect_of(message.method, self._dialect)
         if message.method == _FORM:  # a page to be opened is no form to be filled in
             return bool(params_of(raw).get("mode", "form") != "form")
-        if effect is Effect.TELLS and message.kind is Kind.REQUEST:
+        if effect is Effect.INFORMS and message.kind is Kind.REQUEST:
             return True
         return effect not in _HARMLESS
 

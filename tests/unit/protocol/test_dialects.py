@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.protocol.dialects import DRAFT, V1, V2, body, judge_frame, judge_initialize
+from acp_proxy.protocol.dialects import DRAFT, V1, V2, body, dialect_of_frame, dialect_of_initialize
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from tests.documents import Example, draft, official
 
@@ -16,16 +16,16 @@ TWO = {"protocolVersion": 2}
 INFO = {"name": "x", "version": "1"}
 
 
-def judge(method: str, /, **params: object) -> str | None:
+def dialect_from(method: str, /, **params: object) -> str | None:
     """The dialect that a later frame tells."""
-    verdict = judge_frame(read(json.dumps({"method": method, "params": params}).encode()))
-    return verdict.dialect if verdict else None
+    found = dialect_of_frame(read(json.dumps({"method": method, "params": params}).encode()))
+    return found.dialect if found else None
 
 
-def judge_answer(method: str, **members: object) -> str | None:
+def dialect_of_answer(method: str, **members: object) -> str | None:
     """The dialect that an answer to a method tells."""
-    verdict = judge_frame(read(json.dumps({"id": 1, **members}).encode()), method)
-    return verdict.dialect if verdict else None
+    found = dialect_of_frame(read(json.dumps({"id": 1, **members}).encode()), method)
+    return found.dialect if found else None
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def judge_answer(method: str, **members: object) -> str | None:
 )
 def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | None) -> None:
     """What the client says in initialize decides until it is answered."""
-    verdict = judge_initialize(params, None)
-    assert (verdict and verdict.dialect) == dialect
-    assert verdict is None or verdict.reason
+    found = dialect_of_initialize(params, None)
+    assert (found and found.dialect) == dialect
+    assert found is None or found.reason
 
 
 @pytest.mark.parametrize(
@@ -83,9 +83,9 @@ def test_the_request_points_to_a_dialect(params: dict[str, Any], dialect: str | 
 )
 def test_the_result_points_to_a_dialect(result: dict[str, Any], dialect: str) -> None:
     """Where the request says next to nothing, the result decides."""
-    verdict = judge_initialize(ONE, result)
-    assert verdict is not None
-    assert verdict.dialect == dialect
+    found = dialect_of_initialize(ONE, result)
+    assert found is not None
+    assert found.dialect == dialect
 
 
 @pytest.mark.parametrize(
@@ -105,16 +105,16 @@ def test_the_result_decides(
     params: dict[str, Any], result: dict[str, Any], dialect: str | None
 ) -> None:
     """Where request and result differ, the result counts; a lower version was negotiated."""
-    verdict = judge_initialize(params, result)
-    assert (verdict and verdict.dialect) == dialect
+    found = dialect_of_initialize(params, result)
+    assert (found and found.dialect) == dialect
 
 
 @pytest.mark.parametrize("kind", ["tool_call", "plan", "current_mode_update"])
 def test_updates_of_v1(kind: str) -> None:
     """Three kinds of update are gone in v2, and the draft has them in another envelope."""
-    assert judge("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
-    assert judge("session/update", sessionId="s", type=kind, data={}) == DRAFT
-    assert judge("session/update", sessionId="s", type=kind) is None
+    assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V1
+    assert dialect_from("session/update", sessionId="s", type=kind, data={}) == DRAFT
+    assert dialect_from("session/update", sessionId="s", type=kind) is None
 
 
 @pytest.mark.parametrize(
@@ -124,14 +124,14 @@ def test_updates_of_v1(kind: str) -> None:
 )  # fmt: skip
 def test_updates_of_v2(kind: str) -> None:
     """Seven kinds of update are new in v2."""
-    assert judge("session/update", sessionId="s", update={"sessionUpdate": kind}) == V2
+    assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) == V2
 
 
 @pytest.mark.parametrize("kind", ["agent_message_chunk", "tool_call_update", "plan_update"])
 def test_updates_of_both(kind: str) -> None:
     """The other kinds tell the draft, by their envelope, and nothing else."""
-    assert judge("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
-    assert judge("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
+    assert dialect_from("session/update", sessionId="s", update={"sessionUpdate": kind}) is None
+    assert dialect_from("session/update", sessionId="s", type=kind, data={"content": ""}) == DRAFT
 
 
 @pytest.mark.parametrize(
@@ -161,28 +161,28 @@ def test_updates_of_both(kind: str) -> None:
 )
 def test_methods(method: str, params: dict[str, Any], dialect: str | None) -> None:
     """Methods tell by their name, or by the names of their params."""
-    assert judge(method, **params) == dialect
+    assert dialect_from(method, **params) == dialect
 
 
 def test_an_answered_prompt() -> None:
     """Only v2 answers a prompt without saying how the turn stopped."""
-    assert judge_answer("session/prompt", result={}) == V2
-    assert judge_answer("session/prompt", result={"_meta": {}}) == V2
-    assert judge_answer("session/prompt", result={"stopReason": "end_turn"}) is None
-    assert judge_answer("session/prompt", result=None) is None
-    assert judge_answer("session/prompt", error={"code": 1, "message": ""}) is None
-    assert judge_answer("session/set_mode", result={}) is None
+    assert dialect_of_answer("session/prompt", result={}) == V2
+    assert dialect_of_answer("session/prompt", result={"_meta": {}}) == V2
+    assert dialect_of_answer("session/prompt", result={"stopReason": "end_turn"}) is None
+    assert dialect_of_answer("session/prompt", result=None) is None
+    assert dialect_of_answer("session/prompt", error={"code": 1, "message": ""}) is None
+    assert dialect_of_answer("session/set_mode", result={}) is None
 
 
 def test_a_line_that_is_too_large_tells_nothing_that_its_outline_does_not() -> None:
     """Where the line is not at hand, only its labels can tell."""
     large = Message(Kind.NOTIFICATION, "session/update", update="state_update")
-    verdict = judge_frame(large)
-    assert verdict is not None
-    assert verdict.dialect == V2
+    found = dialect_of_frame(large)
+    assert found is not None
+    assert found.dialect == V2
     for method in ("session/update", "session/new", "session/prompt", "session/load"):
-        assert judge_frame(Message(Kind.REQUEST, method, update="plan")) is None
-    assert judge_frame(Message(Kind.RESPONSE), "session/prompt") is None
+        assert dialect_of_frame(Message(Kind.REQUEST, method, update="plan")) is None
+    assert dialect_of_frame(Message(Kind.RESPONSE), "session/prompt") is None
 
 
 def test_a_body_is_an_object_or_nothing() -> None:
@@ -194,23 +194,23 @@ def test_a_body_is_an_object_or_nothing() -> None:
     assert body(Message(Kind.REQUEST, "x", raw=b"[" * 100_000), "params") == {}
 
 
-def verdicts(examples: list[Example]) -> set[str]:
+def dialects_of(examples: list[Example]) -> set[str]:
     """The dialects that the messages of a document tell, each taken alone."""
-    found = set()
+    dialects = set()
     for example in examples:
         message = read(example.raw)
         if example.method == "initialize" and example.kind == "request":
-            verdict = judge_initialize(example.message["params"], None)
+            found = dialect_of_initialize(example.message["params"], None)
         elif example.method == "initialize":
-            verdict = judge_initialize({}, example.message["result"])
+            found = dialect_of_initialize({}, example.message["result"])
         else:
             answered = example.method if message.method is None else None
-            verdict = judge_frame(message, answered)
-        found.update([verdict.dialect] if verdict else [])
-    return found
+            found = dialect_of_frame(message, answered)
+        dialects.update([found.dialect] if found else [])
+    return dialects
 
 
 def test_no_message_of_a_document_tells_another_dialect() -> None:
     """Whatever the documents show is judged as theirs, or not at all."""
-    assert verdicts(official()) == {V1}
-    assert verdicts(draft()) == {DRAFT}
+    assert dialects_of(official()) == {V1}
+    assert dialects_of(draft()) == {DRAFT}

@@ -25,7 +25,7 @@ from tests import documents
         ("session/request_permission", "v2", Effect.ASKS),
         ("elicitation/create", "v1", Effect.ASKS),
         ("elicitation/create", "draft-1.0", Effect.OTHER),
-        ("session/update", "v2", Effect.TELLS),
+        ("session/update", "v2", Effect.INFORMS),
         ("mcp/message", "v1", Effect.OTHER),
         ("_ext/run", "v1", Effect.OTHER),
         ("", None, Effect.OTHER),
@@ -60,7 +60,7 @@ def test_the_rules_of_a_dialect_know_the_same_requests(dialect: str) -> None:
     """Who is to blame for a refused request is told by a table with the same methods."""
     rules = Rules(dialect, {})
     for row in TABLE:
-        if row.effect not in (Effect.TELLS, Effect.OTHER):
+        if row.effect not in (Effect.INFORMS, Effect.OTHER):
             fault = rules.violation("to-client", row.method, {})
             is_unknown = "does not have" in fault or "which only the client may send" in fault
             assert is_unknown is (dialect not in row.dialects), row.method
