@@ -24,15 +24,26 @@ class Chance:
     """The number of the match in the scope, from 1."""
 
     def draw(self, what: str = "") -> float:
-        """Returns a number from 0 to below 1; the same for the same question."""
+        """Returns a number from 0 to below 1; the same number for the same ``what``."""
         key = "\0".join((str(self.seed), self.rule, self.scope, str(self.match), what))
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         return (int.from_bytes(digest) >> (64 - _BITS)) / (1 << _BITS)
 
     def below(self, limit: int, what: str = "") -> int:
-        """Returns a whole number from 0 to below ``limit``."""
+        """Returns a whole number from 0 to below a limit.
+
+        Args:
+            limit: the first number that is too large.
+            what: what it is for, as for `draw`.
+        """
         return int(self.draw(what) * limit)
 
     def between(self, low: float, high: float, what: str = "") -> float:
-        """Returns a number from ``low`` to below ``high``."""
+        """Returns a number from one to below another.
+
+        Args:
+            low: the smallest number.
+            high: the first number that is too large.
+            what: what it is for, as for `draw`.
+        """
         return low + self.draw(what) * (high - low)

@@ -30,12 +30,23 @@ class PassingFrame:
     newline: bytes
     total: int
     at: int
-    state: Any = None
+    state: Any
 
     @property
     def direction(self) -> Direction:
         """Where the frame was going."""
         return Direction(self.row["stream"])
+
+
+@frozen
+class MatchedFrame(PassingFrame):
+    """A frame, or one of its copies, at which a rule fires.
+
+    Attributes:
+        chance: the draws of this match.
+    """
+
+    chance: Chance
 
 
 class Fault:
@@ -70,13 +81,8 @@ class Fault:
         """Whether this kind can do anything to a frame; if not, the frame is no match."""
         return True
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
-        """Yields what happens in place of a frame; the frame's delivery, to let it pass.
-
-        Args:
-            frame: the frame, or one of its copies.
-            chance: the draws of this match.
-        """
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+        """Yields what happens in place of a frame; the frame's delivery, to let it pass."""
         raise NotImplementedError
 
     def describe(self) -> str:

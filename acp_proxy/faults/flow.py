@@ -6,7 +6,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from acp_proxy.faults.effects import Delivery, DeliveryPiece, Effect, SideEffect
-from acp_proxy.faults.fault import PassingFrame
+from acp_proxy.faults.fault import MatchedFrame, PassingFrame
 from acp_proxy.faults.outputs import Fired
 from acp_proxy.faults.plan import FaultRule
 from acp_proxy.faults.triggers import Triggers
@@ -72,7 +72,7 @@ class Flow:
             total: bytes of its direction that came before it.
         """
         delivery = Delivery(row["stream"], (DeliveryPiece(row["raw"] + newline),))
-        return cls(frame, PassingFrame(row, delivery, newline, total, at), [delivery])
+        return cls(frame, PassingFrame(row, delivery, newline, total, at, None), [delivery])
 
     def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
         """Applies a rule that matches the frame, if it fires.
@@ -85,23 +85,31 @@ class Flow:
         own = [d for d in self.deliveries if d.pieces and not d.is_made_up]
         if not own and not rule.fault.has_side_effect:
             return
-        first = self._as(own[0] if own else evolve(self.passing.delivery, pieces=()), state)
-        if not rule.fault.fits(first):
+        first = own[0] if own else evolve(self.passing.delivery, pieces=())
+        if not rule.fault.fits(evolve(self.passing, delivery=first, state=state)):
             return
-        chance = triggers.fires(rule, first.row, first.at)
+        chance = triggers.fires(rule, self.passing.row, self.passing.at)
         if chance is None:
             return
         self.fired.append(rule)
+
+        def effects(delivery: Delivery) -> Iterable[Effect]:
+            frame = self.passing
+            return rule.fault.apply(
+                MatchedFrame(
+                    frame.row, delivery, frame.newline, frame.total, frame.at, state, chance
+                )
+            )
+
         if not own:
-            self._sort(rule, self.deliveries, rule.fault.apply(first, chance), is_first=True)
+            self._sort(rule, self.deliveries, effects(first), is_first=True)
             return
         left: list[Delivery] = []
         for delivery in self.deliveries:
             if not delivery.pieces or delivery.is_made_up:
                 left.append(delivery)
                 continue
-            effects = rule.fault.apply(self._as(delivery, state), chance)
-            self._sort(rule, left, effects, is_first=delivery is own[0])
+            self._sort(rule, left, effects(delivery), is_first=delivery is own[0])
         self.deliveries = left
 
     def firings(self, open_directions: Iterable[Direction]) -> list[Fired]:
@@ -128,10 +136,6 @@ class Flow:
             Fired(rule.name, rule.kind, direction, raw, delivered, self.frame)
             for rule in self.fired
         ]
-
-    def _as(self, delivery: Delivery, state: Any) -> PassingFrame:
-        """The frame with what is left of it."""
-        return evolve(self.passing, delivery=delivery, state=state)
 
     def _sort(
         self, rule: FaultRule, into: list[Delivery], effects: Iterable[Effect], *, is_first: bool

@@ -42,13 +42,25 @@ def at_least(lowest: float, most: float | None = None) -> Validator:
 
 
 def one_line(_: Any, attribute: "attrs.Attribute[Any]", value: str | None) -> None:
-    """Refuses a text with a newline in it."""
+    """Refuses a text with a newline in it.
+
+    Args:
+        _: the object that has the setting.
+        attribute: the setting.
+        value: its value.
+    """
     if value is not None and "\n" in value:
         raise BadSetting(attribute.name, f"expected one line, got {value!r}")
 
 
 def plain_json(_: Any, attribute: "attrs.Attribute[Any]", value: Any) -> None:
-    """Refuses what JSON cannot express, such as the dates and infinities of TOML."""
+    """Refuses what JSON cannot express, such as the dates and infinities of TOML.
+
+    Args:
+        _: the object that has the setting.
+        attribute: the setting.
+        value: its value.
+    """
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError):

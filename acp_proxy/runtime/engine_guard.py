@@ -51,7 +51,13 @@ class EngineGuard:
         return [ScheduledWrite(direction, cut.raw + cut.newline, t_ns, is_joinable=True)]
 
     def observe(self, direction: Direction, cut: Cut, t_ns: int) -> None:
-        """Takes note of a line that has passed; see `FaultEngine.observe`."""
+        """Takes note of a line that has passed in a direction that no rule can touch.
+
+        Args:
+            direction: where it went.
+            cut: the line.
+            t_ns: when it was read, monotonic nanoseconds.
+        """
         if not self.has_given_up:
             try:
                 self._engine.observe(direction, cut.raw, cut.newline, t_ns)
@@ -59,7 +65,12 @@ class EngineGuard:
                 self.fail(e)
 
     def end(self, direction: Direction, t_ns: int) -> Iterator[Output]:
-        """Ends a direction; yields what was held, and the end. See `FaultEngine.end`."""
+        """Ends a direction; yields what was held, and the end.
+
+        Args:
+            direction: which.
+            t_ns: when its end was read, monotonic nanoseconds.
+        """
         if not self.has_given_up:
             try:
                 yield from self._engine.end(direction, t_ns)

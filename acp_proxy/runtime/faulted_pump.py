@@ -10,19 +10,36 @@ from acp_proxy.runtime.write_queue import WriteQueue
 
 
 class Receiver(Protocol):
-    """What gets the bytes that are read."""
+    """What gets the bytes that are read; moments are monotonic nanoseconds."""
 
     def take(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Logs what was read, and schedules what comes of it."""
+        """Logs what was read, and schedules what comes of it.
+
+        Args:
+            stream: where it was read.
+            t_ns: when.
+            chunk: the bytes.
+        """
 
     def end(self, stream: int, t_ns: int) -> None:
-        """Schedules what comes of the end of a source."""
+        """Schedules what comes of the end of a source.
+
+        Args:
+            stream: which has ended.
+            t_ns: when.
+        """
 
     def is_ending(self, stream: int) -> bool:
         """Whether nothing more is to be read."""
 
     def follow(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Takes note of what a bare pump has read."""
+        """Takes note of what a bare pump has read.
+
+        Args:
+            stream: where it was read.
+            t_ns: when.
+            chunk: the bytes.
+        """
 
 
 class FaultedPump(Pump):
@@ -106,5 +123,11 @@ class TappedLog(NullLog):
         self._receiver.follow(stream, t_ns, chunk)
 
     def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
-        """Logs an event; see `NullLog.event`."""
+        """Logs an event; returns whether that worked.
+
+        Args:
+            kind: of the record.
+            fields: what it holds.
+            stream: what it is about; 0 for the connection.
+        """
         return self._log.event(kind, fields, stream)

@@ -236,7 +236,12 @@ def play_with_faults(
 async def let_go_on_signal(
     streams: FaultyStreams, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
 ) -> None:
-    """Lets go of the client on a signal, also when only what is late has still to go out."""
+    """Lets go of the client on a signal, also when only what is late has still to go out.
+
+    Args:
+        streams: which let go.
+        task_status: is started when signals are received.
+    """
     with received(*STOP_SIGNALS) as signals:
         task_status.started()
         async for _ in signals:

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import DeliveryPiece, Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 from acp_proxy.faults.settings import at_least
 
 _STEPS_PER_S = 20
@@ -22,7 +21,7 @@ class BandwidthFault(Fault):
     bytes_per_s: int = field(default=1000, validator=at_least(1))
     """The rate; what is behind the frame waits for it."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Cuts the frame into pieces that come one after the other."""
         delivery = frame.delivery
         least = len(delivery.data) // _MOST_STEPS + 1

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import CloseEffect, Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 
 
 @frozen
@@ -19,7 +18,7 @@ class CloseFault(Fault):
     keep_frame: bool = False
     """Whether the frame, or what is left of it, still passes."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Closes the direction."""
         if self.keep_frame:
             yield frame.delivery

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -38,12 +38,12 @@ class CorruptFault(Fault):
     mode: CorruptMode = CorruptMode.FLIP
     """How."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Changes the frame."""
         data = frame.delivery.data
         line = data.removesuffix(b"\n").removesuffix(b"\r")
         end = data[len(line) :]
-        yield frame.delivery.with_data(self._changed(line, end, chance))
+        yield frame.delivery.with_data(self._changed(line, end, frame.chance))
 
     def _changed(self, line: bytes, end: bytes, chance: Chance) -> bytes:
         at = chance.below(len(line) + 1, "place")

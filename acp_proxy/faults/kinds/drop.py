@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 
 
 @frozen
@@ -15,7 +14,7 @@ class DropFault(Fault):
 
     kind = "drop"
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:  # noqa: ARG002
         """Lets nothing pass."""
         return ()
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -19,7 +18,7 @@ class DuplicateFault(Fault):
     copies: int = field(default=2, validator=at_least(2, 10_000))
     """How often it arrives in all."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Lets the frame pass, and its copies after it."""
         yield frame.delivery
         for _ in range(self.copies - 1):

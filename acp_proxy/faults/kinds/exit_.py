@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect, ExitEffect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -23,7 +22,7 @@ class ExitFault(Fault):
     keep_frame: bool = False
     """Whether the frame, or what is left of it, still passes."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Ends the agent."""
         if self.keep_frame:
             yield frame.delivery

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame, PassingFrame
 from acp_proxy.faults.settings import at_least
 from acp_proxy.protocol.splice import Place, Span, spans, splice
 
@@ -27,7 +26,7 @@ class HugeFrameFault(Fault):
         data = frame.delivery.data
         return len(data) < self.bytes and _padded(data, self.bytes) != data
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Pads the frame."""
         yield frame.delivery.with_data(_padded(frame.delivery.data, self.bytes))
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -23,9 +22,9 @@ class LatencyFault(Fault):
     keep_order: bool = True
     """Whether what is behind it waits for it; else it is overtaken."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Delays the frame."""
-        wait = self.latency_ms + chance.between(-self.jitter_ms, self.jitter_ms)
+        wait = self.latency_ms + frame.chance.between(-self.jitter_ms, self.jitter_ms)
         later = frame.delivery.later(int(max(0.0, wait) * NS_PER_MS))
         yield later if self.keep_order else evolve(later, may_be_overtaken=True)
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -19,7 +18,7 @@ class ReorderFault(Fault):
     after_frames: int = field(default=1, validator=at_least(1))
     """How many; they count as they come, also if they are held themselves."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Puts the frame behind later ones; at the end of the stream it goes out anyway."""
         yield evolve(frame.delivery, behind_frames=frame.delivery.behind_frames + self.after_frames)
 

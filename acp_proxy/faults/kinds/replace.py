@@ -6,9 +6,8 @@ from typing import Any
 
 from attrs import field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame, PassingFrame
 from acp_proxy.faults.settings import BadSetting, one_line, plain_json
 from acp_proxy.protocol.json_pointers import parts_of
 
@@ -43,7 +42,7 @@ class ReplaceFault(Fault):
         """Any frame for a line; for members only JSON that has their places."""
         return self.frame is not None or self._changed(frame.delivery.data) is not None
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Replaces the frame; a copy that a rule before has spoiled passes as it is."""
         line = self._changed(frame.delivery.data) if self.frame is None else self.frame.encode()
         if line is None:

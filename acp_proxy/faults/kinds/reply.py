@@ -7,7 +7,7 @@ from attrs import evolve, field, frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame, PassingFrame
 from acp_proxy.faults.settings import BadSetting, at_least
 from acp_proxy.protocol.splice import Place, spans, splice
 
@@ -48,7 +48,7 @@ class ReplyFault(Fault):
         """Only a reply."""
         return frame.row["kind"] in ("response", "error")
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Delays, doubles or changes the reply."""
         match self.mode:
             case ReplyMode.LATE:
@@ -58,10 +58,10 @@ class ReplyFault(Fault):
                 yield frame.delivery
                 yield evolve(frame.delivery, is_injected=True)
             case ReplyMode.WRONG_ID:
-                yield frame.delivery.with_data(_with_id(frame.delivery.data, chance))
+                yield frame.delivery.with_data(_with_id(frame.delivery.data, frame.chance))
             case ReplyMode.ORPHAN:
                 yield frame.delivery
-                data = _with_id(frame.delivery.data, chance)
+                data = _with_id(frame.delivery.data, frame.chance)
                 yield evolve(frame.delivery.with_data(data), is_injected=True)
 
     def describe(self) -> str:

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, DeliveryPiece, Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 from acp_proxy.faults.settings import at_least
 
 _MOST_WRITES = 100_000
@@ -23,7 +22,7 @@ class SliceFault(Fault):
     delay_ms: float = field(default=1.0, validator=at_least(0))
     """Between two writes, so that a reader sees them apart."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Cuts the frame."""
         delivery = frame.delivery
         size = max(self.bytes, len(delivery.data) // _MOST_WRITES + 1)

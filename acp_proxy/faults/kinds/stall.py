@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect, StallEffect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 
 
 @frozen
@@ -19,7 +18,7 @@ class StallFault(Fault):
     keep_frame: bool = False
     """Whether the frame, or what is left of it, still passes."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Keeps the frame back, and all that follow it."""
         if self.keep_frame:
             yield frame.delivery

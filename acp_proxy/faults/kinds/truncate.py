@@ -4,9 +4,8 @@ from collections.abc import Iterable
 
 from attrs import field, frozen
 
-from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -21,7 +20,7 @@ class TruncateFault(Fault):
     newline: bool = True
     """Whether the line still ends; else the next frame is glued to it."""
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Cuts the frame."""
         data = frame.delivery.data
         line = data.removesuffix(b"\n").removesuffix(b"\r")

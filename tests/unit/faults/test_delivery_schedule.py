@@ -151,9 +151,11 @@ def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
 def test_side_effects_keep_their_order() -> None:
     """Those behind a late frame wait with it, those before it do not."""
     schedule = added(KILL, write(b"late", 5), EXIT, KILL)
+    waits = [schedule.has_effects]
     assert schedule.take_effects(0) == [KILL]
     written(schedule, 5)
     assert schedule.take_effects(5) == [EXIT, KILL]
+    assert [*waits, schedule.has_effects] == [True, False]
 
 
 def test_a_side_effect_can_have_a_moment() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, frozen
 
-from acp_proxy.faults.fault import Fault, PassingFrame
+from acp_proxy.faults.fault import Fault, MatchedFrame
 from acp_proxy.faults.registry import KINDS
 from tests.fault_book import check
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from acp_proxy.faults.chance import Chance
     from acp_proxy.faults.effects import Effect
 
 
@@ -37,7 +36,7 @@ class NumberedFault(Fault):
         """Returns a count that begins anew."""
         return Numbers()
 
-    def apply(self, frame: PassingFrame, chance: Chance) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
         """Counts the frame."""
         state: Numbers = frame.state
         state.count += 1
