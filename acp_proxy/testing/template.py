@@ -9,7 +9,7 @@ import re
 _TEMPLATE = '''\
 """{title}
 
-What they said to each other is in
+The conversation is in
 
     recordings/{name}.jsonl
 
@@ -28,8 +28,8 @@ from acp_proxy.pytest_plugin import AcpAgent
 def run_client(agent: AcpAgent) -> None:
     """Runs a client with the agent, and ends both.
 
-    This one is the recorded client: it says what it said. PUT YOUR OWN IN ITS PLACE: start your
-    client with `agent.command` as the command of its agent, do what the user did,
+    This one is the recorded client. PUT YOUR OWN IN ITS PLACE: start your client with
+    `agent.command` as the command of its agent, do what the user did,
 {prompts}
     and quit it.
     """

@@ -509,10 +509,10 @@ def test_the_scripted_client_notices_another_agent(acp_proxy: Path) -> None:
     hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
     other = run_client(tour, str(acp_proxy), "replay", hello)
     assert other.returncode == 1
-    assert b"the agent said what was not recorded there" in other.stderr
+    assert b"the agent sent what was not recorded there" in other.stderr
     gone = run_client(hello, "true")
     assert gone.returncode == 1
-    assert b"the agent left before it had said all" in gone.stderr
+    assert b"the agent left before it had sent everything" in gone.stderr
 
 
 def test_the_scripted_client_says_how_it_is_used() -> None:

@@ -65,7 +65,7 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Callable[..., B
     """)
     assert (live.found, live.informed) == ([], ["early in s 8"])
     assert live.divergences[0].summary.endswith(
-        "was sent before the agent had said as much as in the recording: nothing came for 27.0 s"
+        "was sent before the agent had sent as much as in the recording: nothing came for 27.0 s"
     )
 
 

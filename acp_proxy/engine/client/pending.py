@@ -124,9 +124,9 @@ class PendingAnswers:
         """What the client waits for, in a few words."""
         for lane in self._recording.lanes.values():
             if (frame := lane.waiting) is not None:
-                return f"what the agent had said before {frame.title} #{frame.seq}"
+                return f"what the agent had sent before {frame.title} #{frame.seq}"
         items = self.items
-        return items[0].what if items else "the agent's last words"
+        return items[0].what if items else "the agent's last messages"
 
     def _requests(self) -> Iterator[SentRequest]:
         return (one for requests in self._open.values() for one in requests)

@@ -75,7 +75,7 @@ class ClientSender:
 
     def _note_early(self, lane: ClientLane, frame: ClientFrame, why: str, at: int) -> None:
         summary = (
-            f"{frame.title} #{frame.seq} was sent before the agent had said as much as in the"
+            f"{frame.title} #{frame.seq} was sent before the agent had sent as much as in the"
             f" recording: {why}"
         )
         self._state.divergences.note(DivergenceKind.EARLY, lane, summary, at, seq=frame.seq)

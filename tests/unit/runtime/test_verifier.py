@@ -216,7 +216,7 @@ async def test_who_waits_is_told_what_for(make: Callable[[str], Book], clock: Mo
         assert shown == [f"waiting {seconds} s for {what}" for seconds in (3, 4, 5)]
         await agent.say(4)
         await trio.sleep(3.5)
-        what = f"what the agent had said before session/prompt #{agent.book.seq(6)}"
+        what = f"what the agent had sent before session/prompt #{agent.book.seq(6)}"
         assert shown[3:] == ["", f"waiting 3 s for {what}"]
         await agent.into.aclose()
         await agent.ended.wait()

@@ -1,0 +1,54 @@
+"""Answers that were not recorded have the form that the request's dialect requires."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from acp_proxy.engine.client.default_replies import cancelled, content, denied, refusal
+from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss, Rank
+
+V1 = {"params": {"toolCall": {}, "options": [{"optionId": "n", "kind": "reject_once"}]}}
+ALLOWING = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}]}}
+DRAFT = {"params": {"operation": "read"}}
+CANCELLED = {"outcome": {"outcome": "cancelled"}}
+
+
+@pytest.mark.parametrize(
+    ("request_", "result"),
+    [
+        (V1, {"outcome": {"outcome": "selected", "optionId": "n"}}),
+        (ALLOWING, CANCELLED),
+        (DRAFT, {"granted": False}),
+        (None, CANCELLED),
+    ],
+)
+def test_a_denial_grants_nothing(request_: Any, result: Any) -> None:
+    """It selects the option that rejects, if there is one."""
+    assert json.loads(denied("7", request_).data) == {"jsonrpc": "2.0", "id": 7, "result": result}
+
+
+@pytest.mark.parametrize(("request_", "result"), [(V1, CANCELLED), (DRAFT, {"granted": False})])
+def test_a_cancelled_request_is_answered_in_its_dialect(request_: Any, result: Any) -> None:
+    """Whatever it offers."""
+    assert json.loads(cancelled('"a"', request_).data)["result"] == result
+
+
+def test_ids_are_spelled_as_in_the_request() -> None:
+    """A missing one is null; half of a surrogate pair is escaped."""
+    assert (
+        content("1.0", "é").data == '{"jsonrpc":"2.0","id":1.0,"result":{"content":"é"}}\n'.encode()
+    )
+    assert b'"id":null' in content(None, "").data
+    assert json.loads(content("1", "\ud800").data)["result"]["content"] == "\ud800"
+
+
+def test_a_refusal_explains_the_divergence() -> None:
+    """With the numbers of the most similar recorded requests."""
+    miss = NearMiss(4, "m", (), is_played=False)
+    found = Divergence(DivergenceKind.UNMATCHED, Rank.PRIMARY, "s", "why", near_misses=(miss,))
+    error = json.loads(refusal("1", found).data)["error"]
+    assert error["message"] == "verify: why"
+    assert error["data"] == {"divergence": "unmatched", "recorded": [4], "lane": "s"}

@@ -1,0 +1,144 @@
+"""The scope of a permission request is all that describes the action, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acp_proxy.engine.client.permission_scope import (
+    differences,
+    moved,
+    names_something,
+    scope,
+    title_of,
+)
+from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.engine.shared.comparison import Comparer
+
+CALL = {"toolCallId": "c", "kind": "edit", "rawInput": {"path": "/p/f"}}
+
+
+def asking(call: dict[str, Any], **params: Any) -> dict[str, Any]:
+    """A permission request of v1."""
+    return {"params": {"sessionId": "s", "toolCall": call, "options": [], **params}}
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        {"title": "T"},
+        {"status": "pending"},
+        {"toolCallId": "other"},
+        {"_meta": {"x": 1}},
+        {"content": []},
+        {"rawInput": {"path": "/p/f", "callId": "x", "started_at": 1.7e9}},
+    ],
+)
+def test_what_does_not_describe_the_action_does_not_count(noise: dict[str, Any]) -> None:
+    """Titles, ids, times, the state of the call, and what is empty."""
+    assert scope(asking({**CALL, **noise}), {}) == scope(asking(CALL), {})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "read"},
+        {"rawInput": {"path": "/p/g"}},
+        {"rawInput": {"path": "/p/f", "started_at": 7}},
+        {"rawInput": {"path": "/p/f", "force": True}},
+        {"content": [{"type": "diff", "path": "/p/f"}]},
+        {"locations": [{"path": "/p/g"}]},
+        {"unknown": 1},
+    ],
+)
+def test_everything_else_counts(change: dict[str, Any]) -> None:
+    """Members that are unknown, too."""
+    assert scope(asking({**CALL, **change}), {}) != scope(asking(CALL), {})
+
+
+def test_what_was_announced_belongs_to_the_request() -> None:
+    """What the request has itself takes precedence; null is like a missing member."""
+    announced = {"kind": "read", "rawInput": {"path": "/p/f"}, "title": "T"}
+    call = {"toolCallId": "c", "kind": "edit", "rawInput": None}
+    assert scope(asking(call), announced) == scope(asking(CALL), {})
+
+
+def test_the_line_of_a_location_does_not_count() -> None:
+    """The path does."""
+    at = [scope(asking({**CALL, "locations": [{"path": "/p", "line": n}]}), {}) for n in (1, 2)]
+    assert at[0] == at[1] != scope(asking(CALL), {})
+
+
+def test_a_text_beside_a_command_does_not_count() -> None:
+    """A description without a command does."""
+    with_command = [{"rawInput": {"command": "ls", "description": text}} for text in "ab"]
+    without = [{"rawInput": {"path": "/p", "description": text}} for text in "ab"]
+    assert scope(asking(with_command[0]), {}) == scope(asking(with_command[1]), {})
+    assert scope(asking(without[0]), {}) != scope(asking(without[1]), {})
+
+
+def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
+    """Nothing else may differ."""
+    bindings = Bindings(roots={"/old": "/new"})
+    comparer = Comparer(bindings)
+    recorded, live, other = (
+        scope(asking({"kind": "edit", "rawInput": {"path": path}}), {})
+        for path in ("/old/f", "/new/f", "/new/g")
+    )
+    assert differences(recorded, live, comparer, bindings.rewritten) == ()
+    found = differences(recorded, other, comparer, bindings.rewritten)
+    assert [one.pointer for one in found] == ["/params/toolCall/rawInput/path"]
+    assert moved(recorded, bindings.rewritten) == live
+
+
+def test_a_scope_that_cannot_be_read_equals_none() -> None:
+    """Not even itself."""
+    comparer = Comparer(Bindings())
+    deep: Any = {}
+    for _ in range(100_000):
+        deep = {"a": deep}
+    unreadable = scope(asking({"rawInput": deep}), {})
+    assert unreadable is None
+    assert differences(unreadable, unreadable, comparer, str) != ()
+    assert differences({"params": {}}, None, comparer, str) != ()
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ({"kind": "edit"}, False),
+        ({"kind": "edit", "rawInput": {"force": True, "tool": "x"}}, False),
+        ({"kind": "edit", "rawInput": {"description": "edits a file"}}, False),
+        ({"kind": "edit", "content": [{"type": "content"}]}, False),
+        ({"kind": "edit", "content": [{"type": "diff", "path": "/p"}]}, True),
+        ({"kind": "edit", "rawInput": {"path": "/p"}}, True),
+        ({"kind": "edit", "rawInput": {"/p": True}}, True),
+    ],
+)
+def test_a_scope_names_what_the_action_applies_to_or_not(
+    call: dict[str, Any], expected: bool
+) -> None:
+    """Kinds, truth values and texts for a person name nothing; a member may be a path."""
+    assert names_something(scope(asking(call), {})) == expected
+
+
+@pytest.mark.parametrize(
+    ("params", "announced", "title"),
+    [
+        ({"toolCall": {"title": "A"}}, {"title": "B"}, "A"),
+        ({"subject": {"toolCall": {"title": "A"}}, "title": "B"}, {}, "A"),
+        ({"title": "B"}, {}, "B"),
+        ({}, {"title": "C"}, "C"),
+        ({"operation": "read", "resource": "/p"}, {}, "read /p"),
+        ({"operation": "read"}, {}, "read"),
+        ({}, {"rawInput": {"command": ["ls", "-l"]}}, '["ls", "-l"]'),
+        ({"subject": {"command": "ls"}}, {}, "ls"),
+        ({}, {}, ""),
+    ],
+)
+def test_reports_name_a_request(
+    params: dict[str, Any], announced: dict[str, Any], title: str
+) -> None:
+    """By its title, or else by what it asks permission for."""
+    assert title_of({"params": params}, announced) == title
