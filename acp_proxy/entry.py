@@ -7,7 +7,11 @@ from _signal import SIG_BLOCK, SIGHUP, SIGINT, SIGTERM, pthread_sigmask
 from acp_proxy import capture
 from acp_proxy.capture.options import parse
 from acp_proxy.capture.starter import record
-from acp_proxy.runtime import supervise
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from acp_proxy.capture.options import RecordOptions
+    from acp_proxy.capture.relay import Relay
 
 
 def main() -> None:
@@ -16,9 +20,16 @@ def main() -> None:
     if sys.argv[1:2] == ["record"]:
         options = parse(sys.argv[2:], os.environ)
         if options is not None:
-            record(options, supervise)
+            record(options, _supervise)
     elif sys.argv[1:2] == ["replay"]:  # which can tell what is left once it runs
         pthread_sigmask(SIG_BLOCK, (SIGTERM, SIGINT, SIGHUP))
     from acp_proxy.cli.main import cli
 
     cli(prog_name="acp-proxy")
+
+
+def _supervise(relay: "Relay", options: "RecordOptions") -> None:
+    """Imports what owns a relay only once bytes flow."""
+    from acp_proxy.runtime import supervise
+
+    supervise(relay, options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
-from acp_proxy.capture.log import TO_CLIENT
+from acp_proxy.capture.log_format import TO_CLIENT
 from tests.scribe import MS, Scribe, line
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ import re
 import signal
 from typing import TYPE_CHECKING
 
-from acp_proxy.capture import log as capture_log
+from acp_proxy.capture import log_format as capture_log
 from acp_proxy.commands import Finish, Send, WakeAt
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.replay import Replay

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
-from acp_proxy.capture import log as capture_log
+from acp_proxy.capture import log_format as capture_log
 from acp_proxy.commands import Send, WakeAt
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.replay import Replay

@@ -13,8 +13,16 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acp_proxy.capture import log as capture_log
-from acp_proxy.capture.log import BASE, BASE_SIZE, HEADER, STDERR, TO_AGENT, TO_CLIENT, pack_fields
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.capture.log_format import (
+    BASE,
+    BASE_SIZE,
+    HEADER,
+    STDERR,
+    TO_AGENT,
+    TO_CLIENT,
+    pack_fields,
+)
 from acp_proxy.store import database
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader

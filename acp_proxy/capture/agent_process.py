@@ -44,7 +44,12 @@ class AgentProcess:
 
     @classmethod
     def spawn(cls, command: "list[str]", env: "dict[str, str]", mask: "set[int]") -> "AgentProcess":
-        """Starts guardian and agent; ``mask`` is the signal mask that the agent is to have.
+        """Starts guardian and agent.
+
+        Args:
+            command: the agent's command and its arguments.
+            env: the agent's environment.
+            mask: the signal mask that the agent is to have.
 
         Raises:
             OSError: the command cannot be executed; nothing is left behind.
@@ -105,6 +110,7 @@ def _share_group(program: Program) -> "tuple[OwnGroup, int] | None":
     """Starts the agent in our process group if we have a terminal and the system can do that."""
     if not has_terminal():
         return None
+    # Only a terminal needs it, and it imports more than all the rest of the start.
     from acp_proxy.capture.shared_group import SharedGroup
 
     return SharedGroup.start_shared(program)

@@ -52,7 +52,13 @@ def make_private(directory: str) -> None:
 
 
 def fresh_name(command: str, recording_id: str, wall_ns: int) -> str:
-    """Names a recording so that names sort by time and say which agent it was."""
+    """Names a recording so that names sort by time and show which agent it was.
+
+    Args:
+        command: the agent's program.
+        recording_id: the recording's id, whose beginning makes the name unique.
+        wall_ns: when it began, in nanoseconds since 1970.
+    """
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(wall_ns // 10**9))
     agent = os.path.basename(command).rsplit(".", 1)[0]
     plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in agent).strip("-")[:40]

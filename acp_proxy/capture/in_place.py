@@ -1,9 +1,10 @@
-"""What happens where no agent can run beside us: it runs in our place, or not at all."""
+"""Runs the agent in our place, or not at all, where it cannot run beside us."""
 
 import os
 from _signal import SIG_DFL, SIG_SETMASK, SIGPIPE, SIGXFSZ, pthread_sigmask, signal
 
-from acp_proxy.capture.log import CLOSE, EXIT, NOTE, CaptureLog, NullLog
+from acp_proxy.capture.log import CaptureLog
+from acp_proxy.capture.log_format import CLOSE, EXIT, NOTE, NullLog
 from acp_proxy.capture.stdio import warn
 
 TYPE_CHECKING = False
@@ -56,7 +57,13 @@ def give_way(
 
 
 def leave_without_agent(program: str, error: OSError, log: NullLog) -> "NoReturn":
-    """Ends as a shell does that cannot start a program, and says why."""
+    """Ends as a shell does that cannot start a program, with the reason on stderr.
+
+    Args:
+        program: what could not be started.
+        error: why.
+        log: where it is written down.
+    """
     reason = cannot_start(program, error)
     warn(reason)
     log.event(EXIT, {"code": _status(error), "reason": reason})
@@ -65,7 +72,12 @@ def leave_without_agent(program: str, error: OSError, log: NullLog) -> "NoReturn
 
 
 def cannot_start(program: str, error: OSError) -> str:
-    """Says that a program cannot be started, and what may help."""
+    """Returns a sentence on why a program cannot be started, and what may help.
+
+    Args:
+        program: the program.
+        error: what the system answered.
+    """
     hint = ""
     if isinstance(error, FileNotFoundError):
         hint = "; give its absolute path" if "/" not in program else "; check the path"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Latch:
-    """Set once; whoever asked is called, in the thread that sets it or at once if it is set."""
+    """Set once. Callbacks run in the thread that sets it, or at once if it is set already."""
 
     def __init__(self) -> None:
         self.is_set = False
@@ -19,7 +19,7 @@ class Latch:
         self._calls: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """Sets the latch; a second time is nothing."""
+        """Sets the latch; a second time does nothing."""
         with self._lock:
             if self.is_set:
                 return
@@ -36,7 +36,11 @@ class Latch:
         call()
 
     def wait(self, seconds: float = -1) -> bool:
-        """Blocks this thread until the latch is set, for some seconds at the most; is it set?"""
+        """Blocks this thread until the latch is set; returns whether it is.
+
+        Args:
+            seconds: how long at the most; for ever if it is negative.
+        """
         gate = allocate_lock()
         gate.acquire()
         self.then(gate.release)

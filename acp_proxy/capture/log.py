@@ -1,8 +1,8 @@
 """The capture log: an append-only file of what was read, written before it is written on.
 
-A log is a run of records. Each begins with a header of 20 bytes (magic, kind, stream, length of the
-payload, monotonic nanoseconds), and each is appended by one ``writev`` under one lock, so what the
-kernel took survives our own SIGKILL, and the order of the records is *the* order of the recording.
+A log is a run of records (`log_format`). Each is appended by one ``writev`` under one lock, so what
+the kernel took survives our own SIGKILL, and the order of the records is *the* order of the
+recording.
 
 Offsets are *logical*: they count from the start of the recording and never go back. The first
 record of a file is always ``BASE`` and says which logical offset follows it. That is how the
@@ -10,71 +10,38 @@ indexer gives space back (`CaptureLog.trim`) once everything has become rows: th
 offsets do not.
 
 The module knows neither frames nor JSON. It never raises for a full disk: what cannot be kept is
-counted, told once, and becomes a ``GAP`` record as soon as writing works again.
+counted, reported once, and becomes a ``GAP`` record as soon as writing works again.
 """
 
 import errno
 import fcntl
 import os
-import struct
 import sys
 import time
 from _thread import allocate_lock
 
+from acp_proxy.capture.log_format import (
+    BASE,
+    BASE_SIZE,
+    DATA,
+    GAP,
+    HEADER,
+    HEADER_SIZE,
+    MAGIC,
+    MAX_PAYLOAD,
+    NO_STREAM,
+    PART,
+    START,
+    STREAM_NAMES,
+    NullLog,
+    pack_fields,
+)
 from acp_proxy.capture.stdio import warn
 
-MAGIC = b"\xf5acp"
-HEADER = struct.Struct("<4sBBxxIQ")
-HEADER_SIZE = HEADER.size
-MAX_PAYLOAD = 1 << 24
-"""No record is larger, so a length beyond it is a torn record and never a reason to allocate."""
-
-# Streams.
-NO_STREAM, TO_AGENT, TO_CLIENT, STDERR = 0, 1, 2, 3
-STREAM_NAMES = ("", "to-agent", "to-client", "stderr")
-
-# Kinds of record.
-DATA = 1  # payload: the chunk as it was read
-END = 2  # a stream ended; fields: reason
-UNDELIVERED = 3  # the last `bytes` bytes of the stream were read and could not be written on
-START = 4  # fields: everything known at the start
-SIGNAL = 5  # we received a signal, or sent one; fields: signal, action, reason
-EXIT = 6  # the agent process ended; fields: code or signal
-GAP = (
-    7  # bytes that passed while nothing could be written; fields: reason, since, a count per stream
-)
-CLOSE = 8  # the recording is whole; fields: reason
-BASE = 9  # payload: the logical offset of the next record, 8 bytes
-NOTE = 10  # something a reader should know; fields: action, reason and what belongs to it
-PART = 11  # payload: a piece of a line, for the next FAULT or MADE record of its stream
-FAULT = 12  # a rule fired at the last line of the stream; see `runtime.fault_notes`
-MADE = 13  # a line that a rule made up, which is the parts before
-EFFECT = 14  # what a rule did that is no line; fields: rule, action and what belongs to it
-LAST_KIND = EFFECT
-
-BASE_SIZE = HEADER_SIZE + 8
 GROWTH = 2.25
 """How much larger than its log a database is at the most, by measurement; bounds the disk."""
 RESERVE = 700_000
 """Bytes that an empty database and a write-ahead log take besides, at the most."""
-
-
-def pack_fields(fields: "dict[str, str | int | list[str]]") -> bytes:
-    """Encodes an event's fields as ``key=value`` joined by NUL; a list repeats its key."""
-    parts = []
-    for key, value in fields.items():
-        for item in value if isinstance(value, list) else [value]:
-            parts.append(os.fsencode(f"{key}={item}"))
-    return b"\0".join(parts)
-
-
-def unpack_fields(payload: bytes) -> "dict[str, list[str]]":
-    """Decodes what `pack_fields` made; every value is a list, in the order written."""
-    fields: dict[str, list[str]] = {}
-    for part in payload.split(b"\0") if payload else []:
-        key, _, value = os.fsdecode(part).partition("=")
-        fields.setdefault(key, []).append(value)
-    return fields
 
 
 class _Gap:
@@ -89,28 +56,6 @@ class _Gap:
         """Returns the fields of the ``GAP`` record."""
         counts = {STREAM_NAMES[s]: n for s, n in enumerate(self.lost) if n}
         return pack_fields({"reason": self.reason, "since": self.since_ns, **counts})
-
-
-class NullLog:
-    """Stands in for a log that could not be created: the conversation goes on without one."""
-
-    path = ""
-    size = 0
-
-    @property
-    def has_gap(self) -> bool:
-        """Whether nothing can be written at present."""
-        return True
-
-    def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Keeps nothing."""
-
-    def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
-        """Keeps nothing."""
-        return False
-
-    def part(self, stream: int, data: bytes) -> None:
-        """Keeps nothing."""
 
 
 class CaptureLog(NullLog):
@@ -129,7 +74,7 @@ class CaptureLog(NullLog):
         self._limit = sys.maxsize
         self._lock = allocate_lock()
         self._gap: _Gap | None = None
-        self._told = False
+        self._is_reported = False
         self._torn = False  # a failed write has left bytes that could not be cut off
         self._sync = getattr(os, "fdatasync", os.fsync) if fsync else None
         self.allow(database_size=0)
@@ -139,7 +84,12 @@ class CaptureLog(NullLog):
     def create(
         cls, path: str, *, max_size: "int | None" = None, fsync: bool = False
     ) -> "CaptureLog":
-        """Creates the file ``path``, which must not exist, for its owner alone, and locks it.
+        """Creates a log for its owner alone, and locks it.
+
+        Args:
+            path: the file, which must not exist.
+            max_size: bytes that log and database together may have; None for any number.
+            fsync: whether each record is flushed to the disk.
 
         Raises:
             OSError: the file exists or cannot be made.
@@ -155,7 +105,13 @@ class CaptureLog(NullLog):
             raise
 
     def append(self, stream: int, t_ns: int, chunk: bytes) -> None:
-        """Logs a chunk that was read from ``stream`` at ``t_ns``; the path of every byte."""
+        """Logs a chunk that was read; the path of every byte.
+
+        Args:
+            stream: where it was read.
+            t_ns: when, by the monotonic clock.
+            chunk: its bytes.
+        """
         size = HEADER_SIZE + len(chunk)
         with self._lock:
             if self._gap is None and self.size + size <= self._limit:
@@ -177,16 +133,28 @@ class CaptureLog(NullLog):
             self._append_after_gap(stream, t_ns, chunk, problem)
 
     def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
-        """Logs something that is not a chunk, now, and says whether it could.
+        """Logs something that is not a chunk, now.
 
         Events are small and not held to --max-size.
+
+        Args:
+            kind: the kind of record.
+            fields: see `pack_fields`; what is beyond the size of a record is left out.
+            stream: the stream that it is about, if any.
+
+        Returns:
+            Whether it could be logged.
         """
         return self._append_event(kind, pack_fields(fields)[:MAX_PAYLOAD], stream)
 
     def part(self, stream: int, data: bytes) -> None:
-        """Logs a piece of a line that was not read, for an event that follows; no larger than one.
+        """Logs a piece of a line that was not read, for an event that follows.
 
-        Held to --max-size, so that the event may stand there without it.
+        It is held to --max-size, and the event is not, which may so stand there without it.
+
+        Args:
+            stream: the stream that it is about.
+            data: no more bytes than a record may have.
         """
         if self.size + HEADER_SIZE + len(data) <= self._limit:
             self._append_event(PART, data, stream)
@@ -215,6 +183,7 @@ class CaptureLog(NullLog):
         The caller has committed everything before ``upto`` and holds no unfinished line there.
         """
         with self._lock:
+            # Under the lock no pump can append between this look and the truncation.
             if self.size != upto or self._gap is not None:
                 return False
             try:
@@ -227,7 +196,7 @@ class CaptureLog(NullLog):
             return True
 
     def allow(self, database_size: int) -> None:
-        """Tells the log how large the database is, so that both together stay below --max-size."""
+        """Sets the limit of the log so that it and the database stay below --max-size."""
         if self._max_size is not None and self._limit >= 0:
             room = max(0, self._max_size - database_size - RESERVE)
             self._limit = self._base + int(room / (1 + GROWTH))
@@ -255,7 +224,8 @@ class CaptureLog(NullLog):
         self._gap.lost[stream] += len(chunk)
 
     def _write(self, record: bytes) -> "str | None":
-        """Appends whole or not at all; returns what went wrong."""
+        """Appends a record whole or not at all; returns what went wrong, or None."""
+        # Behind a torn record every later one would be lost to readers that trust its length.
         if self._limit < 0 or (self._torn and not self._cut_back()):
             return os.strerror(errno.EIO)
         try:
@@ -288,8 +258,8 @@ class CaptureLog(NullLog):
 
     def _open_gap(self, problem: str, t_ns: int) -> None:
         self._gap = _Gap(problem, t_ns)
-        if not self._told:
-            self._told = True
+        if not self._is_reported:
+            self._is_reported = True
             warn(f"cannot record into {self.path}: {problem}; the conversation goes on unrecorded")
 
     def _write_base(self) -> None:

@@ -13,7 +13,8 @@ from acp_proxy.capture.files import (
     make_private,
     recordings_directory,
 )
-from acp_proxy.capture.log import START, CaptureLog, NullLog
+from acp_proxy.capture.log import CaptureLog
+from acp_proxy.capture.log_format import START, NullLog
 from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.pumps import Detour
 from acp_proxy.capture.stdio import warn

@@ -27,9 +27,9 @@ class Option:
 
     Attributes:
         many: whether it may be given several times, each of which counts.
-        is_late: whether only the command line proper can tell what its value is worth.
-        otherwise: what happens without it, for an option whose bad value stops nobody: it is told,
-            and the option is as if it had not been given. Empty for all others.
+        is_late: whether only the command line proper can check its value.
+        otherwise: what happens without it, for an option whose bad value is no reason to stop: it
+            is reported, and the option is as if it had not been given. Empty for all others.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Option:
         self.variable = "ACP_PROXY_" + attribute.upper()
 
     def value(self, text: str, source: str) -> object:
-        """Reads a value; a bad one that stops nobody is an `Ignored`.
+        """Reads a value; a bad one that is no reason to stop is an `Ignored`.
 
         Args:
             text: the value.
@@ -76,7 +76,7 @@ class Option:
 
 
 class Ignored(str):
-    """What is said of a value that cannot be used, in place of the value."""
+    """A complaint about a value that cannot be used, in place of the value."""
 
     __slots__ = ()
 
@@ -121,7 +121,7 @@ class RecordOptions:
     """What ``record`` was asked to do; one attribute per row of `RECORD`, and the command.
 
     Attributes:
-        ignored: what is to be said of values that cannot be used and stop nobody.
+        ignored: complaints about values that cannot be used and are no reason to stop.
     """
 
     output: "str | None"
@@ -149,7 +149,15 @@ class RecordOptions:
 
 
 def parse(args: "Sequence[str]", environ: "Mapping[str, str]") -> "RecordOptions | None":
-    """Reads the arguments after ``record``; None if they need the command line proper."""
+    """Reads the arguments after ``record``.
+
+    Args:
+        args: the arguments.
+        environ: the environment, in which each option has a variable.
+
+    Returns:
+        The options; None if the command line proper has to read the arguments.
+    """
     by_flag = {flag: o for o in RECORD for flag in (o.flag, o.short) if flag}
     values: dict[str, object] = {}
     rest = list(args)

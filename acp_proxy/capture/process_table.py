@@ -66,7 +66,13 @@ def all_processes() -> "Iterator[Process]":
 
 
 def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Process]":
-    """Returns the living descendants of a process that are in a process group, itself excluded."""
+    """Returns the living descendants of a process that are in a process group, itself excluded.
+
+    Args:
+        ancestor: the process id of the process.
+        group: the process group.
+        table: every process.
+    """
     children: dict[int, list[Process]] = {}
     for process in table:
         children.setdefault(process.parent, []).append(process)
@@ -80,7 +86,16 @@ def members(ancestor: int, group: int, table: "Iterable[Process]") -> "list[Proc
 
 
 def send(process: Process, signum: int) -> bool:
-    """Sends a signal to a process if it is still the same one; returns whether it could."""
+    """Sends a signal to a process if it is still the same one.
+
+    Args:
+        process: as the table had it.
+        signum: the signal.
+
+    Returns:
+        Whether it could be sent.
+    """
+    # Its id may have been given to another process since the table was read.
     same = look_up(process.pid)
     if same is None or same.start != process.start:
         return False

@@ -4,7 +4,7 @@ import os
 import time
 
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import END, STREAM_NAMES, UNDELIVERED, NullLog
+from acp_proxy.capture.log_format import END, STREAM_NAMES, UNDELIVERED, NullLog
 from acp_proxy.capture.stdio import warn
 
 TYPE_CHECKING = False
@@ -20,8 +20,8 @@ class Detour:
     """What streams pass through between source and sink: nothing at all, unless faults do.
 
     Attributes:
-        streams: those whose pumps begin only when somebody has adopted the relay.
-        fields: what the first record of the log says of it.
+        streams: those whose pumps begin only when the relay has been adopted.
+        fields: what the first record of the log has of it.
     """
 
     streams: "tuple[int, ...]" = ()
@@ -32,17 +32,31 @@ class Detour:
     def pump(
         self, stream: int, source: int, sink: int, log: NullLog, *, keep_sink: bool = False
     ) -> "Pump":
-        """Makes the pump of a stream."""
+        """Makes the pump of a stream.
+
+        Args:
+            stream: the stream.
+            source: the descriptor that is read.
+            sink: the descriptor that is written to.
+            log: what every chunk is appended to first.
+            keep_sink: whether the sink stays open at the end.
+        """
         return Pump(stream, source, sink, log, keep_sink=keep_sink)
 
     def attach(self, agent: "AgentProcess", log: NullLog, origin_ns: int) -> None:
-        """Learns of what it may act upon, before any pump is made."""
+        """Receives what it may act upon, before any pump is made.
+
+        Args:
+            agent: the agent's process.
+            log: the log.
+            origin_ns: when the recording began, by the monotonic clock.
+        """
 
     def give_up(self) -> None:
-        """Lets everything pass from here on, because nobody keeps time."""
+        """Lets everything pass from here on, because no task keeps time."""
 
     def farewell(self) -> None:
-        """Says on stderr what there is to say at the end."""
+        """Reports on stderr at the end, if there is anything to report."""
 
 
 class Pump:
@@ -52,7 +66,7 @@ class Pump:
         in_read: whether the thread waits for its source (and not for a slow reader).
         last_ns: when the last byte was read, or the pump began (monotonic nanoseconds).
         source_ended: whether the source ended by itself, and was not closed for a broken sink.
-        ended: set once it is logged and both ends are closed, or nobody waits for them any longer.
+        ended: set once it is logged and both ends are closed, or once it is abandoned.
     """
 
     def __init__(
@@ -75,7 +89,7 @@ class Pump:
 
     @property
     def sink(self) -> int:
-        """The descriptor that is written to; somebody else's once the pump has ended."""
+        """The descriptor that is written to; its number may be reused once the pump has ended."""
         return self._sink
 
     def run(self) -> None:
@@ -91,11 +105,11 @@ class Pump:
             reason = "the reader is gone"
         except OSError as e:
             reason = os.strerror(e.errno) if e.errno else str(e)
-        except Exception as e:  # a mistake of ours: rather an end than peers that wait for ever
+        except Exception as e:  # a mistake of ours: peers meet an end and do not wait for ever
             reason = f"internal error: {type(e).__name__}: {e}"
             warn(f"{self.name} ends here, {reason}")
         self.in_read = False
-        try:  # before anybody can act on it, so that the log says who ended first
+        try:  # before the ends are closed: a peer that sees them may end, and the order counts
             self._log.event(END, {"reason": reason}, self.stream)
         except Exception as e:
             self._stop_recording(e)
@@ -163,7 +177,12 @@ class Pump:
 
 
 def wait_until_ready(fd: int, *, writing: bool) -> None:
-    """Waits for a descriptor that somebody else, who shares it, has made non-blocking."""
+    """Waits for a descriptor that another process, which shares it, has made non-blocking.
+
+    Args:
+        fd: the descriptor.
+        writing: whether it is to be written to; else it is to be read.
+    """
     import select
 
     poller = select.poll()

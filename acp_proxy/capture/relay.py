@@ -1,8 +1,8 @@
 """The relay: one conversation's log, agent, pumps and signals, each with a thread of its own.
 
-A relay lives before trio does and can live without it. As long as nobody has adopted it, the last
-thread to finish closes the log and leaves; a session shorter than our own imports is over before
-they are. Once adopted (`runtime.supervisor`), leaving is the adopter's.
+A relay runs before trio does and can run without it. Until it is adopted, the last thread to finish
+closes the log and ends the process; a session shorter than our own imports is over before they are.
+Once it is adopted (`runtime.supervisor`), the supervisor ends the process.
 """
 
 import os
@@ -11,7 +11,7 @@ from _signal import SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTTIN, sigwait
 from _thread import allocate_lock, stack_size, start_new_thread
 
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import (
+from acp_proxy.capture.log_format import (
     CLOSE,
     EXIT,
     NOTE,
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from acp_proxy.capture.agent_process import AgentProcess
 
 STOPPING = (SIGTERM, SIGINT, SIGHUP, SIGQUIT)
-"""The signals that tell us to stop, and not only to pass them on."""
+"""The signals on which we stop; all others are only passed on."""
 _OF_KEYS = (SIGINT, SIGQUIT)
 """The signals that a key sends to all processes of the terminal's foreground group."""
 _SI_KERNEL = 0x80
-"""Says of a signal that no process has sent it."""
+"""The code of a signal that no process has sent."""
 _SMALL_STACK = 1 << 18
 """Bytes of a thread's stack where there is no room for the usual 8 MB."""
 
@@ -106,7 +106,10 @@ class Relay:
         gate.open()
 
     def start_detour(self) -> None:
-        """Starts the threads of a detour, once; whoever adopted does, or whoever saw him fail."""
+        """Starts the threads of a detour, once.
+
+        The supervisor does, or `release` if the supervisor has failed, perhaps after it did.
+        """
         with self._lock:
             begun, self._detour_begun = self._detour_begun, True
         for pump in self.pumps:
@@ -115,12 +118,12 @@ class Relay:
 
     def adopt(self) -> bool:
         """Takes over the leaving; False when the last thread is on its way out already."""
-        with self._lock:
+        with self._lock:  # the last thread may be about to look whether it has to leave
             self._adopted = not self.drained.is_set
             return self._adopted
 
     def release(self) -> None:
-        """Gives the leaving back, because whoever adopted has failed."""
+        """Gives the leaving back to the last thread, because the supervisor has failed."""
         with self._lock:
             self._adopted = False
         self.detour.give_up()
@@ -134,7 +137,12 @@ class Relay:
         self.log.event(CLOSE, {"reason": self.end_reason or self._why()})
 
     def send_signal(self, signum: int, reason: str) -> None:
-        """Sends a signal of our own to the agent's group, and logs it."""
+        """Sends a signal of our own to the agent's group, and logs it.
+
+        Args:
+            signum: the signal.
+            reason: why, for the log.
+        """
         self.log.event(SIGNAL, {"signal": signum, "action": "sent", "reason": reason})
         self.agent.send_signal(signum)
 
@@ -171,7 +179,7 @@ class Relay:
         self.agent.exited.set()
 
     def _note_stop(self, signum: int) -> None:
-        """Says that the agent waits for a terminal that it cannot have."""
+        """Reports that the agent waits for a terminal that it cannot have."""
         what, name = ("read from", "SIGTTIN") if signum == SIGTTIN else ("change", "SIGTTOU")
         reason = f"stopped by {name}: it tried to {what} the terminal of its client"
         self.log.event(NOTE, {"action": "stopped", "reason": f"the agent was {reason}"})
@@ -182,7 +190,7 @@ class Relay:
     def _pass_signals_on(self) -> None:
         while True:
             signum, from_keys = self._next_signal()
-            if from_keys:  # the terminal sends it to the agent as well, and tells nobody to stop
+            if from_keys:  # the terminal has sent it to the agent as well, which may handle it
                 self._from_keys.add(signum)
                 reason = "by the terminal, to client and agent alike"
                 self.log.event(SIGNAL, {"signal": signum, "action": "passed on", "reason": reason})
@@ -190,7 +198,7 @@ class Relay:
             self.log.event(SIGNAL, {"signal": signum, "action": "passed on"})
             self.agent.send_signal(signum)
             if signum in STOPPING:
-                self.agent.send_signal(SIGCONT)  # a stopped process hears nothing
+                self.agent.send_signal(SIGCONT)  # a stopped process gets no other signal
                 self.stopping.set()
 
     def _next_signal(self) -> "tuple[int, bool]":

@@ -4,11 +4,11 @@ So an agent on a terminal lives where it would live without us: it can read the 
 client can, and Ctrl-C, Ctrl-Z and ``fg`` reach it from the terminal itself. But the group is the
 client's as well, and each process of the agent has to be found and signalled by itself.
 
-The guardian is a fork of ours. It is the agent's parent and a *subreaper*: whoever loses its parent
-among the agent's descendants becomes a child of the guardian. So it always finds all of them. It
-has a session of its own, where no terminal reaches it. It holds the reading end of a pipe whose
-other end only we hold: when we are gone, even by SIGKILL, it kills those of its descendants that
-are in the group. As in a group of its own, who has left the group is not killed.
+The guardian is a fork of ours. It is the agent's parent and a *subreaper*: a descendant of the
+agent that loses its parent becomes a child of the guardian. So it always finds all of them. It has
+a session of its own, where no terminal reaches it. It holds the reading end of a pipe whose other
+end only we hold: when we are gone, even by SIGKILL, it kills those of its descendants that are in
+the group. As in a group of its own, a process that has left the group is not killed.
 
 Only Linux has subreapers, and a table of processes in files.
 """
@@ -104,7 +104,12 @@ class SharedGroup(OwnGroup):
             send(process, signum)
 
     def wait(self, pid: int, note_stop: "Callable[[int], object]") -> int:
-        """Blocks until the agent has ended; that it is stopped is nothing that we have caused."""
+        """Blocks until the agent has ended, and returns its status as `os.waitpid` has it.
+
+        Args:
+            pid: the agent.
+            note_stop: never called: on its own terminal the agent is not stopped because of us.
+        """
         kind, status = _read_report(self._report)
         if kind == _ENDED:
             return status
@@ -139,7 +144,7 @@ def _read_report(report: int) -> "tuple[int, int]":
 
 
 def become_subreaper() -> bool:
-    """Takes in whoever loses its parent among our descendants; returns whether the system can."""
+    """Makes this process the parent of orphaned descendants; returns whether the system can."""
     try:
         import ctypes
 
@@ -171,7 +176,7 @@ class _Guardian:
         try:
             agent = program.spawn()
         except OSError as e:
-            self._say(_FAILED, e.errno or 0)
+            self._report_to_parent(_FAILED, e.errno or 0)
             return
         try:
             os.setsid()
@@ -184,7 +189,7 @@ class _Guardian:
             return
         for fd in program.descriptors:
             os.close(fd)
-        self._say(_STARTED, agent)
+        self._report_to_parent(_STARTED, agent)
         self._wait_for_all(agent)
         self._is_childless = True
         forever = allocate_lock()
@@ -192,7 +197,7 @@ class _Guardian:
         forever.acquire()
 
     def _let_go(self, descriptors: "tuple[int, ...]") -> None:
-        """Lets go of everything that is the client's: its pipes, its stderr and our log."""
+        """Closes everything that is the client's, and our log: a copy would keep them open."""
         null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
         for fd in (0, 1, 2):
             os.dup2(null, fd)
@@ -211,9 +216,9 @@ class _Guardian:
             except ChildProcessError:
                 return
             if pid == agent:
-                self._say(_ENDED, status)
+                self._report_to_parent(_ENDED, status)
 
-    def _say(self, kind: int, value: int) -> None:
+    def _report_to_parent(self, kind: int, value: int) -> None:
         try:
             os.write(self._report, _REPORT.pack(kind, value))
         except OSError:

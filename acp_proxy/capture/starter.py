@@ -22,7 +22,7 @@ from _signal import (
 
 from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import NOTE, NullLog
+from acp_proxy.capture.log_format import NOTE, NullLog
 from acp_proxy.capture.new_recording import Identity, open_log
 from acp_proxy.capture.option_values import read_truth
 from acp_proxy.capture.options import RecordOptions
@@ -53,7 +53,7 @@ def record(
     Args:
         options: what the command line asked for.
         supervise: owns the relay once bytes flow, and ends the process. It imports what it needs
-            when it is called, not before.
+            only when it is called.
         detour: what the streams pass through; by default nothing.
     """
     if _switched_off():

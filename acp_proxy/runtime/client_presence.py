@@ -1,12 +1,12 @@
-"""Whether the client is still there, and the rule that tells when its agent overstays.
+"""Whether the client is still there, and the rule for when its agent overstays.
 
 The rule: the client's input has ended, no byte moved on any stream for the grace time, the client
-is gone, and nobody waits for an answer. A client is gone when nobody can read our stdout any more,
-or when our parent is not the process that started us. A client that only closed its end may wait as
-long as it likes, as it could without a proxy.
+is gone, and no request waits for an answer. A client is gone when our stdout has no reader any
+more, or when our parent is not the process that started us. A client that only closed its end may
+wait as long as it likes, as it could without a proxy.
 
-Either sign can be missing. A file, a terminal or /dev/null as our stdout never tells that nobody
-reads it. A parent that was `init` or a subreaper from the start never changes. Without a sign the
+Either sign can be missing. A file, a terminal or /dev/null as our stdout never shows that it has no
+reader. A parent that was `init` or a subreaper from the start never changes. Without a sign the
 client counts as present, since an agent that stays is better than one that is ended for nothing.
 """
 
@@ -24,7 +24,7 @@ class ClientPresence:
     """What can be seen of the client.
 
     Attributes:
-        has_no_reader: nobody can read what we write to the client.
+        has_no_reader: what we write to the client cannot be read.
         lost_parent: the process that started us has ended.
     """
 
@@ -43,12 +43,12 @@ def look_for_client(relay: Relay) -> ClientPresence:
 
 
 def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str | None:
-    """Says why an idle agent whose client's input has ended overstays, or None if it does not.
+    """Returns why an idle agent whose client's input has ended overstays, or None if it does not.
 
     Args:
         client: what can be seen of the client.
         open_request: whether the agent still has to answer a request of the client; None if that
-            cannot be told. A request whose answer nobody can read counts as closed.
+            is not known. A request whose answer cannot be read counts as closed.
     """
     if client.is_gone and open_request is False:
         return "no request is open"
@@ -56,9 +56,9 @@ def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str
 
 
 def _has_no_reader(pump: Pump) -> bool:
-    """Whether nobody could read what a pump writes next, as far as that can be told.
+    """Whether what a pump writes next has no reader, as far as the system shows that.
 
-    An agent that closed its own output says nothing more. Its client may still wait for its exit.
+    An agent that closed its own output sends nothing more. Its client may still wait for its exit.
     """
     if pump.ended.is_set:
         return not pump.source_ended

@@ -4,7 +4,7 @@ import contextlib
 
 import trio
 
-from acp_proxy.capture.log import STDERR
+from acp_proxy.capture.log_format import STDERR
 from acp_proxy.runtime.fault_runner import FaultRunner
 from acp_proxy.runtime.write_queue import WriteQueue
 

@@ -8,7 +8,7 @@ that a rule has injected, in parts as well, and the time ``at`` which it did. ``
 effect.
 """
 
-from acp_proxy.capture.log import EFFECT, FAULT, MADE, NullLog
+from acp_proxy.capture.log_format import EFFECT, FAULT, MADE, NullLog
 from acp_proxy.runtime.line_cutter import Cut
 
 Actor = tuple[str, str]

@@ -21,7 +21,7 @@ from functools import partial
 from attrs import evolve
 
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT, UNDELIVERED, NullLog
+from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT, UNDELIVERED, NullLog
 from acp_proxy.capture.pumps import Detour, Pump
 from acp_proxy.capture.stdio import warn
 from acp_proxy.faults.delivery_schedule import DeliverySchedule

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Protocol
 
-from acp_proxy.capture.log import NullLog
+from acp_proxy.capture.log_format import NullLog
 from acp_proxy.capture.pumps import CHUNK, Pump, wait_until_ready
 from acp_proxy.runtime.write_queue import WriteQueue
 

@@ -1,4 +1,4 @@
-"""When to index: behind the pumps' back, when it is quiet or too much has gathered.
+"""Decides when to index: when it is quiet, or when too much has gathered.
 
 An eager indexer would multiply the relay's p99 by ten, for it shares the interpreter with the
 pumps. So it waits for a quarter of a second without a byte, works in batches of a few milliseconds,
@@ -40,7 +40,7 @@ class Indexing:
         self._log = log
         self._fsync = fsync
         self._indexer: Indexer | None = None
-        self._told = False
+        self._has_complained = False
         self._retry_at = 0.0
 
     async def run(self) -> None:
@@ -54,7 +54,7 @@ class Indexing:
             seen = size
 
     def is_open_request(self, direction: Direction) -> bool | None:
-        """Whether a request of a direction waits for its answer; None if that cannot be told."""
+        """Whether a request of a direction waits for its answer; None if that is not known."""
         if self._indexer is not None and self._behind():
             return None
         if self._indexer is not None:
@@ -116,6 +116,11 @@ class Indexing:
         return self._log.size - (self._indexer.state.offset if self._indexer else 0)
 
     def _trim(self, indexer: Indexer) -> None:
+        """Empties the log once it is worth it and every byte of it is in rows.
+
+        The rows are committed, so a crash at any point finds each frame in the one or the other. A
+        chunk that came meanwhile makes the log refuse (`CaptureLog.trim`).
+        """
         if self._log.physical_size >= TRIM and indexer.is_whole:
             if self._log.trim(indexer.state.offset):
                 indexer.log.rebase()
@@ -129,6 +134,7 @@ class Indexing:
         return total
 
     def _leave_log(self, indexer: Indexer) -> None:
+        """Closes the database and lets the log stay, for the next reader to finish."""
         with contextlib.suppress(sqlite3.Error):
             database.mark_unindexed(indexer.connection)
         indexer.connection.close()
@@ -146,8 +152,8 @@ class Indexing:
             return None
 
     def _complain(self, error: Exception) -> None:
-        if not self._told:
-            self._told = True
+        if not self._has_complained:
+            self._has_complained = True
             warn(
                 f"cannot index into {self.path}: {error}; "
                 f"the recording is kept in {self._log.path}, and inspect indexes it later"

@@ -1,7 +1,7 @@
 """Ends what an agent leaves behind in a session of its own, where its recorder does not know of it.
 
-On Linux a process may take in whoever loses its parent among its descendants, as `init` does else.
-Elsewhere nobody is taken in, and nobody is ended.
+On Linux a process may be a subreaper, which adopts its orphaned descendants as `init` does else.
+Elsewhere no process is adopted, and none is ended.
 """
 
 import contextlib
@@ -19,14 +19,14 @@ from acp_proxy.capture.process_table import all_processes
 _SET_CHILD_SUBREAPER, _GET_CHILD_SUBREAPER = 36, 37
 _PROC = Path("/proc")
 _MOMENT_S = 0.5
-"""How long those may take that end by themselves."""
+"""Seconds for those that end by themselves."""
 _PAUSE_S = 0.02
 _LONGEST = 200
-"""Characters of a command that are told."""
+"""Characters of a command that are reported."""
 
 
 class Orphans:
-    """Takes in whoever loses its parent among our descendants, for as long as it is entered."""
+    """Adopts orphaned descendants of ours, for as long as it is entered."""
 
     def __init__(self) -> None:
         self._was_set = False
@@ -44,16 +44,16 @@ class Orphans:
             _set(self._was_set)
 
     async def end(self, grace: float, hurried: trio.Event | None = None) -> list[str]:
-        """Ends all that were taken in, once those are gone that should have ended them.
+        """Ends all that were adopted, once those are gone that should have ended them.
 
         Args:
-            grace: seconds that one has to end when it is told to, before it is killed.
-            hurried: from when it is set, whoever is left is killed at once.
+            grace: seconds that one has to end on SIGTERM, before it is killed.
+            hurried: once it is set, all that are left are killed at once.
 
         Returns:
-            The command of each that was told to end.
+            The command of each that got a signal.
         """
-        told: dict[int, str] = {}
+        signalled_commands: dict[int, str] = {}
         for signum in (None, signal.SIGTERM, signal.SIGKILL):
             signalled: set[int] = set()
             with trio.move_on_after(max(grace, _MOMENT_S) if signum else _MOMENT_S):
@@ -62,13 +62,13 @@ class Orphans:
                         break
                     for pid in left - signalled:
                         if signum is not None:
-                            told.setdefault(pid, _command(pid))
+                            signalled_commands.setdefault(pid, _command(pid))
                             _send(pid, signum)
                     signalled |= left
                     await trio.sleep(_PAUSE_S)
                 else:
                     break
-        return list(told.values())
+        return list(signalled_commands.values())
 
     def _left(self) -> Iterator[int]:
         """Those that still run; those that have ended are waited for."""

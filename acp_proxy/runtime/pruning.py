@@ -1,7 +1,7 @@
-"""Deletes old recordings when a new one starts, and says which: in the new one, and on a terminal.
+"""Deletes old recordings when a new one starts, and reports which ones.
 
-To find them takes a while and may be given up at any time. From the first deletion on, what is gone
-is written down whatever happens: no recording disappears without a word.
+To find them takes a while and may be cancelled at any time. From the first deletion on, what is
+gone is logged whatever happens, so no recording disappears unnoticed.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import trio
 
 from acp_proxy.capture.files import recordings_directory
-from acp_proxy.capture.log import NOTE, NullLog
+from acp_proxy.capture.log_format import NOTE, NullLog
 from acp_proxy.capture.stdio import warn
 from acp_proxy.inspection.units import byte_size
 from acp_proxy.safe_text import visible
@@ -43,7 +43,7 @@ async def make_room(log: NullLog, keep: tuple[str, float], spare: Path) -> None:
     except OSError:
         pass
     finally:
-        _say(log, gone)
+        _report(log, gone)
 
 
 def _delete(found: list[OldRecording], gone: list[OldRecording]) -> None:
@@ -54,7 +54,7 @@ def _delete(found: list[OldRecording], gone: list[OldRecording]) -> None:
             gone.append(old)
 
 
-def _say(log: NullLog, gone: list[OldRecording]) -> None:
+def _report(log: NullLog, gone: list[OldRecording]) -> None:
     for start in range(0, len(gone), _MOST_IN_EVENT):
         part = gone[start : start + _MOST_IN_EVENT]
         fields: dict[str, str | int | list[str]] = {

@@ -1,6 +1,6 @@
 """Owns a running relay: its deadlines, its indexer and its end.
 
-Each thing that may take too long has a task with a clock: an agent that was told to stop, one that
+Each thing that may take too long has a task with a clock: an agent that has to stop, one that
 overstays its client, one whose descendants hold its pipes. The bytes need none of this; they flow
 in the pumps' threads, before this module is even imported.
 """
@@ -18,7 +18,8 @@ from signal import SIGCONT, SIGKILL, SIGTERM
 import trio
 
 from acp_proxy.capture.latch import Latch
-from acp_proxy.capture.log import NOTE, STDERR, TO_AGENT, TO_CLIENT, CaptureLog
+from acp_proxy.capture.log import CaptureLog
+from acp_proxy.capture.log_format import NOTE, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.capture.options import RecordOptions
 from acp_proxy.capture.pumps import Pump
 from acp_proxy.capture.relay import Relay
@@ -37,9 +38,16 @@ _HELD = "held open by a process that has left the agent's group"
 
 
 def supervise(relay: Relay, options: RecordOptions) -> None:
-    """Adopts a relay and ends the process with it; returns only if there is nothing to adopt."""
+    """Adopts a relay and ends the process with it; returns only if there is nothing to adopt.
+
+    Args:
+        relay: the conversation.
+        options: what the command line asked for.
+    """
     if not relay.adopt():
         return
+    # What is loaded by now stays for good. Looking through it again at every collection would stop
+    # the pumps' threads for longer than a frame takes.
     gc.collect()
     gc.freeze()
     trio.run(_supervise, relay, options)
@@ -56,7 +64,7 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
                 from acp_proxy.runtime.pruning import make_room
 
                 nursery.start_soon(make_room, relay.log, options.keep, indexing.path)
-        nursery.start_soon(stop_when_told, relay, options.grace)
+        nursery.start_soon(enforce_stop, relay, options.grace)
         nursery.start_soon(end_overstay, relay, indexing, options.grace)
         nursery.start_soon(end_lingering, relay)
         nursery.start_soon(note_stalls, relay)
@@ -69,6 +77,7 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
     relay.close()
     if indexing is not None:
         indexing.finish()
+    # A pump that was abandoned still reads, and stdout is closed only now.
     relay.leave()
 
 
@@ -105,11 +114,15 @@ async def until(latch: Latch) -> None:
     await event.wait()
 
 
-async def stop_when_told(relay: Relay, grace: float) -> None:
-    """Kills an agent that still runs when its grace is over.
+async def enforce_stop(relay: Relay, grace: float) -> None:
+    """Kills an agent that still runs when its grace is over, once a signal has told us to stop.
 
-    The signal itself was passed on already, by the thread that received it. A client that told us
-    to stop and then waits without reading would wait for ever: it gets one more grace to read in.
+    The signal itself was passed on already, by the thread that received it. A client that sent it
+    and then waits without reading would wait for ever: it gets one more grace to read in.
+
+    Args:
+        relay: the conversation.
+        grace: seconds.
     """
     await until(relay.stopping)
     await _kill_after(relay, grace, f"still there {grace:g} s after it was told to stop")
@@ -123,6 +136,12 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
     """Ends an agent that stays although its client is gone; `runtime.client_presence` has the rule.
 
     A client that closed its end and still listens decides itself when its agent goes.
+
+    Args:
+        relay: the conversation.
+        indexing: knows which requests are open; None without a recording.
+        grace: seconds of silence after which the rule is asked, and again before the agent is
+            killed.
     """
     await until(relay.to_agent.ended)
     if not relay.to_agent.source_ended:
@@ -163,8 +182,8 @@ async def end_lingering(relay: Relay) -> None:
 async def note_stalls(relay: Relay) -> None:
     """Notes in the log which peer has stopped reading, once for each time, and when it goes on.
 
-    The pump itself just blocks and knows of no time. A second look at it costs nothing: a chunk
-    that was read long ago and is still being written means that nobody takes it.
+    The pump itself just blocks and knows of no time. To look at it from here costs nothing: a chunk
+    that was read long ago and is still being written means that its reader takes nothing.
     """
     stalled: dict[Pump, int] = {}
     while True:
@@ -221,7 +240,7 @@ def _s(ns: int) -> str:
 async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:
     """Waits until no byte was read for some seconds in which no pump waited for a slow reader.
 
-    A pump does not tell how long it waited, for that would cost time; so we look often.
+    A pump does not keep how long it waited, for that would cost time; so we look often.
     """
     while True:
         now, wait = time.monotonic_ns(), _POLL

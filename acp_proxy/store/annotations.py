@@ -1,8 +1,7 @@
-"""A person's own words in a recording: its note and its name, the only things that are ever edited.
+"""Edits what a person may edit in a recording: its note and its name.
 
 A recording that runs can be annotated: the recorder never writes either column again, and a lock is
-held for one statement. A recording keeps the time at which it was last written, by which it is
-pruned.
+held for one statement. The file keeps the time at which it was last written, by which it is pruned.
 """
 
 import contextlib
@@ -52,11 +51,15 @@ def quick_look(path: Path) -> tuple[str, str | None] | None:
 
 
 def set_note(path: Path, note: str | None) -> None:
-    """Writes a recording's note, or takes it away; an older recording gets the column for it.
+    """Writes a recording's note; an older recording gets the column for it.
+
+    Args:
+        path: the recording.
+        note: the note; None removes it.
 
     Raises:
         CannotAnnotate: it cannot be written, or not now.
-        UnreadableRecording: it is none.
+        UnreadableRecording: it is no recording, or a damaged one.
     """
     _edit(path, "note", note)
 
@@ -74,7 +77,7 @@ def rename(path: Path, name: str, *, moves: bool) -> Path:
 
     Raises:
         CannotAnnotate: it cannot be written, or not now; or a recording with that name is there.
-        UnreadableRecording: it is none.
+        UnreadableRecording: it is no recording, or a damaged one.
     """
     target = path.with_name(f"{name}{path.suffix}") if moves else path
     if target != path:
@@ -108,7 +111,7 @@ def _make_sure_is_free(target: Path) -> None:
 
 
 def _edit(path: Path, column: str, value: str | None) -> None:
-    with _times_kept(path), _told(path):
+    with _times_kept(path), _errors_named(path):
         if is_transcript(path):
             _edit_header(path, column, value)
         else:
@@ -121,7 +124,7 @@ def _edit_row(path: Path, column: str, value: str | None) -> None:
     if not path.exists() or not path.stat().st_size:
         raise CannotAnnotate(path, "its recorder has only just begun; try again")
     with contextlib.closing(database.open_for_writing(path, timeout=_PATIENCE_S)) as connection:
-        database.heed_interrupts(connection)
+        database.allow_interrupts(connection)
         check_tables(connection)
         if column == "note":
             database.migrate(connection)
@@ -156,7 +159,7 @@ def _edit_header(path: Path, column: str, value: str | None) -> None:
 
 @contextlib.contextmanager
 def _times_kept(path: Path) -> Iterator[None]:
-    """Keeps the time of the last change of a file that nobody is writing to."""
+    """Keeps the time of the last change of a file, unless its recorder is writing to it."""
     before = path.stat() if path.exists() else None
     yield
     if before is not None and not Path(f"{path}{LOG_SUFFIX}").exists():
@@ -165,8 +168,8 @@ def _times_kept(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
-    """Says in one line why a recording could not be edited."""
+def _errors_named(path: Path) -> Iterator[None]:
+    """Raises what went wrong as an error of one line that names the recording."""
     try:
         yield
     except OSError as e:

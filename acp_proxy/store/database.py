@@ -1,4 +1,7 @@
-"""Opens recordings: for the one who writes, and safely for everyone who reads."""
+"""Opens recordings: for their one writer, and safely for every reader.
+
+Every connection to a file is made here, after a look at what lies beside it.
+"""
 
 import contextlib
 import os
@@ -27,15 +30,16 @@ from acp_proxy.store.side_files import (
 
 _MAGIC = b"SQLite format 3\0"
 _STEPS = 100_000
-"""Of SQLite's virtual machine, between two looks at whether somebody has pressed Ctrl-C; about two
-milliseconds."""
+"""Instructions of SQLite's virtual machine between two looks for Ctrl-C; about 2 ms."""
 
 
 def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
-    """Opens the database at ``path`` for writing, making and migrating it as needed.
+    """Opens a database for writing; makes and migrates it as needed.
 
-    A power cut is only feared with ``fsync``: what was handed to the system survives everything
-    else, and the log is there until the database is whole.
+    Args:
+        path: the database.
+        fsync: whether it has to survive a power cut. What was handed to the system survives
+            everything else, and the log is there until the database is whole.
 
     Raises:
         sqlite3.Error: it cannot be made, is locked, or the disk is full.
@@ -85,7 +89,7 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
     return connection
 
 
-def heed_interrupts(connection: sqlite3.Connection) -> None:
+def allow_interrupts(connection: sqlite3.Connection) -> None:
     """Lets Ctrl-C end a statement that runs, which then fails; see `unreadable`.
 
     Python handles a signal only when it runs code of its own, which is what this lets it do.
@@ -94,10 +98,10 @@ def heed_interrupts(connection: sqlite3.Connection) -> None:
 
 
 def raise_if_interrupted(error: Exception) -> None:
-    """Says of a statement that Ctrl-C has ended that it was that.
+    """Turns the error of a statement that Ctrl-C has ended into that.
 
     Raises:
-        KeyboardInterrupt: it was.
+        KeyboardInterrupt: Ctrl-C was pressed.
     """
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
         raise KeyboardInterrupt
@@ -114,7 +118,7 @@ def migrate(connection: sqlite3.Connection) -> None:
     ours = connection.execute("PRAGMA application_id").fetchone()[0]
     if ours != APPLICATION_ID and not is_empty(connection):
         raise sqlite3.DatabaseError("it is a SQLite database of something else")
-    # First of all, since a reader, or a crash, may come between: the file is ours and still empty.
+    # This comes first: to a reader that comes now, or after a crash, the file is ours and empty.
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     from sqlite_utils import Database
 
@@ -128,7 +132,7 @@ def close(connection: sqlite3.Connection) -> None:
     """Closes a database that is whole: one plain file, without write-ahead log.
 
     A reader that has it open at this moment keeps the write-ahead log; the next one folds it in.
-    So does a journal of somebody else's beside it, which SQLite would take for the database's own.
+    It stays as well if there is a foreign journal beside it, which SQLite would take for its own.
     """
     with contextlib.suppress(sqlite3.OperationalError, OSError):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -187,7 +191,7 @@ def open_readonly(
         for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
             connection.execute(f"PRAGMA {pragma}")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, HELD + 1)
-        heed_interrupts(connection)
+        allow_interrupts(connection)
         connection.execute("BEGIN")  # all of one moment, while somebody may be making it
         ours = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -264,10 +268,14 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def unreadable(path: Path, error: Exception) -> UnreadableRecording:
-    """What an error that SQLite raised in reading means for the recording.
+    """Returns what an error that was raised in reading means for the recording.
+
+    Args:
+        path: the recording, to be named.
+        error: what was raised.
 
     Raises:
-        KeyboardInterrupt: it means nothing; somebody has pressed Ctrl-C.
+        KeyboardInterrupt: it means nothing, for Ctrl-C has ended the statement.
     """
     raise_if_interrupted(error)
     if is_too_large(error):

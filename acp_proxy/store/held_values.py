@@ -1,4 +1,4 @@
-"""How much of a value is ever held, however large what a file has in its place.
+"""Limits how much of a value is ever held, however large it is in a file.
 
 A line of a conversation may have any size, and a file may have anything anywhere. So what is read
 as rows has a limit that SQLite itself keeps to: beyond it a statement fails. A line that is larger
@@ -58,7 +58,12 @@ def limit(connection: sqlite3.Connection, *schemas: str) -> None:
 
 @contextlib.contextmanager
 def limited(connection: sqlite3.Connection, size: int = _UNLIMITED) -> Iterator[None]:
-    """Has another limit for a while, by default none to speak of."""
+    """Sets another limit for a while.
+
+    Args:
+        connection: an open recording.
+        size: bytes of the largest value; by default none to speak of.
+    """
     before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
     try:
         yield

@@ -1,11 +1,11 @@
-"""Reads the log's records that are no bytes of a stream, whoever wrote them."""
+"""Decodes the fields of events in a log, which may come from anybody."""
 
 import os
 import signal
 from typing import Any, TypeVar
 
-from acp_proxy.capture import log as capture_log
-from acp_proxy.capture.log import unpack_fields
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.capture.log_format import unpack_fields
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.store.log_reader import LogRecord
 
@@ -61,7 +61,13 @@ def event_data(record: LogRecord) -> dict[str, Any]:
 
 
 def number(data: dict[str, Any], key: str, default: _Default) -> int | _Default:
-    """A field that has to be a number, in a log that anybody may have written."""
+    """Returns a field that has to be a number.
+
+    Args:
+        data: the fields, as `event_data` gives them.
+        key: the field's name.
+        default: what stands for one that is missing or no number.
+    """
     found = data.get(key)
     return found if isinstance(found, int) else default
 

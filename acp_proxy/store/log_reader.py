@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from acp_proxy.capture.log import (
+from acp_proxy.capture.log_format import (
     BASE,
     BASE_SIZE,
     HEADER,

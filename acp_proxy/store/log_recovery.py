@@ -1,8 +1,9 @@
-"""Logs that a recorder left behind, or still writes: who lives, and how a dead one is finished.
+"""Finds out whether a log's recorder lives, and finishes the recording of one that does not.
 
-The recorder holds an exclusive lock on its log. Whoever gets the lock has found a dead recording.
-To finish it he holds the lock as well, so that nobody else does; and before he takes it, he makes
-the log one that cannot be written any more. By that others know who holds it.
+The recorder holds an exclusive lock on its log, so a reader that gets the lock has found a dead
+recording. To finish it, the reader holds the lock as well, so that no other one does; and before it
+takes the lock, it removes the permission to write the log. By that, others can tell a reader that
+finishes a recording from a recorder.
 """
 
 import contextlib
@@ -14,7 +15,7 @@ import stat
 from pathlib import Path
 
 from acp_proxy.capture.files import LOG_SUFFIX
-from acp_proxy.capture.log import HEADER_SIZE, START
+from acp_proxy.capture.log_format import HEADER_SIZE, START
 from acp_proxy.errors import NotARecording, UnreadableRecording
 from acp_proxy.plain_files import kind_at
 from acp_proxy.store import database
@@ -23,7 +24,7 @@ from acp_proxy.store.log_reader import LogMoved, LogReader
 from acp_proxy.store.side_files import check_side_files, real_path
 
 BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
-"""What reading files raises that somebody, or a bad disk, has written."""
+"""What reading files raises that anybody, or a bad disk, has written."""
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -62,7 +63,7 @@ def is_live(fd: int) -> bool:
 
 
 def is_free(fd: int) -> bool:
-    """Whether nobody holds the log's lock, so that its recorder is gone."""
+    """Whether the log's lock is free, so that its recorder is gone."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
@@ -72,7 +73,7 @@ def is_free(fd: int) -> bool:
 
 
 def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
-    """Makes sure that the log is one and can become a recording, before anybody touches it.
+    """Makes sure that a log can become a recording, before anything is changed.
 
     Args:
         path: the database's path.
@@ -123,7 +124,7 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         _give_back(fd, mode)
         return False
     try:
-        if not _is_at(log_path, fd):  # somebody else finished it since we opened it
+        if not _is_at(log_path, fd):  # another reader has finished it since we opened it
             return True
         finish(path, LogReader(fd))
         if _is_at(log_path, fd):
@@ -135,9 +136,9 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
 
 
 def _give_back(fd: int, mode: int) -> None:
-    """Lets a log be as it was found, unless another one has it, and with it the mark on it.
+    """Restores a log's permissions, unless another reader has taken it, and needs them so.
 
-    Readers share the lock for a moment, and whoever shares it is taken for no recorder.
+    Readers share the lock for a moment, and a shared lock is never a recorder's.
     """
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -159,6 +160,10 @@ def _is_at(path: Path, fd: int) -> bool:
 
 def finish(path: Path, log: LogReader) -> None:
     """Indexes all of a log whose recorder is gone, and closes the database.
+
+    Args:
+        path: the database, whether or not it exists.
+        log: the log.
 
     Raises:
         OSError: the database cannot be made.

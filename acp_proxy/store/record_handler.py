@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from attrs import asdict, evolve
 
-from acp_proxy.capture import log as capture_log
+from acp_proxy.capture import log_format as capture_log
 from acp_proxy.protocol.framing import Line
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.outline import EDGE, read_outline

@@ -1,4 +1,4 @@
-"""A recording as a script for the replay engine: steps in order, payloads by number."""
+"""Reads a recording as the replay engines use it: steps in order, payloads by number."""
 
 import contextlib
 import sqlite3
@@ -46,13 +46,13 @@ _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
 
 class RecordedSteps:
-    """Reads a script from a finished recording.
+    """The steps of a finished recording; implements `engine.shared.steps.Script`.
 
     Args:
         reader: the recording.
-        as_said: whether what the agent asks and tells is wanted as it said it, where faults have
-            made something else of that for the client. Answers are what the client got, since what
-            it did next was because of them.
+        as_said: whether the agent's requests and notifications are wanted as it sent them, where
+            faults have changed them for the client. Answers are what the client got, since what it
+            did next was because of them.
     """
 
     def __init__(self, reader: RecordingReader, *, as_said: bool = False) -> None:
@@ -73,7 +73,7 @@ class RecordedSteps:
         Raises:
             DamagedRecording: the file is damaged, as from all that reads.
         """
-        with self._damage_told():
+        with self._damage_reported():
             return self._read()
 
     def _read(self) -> list[Step]:
@@ -90,24 +90,30 @@ class RecordedSteps:
     def wire(self, seq: int) -> Wire:
         """Returns a frame as it was written."""
         if (wire := self._wires.get(seq)) is None:
-            with self._damage_told():
+            with self._damage_reported():
                 self._read_ahead(seq)
                 wire = self._wires[seq]
         return wire
 
     def later(self, method: str | None, kind: str, after: int) -> Iterator[Step]:
-        """Finds client messages of a method beyond number ``after``, in order."""
+        """Finds messages of the client, in order.
+
+        Args:
+            method: their method.
+            kind: their kind.
+            after: only those beyond this number.
+        """
         sql = (
             f"{_SELECT} AND f.method = (SELECT id FROM labels WHERE text = ?) AND f.kind = ?"
             f" AND f.flags & 3 = {_CLIENT} ORDER BY f.seq"
         )
-        with self._damage_told():
+        with self._damage_reported():
             for row in self._connection.execute(sql, (after, method, KIND_CODES[Kind(kind)])):
                 yield from self._steps(row)
 
     @contextlib.contextmanager
-    def _damage_told(self) -> Iterator[None]:
-        """Says of a file that is broken that it is, and not that a client did something wrong."""
+    def _damage_reported(self) -> Iterator[None]:
+        """Raises what a broken file makes us raise as damage, and not as the client's mistake."""
         try:
             yield
         except (sqlite3.Error, ValueError, LookupError, TypeError) as e:
@@ -128,8 +134,8 @@ class RecordedSteps:
                     break
                 raw = self._large(seq)
             newline = _NEWLINES[flags >> 2 & 3]
-            is_heard = stream == _AGENT and self._is_heard(_KINDS[kind])
-            if is_heard and number in self._faulted.changed:
+            as_received = stream == _AGENT and self._is_as_received(_KINDS[kind])
+            if as_received and number in self._faulted.changed:
                 raw, newline = self._faulted.delivered(number)
             self._wires[number] = Wire(bytes(raw), newline, t_ns, _KINDS[kind].value, method)
             size += len(raw)
@@ -151,14 +157,14 @@ class RecordedSteps:
             )  # fmt: skip
         return b"".join(self._reader.pieces(seq))
 
-    def _is_heard(self, kind: Kind) -> bool:
-        """Whether a frame of the agent's is wanted as its client got it."""
+    def _is_as_received(self, kind: Kind) -> bool:
+        """Whether a frame of the agent is wanted as its client got it."""
         return not self._as_said or kind in (Kind.RESPONSE, Kind.ERROR)
 
     def _steps(self, row: tuple[Any, ...]) -> list[Step]:
         seq, t_ns, stream, code, method, rpc_id, session, exchange, of, asked, answered = row
-        is_heard = stream == _AGENT and self._is_heard(_KINDS[code])
-        if not self._faulted.reached_client(seq, from_agent=is_heard):
+        as_received = stream == _AGENT and self._is_as_received(_KINDS[code])
+        if not self._faulted.reached_client(seq, from_agent=as_received):
             return []
         if answered in self._faulted.lost:
             answered = None

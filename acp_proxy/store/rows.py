@@ -67,6 +67,10 @@ class Rows:
     def query(self, sql: str, parameters: Any = ()) -> Iterator[dict[str, Any]]:
         """Runs a SELECT over the contract's names and streams its rows.
 
+        Args:
+            sql: the statement.
+            parameters: its values.
+
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
@@ -74,14 +78,18 @@ class Rows:
             yield from select(self.connection, sql, parameters)
 
     def frames(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
-        """Streams the frames that a filter means, beyond number ``after``, without holding them.
+        """Streams the frames that a filter matches, without holding them.
 
         A request and its response also have the numbers and the latency of their exchange
         (``request_seq``, ``response_seq``, ``latency_ns``), a request what its answer named
         (``answer_session``, ``answer_terminal``), and a batch its ``members``, of which one at
-        least is meant. One that is larger than `HELD` has an excerpt in place of its line (see
+        least matches. One that is larger than `HELD` has an excerpt in place of its line (see
         `is_excerpt` and `pieces`). One that a fault has touched has what fired (``fired``, rows of
         `faults_fired`). Rows come first and then the tail, which is later.
+
+        Args:
+            chosen: the filter.
+            after: only frames beyond this number.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -101,6 +109,10 @@ class Rows:
     def rows(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
         """Streams frames and events in one order; an event has ``data`` and no ``raw``.
 
+        Args:
+            chosen: the filter.
+            after: only what is beyond this number.
+
         Raises:
             UnreadableRecording: the file is damaged, or locked.
         """
@@ -108,7 +120,11 @@ class Rows:
         return heapq.merge(*both, key=operator.itemgetter("seq"))
 
     def events(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
-        """Streams the events that a filter matches, beyond number ``after``, as `rows` does.
+        """Streams the events that a filter matches, as `rows` does.
+
+        Args:
+            chosen: the filter.
+            after: only events beyond this number.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -117,7 +133,7 @@ class Rows:
         return filter(chosen.matches, every)
 
     def heads(self, chosen: Filter = EVERYTHING) -> Iterator[FrameHead]:
-        """Streams the frames that a filter means without their payloads, far quicker than `frames`.
+        """Streams the frames that a filter matches without their lines, much faster than `frames`.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -127,7 +143,7 @@ class Rows:
                 yield from table.heads(chosen)
 
     def payloads(self, chosen: Filter = EVERYTHING) -> Iterator[Payload]:
-        """Streams the lines that a filter means with little else; those beyond `LARGEST` without.
+        """Streams what a search needs of frames; a line larger than `LARGEST` is None.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.
@@ -155,7 +171,7 @@ class Rows:
         return members_of(batch, self.query)
 
     def made_up(self) -> set[int]:
-        """The numbers of the frames that nobody has said: faults have put them in.
+        """Returns the numbers of the frames that faults made up.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.

@@ -12,7 +12,7 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture.log import END, HEADER, LAST_KIND, MAGIC, STREAM_NAMES, UNDELIVERED
+from acp_proxy.capture.log_format import END, HEADER, LAST_KIND, MAGIC, STREAM_NAMES, UNDELIVERED
 from acp_proxy.store import record_handler
 from acp_proxy.store.indexer import Indexer
 from tests.logs import reader

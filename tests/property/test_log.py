@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture.log import (
+from acp_proxy.capture.log_format import (
     BASE_SIZE,
     DATA,
     HEADER_SIZE,
     MAGIC,
     SIGNAL,
-    CaptureLog,
     pack_fields,
     unpack_fields,
 )
 from tests.logs import new_log, read_all, reader, records
 
 if TYPE_CHECKING:
+    from acp_proxy.capture.log import CaptureLog
     from acp_proxy.store.log_reader import LogRecord
 
 payloads = st.binary(max_size=40) | st.just(MAGIC + b"\x01\x01" + b"\0" * 14)

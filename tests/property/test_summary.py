@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture import log as capture_log
-from acp_proxy.capture.log import STREAM_NAMES
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.capture.log_format import STREAM_NAMES
 from acp_proxy.inspection.describe.methods import METHODS
 from acp_proxy.inspection.describe.updates import UPDATES
 from acp_proxy.inspection.diagnosis.capabilities import auth_methods, capabilities, required

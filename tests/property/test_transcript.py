@@ -14,7 +14,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.capture.log import END, GAP, SIGNAL, UNDELIVERED
+from acp_proxy.capture.log_format import END, GAP, SIGNAL, UNDELIVERED
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.protocol import outline
 from acp_proxy.protocol.jsonrpc import Kind, Message, read

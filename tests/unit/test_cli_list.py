@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.capture import log as capture_log
+from acp_proxy.capture import log_format as capture_log
 from acp_proxy.cli.render.output import columns_of
 from acp_proxy.store.annotations import set_note
 from tests.commands import complaint, run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.capture import log as capture_log
+from acp_proxy.capture import log_format as capture_log
 from tests.commands import run
 from tests.scribe import (
     MS,

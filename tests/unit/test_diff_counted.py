@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.capture import log as capture_log
-from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.difference.result import Change, Counts, MethodLatency

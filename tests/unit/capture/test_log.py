@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.capture.log import (
+from acp_proxy.capture.log import GROWTH, RESERVE, CaptureLog
+from acp_proxy.capture.log_format import (
     BASE_SIZE,
     CLOSE,
     DATA,
     END,
     GAP,
-    GROWTH,
     HEADER_SIZE,
-    RESERVE,
     SIGNAL,
     STDERR,
     TO_AGENT,
     TO_CLIENT,
-    CaptureLog,
     NullLog,
     pack_fields,
     unpack_fields,
@@ -189,7 +187,8 @@ def test_a_full_disk_becomes_a_gap() -> None:
     with new_log() as log:
         program = """if True:
             import resource, sys
-            from acp_proxy.capture.log import CaptureLog, SIGNAL
+            from acp_proxy.capture.log import CaptureLog
+            from acp_proxy.capture.log_format import SIGNAL
             log = CaptureLog.create(sys.argv[1])
             log.append(1, 1, b"whole")
             hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import select
 
-from acp_proxy.capture.log import END, TO_AGENT, NullLog
+from acp_proxy.capture.log_format import END, TO_AGENT, NullLog
 from acp_proxy.capture.pumps import Pump
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.capture import relay as module
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.capture.log import NullLog
+from acp_proxy.capture.log_format import NullLog
 from acp_proxy.capture.process_groups import OwnGroup
 from acp_proxy.capture.relay import Relay
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.capture import log as capture_log
+from acp_proxy.capture import log_format as capture_log
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.inspection.waits import LONG_NS, Party, WaitTracker, answering_party
 from acp_proxy.recording import FrameHead

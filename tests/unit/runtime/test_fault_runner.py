@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.capture.log import (
+from acp_proxy.capture.log_format import (
     EFFECT,
     END,
     FAULT,

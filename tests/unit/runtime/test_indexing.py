@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 
-from acp_proxy.capture.log import CLOSE, START, TO_AGENT, CaptureLog
+from acp_proxy.capture.log import CaptureLog
+from acp_proxy.capture.log_format import CLOSE, START, TO_AGENT
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime import indexing
 from acp_proxy.runtime.indexing import Indexing

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import trio
 
-from acp_proxy.capture.log import NOTE, NullLog
+from acp_proxy.capture.log_format import NOTE, NullLog
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.runtime import pruning
 from acp_proxy.runtime.pruning import make_room

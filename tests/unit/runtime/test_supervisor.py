@@ -12,7 +12,7 @@ import trio
 import trio.testing
 
 from acp_proxy.capture.agent_process import AgentProcess
-from acp_proxy.capture.log import NOTE, TO_AGENT, TO_CLIENT, NullLog
+from acp_proxy.capture.log_format import NOTE, TO_AGENT, TO_CLIENT, NullLog
 from acp_proxy.capture.process_groups import OwnGroup
 from acp_proxy.capture.relay import Relay
 from acp_proxy.protocol.peers import Direction
@@ -22,8 +22,8 @@ from acp_proxy.runtime.supervisor import (
     STALL,
     end_lingering,
     end_overstay,
+    enforce_stop,
     note_stalls,
-    stop_when_told,
     until,
 )
 
@@ -151,7 +151,7 @@ def clock(autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch) -> MockClo
 
 def watch(nursery: trio.Nursery, scene: Scene, answers: Answers | None = None) -> None:
     """Starts what the supervisor runs beside the indexer."""
-    nursery.start_soon(stop_when_told, scene.relay, GRACE)
+    nursery.start_soon(enforce_stop, scene.relay, GRACE)
     nursery.start_soon(end_overstay, scene.relay, cast("Indexing | None", answers), GRACE)
     nursery.start_soon(end_lingering, scene.relay)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.capture.log import MAX_PAYLOAD, TO_CLIENT
+from acp_proxy.capture.log_format import MAX_PAYLOAD, TO_CLIENT
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import parse
 from acp_proxy.inspection.frames import large_frame_json

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.capture import log as capture_log
-from acp_proxy.capture.log import HEADER, MAGIC, STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.capture.log_format import HEADER, MAGIC, STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.store import database, indexer, record_handler
 from acp_proxy.store.indexer import Indexer

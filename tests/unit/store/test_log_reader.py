@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.capture.log import (
+from acp_proxy.capture.log_format import (
     BASE,
     BASE_SIZE,
     DATA,
@@ -19,13 +19,14 @@ from acp_proxy.capture.log import (
     MAX_PAYLOAD,
     SIGNAL,
     TO_AGENT,
-    CaptureLog,
 )
 from acp_proxy.store.log_reader import LogMoved, LogReader
 from tests.logs import new_log, read_all, reader, records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from acp_proxy.capture.log import CaptureLog
 
 
 @pytest.fixture

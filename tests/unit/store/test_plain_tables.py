@@ -121,7 +121,7 @@ def test_ctrl_c_ends_a_change(tmp_path: Path, press_ctrl_c: Callable[[], object]
     """So is a change of a note."""
     path = record_story(tmp_path / "x.db")
     with contextlib.closing(database.open_for_writing(path, timeout=0)) as connection:
-        database.heed_interrupts(connection)
+        database.allow_interrupts(connection)
         press_ctrl_c()
         with pytest.raises(sqlite3.OperationalError) as caught:
             connection.execute(f"UPDATE recording SET note = ({ENDLESS})")

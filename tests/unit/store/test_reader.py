@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.capture import log as capture_log
-from acp_proxy.capture.log import TO_CLIENT, CaptureLog
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.capture.log import CaptureLog
+from acp_proxy.capture.log_format import TO_CLIENT
 from acp_proxy.errors import (
     DamagedRecording,
     NewerRecording,

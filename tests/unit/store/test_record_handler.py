@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.capture import log as capture_log
-from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader

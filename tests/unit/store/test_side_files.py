@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.capture.log import TO_CLIENT
+from acp_proxy.capture.log_format import TO_CLIENT
 from acp_proxy.cli.completion import JoiningBashComplete
 from acp_proxy.cli.main import cli
 from acp_proxy.errors import AcpProxyError, UnreadableRecording

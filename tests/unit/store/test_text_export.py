@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.filters import parse
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.record_handler import LARGE

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.capture import log as capture_log
-from acp_proxy.capture.log import STDERR, TO_AGENT, TO_CLIENT
+from acp_proxy.capture import log_format as capture_log
+from acp_proxy.capture.log_format import STDERR, TO_AGENT, TO_CLIENT
 from acp_proxy.inspection import diagnosis
 from acp_proxy.inspection.describe.errors import code_name
 from acp_proxy.inspection.diagnosis.summary import summarize

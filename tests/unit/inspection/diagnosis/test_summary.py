@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.capture import log as capture_log
+from acp_proxy.capture import log_format as capture_log
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.store.reader import RecordingReader
