@@ -1,4 +1,6 @@
-"""Phrases that reports and screens of several rooms share."""
+"""Numbers, times and sizes as a person reads them."""
+
+from datetime import datetime
 
 
 def counted(count: int, noun: str) -> str:
@@ -9,3 +11,54 @@ def counted(count: int, noun: str) -> str:
         noun: what is counted, in the singular; its plural takes an s.
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+_DAY = 86400
+
+
+def seconds(t_ns: int) -> str:
+    """A time since the start."""
+    return f"{t_ns / 1e9:.3f}"
+
+
+def duration(ns: int | None) -> str:
+    """A duration in the unit that a person would choose; empty for None."""
+    if ns is None:
+        return ""
+    if ns < 1_000_000:
+        return f"{ns / 1e3:.0f} us"
+    if ns < 1_000_000_000:
+        return f"{ns / 1e6:.0f} ms"
+    if ns < 120 * 10**9:
+        return f"{ns / 1e9:.1f} s"
+    minutes, rest = divmod(ns // 10**9, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
+
+
+def byte_size(count: int) -> str:
+    """A number of bytes in the unit that a person would choose."""
+    for limit, unit in ((10**3, "B"), (10**6, "kB"), (10**9, "MB")):
+        if count < limit:
+            number = count * 1000 / limit
+            is_whole = unit == "B" or number >= 100
+            return f"{number:.0f} {unit}" if is_whole else f"{number:.1f} {unit}"
+    return f"{count / 1e9:.1f} GB"
+
+
+def when(started: datetime, now: datetime) -> str:
+    """For a week how long ago something was, then its date.
+
+    Args:
+        started: when it was.
+        now: the time now.
+    """
+    past = (now - started).total_seconds()
+    if past < 0 or past >= 7 * _DAY:
+        return f"{started.astimezone():%Y-%m-%d}"
+    if past < 60:
+        return "just now"
+    for unit, name in ((_DAY, "d"), (3600, "h"), (60, "min")):
+        if past >= unit:
+            return f"{int(past // unit)} {name} ago"
+    return ""

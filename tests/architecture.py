@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PACKAGE = "acp_proxy"
-_SQL = re.compile(
-    r"\b(?:SELECT\s.+\sFROM|INSERT (?:OR \w+ )?INTO|UPDATE \w+ SET|DELETE FROM|PRAGMA \w+"
-    r"|CREATE (?:TEMP )?(?:TABLE|VIEW|INDEX)|ATTACH DATABASE)\b",
-    re.DOTALL,
-)
 
 
 @frozen
@@ -119,21 +114,6 @@ def _strongly_connected(graph: Mapping[str, Iterable[str]]) -> list[set[str]]:
     for node in graph:
         if node not in numbers:
             visit(node)
-    return found
-
-
-def sql_elsewhere(source: Source, home: str = "store") -> list[str]:
-    """SQL in strings of modules outside the room that is to hold it all."""
-    found = []
-    for module, tree in source.modules.items():
-        if module.startswith(f"{PACKAGE}.{home}"):
-            continue
-        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-                continue
-            if id(node) not in docstrings and _SQL.search(node.value):
-                found.append(f"{module}:{node.lineno} has SQL: {node.value.strip()[:40]!r}")
     return found
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from acp_proxy.difference.canonicalizer import canonical_json
 from acp_proxy.difference.options import DiffOptions
-from acp_proxy.engine.shared.steps import PUSH
 from acp_proxy.protocol.chunk_splitter import TEXT_PLACES, ChunkSplitter, SplitChunk, TextPlace
 from acp_proxy.protocol.json_text import json_or_text
+from acp_proxy.protocol.methods import PUSH
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import Payload

@@ -12,9 +12,9 @@ from typing import Any
 from attrs import define
 
 from acp_proxy.inspection.timeline import ARROWS, SILENCE_NS, Cells, TimelineLine, began_ns
-from acp_proxy.inspection.units import byte_size, duration, seconds
 from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
 from acp_proxy.safe_text import plain
+from acp_proxy.wording import byte_size, duration, seconds
 
 KEPT = 2000
 """Characters of a run's text that are kept; a line of the timeline shows no more."""

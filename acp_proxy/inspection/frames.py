@@ -11,9 +11,9 @@ from attrs import fields, frozen
 
 from acp_proxy.forms import converter
 from acp_proxy.inspection.fault_effects import described
-from acp_proxy.inspection.units import duration
 from acp_proxy.transcript.pieces import Pieces, member
 from acp_proxy.transcript.spelling import make_visible
+from acp_proxy.wording import duration
 
 _PARSED = ("request", "response", "error", "notification", "batch")
 

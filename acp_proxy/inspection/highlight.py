@@ -11,8 +11,8 @@ from enum import Enum
 
 from attrs import define, field
 
-from acp_proxy.inspection.units import byte_size
 from acp_proxy.safe_text import visible
+from acp_proxy.wording import byte_size
 
 LONGEST = 1 << 20
 """Characters that are written before the rest is cut."""

@@ -16,10 +16,10 @@ from acp_proxy.inspection.describe.methods import (
 from acp_proxy.inspection.describe.questions import permission_result
 from acp_proxy.inspection.describe.values import part, word
 from acp_proxy.inspection.hints import NONE, Hints
-from acp_proxy.inspection.units import byte_size
 from acp_proxy.protocol.json_text import parse, parse_beginning
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import LONGEST, plain
+from acp_proxy.wording import byte_size
 
 _LARGEST = 8_000_000
 """Bytes of a frame that is read whole."""

@@ -11,10 +11,10 @@ from acp_proxy.inspection.describe.call_state import state_of
 from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.units import byte_size, duration, seconds
 from acp_proxy.inspection.waits import Party, answering_party
 from acp_proxy.protocol.updates import FAILED
 from acp_proxy.safe_text import plain
+from acp_proxy.wording import byte_size, duration, seconds
 
 ARROWS = {"to-agent": "→", "to-client": "←", "stderr": "!"}
 SILENCE_NS = 5 * 10**9

@@ -38,6 +38,7 @@ from acp_proxy.protocol.dialects import (
 from acp_proxy.protocol.exchanges import Exchange, Turn
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.methods import PERMISSION, PROMPT
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.session_directories import SessionDirectories
 from acp_proxy.protocol.states import (
@@ -55,8 +56,6 @@ from acp_proxy.protocol.updates import FINAL
 
 FORCED = "forced by --dialect"
 """The reason for a dialect that the user has chosen, whatever the frames are."""
-PROMPT, CANCEL, CANCEL_REQUEST = "session/prompt", "session/cancel", "$/cancel_request"
-PERMISSION = "session/request_permission"
 
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
 """Error codes of cancelled requests, and the only dialect that has the code."""

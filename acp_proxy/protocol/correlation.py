@@ -6,16 +6,11 @@ machine on the way, and what has changed by it is handed over by `Correlator.dra
 
 from attrs import define
 
-from acp_proxy.protocol.connection import (
-    CANCEL,
-    CANCEL_REQUEST,
-    PROMPT,
-    Connection,
-    is_idle,
-)
+from acp_proxy.protocol.connection import Connection, is_idle
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.exchanges import Exchange, Turn
 from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, PROMPT
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
 

@@ -5,10 +5,11 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-from acp_proxy.engine.shared.steps import FORK, Answer, Ask, Step, Wire
+from acp_proxy.engine.shared.steps import Answer, Ask, Step, Wire
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.protocol.dialects import DRAFT
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.store import database
 from acp_proxy.store.agent_ending import ENDING_KINDS, ended_by_itself_at

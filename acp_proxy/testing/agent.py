@@ -49,7 +49,7 @@ class AcpAgent:
         """
         self.recording = recording
         self.is_recording = real_agent is not None
-        self.command = [sys.executable, "-P", "-m", "acp_proxy.testing.start", str(directory)]
+        self.command = [sys.executable, "-P", "-m", "acp_proxy.tested_agent", str(directory)]
         self.env = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
         self._directory = directory
         self._recordings = recordings

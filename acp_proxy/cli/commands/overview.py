@@ -12,10 +12,10 @@ from acp_proxy.cli.render.columns import Heading, cells, layout
 from acp_proxy.cli.render.output import Ink, paint, say, use_color, warn, width
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import is_troubled
-from acp_proxy.inspection.units import byte_size, duration, when
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import visible
 from acp_proxy.store.library import ListedRecording, list_recordings
+from acp_proxy.wording import byte_size, duration, when
 
 _NEWEST = 5
 _PROMPT = 200

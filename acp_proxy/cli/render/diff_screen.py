@@ -13,8 +13,7 @@ from acp_proxy.cli.render.output import Ink, Writer
 from acp_proxy.cli.render.paragraphs import Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.difference.result import Change, Diff, DiffEntry, Field, MethodLatency, Side
-from acp_proxy.inspection.units import duration
-from acp_proxy.wording import counted
+from acp_proxy.wording import counted, duration
 
 _MANY = 25
 """Differences from which on it is told how many there are before they are listed, too."""

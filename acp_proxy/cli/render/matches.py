@@ -20,9 +20,9 @@ from acp_proxy.cli.render.output import (
 )
 from acp_proxy.inspection.searching.search import SearchHit
 from acp_proxy.inspection.timeline import ARROWS
-from acp_proxy.inspection.units import seconds, when
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import plain, visible
+from acp_proxy.wording import seconds, when
 
 _STREAMS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
 _BEFORE, _AFTER = 60, 140

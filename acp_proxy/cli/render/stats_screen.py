@@ -10,9 +10,8 @@ from acp_proxy.inspection.measures.traffic import MethodStatistics, halved, spar
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.inspection.timeline import ARROWS
-from acp_proxy.inspection.units import byte_size, duration, seconds
 from acp_proxy.safe_text import visible
-from acp_proxy.wording import counted
+from acp_proxy.wording import byte_size, counted, duration, seconds
 
 _INDENTED = 40
 """Columns from which on tables are indented."""

@@ -19,8 +19,7 @@ from acp_proxy.inspection.diagnosis.values import (
     TurnSummary,
 )
 from acp_proxy.inspection.fault_effects import times_fired
-from acp_proxy.inspection.units import duration
-from acp_proxy.wording import counted
+from acp_proxy.wording import counted, duration
 
 _LABEL = 12
 _INDENT = " " * _LABEL

@@ -16,8 +16,8 @@ from acp_proxy.inspection.timeline import (
     frame_line,
     member_lines,
 )
-from acp_proxy.inspection.units import duration
 from acp_proxy.safe_text import visible
+from acp_proxy.wording import duration
 
 Row = dict[str, Any]
 Piece = tuple[str, int | None, bool]

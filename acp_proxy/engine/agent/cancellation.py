@@ -23,8 +23,9 @@ from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.steps import CANCEL_REQUEST, PROMPT, Step
+from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.dialects import V2
+from acp_proxy.protocol.methods import CANCEL_REQUEST, PROMPT
 
 
 class Cancellations:

@@ -15,10 +15,10 @@ from acp_proxy.engine.agent.pushed_output import PushedOutput
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.steps import CANCEL, CANCEL_REQUEST, PROMPT
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, read
+from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, PROMPT
 
 _PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}\n'
 

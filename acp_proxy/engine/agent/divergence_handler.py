@@ -15,8 +15,8 @@ from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import INFORMATION, Divergence, DivergenceKind
 from acp_proxy.engine.shared.hidden_credentials import concealed
-from acp_proxy.engine.shared.steps import HANDSHAKE
 from acp_proxy.protocol.jsonrpc import Kind
+from acp_proxy.protocol.methods import HANDSHAKE
 
 _WITHOUT_NEAR_MISSES = {
     *INFORMATION,

@@ -8,7 +8,7 @@ from typing import Any
 
 from acp_proxy.commands import Send
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
-from acp_proxy.engine.shared.steps import UPDATE
+from acp_proxy.protocol.updates import UPDATE
 
 _CANCELLED_CODE = -32800
 """JSON-RPC's for a request that ``$/cancel_request`` has cancelled."""

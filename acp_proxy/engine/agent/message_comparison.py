@@ -9,10 +9,11 @@ from acp_proxy.engine.agent.outcomes import Outcome, outcome
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference, shown
-from acp_proxy.engine.shared.steps import FORK, Step
+from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.splice import Place
 from acp_proxy.protocol.typed_places import places_of
 

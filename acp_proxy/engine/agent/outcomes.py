@@ -6,7 +6,7 @@ file, or the output of a program, may differ without a divergence.
 
 from typing import Any
 
-from acp_proxy.engine.shared.steps import PERMISSION
+from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.permissions import PermissionAnswer, options_of, read_answer
 
 Outcome = tuple[str, ...]

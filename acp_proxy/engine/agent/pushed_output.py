@@ -11,7 +11,8 @@ from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComp
 from acp_proxy.engine.agent.message_matcher import MessageMatch
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
-from acp_proxy.engine.shared.steps import PUSH, Step
+from acp_proxy.engine.shared.steps import Step
+from acp_proxy.protocol.methods import PUSH
 
 _ENDS = ("terminal/wait_for_exit", "terminal/release")
 """Requests of the agent after whose answer a terminal has no more output."""

@@ -23,8 +23,9 @@ from acp_proxy.engine.agent.session_renaming import renamed, session_pairs
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.engine.shared.divergence_log import DivergenceLog
-from acp_proxy.engine.shared.steps import FORK, Wire
+from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.events import Event
+from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.splice import Place
 
 _AWAITED = ("request", "response", "error", "batch")

@@ -22,8 +22,9 @@ from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.divergence_log import DivergenceLog
 from acp_proxy.engine.shared.pacing import NS_PER_S
-from acp_proxy.engine.shared.steps import HANDSHAKE, Script, Step
+from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.events import EndOfInput, Event, LineReceived, Started, WriteStalled
+from acp_proxy.protocol.methods import HANDSHAKE
 
 _AT_ONCE = 1 << 62
 """A moment at which every frame is due."""

@@ -8,9 +8,11 @@ from acp_proxy.engine.agent.message_comparison import MessageComparer
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.agent.withholding import Withholding
 from acp_proxy.engine.shared.line_rewriter import LineRewriter
-from acp_proxy.engine.shared.steps import PROMPT, UPDATE, Ask, Step, Wire
+from acp_proxy.engine.shared.steps import Ask, Step, Wire
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.methods import PROMPT
+from acp_proxy.protocol.updates import UPDATE
 
 
 class AgentSender:

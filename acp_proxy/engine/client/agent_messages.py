@@ -10,9 +10,11 @@ from acp_proxy.engine.client.pending import SentRequest
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.client.stream_progress import ITEM, Increment, increment_of
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.steps import PROMPT, REPLIES, UPDATE
+from acp_proxy.engine.shared.steps import REPLIES
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.methods import PROMPT
+from acp_proxy.protocol.updates import UPDATE
 
 
 class AgentMessages:

@@ -18,9 +18,9 @@ from acp_proxy.engine.client.permission_guard import PermissionGuard
 from acp_proxy.engine.client.request_matcher import RequestMatch, RequestMatcher
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.divergence import DivergenceKind, NearMiss
-from acp_proxy.engine.shared.steps import PERMISSION
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.methods import PERMISSION
 
 
 @frozen

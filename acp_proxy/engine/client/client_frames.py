@@ -8,7 +8,8 @@ from operator import attrgetter
 from attrs import define, evolve, field, frozen
 
 from acp_proxy.engine.client.stream_progress import ProgressMark, TotalProgress
-from acp_proxy.engine.shared.steps import CANCEL, CANCEL_REQUEST, Step
+from acp_proxy.engine.shared.steps import Step
+from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST
 
 
 @frozen

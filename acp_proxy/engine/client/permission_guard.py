@@ -19,8 +19,9 @@ from acp_proxy.engine.client.permission_match import PermissionMatch
 from acp_proxy.engine.client.request_matcher import RequestMatch
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.steps import PERMISSION, Step
+from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.permissions import options_of, read_answer, unambiguous
 
 _FOR_ONE = ("allow_once", "reject_once", "reject_always")

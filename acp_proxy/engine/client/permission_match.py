@@ -26,9 +26,9 @@ from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.client.tool_calls import ToolCalls, call_named
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
-from acp_proxy.engine.shared.steps import UPDATE
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message, read
+from acp_proxy.protocol.updates import UPDATE
 
 
 @frozen

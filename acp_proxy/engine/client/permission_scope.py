@@ -16,7 +16,7 @@ from typing import Any
 
 from acp_proxy.engine.client.messages import member, params_of
 from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
-from acp_proxy.engine.shared.steps import PERMISSION
+from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.typed_places import places_of
 
 Rewritten = Callable[[str], str]

@@ -26,8 +26,8 @@ from acp_proxy.engine.client.request_keys import Live, as_it_is, key_of
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import NearMiss
-from acp_proxy.engine.shared.steps import PERMISSION
 from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.permissions import options_of
 from acp_proxy.protocol.splice import Place
 from acp_proxy.protocol.typed_places import places_of

@@ -21,7 +21,7 @@ from acp_proxy.engine.client.client_frames import ClientFrame
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.playback_options import Order
-from acp_proxy.engine.shared.steps import CANCEL_REQUEST
+from acp_proxy.protocol.methods import CANCEL_REQUEST
 
 
 @frozen

@@ -15,8 +15,9 @@ from acp_proxy.engine.client.permission_guard import PermissionGuard
 from acp_proxy.engine.client.send_conditions import SendConditions
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.steps import CANCEL, PERMISSION, PROMPT, Step
+from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.methods import CANCEL, PERMISSION, PROMPT
 from acp_proxy.protocol.splice import Place
 
 _CREATE_TERMINAL = "terminal/create"

@@ -6,7 +6,8 @@ from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.pending import SentRequest
 from acp_proxy.engine.client.stream_progress import Increment, StreamProgress
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.steps import FORK, Step
+from acp_proxy.engine.shared.steps import Step
+from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.splice import Place
 
 _CREATING = ("session/new", FORK)

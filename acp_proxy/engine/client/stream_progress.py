@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from attrs import define, field
 
-from acp_proxy.engine.shared.steps import UPDATE
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.updates import STATE_UPDATES
+from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
 
 _STATES = tuple(update.encode() for update in STATE_UPDATES)
 

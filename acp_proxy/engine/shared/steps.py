@@ -9,17 +9,8 @@ from typing import NamedTuple, Protocol
 
 from attrs import define, frozen
 
-from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, HANDSHAKE, PUSH
 
-CANCEL, CANCEL_REQUEST = "session/cancel", "$/cancel_request"
-PROMPT, UPDATE = "session/prompt", "session/update"
-PERMISSION = "session/request_permission"
-FORK = "session/fork"
-"""Its request has the id of the original session, and its reply that of the new one."""
-PUSH = "terminal/output"
-"""In the 1.0 draft a request with which the client pushes a terminal's output. In v1 a request with
-which the agent asks for it."""
-HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
 REPLIES = ("response", "error")
 """Kinds of messages that answer a request."""
 

@@ -4,7 +4,7 @@ import re
 import string
 from typing import Any
 
-from acp_proxy.inspection.units import byte_size
+from acp_proxy.wording import byte_size
 
 _WHOLE = re.compile(r"[A-Za-z0-9+/_-]{64,}={0,2}")
 _WITHIN = re.compile(

@@ -18,7 +18,7 @@ from acp_proxy.inspection.describe.values import (
     quantity,
     word,
 )
-from acp_proxy.inspection.units import byte_size
+from acp_proxy.wording import byte_size
 
 
 def content(value: object) -> str:

@@ -15,7 +15,6 @@ from acp_proxy.inspection.diagnosis.frame_pass import HISTORY
 from acp_proxy.inspection.diagnosis.messages import LARGEST, StoredMessage, read_messages
 from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding
 from acp_proxy.inspection.preview import preview
-from acp_proxy.inspection.units import duration
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
 from acp_proxy.store.inspection_queries import (
     Span,
@@ -27,6 +26,7 @@ from acp_proxy.store.inspection_queries import (
 )
 from acp_proxy.store.queries import TurnSpan, turn_spans
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.wording import duration
 
 _WORK = {
     "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "tool_call",

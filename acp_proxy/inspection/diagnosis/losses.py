@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from acp_proxy.inspection.diagnosis.context import READERS, DiagnosisContext
 from acp_proxy.inspection.diagnosis.requests import request_text, requests_by_number
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding
-from acp_proxy.inspection.units import duration, seconds
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.inspection_queries import frames_before, undelivered_frames
+from acp_proxy.wording import duration, seconds
 
 _LARGEST_CHUNK = 65536
 """Bytes that a recorder reads at once, so that a chunk has no more frames."""

@@ -12,12 +12,12 @@ from acp_proxy.inspection.diagnosis.unanswered import find_waiting
 from acp_proxy.inspection.diagnosis.values import Finding, Summary
 from acp_proxy.inspection.fault_effects import read_faults
 from acp_proxy.inspection.timeline import describe_event
-from acp_proxy.inspection.units import seconds
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store import inspection_queries as queries
 from acp_proxy.store.queries import events as read_events
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.wording import seconds
 
 STDERR_LINES = 5
 _STDERR_SIZE = 2000

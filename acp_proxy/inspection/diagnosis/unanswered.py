@@ -12,10 +12,10 @@ from acp_proxy.inspection.diagnosis.values import (
     Finding,
     TurnSummary,
 )
-from acp_proxy.inspection.units import duration
 from acp_proxy.inspection.waits import OpenWait, Party, Silence
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
+from acp_proxy.wording import duration
 
 
 def unanswered_prompts(context: DiagnosisContext) -> Iterator[Finding]:

@@ -18,8 +18,8 @@ from acp_proxy.inspection.timeline import (
     frame_line,
     pair_of,
 )
-from acp_proxy.inspection.units import byte_size, duration
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.wording import byte_size, duration
 from tests.scribe import MS, record_story
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from acp_proxy.inspection.units import when
+from acp_proxy.wording import when
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from acp_proxy.cli.commands.overview import described, judged_entries, table
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.options.arguments import DirectoryType, directory_argument
 from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.inspection.units import byte_size
 from acp_proxy.store.library import ListedRecording
+from acp_proxy.wording import byte_size
 
 
 def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> datetime | None:

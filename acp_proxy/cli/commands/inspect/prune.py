@@ -10,10 +10,9 @@ from acp_proxy.capture.option_values import read_keep
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.options.arguments import directory_argument
 from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.inspection.units import byte_size
 from acp_proxy.store.annotations import quick_look
 from acp_proxy.store.old_recordings import OldRecording, delete, prunable
-from acp_proxy.wording import counted
+from acp_proxy.wording import byte_size, counted
 
 
 def _of(wanted: str, examples: str) -> Callable[..., float | None]:

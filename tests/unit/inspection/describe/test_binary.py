@@ -17,7 +17,7 @@ from acp_proxy.inspection.describe.binary import (
     media,
     without_base64,
 )
-from acp_proxy.inspection.units import byte_size
+from acp_proxy.wording import byte_size
 
 DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
 

@@ -1,4 +1,4 @@
-"""The program that a test's client starts as its agent: ``python -m acp_proxy.testing.start DIR``.
+"""The program that a test's client starts as its agent: ``python -m acp_proxy.tested_agent DIR``.
 
 DIR/plan.json says what to run. Each start takes the next free number, holds a lock on DIR/N.lock
 until it ends, and leaves DIR/N.json, the report of a replay, or DIR/N.db, a recording. If there can
