@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import click
+from attrs import evolve
 
 from acp_proxy.capture.stdio import take_stdio
 from acp_proxy.cli.main import Refusal
@@ -99,10 +100,10 @@ def replay(
     Use it as an agent's command. It sends what the recorded agent sent, as soon as the client has
     done what the recorded client did, and reports on stderr where the client diverges from it.
     """
-    timing.cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
+    cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
     options = ReplayOptions(
         order=Order(order),
-        pacing=timing,
+        pacing=evolve(timing, cap_ns=cap_ns),
         lenient=not strict,
         ignored=ignore,
         rewrite_text=rewrite_text,

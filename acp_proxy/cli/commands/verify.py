@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from attrs import evolve
 
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
 from acp_proxy.cli.main import Refusal, recordings
@@ -130,7 +131,7 @@ def verify(
         raise Refusal(f"expected a directory to work in, got {cwd}")
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
-    timing.cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
+    cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
     with ExitStack() as stack:
         stack.enter_context(_orderly())
         reader = stack.enter_context(open_recording(recording))
@@ -144,7 +145,7 @@ def verify(
         roots = stack.enter_context(directories(plot.roots, cwd, reader.recording.cwd))
         options = VerifyOptions(
             order=Order(order),
-            pacing=timing,
+            pacing=evolve(timing, cap_ns=cap_ns),
             lenient=not strict,
             ignored=ignore,
             rewrite_text=rewrite_text,

@@ -166,7 +166,12 @@ class Track:
         self.queue.append(item)
 
     def arrive(self, step: Step, at: int) -> None:
-        """Notes that a message of the client came, which may stand anywhere in the queue."""
+        """Notes that a message of the client came, which may stand anywhere in the queue.
+
+        Args:
+            step: the recorded message.
+            at: when it came, in live nanoseconds.
+        """
         self._arrived[step.key] = at
 
     def pass_arrived(self, step: Step) -> bool:

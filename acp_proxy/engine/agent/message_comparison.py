@@ -17,7 +17,7 @@ from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.splice import Place
 from acp_proxy.protocol.typed_places import places_of
 
-_SESSION_ID = "/params/sessionId"
+SESSION_ID = "/params/sessionId"
 
 
 @define
@@ -70,7 +70,7 @@ class MessageComparer:
         comparison = self._comparer.params(step.method, recorded, live.value, places)
         if step.method in OPENING and step.names_session and step.method != FORK:
             old, new = step.session or "", live.message.session or ""
-            comparison.differences = without_session(comparison)
+            comparison = comparison.without(SESSION_ID)
             if self._bindings.live(Place.SESSION, old) != new:
                 comparison.proposals.append((Place.SESSION, old, new))
         return comparison
@@ -88,7 +88,7 @@ class MessageComparer:
         if one.is_reply:
             return self._unbound.results(old, new, places_of("response", one.method)).is_match
         found = self._unbound.params(one.method, old, new, places_of(one.kind, one.method))
-        return not without_session(found)
+        return not found.without(SESSION_ID).differences
 
     def outcomes(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage
@@ -122,8 +122,3 @@ class MessageComparer:
     def _raw(self, step: Step) -> bytes:
         raw = self._script.wire(step.seq).raw
         return raw if step.member is None else read(raw).members[step.member].raw or b""
-
-
-def without_session(comparison: Comparison) -> list[Difference]:
-    """Returns the differences of two messages that need not be of one session."""
-    return [one for one in comparison.differences if one.pointer != _SESSION_ID]

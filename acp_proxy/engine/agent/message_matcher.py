@@ -12,9 +12,9 @@ from attrs import frozen
 
 from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import (
+    SESSION_ID,
     ClientMessage,
     MessageComparer,
-    without_session,
 )
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
@@ -70,7 +70,7 @@ class MessageMatcher:
         for step in self._candidates(live, lane):
             comparison = self._comparer.compare(step, live)
             if lane is not None:
-                comparison.differences = without_session(comparison)
+                comparison = comparison.without(SESSION_ID)
             if comparison.is_equal:
                 return MessageMatch(step, comparison)
             if comparison.is_match:

@@ -57,6 +57,10 @@ class Candidate:
             else:
                 self.pending.append(command)
 
+    def take(self) -> Send | Finish:
+        """Removes and returns what it sends next."""
+        return self.pending.popleft()
+
     @property
     def divergence_count(self) -> int:
         """How often the client has diverged from it."""
@@ -202,8 +206,8 @@ class RecordingChoice:
                 break
             for other in self._candidates[1:]:
                 other.rename(other.names_in(first) or {})
-                other.pending.popleft()
-            command = first.pending.popleft()
+                other.take()
+            command = first.take()
             self._is_finished |= isinstance(command, Finish)
             yield command
         if not self._is_finished:

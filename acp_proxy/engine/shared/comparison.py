@@ -56,6 +56,10 @@ class Comparison:
         """Whether the messages can be paired."""
         return not self.differences and not self.conflicts
 
+    def without(self, pointer: str) -> "Comparison":
+        """Returns the comparison without the differences at a JSON pointer."""
+        return evolve(self, differences=[d for d in self.differences if d.pointer != pointer])
+
     def bind_to(self, bindings: Bindings) -> bool:
         """Binds the proposed values, unless one of them is in conflict with an earlier one.
 

@@ -5,12 +5,12 @@ after the gap that was recorded between the two. What a person thought about is 
 again, since the gap is counted from the live message.
 """
 
-from attrs import define
+from attrs import frozen
 
 NS_PER_S = 10**9
 
 
-@define
+@frozen
 class Pacing:
     """How fast a recording is played.
 

@@ -55,7 +55,7 @@ def test_exchanges_in_flight_together_keep_their_order() -> None:
 
 
 def test_what_may_be_left_out_is_let_pass() -> None:
-    """Only by frames that were asked for, and it is told what they had waited for."""
+    """Only by frames that were asked for; what they had waited for is returned."""
     connection = ConnectionFrames()
     connection.add_request(asked(1, 4, 1))
     connection.add_request(two := asked(2, 3, 2))

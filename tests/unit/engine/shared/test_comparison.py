@@ -71,7 +71,7 @@ def test_of_a_handshake_version_and_capabilities_count() -> None:
 
 
 def test_capabilities_that_are_false_or_missing_are_alike() -> None:
-    """A difference is still told as it was written."""
+    """A difference is still shown as it was written."""
     old = {"clientCapabilities": {"fs": {"readTextFile": True}, "terminal": False}}
     new = {"clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}}}
     assert differing(old, {**new, "clientCapabilities": {"fs": {"readTextFile": True}}}) == [
@@ -136,7 +136,7 @@ def test_a_line_that_is_no_json_has_no_value() -> None:
 
 
 def test_values_are_shown_briefly() -> None:
-    """A long one is cut, and its length is told."""
+    """A long one is cut, and its length is shown."""
     assert shown("é") == '"é"'
     assert shown("x" * 1000).endswith("… (1002 characters)")
     assert json.loads(shown({"a": None})) == {"a": None}

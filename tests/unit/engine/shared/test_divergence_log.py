@@ -1,4 +1,4 @@
-"""The first divergence of a lane is primary; what follows from it is told as such."""
+"""The first divergence of a lane is primary; later ones are cascades."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_is_kept_has_an_end() -> None:
 
 
 def test_moments_are_counted_from_the_beginning() -> None:
-    """In milliseconds, whatever the clock says."""
+    """In milliseconds, whatever the clock shows."""
     log = DivergenceLog()
     log.begin(5 * 10**9)
     log.begin(9 * 10**9)

@@ -22,7 +22,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """Whatever it says itself, of either side."""
+    """Whatever session it names itself, on either side."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -46,9 +46,9 @@ def test_what_names_no_session_is_where_its_agent_was() -> None:
 def test_a_parse_error_answers_the_line_that_it_is_about() -> None:
     """Garbage and the error belong together, in the connection's lane, the oldest first."""
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
-    said = step(3, agent=True, session="s")
+    update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
-    assert lanes(first, second, said, *errors) == [None, None, "s", None, None, None]
+    assert lanes(first, second, update, *errors) == [None, None, "s", None, None, None]
     assert [error.request_seq for error in errors] == [1, 2, None]
     assert (first.response_seq, second.response_seq) == (4, 5)
 

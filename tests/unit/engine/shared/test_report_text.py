@@ -37,8 +37,8 @@ def test_what_was_used_up_is_told_as_that(peer: str) -> None:
 
 def test_what_follows_from_others_comes_after_them() -> None:
     """And what is for information only does not count."""
-    told = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
-    assert [block[0].split(":")[0] for block in told] == [
+    shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
+    assert [block[0].split(":")[0] for block in shown] == [
         "exhausted in s (primary)",
         "exhausted in s (follows from that)",
     ]
