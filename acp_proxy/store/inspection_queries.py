@@ -194,22 +194,6 @@ def turn_of(rows: Rows, turn: int) -> TurnSpan | None:
     return next((TurnSpan(*row.values()) for row in rows.query(sql, (turn,))), None)
 
 
-def turns_open_during(rows: Rows, span: Span, without: int) -> list[Span]:
-    """Returns the first and last frame of each turn that was open in a stretch of frames.
-
-    Args:
-        rows: the recording.
-        span: the stretch.
-        without: the number of a turn that does not count.
-    """
-    sql = (
-        f"SELECT prompt_seq, coalesce(end_seq, {LAST_SEQ}) AS last FROM turns"
-        f" WHERE id != ? AND prompt_seq <= ? AND coalesce(end_seq, {LAST_SEQ}) >= ?"
-    )
-    found = rows.query(sql, (without, span[1], span[0]))
-    return [(row["prompt_seq"], row["last"]) for row in found]
-
-
 def open_turn_count(rows: Rows) -> int:
     """Returns how many turns have no end."""
     return _count(rows, "SELECT count(*) AS n FROM turns WHERE end_seq IS NULL")

@@ -14,7 +14,7 @@ from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.describe.call_state import CallState, params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.inspection.measures.traffic import CallTraffic, MethodStatistics, Traffic, totals
-from acp_proxy.inspection.measures.turn_times import TurnTime, TurnTimes, WholeTime
+from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import VOICE, TurnWaterfall, Waterfall
 from acp_proxy.inspection.preview import prompt_text
 from acp_proxy.protocol.chunks import chunk_of
@@ -88,7 +88,7 @@ def gather(
     """
     end_ns = end_of(reader)
     traffic = Traffic(end_ns)
-    times = TurnTimes(queries.turns(reader), queries.client_requests(reader))
+    times = TurnIntervals(queries.turns(reader), queries.client_requests(reader))
     heads = watch(reader.heads(chosen))
     if chosen is EVERYTHING:
         for head in heads:
@@ -152,9 +152,7 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
     """
     last = turn.end_seq if turn.end_seq is not None and not turn.open else queries.last_seq(reader)
     span = (turn.prompt_seq, last)
-    others = queries.turns_open_during(reader, span, turn.id)
-    requests = queries.client_requests(reader, *span)
-    steps = Waterfall(turn, requests, others, most)
+    steps = Waterfall(turn, queries.turns(reader), queries.client_requests(reader, *span), most)
     for frame in reader.payloads(parse(f"seq:{max(0, span[0])}..{max(0, last)}")):
         steps.feed(frame)
     return steps.finished()

@@ -6,17 +6,22 @@ that are open at once, the first in the order of `WAITING` has the time, so that
 are not counted twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS`
 of what it said last, and else it is silent, as it is until its first word and after each answer.
 
-Pure, incremental and fed with heads of frames; what is kept grows with turns, not with frames.
+`TurnIntervals` is the one pass that finds these stretches: `inspect stats` takes the sums of each
+turn, and the waterfall of a turn takes the stretches themselves. It is pure, incremental and fed
+with frames; what is kept grows with turns, not with frames.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from typing import NamedTuple
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from acp_proxy.inspection.waits import Party, answering_party
-from acp_proxy.recording import FrameHead
+from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.recording import FrameHead, Payload
 from acp_proxy.store.inspection_queries import ExchangeRow, TurnRow
 
 PAUSE_NS = 2 * 10**9
@@ -104,6 +109,21 @@ class TurnClock:
         return part, elapsed
 
 
+class Interval(NamedTuple):
+    """A stretch of a turn in which one party had to act: the agent, or whoever had to answer."""
+
+    turn: int
+    part: Part
+    """What the time was spent on."""
+    from_ns: int
+    to_ns: int
+    seq: int | None
+    """The frame that ended it; None if the recording ended before."""
+    request: ExchangeRow | None = None
+    """Set for a request of the agent to its client, from when it was sent until its answer. Such
+    intervals overlap; those without a request divide the time of the turn."""
+
+
 @frozen
 class TurnTime:
     """One turn and where its time went."""
@@ -161,6 +181,8 @@ class _Running:
     start_ns: int
     clock: TurnClock
     first_update_ns: int | None = None
+    waits: dict[int, tuple[ExchangeRow, Part, int]] = field(factory=dict)
+    """The requests without an answer so far by exchange, and since when."""
 
     def finished(self, *, ended: bool) -> TurnTime:
         row, spent = self.row, self.clock.spent
@@ -186,47 +208,96 @@ class _Running:
         )
 
 
-class TurnTimes:
-    """Takes the heads of all frames in their order and says where the time of each turn went."""
+class TurnIntervals:
+    """Takes frames in their order, and divides the time of each turn into intervals."""
 
-    def __init__(self, turns: Iterable[TurnRow], requests: Iterable[ExchangeRow]) -> None:
+    def __init__(
+        self,
+        turns: Iterable[TurnRow],
+        requests: Iterable[ExchangeRow],
+        *,
+        first: int = 0,
+        shortest_ns: int | None = None,
+    ) -> None:
         """Begins before the first frame.
 
         Args:
-            turns: rows of `turns`.
-            requests: rows of `exchanges` to the client, in the order of their ``request_seq``.
+            turns: the turns of the recording.
+            requests: the requests to the client from ``first`` on, by number.
+            first: the number of the first frame that is fed.
+            shortest_ns: shorter stretches are summed and not returned; None returns no stretch.
         """
         self._starts: defaultdict[int, list[TurnRow]] = defaultdict(list)
-        for row in turns:
-            self._starts[row.prompt_seq].append(row)
         self._ends: dict[int, list[int]] = {}
         self._running: dict[int, _Running] = {}
+        self._shortest_ns = math.inf if shortest_ns is None else shortest_ns
+        for row in turns:
+            if row.prompt_seq >= first:
+                self._starts[row.prompt_seq].append(row)
+            elif row.end_seq is None or row.end_seq >= first:
+                self._start(row, 0)
         self._done: list[TurnTime] = []
         self._requests = iter(requests)
         self._next = next(self._requests, None)
-        self._answers: dict[int, list[tuple[int, Part]]] = {}
+        self._answers: dict[int, list[tuple[int, int]]] = {}
         self._first_ns: int | None = None
         self._busy_since = self._busy_ns = 0
 
-    def feed(self, head: FrameHead) -> None:
-        """Takes the next frame."""
-        seq, t_ns, stream, kind, method, _, session, turn, _, _, _ = head
+    def feed(self, frame: FrameHead | Payload) -> list[Interval]:
+        """Takes the next frame, and returns the intervals that end with it."""
+        seq, t_ns, turn = frame.seq, frame.t_ns, frame.turn
+        found: list[Interval] = []
         if seq in self._starts:
             self._begin(seq, t_ns)
         if self._next is not None and self._next.request_seq <= seq:
-            if turn is None and session is None and len(self._running) == 1:
+            if turn is None and frame.session is None and len(self._running) == 1:
                 turn = next(iter(self._running))  # it names none, and there is but one
-            self._ask(seq, t_ns, turn)
+            self._ask(seq, t_ns, turn, found)
         if seq in self._answers:
-            self._answer(seq, t_ns)
-        if kind == "notification" and stream == "to-client" and turn in self._running:
+            self._answer(seq, t_ns, found)
+        if turn in self._running and frame.kind == "notification" and frame.stream == "to-client":
             running = self._running[turn]
-            running.clock.said(t_ns)
-            if running.first_update_ns is None and method == "session/update":
+            passed = running.clock.said(t_ns)
+            if passed[1] >= self._shortest_ns:  # seldom: the caller saves a call for each chunk
+                self._add_passed(running, passed, seq, found)
+            if running.first_update_ns is None and frame.method == UPDATE:
                 running.first_update_ns = max(0, t_ns - running.start_ns)
         if seq in self._ends:
             for ended in self._ends.pop(seq):
-                self._end(ended, t_ns, ended=True)
+                self._end(ended, t_ns, seq, found)
+        return found
+
+    def requested(self, turn: int, seq: int) -> list[ExchangeRow]:
+        """Returns the requests of a turn that a frame held and that have no answer yet.
+
+        Args:
+            turn: the turn.
+            seq: the number of the frame.
+        """
+        running = self._running.get(turn)
+        waits = running.waits.values() if running is not None else ()
+        return [row for row, _, _ in waits if row.request_seq == seq]
+
+    def now_ns(self, turn: int, default: int) -> int:
+        """Returns when the last thing happened in a turn.
+
+        Args:
+            turn: the turn.
+            default: what to return if it is not running.
+        """
+        running = self._running.get(turn)
+        return default if running is None else running.clock.now_ns
+
+    def end(self, end_ns: int) -> list[Interval]:
+        """Ends the turns that nothing ended, and returns their last intervals.
+
+        Args:
+            end_ns: the end of the recording, or now if it is live.
+        """
+        found: list[Interval] = []
+        for turn in list(self._running):
+            self._end(turn, end_ns, None, found)
+        return found
 
     def finish(self, end_ns: int) -> tuple[list[TurnTime], WholeTime]:
         """Ends the turns that nothing ended, and returns all of them in order.
@@ -234,8 +305,7 @@ class TurnTimes:
         Args:
             end_ns: the end of the recording, or now if it is live.
         """
-        for turn in list(self._running):
-            self._end(turn, end_ns, ended=False)
+        self.end(end_ns)
         before = end_ns if self._first_ns is None else min(self._first_ns, end_ns)
         busy = min(self._busy_ns, end_ns - before)
         whole = WholeTime(before, busy, end_ns - before - busy)
@@ -247,31 +317,53 @@ class TurnTimes:
         if not self._running:
             self._busy_since = t_ns
         for row in self._starts.pop(seq):
-            self._running[row.id] = _Running(row, t_ns, TurnClock(t_ns))
-            if row.end_seq is not None:
-                self._ends.setdefault(row.end_seq, []).append(row.id)
+            self._start(row, t_ns)
 
-    def _end(self, turn: int, t_ns: int, *, ended: bool) -> None:
+    def _start(self, row: TurnRow, t_ns: int) -> None:
+        self._running[row.id] = _Running(row, t_ns, TurnClock(t_ns))
+        if row.end_seq is not None:
+            self._ends.setdefault(row.end_seq, []).append(row.id)
+
+    def _end(self, turn: int, t_ns: int, seq: int | None, found: list[Interval]) -> None:
         running = self._running.pop(turn)
-        running.clock.passed(t_ns)
-        self._done.append(running.finished(ended=ended))
+        self._add_passed(running, running.clock.passed(t_ns), seq, found)
+        now_ns = running.clock.now_ns
+        found += [
+            Interval(turn, part, since_ns, now_ns, None, row)
+            for row, part, since_ns in running.waits.values()
+        ]
+        self._done.append(running.finished(ended=seq is not None))
         if not self._running:
             self._busy_ns += max(0, t_ns - self._busy_since)
 
-    def _ask(self, seq: int, t_ns: int, turn: int | None) -> None:
+    def _ask(self, seq: int, t_ns: int, turn: int | None, found: list[Interval]) -> None:
         for row in self._up_to(seq):
             if row.request_seq == seq and turn in self._running:
-                part = waiting_part(row.method)
-                self._running[turn].clock.asked(t_ns, part)
+                running, part = self._running[turn], waiting_part(row.method)
+                self._add_passed(running, running.clock.asked(t_ns, part), seq, found)
+                running.waits[row.id] = row, part, running.clock.now_ns
                 if row.response_seq is not None:
-                    self._answers.setdefault(row.response_seq, []).append((turn, part))
+                    self._answers.setdefault(row.response_seq, []).append((turn, row.id))
 
     def _up_to(self, seq: int) -> Iterator[ExchangeRow]:
         while self._next is not None and self._next.request_seq <= seq:
             yield self._next
             self._next = next(self._requests, None)
 
-    def _answer(self, seq: int, t_ns: int) -> None:
-        for turn, part in self._answers.pop(seq):
+    def _answer(self, seq: int, t_ns: int, found: list[Interval]) -> None:
+        for turn, exchange in self._answers.pop(seq):
             if turn in self._running:
-                self._running[turn].clock.answered(t_ns, part)
+                running = self._running[turn]
+                row, part, since_ns = running.waits.pop(exchange)
+                self._add_passed(running, running.clock.answered(t_ns, part), seq, found)
+                now_ns = running.clock.now_ns
+                found.append(Interval(turn, part, since_ns, now_ns, seq, row))
+
+    def _add_passed(
+        self, running: _Running, passed: tuple[Part, int], seq: int | None, found: list[Interval]
+    ) -> None:
+        """Adds the stretch that something ended, if it is long enough."""
+        part, elapsed = passed
+        if elapsed >= self._shortest_ns:
+            now_ns = running.clock.now_ns
+            found.append(Interval(running.row.id, part, now_ns - elapsed, now_ns, seq))

@@ -10,7 +10,7 @@ Pure and incremental. Of a turn with very many steps the longest are kept.
 
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import define, field, frozen
@@ -18,17 +18,18 @@ from attrs import define, field, frozen
 from acp_proxy.inspection.describe.call_state import CallState, state_of
 from acp_proxy.inspection.measures.turn_times import (
     PAUSE_NS,
+    Interval,
     Part,
-    TurnClock,
+    TurnIntervals,
     TurnTime,
     waiting_part,
 )
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.chunks import Chunk, chunk_of
-from acp_proxy.protocol.updates import FAILED, FINAL
+from acp_proxy.protocol.updates import FAILED, FINAL, UPDATE
 from acp_proxy.recording import Payload
 from acp_proxy.safe_text import plain
-from acp_proxy.store.inspection_queries import ExchangeRow
+from acp_proxy.store.inspection_queries import ExchangeRow, TurnRow
 
 _THOUGHTS = frozenset({"agent_thought_chunk", "thought_message_chunk"})
 _MESSAGES = frozenset({"agent_message_chunk"})
@@ -100,15 +101,6 @@ class _CallInProgress:
 
 
 @define
-class _Asked:
-    seq: int
-    start_ns: int
-    row: ExchangeRow
-    part: Part
-    title: str
-
-
-@define
 class _Longest:
     """Keeps the longest steps; one that failed before any other."""
 
@@ -130,119 +122,102 @@ class _Longest:
 
 
 class Waterfall:
-    """Takes the frames of a recording from a turn's prompt on, and what was asked meanwhile."""
+    """Takes the frames of a recording from a turn's prompt on, and makes steps of them."""
 
     def __init__(
         self,
         turn: TurnTime,
+        turns: Iterable[TurnRow],
         requests: Iterable[ExchangeRow],
-        others: Sequence[tuple[int, int]] = (),
         most: int | None = None,
     ) -> None:
         """Begins a waterfall.
 
         Args:
-            turn: whose.
-            requests: rows of `exchanges` to the client, in the order of their ``request_seq``.
-            others: first and last frame of each turn that was open meanwhile; what names no session
-                is this turn's where there is none.
+            turn: the turn to lay out.
+            turns: all turns of the recording: what names no session is this turn's if no other one
+                is open.
+            requests: the requests to the client from the prompt on, by number.
             most: how many steps to keep, prompt and end not counted.
         """
         self._turn = turn
-        self._others = others
-        self._requests = iter(requests)
-        self._next = next(self._requests, None)
-        self._clock = TurnClock(turn.start_ns)
-        self._shortest_ns = min(PAUSE_NS, max(1, turn.duration_ns // _SHORTEST))
+        shortest_ns = min(PAUSE_NS, max(1, turn.duration_ns // _SHORTEST))
+        self._intervals = TurnIntervals(
+            turns, requests, first=turn.prompt_seq, shortest_ns=shortest_ns
+        )
+        self._now_ns = turn.start_ns
         self._steps = _Longest(most)
         self._ends: list[WaterfallStep] = []
         self._run: _TextRun | None = None
         self._calls: dict[str, _CallInProgress] = {}
         self._unfinished: dict[str, None] = {}
-        self._asked: list[_Asked] = []
+        self._titles: dict[int, str] = {}
+        """What the requests without an answer ask for, by exchange."""
 
     def feed(self, frame: Payload) -> None:
         """Takes the next frame; what belongs to no turn is passed over."""
-        if frame.seq == self._turn.prompt_seq:
-            self._ends.append(WaterfallStep("prompt", frame.seq, 0, 0, self._turn.prompt))
-        for row in self._requests_of(frame.seq):
-            if self._has(frame):
-                self._ask(frame, row)
-        if self._asked and frame.stream == "to-agent":
-            for asked in [a for a in self._asked if a.row.response_seq == frame.seq]:
-                self._answer(frame, asked)
-        if (
-            frame.turn == self._turn.id
-            and frame.stream == "to-client"
-            and frame.kind == "notification"
-        ):
+        turn = self._turn
+        if frame.seq == turn.prompt_seq:
+            self._ends.append(WaterfallStep("prompt", frame.seq, 0, 0, turn.prompt))
+        for interval in self._intervals.feed(frame):
+            self._take(interval, frame)
+        for row in self._intervals.requested(turn.id, frame.seq):
+            self._end_run()
+            self._titles[row.id] = _title(frame, row)
+        self._now_ns = self._intervals.now_ns(turn.id, self._now_ns)
+        is_of_turn = frame.turn == turn.id and frame.stream == "to-client"
+        if is_of_turn and frame.kind == "notification":
             self._say(frame)
-        if frame.seq == self._turn.end_seq:
+        if frame.seq == turn.end_seq:
             self._end(frame)
 
     def finished(self) -> TurnWaterfall:
         """Ends whatever is still open, and returns the steps."""
         turn = self._turn
-        self._silence(self._clock.passed(turn.start_ns + turn.duration_ns), turn.end_seq)
+        self._now_ns = turn.start_ns + turn.duration_ns
+        for interval in self._intervals.end(self._now_ns):
+            self._take(interval, None)
         self._end_run()
         for call in list(self._calls):
             self._end_call(call)
-        for asked in self._asked:
-            self._add_request(asked, self._clock.now_ns, is_open=True)
         steps = self._steps.ordered()
         first, last = self._ends[:1], self._ends[1:]
         return TurnWaterfall(
             turn.id, turn.duration_ns, first + steps + last, self._steps.added - len(steps)
         )
 
-    def _has(self, frame: Payload) -> bool:
-        if frame.turn is not None or frame.session is not None:
-            return frame.turn == self._turn.id
-        return not any(first <= frame.seq <= last for first, last in self._others)
+    def _take(self, interval: Interval, frame: Payload | None) -> None:
+        """Takes an interval that ends with a frame, or with the recording."""
+        if interval.turn != self._turn.id:
+            return
+        if interval.request is not None:
+            self._add_request(interval, interval.request, frame)
+        elif interval.part is Part.SILENT:
+            self._end_run()
+            running = list(itertools.islice(self._unfinished, _NAMED))
+            names = [self._calls[name].state.title or plain(name[:_TITLE]) for name in running]
+            title = f"running {', '.join(names)}"[:_TITLE] if names else ""
+            self._add("silence", interval.seq, interval.from_ns, interval.to_ns, title)
 
-    def _requests_of(self, seq: int) -> Iterator[ExchangeRow]:
-        while self._next is not None and self._next.request_seq <= seq:
-            if self._next.request_seq == seq:
-                yield self._next
-            self._next = next(self._requests, None)
-
-    def _ask(self, frame: Payload, row: ExchangeRow) -> None:
-        part = waiting_part(row.method)
-        self._silence(self._clock.asked(frame.t_ns, part), frame.seq)
-        self._end_run()
-        title = ""
-        if frame.kind == "request" and frame.raw is not None:
-            named = state_of(frame.raw).title if part is Part.PERSON else None
-            title = named or preview(frame.raw, "request", frame.method)[:_TITLE]
-        self._asked.append(_Asked(frame.seq, self._clock.now_ns, row, part, title))
-
-    def _answer(self, frame: Payload, asked: _Asked) -> None:
-        self._clock.answered(frame.t_ns, asked.part)
-        self._asked.remove(asked)
-        answer = None
-        if frame.raw is not None and (frame.kind == "error" or asked.part is Part.PERSON):
-            answer = preview(frame.raw, frame.kind, frame.method)[:_TITLE]
-        self._add_request(asked, self._clock.now_ns, answer=answer)
-
-    def _add_request(
-        self, asked: _Asked, end_ns: int, *, answer: str | None = None, is_open: bool = False
-    ) -> None:
-        outcome = asked.row.outcome
+    def _add_request(self, interval: Interval, row: ExchangeRow, frame: Payload | None) -> None:
+        answer, is_answered = None, interval.seq is not None
+        if is_answered and frame is not None and frame.raw is not None:
+            is_shown = frame.kind == "error" or interval.part is Part.PERSON
+            answer = preview(frame.raw, frame.kind, frame.method)[:_TITLE] if is_shown else None
         self._add(
-            "request", asked.seq, asked.start_ns, end_ns, asked.title,
-            method=asked.row.method, waits_for=asked.part, status=outcome, answer=answer,
-            open=is_open, failed=outcome == "error",
+            "request", row.request_seq, interval.from_ns, interval.to_ns,
+            self._titles.pop(row.id, ""), method=row.method, waits_for=interval.part,
+            status=row.outcome, answer=answer, open=not is_answered,
+            failed=row.outcome == "error",
         )  # fmt: skip
 
     def _say(self, frame: Payload) -> None:
-        self._silence(self._clock.said(frame.t_ns), frame.seq)
-        now_ns = self._clock.now_ns
-        if frame.tool_call is not None and frame.method == "session/update":
-            self._update_call(frame, now_ns)
+        if frame.tool_call is not None and frame.method == UPDATE:
+            self._update_call(frame, self._now_ns)
             return
         chunk = None if frame.raw is None else chunk_of(frame.raw)
         if chunk is not None and chunk.update in VOICE:
-            self._speak(frame.seq, now_ns, chunk)
+            self._speak(frame.seq, self._now_ns, chunk)
 
     def _speak(self, seq: int, now_ns: int, chunk: Chunk) -> None:
         kind = "thought" if chunk.update in _THOUGHTS else "message"
@@ -283,28 +258,18 @@ class Waterfall:
         is_open = state.status not in FINAL
         self._add(
             "tool_call", call.seq, call.start_ns,
-            self._clock.now_ns if is_open else call.end_ns,
+            self._now_ns if is_open else call.end_ns,
             state.title or plain(name[:_TITLE]),
             status=state.status, frames=call.frames,
             open=is_open, failed=state.status in FAILED,
         )  # fmt: skip
-
-    def _silence(self, passed: tuple[Part, int], seq: int | None) -> None:
-        part, elapsed = passed
-        if part is Part.SILENT and elapsed >= self._shortest_ns:
-            self._end_run()
-            start = self._clock.now_ns - elapsed
-            running = list(itertools.islice(self._unfinished, _NAMED))
-            names = [self._calls[name].state.title or plain(name[:_TITLE]) for name in running]
-            title = f"running {', '.join(names)}"[:_TITLE] if names else ""
-            self._add("silence", seq, start, self._clock.now_ns, title)
 
     def _end(self, frame: Payload) -> None:
         failed = frame.kind == "error"
         title = self._turn.stop_reason or ""
         if failed and frame.raw is not None:
             title = preview(frame.raw, "error", frame.method)[:_TITLE]
-        start = max(self._clock.now_ns, frame.t_ns) - self._turn.start_ns
+        start = max(self._now_ns, frame.t_ns) - self._turn.start_ns
         self._ends.append(WaterfallStep("end", frame.seq, start, 0, plain(title), failed=failed))
 
     def _add(
@@ -312,3 +277,11 @@ class Waterfall:
     ) -> None:
         start = start_ns - self._turn.start_ns
         self._steps.add(WaterfallStep(kind, seq, start, end_ns - start_ns, title, **more))
+
+
+def _title(frame: Payload, row: ExchangeRow) -> str:
+    """What a request asks for, from the frame that held it; empty for one in a batch."""
+    if frame.kind != "request" or frame.raw is None:
+        return ""
+    named = state_of(frame.raw).title if waiting_part(row.method) is Part.PERSON else None
+    return named or preview(frame.raw, "request", frame.method)[:_TITLE]
