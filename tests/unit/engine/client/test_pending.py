@@ -1,0 +1,90 @@
+"""What the agent has still to send is known, and described while the client waits for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from acp_proxy.engine.client.pending import PendingAnswers, SentRequest
+from acp_proxy.engine.client.recorded_client import RecordedClient
+from tests.playbook import Book, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TALK = """
+    1 -> #0 initialize {"protocolVersion": 1}
+    2 <- #0 result {"protocolVersion": 1}
+    3 -> #1 session/new {"cwd": "/p"}
+    4 -> #1 session/list {}
+    5 <- #1 result {"sessionId": "s"}
+    6 -> #3 session/list {"never": "answered"}
+"""
+S = 10**9
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Iterator[Book]:
+    """Two requests with one id in flight together, and one without an answer."""
+    made = record(tmp_path, TALK)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def recording(book: Book) -> RecordedClient:
+    """The same, read."""
+    return RecordedClient(book.script(as_said=True))
+
+
+def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest]:
+    """Sends all requests, a second apart."""
+    frames = [(lane, frame) for lane in recording.lanes.values() for frame in lane.queue.frames]
+    found: list[SentRequest] = []
+    for lane, frame in sorted(frames, key=lambda one: one[1].seq):
+        found.append(SentRequest(frame.steps[0], lane, len(found) * S))
+        pending.add(found[-1])
+    return found
+
+
+def test_the_first_pending_answer_holds_frames_back(recording: RecordedClient, book: Book) -> None:
+    """Also those of other lanes; an answer that will not come is settled."""
+    pending = PendingAnswers(recording)
+    seq = {number: seq for seq, number in book.numbers.items()}
+    assert pending.first_seq == seq[2]
+    assert (pending.has_answers_before(seq[3]), pending.has_answers_before(seq[1])) == (True, False)
+    requests = sent(recording, pending)
+    assert pending.take("0") is requests[0]
+    assert pending.first_seq == seq[5]
+    for request in requests[1:]:
+        pending.settle(request.step.exchange or 0)
+    assert not pending.has_answers_before(seq[6])
+
+
+def test_the_oldest_request_with_an_id_is_answered(recording: RecordedClient) -> None:
+    """Then the next one; then it is known only as answered."""
+    pending = PendingAnswers(recording)
+    requests = sent(recording, pending)
+    assert pending.answered_in("1") is None
+    assert pending.take("1") is requests[1]
+    assert [pending.is_open(one.step.exchange) for one in requests[1:3]] == [False, True]
+    assert pending.take("1") is requests[2]
+    assert pending.take("1") is None
+    assert pending.answered_in("1") is requests[2].lane
+
+
+def test_requests_are_pending_that_were_answered_in_the_recording(
+    recording: RecordedClient, book: Book
+) -> None:
+    """Oldest first, with the time that the client has waited."""
+    pending = PendingAnswers(recording)
+    assert (pending.items, pending.awaited) == ([], "the agent's last messages")
+    sent(recording, pending)
+    first, *_ = pending.items
+    number = next(seq for seq, one in book.numbers.items() if one == 1)
+    assert first.described(3 * S) == f"the answer to initialize #{number} has not come for 3.0 s"
+    assert pending.awaited == f"the answer to initialize #{number}"
+    assert pending.lane is recording.lanes[None]
+    assert all(one.step.response_seq is not None for one in pending.requests)
