@@ -55,7 +55,7 @@ def arrived(outputs: Sequence[Output], direction: Direction) -> bytes:
     return b"".join(o.data for o in sorted(sent, key=lambda o: o.due))
 
 
-def said_by(said: Sequence[Frame], direction: Direction) -> list[bytes]:
+def lines_of(said: Sequence[Frame], direction: Direction) -> list[bytes]:
     """The lines of a direction."""
     return [raw + newline for way, raw, newline in said if way is direction]
 
@@ -70,7 +70,7 @@ def test_a_plan_whose_rules_never_fire_is_transparent(
     """Every byte arrives at once and in order, and nothing else happens."""
     outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')} {trigger}"), said)
     for direction in Direction:
-        assert arrived(outputs, direction) == b"".join(said_by(said, direction))
+        assert arrived(outputs, direction) == b"".join(lines_of(said, direction))
     assert not any(isinstance(o, Fired | RuleEffect) for o in outputs)
     due = [o.due for o in outputs if isinstance(o, ScheduledWrite)]
     assert due == [n * 10**6 for n, (_, raw, newline) in enumerate(said) if raw + newline]
@@ -82,7 +82,7 @@ def test_noop_is_transparent(said: list[Frame]) -> None:
     """It fires, and changes nothing."""
     outputs = run(plan_of("noop"), said)
     for direction in Direction:
-        assert arrived(outputs, direction) == b"".join(said_by(said, direction))
+        assert arrived(outputs, direction) == b"".join(lines_of(said, direction))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_slow_kinds_lose_and_swap_nothing(rules: list[str], said: list[Frame], s
     """Each direction carries what was said, in order, however late."""
     outputs = run(plan_of(*rules), said, seed)
     for direction in Direction:
-        assert arrived(outputs, direction) == b"".join(said_by(said, direction))
+        assert arrived(outputs, direction) == b"".join(lines_of(said, direction))
         due = [o.due for o in outputs if isinstance(o, ScheduledWrite) and o.direction is direction]
         assert due == sorted(due)
 
@@ -123,7 +123,7 @@ def test_kinds_that_change_the_order_lose_and_double_nothing(rule: str, said: li
         sent = [
             o.data for o in outputs if isinstance(o, ScheduledWrite) and o.direction is direction
         ]
-        assert sorted(sent) == sorted(said_by(said, direction))
+        assert sorted(sent) == sorted(lines_of(said, direction))
     assert sum(isinstance(o, DirectionEnd) for o in outputs) == 2
 
 
@@ -134,14 +134,14 @@ def test_corrupt_never_makes_two_lines_of_one(said: list[Frame], seed: int) -> N
         outputs = run(plan_of(f"corrupt mode={mode}"), said, seed)
         for direction in Direction:
             ends = arrived(outputs, direction).count(b"\n")
-            assert ends == len(said_by(said, direction))
+            assert ends == len(lines_of(said, direction))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(said=frames, seed=st.integers(0, 3))
 @settings(max_examples=5)
 def test_every_kind_takes_every_frame(kind: str, said: list[Frame], seed: int) -> None:
-    """Nothing that a peer can say makes a fault raise, and every frame that is hit is told."""
+    """Nothing that a peer can say makes a fault raise, and every firing has its frame."""
     outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')}"), said, seed)
     for fired in (o for o in outputs if isinstance(o, Fired)):
         if fired.received is not None:
@@ -159,8 +159,8 @@ RULES = [
 ]
 
 
-def lane(session: str, direction: Direction, count: int) -> list[Frame]:
-    """What is said in one lane."""
+def scope(session: str, direction: Direction, count: int) -> list[Frame]:
+    """What is sent in one counter scope."""
     line = b'{"jsonrpc":"2.0","method":"session/%b","params":{"sessionId":"%b","n":%d}}'
     what = b"update" if direction is CLIENT else b"cancel"
     return [(direction, line % (what, session.encode(), n), b"\n") for n in range(count)]
@@ -177,11 +177,11 @@ def what_fired(rules: Sequence[str], said: Sequence[Frame]) -> set[tuple[object,
 
 
 def interleaved(order: random.Random) -> list[Frame]:
-    """Frames of several lanes, each lane in its order."""
-    lanes = [lane(session, direction, 12) for session in SESSIONS for direction in Direction]
+    """Frames of several counter scopes, each in its order."""
+    scopes = [scope(session, direction, 12) for session in SESSIONS for direction in Direction]
     said: list[Frame] = []
-    while lanes := [one for one in lanes if one]:
-        said.append(order.choice(lanes).pop(0))
+    while scopes := [one for one in scopes if one]:
+        said.append(order.choice(scopes).pop(0))
     return said
 
 

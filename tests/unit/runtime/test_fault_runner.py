@@ -31,6 +31,7 @@ from acp_proxy.runtime import fault_runner as fault_runner_module
 from acp_proxy.runtime.fault_clock import keep_time
 from acp_proxy.runtime.fault_runner import FaultRunner
 from acp_proxy.runtime.faulted_pump import FaultedPump
+from tests.unit.runtime.test_faulty_streams import Replayed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -87,7 +88,7 @@ class Notes(NullLog):
 
 
 class Connection:
-    """Both ways out, and a plan; the test is what reads from the peers."""
+    """Faults between two peers, whose ends of the pipes the test has."""
 
     def __init__(self, *rules: str) -> None:
         self.agent, self.log = FakeAgent(), Notes()
@@ -173,8 +174,8 @@ async def running(connection: Connection, nursery: trio.Nursery) -> None:
     await trio.testing.wait_all_tasks_blocked()
 
 
-async def test_what_no_rule_means_goes_out_at_once(clock: MockClock) -> None:
-    """A frame to which nothing happens is written by the one who read it, and logged as it came."""
+async def test_a_frame_that_no_rule_matches_goes_out_at_once(clock: MockClock) -> None:
+    """A frame that nothing happens to is written by the thread that read it, and logged as read."""
     connection = play(clock, "latency where=method:z")
     connection.read(A + B + b"un")
     assert connection.arrived() == A + B
@@ -237,7 +238,7 @@ async def test_an_end_waits_for_what_is_late(clock: MockClock) -> None:
 
 
 async def test_a_signal_follows_what_was_before_it(clock: MockClock) -> None:
-    """The agent is killed once the frames up to the one that set it off have gone out."""
+    """The agent is killed once the frames up to the one at which the rule fired have gone out."""
     connection = play(clock, "latency latency_ms=2000 where=method:a", "kill where=method:b")
     async with trio.open_nursery() as nursery:
         await running(connection, nursery)
@@ -344,7 +345,7 @@ async def test_a_reader_that_is_gone(clock: MockClock) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_a_bare_direction_is_listened_to(clock: MockClock) -> None:
+async def test_a_bare_direction_is_followed(clock: MockClock) -> None:
     """An answer belongs to its request, though that went by on a bare pump."""
     connection = play(clock, "drop where='method:session/new kind:response dir:to-client'")
     assert connection.runner.streams == (TO_CLIENT,)
@@ -357,7 +358,7 @@ async def test_a_bare_direction_is_listened_to(clock: MockClock) -> None:
 
 
 async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
-    """When nobody keeps time any more, what was late goes out in order, and no rule fires again."""
+    """When no task keeps time, what was late goes out in order, and no rule fires again."""
     connection = play(clock, "latency latency_ms=9000", "reorder where=method:b")
     connection.read(A + B)
     assert connection.arrived() == b""
@@ -368,7 +369,7 @@ async def test_giving_up_lets_everything_pass(clock: MockClock) -> None:
 
 
 async def test_the_summary(clock: MockClock) -> None:
-    """Who fired how often, who never did, and how to have it again."""
+    """It has how often each rule fired, which never did, and how to reproduce that."""
     connection = play(
         clock, "drop where=method:a", "noop name=never where=method:z", "noop where=method:b"
     )
@@ -378,6 +379,35 @@ async def test_the_summary(clock: MockClock) -> None:
         "warning: the fault never never fired (--fault 'noop name=never where=method:z')",
         "reproduce with --seed 1",
     ]
+
+
+async def test_a_replay_has_the_schedule_of_a_live_agent(clock: MockClock) -> None:
+    """The same plan, seed and frames arrive in the same writes at the same moments."""
+    rules = [
+        "latency latency_ms=60 jitter_ms=50",
+        "duplicate probability=0.5",
+        "slice bytes=9 delay_ms=5 probability=0.5",
+        "reorder probability=0.3",
+    ]
+    lines = [b'{"method":"%d"}\n' % number for number in range(8)]
+    connection, replayed = play(clock, *rules), Replayed(*rules)
+    pieces = set[bytes]()
+    async with trio.open_nursery() as nursery:
+        await running(connection, nursery)
+        nursery.start_soon(replayed.run)
+        for moment in range(400):
+            await trio.testing.wait_all_tasks_blocked()
+            if moment % 50 == 0:
+                connection.read(lines[moment // 50])
+                await replayed.out.send_all(lines[moment // 50])
+            live = connection.arrived()
+            assert await replayed.client_heard() == live, moment
+            pieces.add(live)
+            await trio.sleep(0.001)
+        nursery.cancel_scope.cancel()
+    assert len(pieces) > len(lines)
+    assert connection.runner._engine.fired == replayed.engine.fired
+    assert all(connection.runner._engine.fired.values())
 
 
 async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> None:
@@ -400,7 +430,7 @@ async def test_a_relay_with_faults_holds_its_pumps_back(clock: MockClock) -> Non
 
 
 def test_a_relay_that_nobody_adopts_has_bare_pumps() -> None:
-    """If whoever should have kept time has failed, everything passes as if there were no faults."""
+    """If no task keeps time, everything passes as if there were no faults."""
     agent, (said, agent_out), (heard, client_out) = FakeAgent(), os.pipe(), os.pipe()
     agent.stdout = said
     runner = FaultRunner(*chosen_plan(["drop where=dir:to-client"], None, 1))
@@ -437,7 +467,7 @@ def answer(number: int) -> bytes:
 
 
 async def test_a_rule_that_can_never_fire_leaves_bare_pumps(clock: MockClock) -> None:
-    """It costs nothing, and is told to have never fired."""
+    """It costs nothing, and the summary says that it never fired."""
     connection = play(clock, "noop probability=0", "drop where='dir:to-client dir:to-agent'")
     assert [type(pump) for pump in connection.pumps.values()] == [Pump] * 3
     assert [type(pump._log) for pump in connection.pumps.values()] == [Notes] * 3
@@ -464,10 +494,10 @@ async def test_a_rule_fires_however_its_frame_is_cut(clock: MockClock, said: lis
 
 @pytest.mark.parametrize("where", ["method:ask kind:response", "method:ask dir:to-client"])
 @pytest.mark.parametrize("parts", [1, 2])
-async def test_what_was_said_in_the_other_direction_counts(
+async def test_what_was_sent_in_the_other_direction_counts(
     clock: MockClock, where: str, parts: int
 ) -> None:
-    """An answer is meant by its request's method, on whichever pump that went by."""
+    """An answer matches by its request's method, on whichever pump that passed."""
     connection = play(clock, f"drop where='{where}'")
 
     def asks(line: bytes) -> None:
@@ -545,7 +575,7 @@ def test_a_pump_applies_the_rules_to_what_it_reads() -> None:
 
 
 @pytest.mark.parametrize("lasts", [True, False])
-def test_a_mistake_at_the_end_keeps_nobody_waiting(
+def test_a_mistake_at_the_end_blocks_no_peer(
     lasts: bool, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The stream ends as it would have, and what is not lost goes out, be it made once or twice."""
@@ -574,7 +604,7 @@ def test_a_mistake_at_the_end_keeps_nobody_waiting(
 def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both peers meet an end, which the log and stderr explain, and nobody waits for ever."""
+    """Both peers meet an end, which the log and stderr explain, and no peer waits for ever."""
 
     def mistake(*_: object) -> None:
         raise RuntimeError("ours")
@@ -591,7 +621,7 @@ def test_a_mistake_where_faults_are_carried_out_closes_the_stream(
     assert capfd.readouterr().err == f"acp-proxy: to-client ends here, {reason}\n"
 
 
-def test_a_mistake_while_an_end_is_logged_keeps_nobody_waiting(
+def test_a_mistake_while_an_end_is_logged_blocks_no_peer(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not in a bare pump either."""

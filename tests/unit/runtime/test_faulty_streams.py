@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from trio.abc import ReceiveStream, SendStream
 
 
-class Table:
-    """An agent and a client with faults between them; the agent does as the test says."""
+class Replayed:
+    """An agent and a client with faults between them; the test is the agent."""
 
     def __init__(self, *rules: str) -> None:
         self.client_out, source = memory_stream_one_way_pair()
@@ -74,90 +74,90 @@ class Table:
 
 async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
     """However they are cut, also a last one without its end; and the end passes, too."""
-    table = Table("noop")
-    nursery.start_soon(table.run)
+    replayed = Replayed("noop")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.client_out.send_all(b"a\r\nb")
-    await table.client_out.send_all(b"b\nc")
-    await table.client_out.aclose()
-    await table.out.send_all(b"x\ny")
-    assert await table.client_heard() == b"x\n"
-    assert table.heard == [b"a\r\n", b"bb\n", b"c", b""]
-    table.leave()
-    assert await table.client_heard() == b"y$"
+    await replayed.client_out.send_all(b"a\r\nb")
+    await replayed.client_out.send_all(b"b\nc")
+    await replayed.client_out.aclose()
+    await replayed.out.send_all(b"x\ny")
+    assert await replayed.client_heard() == b"x\n"
+    assert replayed.heard == [b"a\r\n", b"bb\n", b"c", b""]
+    replayed.leave()
+    assert await replayed.client_heard() == b"y$"
     await wait_all_tasks_blocked()
-    assert table.is_over
+    assert replayed.is_over
 
 
 async def test_what_is_late_comes_when_it_is_due(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """Not before, and not only when something else happens."""
-    table = Table("latency latency_ms=500 where=dir:to-client times=1")
-    nursery.start_soon(table.run)
+    replayed = Replayed("latency latency_ms=500 where=dir:to-client times=1")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.out.send_all(b"x\n")
+    await replayed.out.send_all(b"x\n")
     mock_clock.jump(0.499)
-    assert await table.client_heard() == b""
+    assert await replayed.client_heard() == b""
     mock_clock.jump(0.002)
-    assert await table.client_heard() == b"x\n"
-    await table.out.send_all(b"y\n")
-    assert await table.client_heard() == b"y\n"
+    assert await replayed.client_heard() == b"x\n"
+    await replayed.out.send_all(b"y\n")
+    assert await replayed.client_heard() == b"y\n"
 
 
 async def test_the_agent_ends_when_all_has_gone_out(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """What is late is waited for, and what is held goes out."""
-    table = Table("latency latency_ms=3000 where=text:x", "reorder where=text:h")
-    nursery.start_soon(table.run)
+    replayed = Replayed("latency latency_ms=3000 where=text:x", "reorder where=text:h")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.out.send_all(b"x\nh\n")
-    table.leave()
-    assert await table.client_heard() == b""
-    assert not table.is_over
+    await replayed.out.send_all(b"x\nh\n")
+    replayed.leave()
+    assert await replayed.client_heard() == b""
+    assert not replayed.is_over
     mock_clock.jump(3.1)
-    assert await table.client_heard() == b"x\nh\n$"
+    assert await replayed.client_heard() == b"x\nh\n$"
     await wait_all_tasks_blocked()
-    assert table.is_over
+    assert replayed.is_over
 
 
 async def test_a_client_that_has_left_is_not_waited_for_long(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """A replay does not linger for a minute because of a plan."""
-    table = Table("latency latency_ms=60000 where=dir:to-client")
-    nursery.start_soon(table.run)
+    replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.out.send_all(b"x\n")
-    await table.client_out.aclose()
-    table.leave()
+    await replayed.out.send_all(b"x\n")
+    await replayed.client_out.aclose()
+    replayed.leave()
     await wait_all_tasks_blocked()
     mock_clock.jump(5.1)
     await wait_all_tasks_blocked()
-    assert table.is_over
+    assert replayed.is_over
 
 
-async def test_a_signal_is_a_goodbye_when_all_is_said(
+async def test_a_signal_counts_as_leaving_when_all_is_sent(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """What is late then has as long as it would have if the client had closed its end."""
-    table = Table("latency latency_ms=60000 where=dir:to-client")
-    await nursery.start(let_go_on_signal, table.streams)
-    nursery.start_soon(table.run)
+    replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
+    await nursery.start(let_go_on_signal, replayed.streams)
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.out.send_all(b"x\n")
-    table.leave()
+    await replayed.out.send_all(b"x\n")
+    replayed.leave()
     await wait_all_tasks_blocked()
     signal.raise_signal(signal.SIGTERM)
     await wait_all_tasks_blocked()
     mock_clock.jump(4.9)
     signal.raise_signal(signal.SIGTERM)
     await wait_all_tasks_blocked()
-    assert not table.is_over
+    assert not replayed.is_over
     mock_clock.jump(0.2)
     await wait_all_tasks_blocked()
-    assert table.is_over
+    assert replayed.is_over
 
 
 @pytest.mark.parametrize(
@@ -168,86 +168,86 @@ async def test_a_signal_is_a_goodbye_when_all_is_said(
         ("exit code=3 keep_frame=true", ExitEffect(3)),
     ],
 )
-async def test_what_ends_an_agent_ends_the_play(
+async def test_what_ends_an_agent_ends_the_replay(
     nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: SignalEffect | ExitEffect
 ) -> None:
-    """Once what it said before has gone out."""
-    table = Table("latency latency_ms=100", f"{rule} where=text:now")
-    nursery.start_soon(table.run)
+    """Once what it sent before has gone out."""
+    replayed = Replayed("latency latency_ms=100", f"{rule} where=text:now")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.out.send_all(b"before\nnow\n")
-    assert await table.client_heard() == b""
+    await replayed.out.send_all(b"before\nnow\n")
+    assert await replayed.client_heard() == b""
     mock_clock.jump(0.2)
-    assert await table.client_heard() == b"before\nnow\n$"
-    assert table.is_over
-    assert table.streams.fate == fate
+    assert await replayed.client_heard() == b"before\nnow\n$"
+    assert replayed.is_over
+    assert replayed.streams.fate == fate
 
 
 async def test_a_pause_stops_the_output_until_it_is_resumed(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
-    """What the agent says meanwhile comes then; the client is heard all the time."""
-    table = Table("pause where=text:one", "resume where=text:wake")
-    nursery.start_soon(table.run)
+    """What the agent sends meanwhile comes then; what the client sends passes all the time."""
+    replayed = Replayed("pause where=text:one", "resume where=text:wake")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.out.send_all(b"one\ntwo\n")
+    await replayed.out.send_all(b"one\ntwo\n")
     mock_clock.jump(60)
-    assert await table.client_heard() == b"one\n"
-    await table.client_out.send_all(b"wake\n")
-    assert await table.client_heard() == b"two\n"
-    assert table.heard == [b"wake\n"]
+    assert await replayed.client_heard() == b"one\n"
+    await replayed.client_out.send_all(b"wake\n")
+    assert await replayed.client_heard() == b"two\n"
+    assert replayed.heard == [b"wake\n"]
 
 
 async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> None:
-    """The agent lives on, and is still heard."""
-    table = Table("close where=text:bye keep_frame=true")
-    nursery.start_soon(table.run)
+    """The agent lives on, and still receives."""
+    replayed = Replayed("close where=text:bye keep_frame=true")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.out.send_all(b"bye\nmore\n")
-    assert await table.client_heard() == b"bye\n$"
-    await table.client_out.send_all(b"a\n")
+    await replayed.out.send_all(b"bye\nmore\n")
+    assert await replayed.client_heard() == b"bye\n$"
+    await replayed.client_out.send_all(b"a\n")
     await wait_all_tasks_blocked()
-    assert table.heard == [b"a\n"]
-    assert not table.is_over
+    assert replayed.heard == [b"a\n"]
+    assert not replayed.is_over
 
 
 async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> None:
-    """The agent never hears of it, and an error goes back at once."""
-    table = Table("error-reply where=method:m code=7 message=no", "drop where=text:gone")
-    nursery.start_soon(table.run)
+    """The agent never gets it, and an error goes back at once."""
+    replayed = Replayed("error-reply where=method:m code=7 message=no", "drop where=text:gone")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.client_out.send_all(b'{"jsonrpc":"2.0","id":5,"method":"m"}\ngone\n')
-    assert await table.client_heard() == (
+    await replayed.client_out.send_all(b'{"jsonrpc":"2.0","id":5,"method":"m"}\ngone\n')
+    assert await replayed.client_heard() == (
         b'{"jsonrpc":"2.0","id":5,"error":{"code":7,"message":"no"}}\n'
     )
-    assert table.heard == []
+    assert replayed.heard == []
 
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
     """Line by line, and the frame passes."""
-    table = Table("stderr-flood lines=3")
-    nursery.start_soon(table.run)
+    replayed = Replayed("stderr-flood lines=3")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
-    await table.out.send_all(b"x\n")
-    assert await table.client_heard() == b"x\n"
-    assert (await table.stderr.receive_some()).count(b"\n") == 3
+    await replayed.out.send_all(b"x\n")
+    assert await replayed.client_heard() == b"x\n"
+    assert (await replayed.stderr.receive_some()).count(b"\n") == 3
 
 
-async def test_an_agent_that_says_too_much_waits(
+async def test_an_agent_that_sends_too_much_waits(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """No more than a megabyte is on its way at once."""
-    table = Table("latency latency_ms=1000 where=dir:to-client")
-    nursery.start_soon(table.run)
+    replayed = Replayed("latency latency_ms=1000 where=dir:to-client")
+    nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
     line = b"x" * 600_000 + b"\n"
-    await table.out.send_all(line)
+    await replayed.out.send_all(line)
     with trio.move_on_after(0.5) as patience:
         nursery.start_soon(_jump, mock_clock)
-        await table.out.send_all(line)
+        await replayed.out.send_all(line)
     assert patience.cancelled_caught
     mock_clock.jump(1)
-    assert await table.client_heard() == line * 2
+    assert await replayed.client_heard() == line * 2
 
 
 async def _jump(mock_clock: MockClock) -> None:

@@ -1,0 +1,57 @@
+"""What is held back, and when it goes out."""
+
+from __future__ import annotations
+
+from acp_proxy.faults.outputs import ScheduledWrite
+from acp_proxy.protocol.peers import Direction
+from tests.fault_book import Book, check
+
+CLIENT = Direction.TO_CLIENT
+
+
+def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
+    """The second end returns nothing."""
+    book = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
+    assert list(book.engine.end(CLIENT, book.now)) == []
+
+
+def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
+    """At the end those go first that had the least still to wait for."""
+    check(
+        ["reorder after_frames=9 where=text:a", "reorder after_frames=3 where=text:b"],
+        """
+        1 <- | a
+        2 <- | b
+        <- end
+        <- 2
+        <- 1
+        end of to-client
+        """,
+    )
+
+
+def test_what_is_held_stays_small() -> None:
+    """Beyond a megabyte the oldest of several held frames goes out, whatever it waits for."""
+    book = Book(["reorder after_frames=1000"])
+    line = b"x" * 400_000 + b"\n"
+    out = [
+        len([o for o in book.say(CLIENT, line) if isinstance(o, ScheduledWrite)]) for _ in range(5)
+    ]
+    assert out == [0, 0, 1, 1, 1]
+    large = Book(["reorder after_frames=1000"])
+    assert not any(
+        isinstance(o, ScheduledWrite) for o in large.say(CLIENT, b"x" * 3_000_000 + b"\n")
+    )
+
+
+def test_a_stall_lets_out_nothing_that_is_held() -> None:
+    """What waited behind frames that never come is lost with them."""
+    check(
+        ["reorder after_frames=1 where=text:a", "stall where=text:b"],
+        """
+        1 <- | a
+        2 <- | b
+        <- end
+        end of to-client
+        """,
+    )

@@ -1,0 +1,108 @@
+"""What lets rules fire: counts, windows, chance, and the schedule of a seed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from acp_proxy.faults.outputs import ScheduledWrite
+from acp_proxy.protocol.peers import Direction
+from tests.fault_book import Book, check, plan_of
+
+CLIENT = Direction.TO_CLIENT
+
+
+def update(session: str = "s") -> bytes:
+    """An update of a session."""
+    message = {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": session}}
+    return json.dumps(message).encode() + b"\n"
+
+
+def hits(book: Book, count: int, session: str = "s") -> list[int]:
+    """Which of some updates do not arrive, counted from 1."""
+    lost = []
+    for number in range(1, count + 1):
+        if not any(isinstance(o, ScheduledWrite) for o in book.say(CLIENT, update(session))):
+            lost.append(number)
+    return lost
+
+
+@pytest.mark.parametrize(
+    ("trigger", "lost"),
+    [
+        ("", [1, 2, 3, 4, 5, 6]),
+        ("after=4", [5, 6]),
+        ("times=2", [1, 2]),
+        ("every=2", [1, 3, 5]),
+        ("every=3 after=1", [2, 5]),
+        ("every=2 after=1 times=2", [2, 4]),
+        ("probability=0", []),
+        ("where=method:session/update", [1, 2, 3, 4, 5, 6]),
+        ("where=method:other", []),
+        ("where=dir:to-agent", []),
+        ("where=params.sessionId=s", [1, 2, 3, 4, 5, 6]),
+        ("where='not dir:to-client'", []),
+    ],
+)
+def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
+    """`after` lets the first pass, `every` takes each n-th of the rest, `times` ends it."""
+    assert hits(Book([f"drop {trigger}"]), 6) == lost
+
+
+def test_a_window_opens_and_closes() -> None:
+    """Frames outside of it are no matches; its beginning is in it and its end is not."""
+    check(
+        ["drop window=1s..2s after=1"],
+        """
+        1 <- | a
+        <- 1
+        .. 1s
+        2 <- | b
+        <- 2
+        3 <- | c
+        .. 1s
+        4 <- | d
+        <- 4
+        """,
+    )
+
+
+def test_triggers_count_in_scopes() -> None:
+    """Each session counts for itself, so interleaving does not matter."""
+    book = Book(["drop after=1 times=1 where=dir:to-client"])
+    arrived = []
+    for session in "ababab":
+        arrived.append(
+            any(isinstance(o, ScheduledWrite) for o in book.say(CLIENT, update(session)))
+        )
+    assert arrived == [True, True, False, False, True, True]
+
+
+def test_a_probability_holds_over_many_frames() -> None:
+    """A fifth of many frames is a fifth of them."""
+    lost = hits(Book(["drop probability=0.2"]), 2000)
+    assert 340 < len(lost) < 460
+
+
+def test_a_seed_has_a_fixed_schedule() -> None:
+    """The same plan, seed and frames give the same faults in every version, and delays."""
+    assert hits(Book(["drop name=flaky probability=0.3"], seed=42), 24) == SCHEDULE
+    book = Book(["latency name=slow latency_ms=100 jitter_ms=50"], seed=42)
+    late = []
+    for _ in range(4):
+        book.now += 10**9
+        (out,) = [o for o in book.say(CLIENT, update()) if isinstance(o, ScheduledWrite)]
+        late.append(round((out.due - book.now) / 1e6, 3))
+    assert late == LATE
+
+
+SCHEDULE = [1, 3, 7, 8, 9, 12, 15, 19, 20, 24]
+LATE = [128.389, 85.12, 66.8, 122.929]
+
+
+def test_other_seeds_have_other_schedules() -> None:
+    """The seed of a plan counts more than the one that was chosen for it."""
+    plan = plan_of("drop probability=0.3")
+    schedules = {tuple(hits(Book(plan, seed), 30)) for seed in range(5)}
+    assert len(schedules) == 5
