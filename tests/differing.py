@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from acp_proxy.cli.render.diff_output import Reporter, tell
-from acp_proxy.cli.render.diff_screen import Screen
+from acp_proxy.cli.render.diff_reports import DiffReporter, report_diff
+from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field, MethodLatency, Side
 from tests.scribe import MS, STARTED_AT
@@ -174,18 +174,18 @@ def equal(expect: Expect = Expect.FRAMES) -> Diff:
     )
 
 
-def printed(found: Diff, teller: Callable[[], Reporter]) -> str:
+def printed(found: Diff, reporter: Callable[[], DiffReporter]) -> str:
     """What is printed on stdout."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace")
     with redirect_stdout(out):
-        tell(found, [teller()])
+        report_diff(found, [reporter()])
     assert isinstance(out.buffer, io.BytesIO)
     return out.buffer.getvalue().decode()
 
 
 def screen(found: Diff, columns: int | None, *, color: bool = False) -> str:
     """What a person sees."""
-    return printed(found, lambda: Screen(columns, color=color))
+    return printed(found, lambda: DiffScreen(columns, color=color))
 
 
 def screens() -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_proxy.cli.render.timeline_layout import Layout
+from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.folding import fold
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.store.inspection_queries import last_number
@@ -44,7 +44,7 @@ def screen(path: Path, columns: int | None, *, color: bool) -> str:
     """What the timeline of a recording looks like."""
     with RecordingReader(path) as reader:
         hints_of = HintReader(reader).of
-        layout = Layout(columns, color=color, newest=last_number(reader), hints_of=hints_of)
+        layout = TimelineLayout(columns, color=color, newest=last_number(reader), hints_of=hints_of)
         lines = [line for item in fold(reader.rows()) for line in layout.lines(item)]
     return "".join(f"{line}\n" for line in lines)
 

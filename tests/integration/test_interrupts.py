@@ -58,7 +58,7 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
         ("click", VERIFY),
         ("acp_proxy.cli.commands.verify", VERIFY),
         ("acp_proxy.store.reader", VERIFY),
-        ("acp_proxy.cli.scratch_directory", VERIFY),
+        ("acp_proxy.cli.work_directory", VERIFY),
         ("acp_proxy.runtime.verifier", VERIFY),
         ("trio", VERIFY),
         ("acp_proxy.cli.main", ()),

@@ -17,10 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import asdict, evolve
 
-from acp_proxy.cli.render.diff_json import JsonLines
-from acp_proxy.cli.render.diff_junit import Junit
 from acp_proxy.cli.render.diff_lines import DiffLines
-from acp_proxy.cli.render.diff_output import differences, tell, verdict
+from acp_proxy.cli.render.diff_reports import DiffJson, DiffJunit, differences, report_diff, verdict
 from acp_proxy.cli.render.diff_rules import quoted
 from acp_proxy.cli.render.output import columns_of
 from acp_proxy.difference.options import Expect
@@ -212,7 +210,7 @@ def test_json_has_a_line_for_each_part() -> None:
     """Their order is that of the screen, and what JSON has no room for is no reason to fail."""
     fields = (Field("/params/a", float("nan"), "\ud800"), Field("/params/b", 2**70, 1.5))
     found = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
-    lines = [json.loads(line) for line in printed(found, JsonLines).splitlines()]
+    lines = [json.loads(line) for line in printed(found, DiffJson).splitlines()]
     kinds = ["diff", *["handshake"] * 3, *["entry"] * 8, *["ending"] * 2, *["latency"] * 5]
     assert [line["type"] for line in lines] == kinds
     assert lines[0]["counts"] | {"total": 13} == lines[0]["counts"]
@@ -230,7 +228,7 @@ def test_json_has_a_line_for_each_part() -> None:
 def test_junit_has_a_case_for_each_lane(tmp_path: Path) -> None:
     """Those that differ fail with the lines that a pipe would get; all of it is XML."""
     path = tmp_path / "report.xml"
-    tell(differing(), [Junit(path)])
+    report_diff(differing(), [DiffJunit(path)])
     suite = ET.fromstring(path.read_text(encoding="utf-8"))
     failures = {case.get("name"): case.find("failure") for case in suite}
     assert [*failures] == ["handshake", "connection", "session:1", "session:2", "ending"]
@@ -247,7 +245,7 @@ def test_junit_has_a_case_for_each_lane(tmp_path: Path) -> None:
 def test_junit_of_what_is_equal_has_no_failure(tmp_path: Path) -> None:
     """The same cases pass."""
     path = tmp_path / "report.xml"
-    tell(equal(), [Junit(path)])
+    report_diff(equal(), [DiffJunit(path)])
     suite = ET.fromstring(path.read_text(encoding="utf-8"))
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("5", "0")
     assert not [*suite.iter("failure")]
@@ -257,7 +255,7 @@ def test_a_junit_failure_has_an_end(tmp_path: Path) -> None:
     """Of a million differences no test runner shows more than the first."""
     path = tmp_path / "report.xml"
     entry = DiffEntry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
-    tell(differing([entry] * 10_000), [Junit(path)])
+    report_diff(differing([entry] * 10_000), [DiffJunit(path)])
     lines = path.read_text(encoding="utf-8").splitlines()
     assert len(lines) < 520
     assert any(line.startswith("… and 9,500 more") for line in lines)
@@ -275,7 +273,7 @@ def test_what_no_junit_failure_has_room_for_is_not_even_made(
 
     entry = DiffEntry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
     monkeypatch.setattr(DiffLines, "entry", lines)
-    tell(differing([entry] * 10_000), [Junit(tmp_path / "report.xml")])
+    report_diff(differing([entry] * 10_000), [DiffJunit(tmp_path / "report.xml")])
     assert len(made) < 520
 
 
@@ -285,7 +283,7 @@ def test_a_junit_failure_begins_with_the_first_difference(tmp_path: Path) -> Non
     fields = tuple(Field(f"/params/{n}", 1, 2) for n in range(1000))
     long = DiffEntry(Change.CHANGED, "connection", "to-agent", "long", 5, 5, 1, 1, fields)
     short = DiffEntry(Change.ONLY_A, "connection", "to-agent", "short", 6, a_frames=1)
-    tell(differing([long, short]), [Junit(path)])
+    report_diff(differing([long, short]), [DiffJunit(path)])
     (failure,) = ET.parse(path).iterfind("testcase[@name='connection']/failure")
     first, *_, last = (failure.text or "").splitlines()
     assert first.endswith("long")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.new_file import new_file
+from acp_proxy.cli.output_files import new_file
 from tests.commands import complaint, run
 from tests.scribe import Scribe, record_story
 from tests.texts import rows_of_recording, rows_of_text, run_with, text_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.opening import open_recording
+from acp_proxy.cli.recordings import open_recording
 from tests.commands import complaint, run
 from tests.scribe import Scribe, handshake, record_story
 from tests.texts import HEADER, rows_of_recording, run_with, text_of

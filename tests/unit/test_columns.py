@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_proxy.cli.render.columns import Heading, cells, fit_end, layout
+from acp_proxy.cli.render.table import Heading, cells, fit_end, layout
 
 COLUMNS = (
     Heading("A"),

@@ -19,7 +19,7 @@ from sqlite_utils.cli import cli as sqlite_utils
 
 from acp_proxy.capture.options import RECORD
 from acp_proxy.cli.main import cli
-from acp_proxy.cli.render.diff_json import JsonLines
+from acp_proxy.cli.render.diff_reports import DiffJson
 from acp_proxy.inspection.diagnosis.values import (
     Capabilities,
     CurrentWait,
@@ -290,7 +290,7 @@ def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
 
 def test_every_member_of_a_comparison_is_documented() -> None:
     """What `diff` prints as JSON is on the page of JSON, member by member and no other."""
-    lines = [json.loads(line) for line in printed(differing(), JsonLines).splitlines()]
+    lines = [json.loads(line) for line in printed(differing(), DiffJson).splitlines()]
     of = {line.pop("type"): line for line in lines}
     counts = of["diff"]["counts"]
     rules = run("inspect", "diff", "--json", "--learn", *[ROOT / "recordings" / "hello.db"] * 2)

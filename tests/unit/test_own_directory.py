@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.temporary_directory import own_directory, remove_abandoned
+from acp_proxy.cli.work_directory import own_directory, remove_abandoned
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 OWNER = """
-from acp_proxy.cli.temporary_directory import own_directory
+from acp_proxy.cli.work_directory import own_directory
 with own_directory() as made:
     (made / "work").mkdir()
     (made / "work" / "file").touch()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.reports import check_report_files, spare_recordings, try_write, write_text
+from acp_proxy.cli.output_files import check_report_files, spare_recordings, try_write, write_text
 from tests.commands import complaint
 from tests.scribe import Scribe, handshake
 

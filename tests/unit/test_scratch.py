@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.scratch_directory import directories
+from acp_proxy.cli.work_directory import directories
 
 
 def test_each_recorded_directory_has_a_place() -> None:

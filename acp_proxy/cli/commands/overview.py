@@ -8,8 +8,8 @@ from pathlib import Path, PurePath
 
 import click
 
-from acp_proxy.cli.render.columns import Heading, cells, layout
 from acp_proxy.cli.render.output import Ink, paint, say, use_color, warn, width
+from acp_proxy.cli.render.table import Heading, cells, layout
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import is_troubled
 from acp_proxy.recording import Recording
@@ -42,7 +42,7 @@ _MARK, _ID, _STATE, _EXIT = 0, 1, 8, 9
 
 def overview(directory: Path) -> None:
     """Shows the newest recordings and the next command."""
-    found = judged_entries(directory)
+    found = checked_entries(directory)
     if not found:
         say(f"No recordings yet in {directory}.")
         say()
@@ -63,7 +63,7 @@ def overview(directory: Path) -> None:
         say(f"Next: acp-proxy inspect show {name}    or    acp-proxy inspect log {name}{follow}")
 
 
-def judged_entries(directory: Path) -> list[ListedRecording]:
+def checked_entries(directory: Path) -> list[ListedRecording]:
     """Reads a directory's recordings, newest first, and whether `inspect show` finds problems."""
     now = time.monotonic_ns()
     return list_recordings(directory, lambda reader: is_troubled(reader, now))

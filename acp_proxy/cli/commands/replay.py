@@ -17,8 +17,8 @@ from acp_proxy.cli.options.playback import (
     stall_option,
     timing_options,
 )
-from acp_proxy.cli.replay_run import ReplayRun
-from acp_proxy.cli.reports import check_report_files, spare_recordings, try_write
+from acp_proxy.cli.output_files import check_report_files, spare_recordings, try_write
+from acp_proxy.cli.replay_run import FaultyRun, ReplayRun
 from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
@@ -116,8 +116,6 @@ def replay(
     spare_recordings((report, junit), paths.values())
     run = ReplayRun()
     if fault or faults is not None or seed is not None:
-        from acp_proxy.cli.faulty_run import FaultyRun
-
         run = FaultyRun(fault, faults, seed)
     found = run.completed(_play(paths, options, run))
     code = found.exit_code if _write_reports(found, report, junit) else found.exit_code or 2
@@ -144,7 +142,7 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: ReplayRun) -> rep
 
 
 def _path(word: str) -> Path:
-    from acp_proxy.cli.naming import find_recording
+    from acp_proxy.cli.recordings import find_recording
 
     if word == "-":
         raise Refusal("expected a recording, got -: on standard input there is the client")
@@ -161,7 +159,7 @@ def _write_reports(
 
         are_written &= try_write(report_file, converter.dumps(found, indent=2) + "\n")
     if junit_file is not None:
-        from acp_proxy.cli.render.replay_junit import junit
+        from acp_proxy.cli.render.junit import replay_suite
 
-        are_written &= try_write(junit_file, junit(found))
+        are_written &= try_write(junit_file, replay_suite(found))
     return are_written

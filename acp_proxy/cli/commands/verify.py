@@ -15,7 +15,6 @@ from attrs import evolve
 
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
 from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.opening import file_of, open_recording
 from acp_proxy.cli.options.arguments import RecordingType
 from acp_proxy.cli.options.comparison import comparison_options
 from acp_proxy.cli.options.playback import (
@@ -26,8 +25,9 @@ from acp_proxy.cli.options.playback import (
     stall_option,
     timing_options,
 )
+from acp_proxy.cli.output_files import check_report_files, spare_recordings
+from acp_proxy.cli.recordings import file_of, open_recording
 from acp_proxy.cli.render.output import fit, warn
-from acp_proxy.cli.reports import check_report_files, spare_recordings
 from acp_proxy.difference.options import Expect
 from acp_proxy.engine.agent.report import STALLED
 from acp_proxy.engine.client.recorded_client import RecordedClient
@@ -137,12 +137,12 @@ def verify(
         reader = stack.enter_context(open_recording(recording))
         if reader.live:
             warn(f"{reader.path} is still being recorded; what comes from now on is not played")
-        plot = RecordedClient(RecordedSteps(reader, as_said=True))
+        client = RecordedClient(RecordedSteps(reader, as_said=True))
         new = _new_path(command[0], output)
         spare_recordings((report, junit), (file_of(reader), output or new, new))
-        from acp_proxy.cli.scratch_directory import directories
+        from acp_proxy.cli.work_directory import directories
 
-        roots = stack.enter_context(directories(plot.roots, cwd, reader.recording.cwd))
+        roots = stack.enter_context(directories(client.roots, cwd, reader.recording.cwd))
         options = VerifyOptions(
             order=Order(order),
             pacing=evolve(timing, cap_ns=cap_ns),
@@ -151,18 +151,18 @@ def verify(
             rewrite_text=rewrite_text,
             roots=roots,
             stall_ns=limit_ns(stall_timeout),
-            timeout_ns=_timeout_ns(timeout, plot, timing),
+            timeout_ns=_timeout_ns(timeout, client, timing),
         )
-        engine = Verification(plot, options)
+        engine = Verification(client, options)
         outcome = _play(engine, command, new, grace)
         fresh = stack.enter_context(RecordingReader(new))
         if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
             fresh.close()
             new.unlink(missing_ok=True)
             sys.exit(2)  # the recorder has said why
-        from acp_proxy.cli.render.verify_screen import Asked, conclude
+        from acp_proxy.cli.render.verify_screen import ComparisonSettings, conclude
 
-        asked = Asked(
+        settings = ComparisonSettings(
             word=recording,
             expect=Expect(expect),
             ignored=ignore,
@@ -174,7 +174,7 @@ def verify(
             was_stopped=outcome.was_stopped,
             pauses=outcome.pauses,
         )
-        code = conclude(engine, reader, fresh, asked)
+        code = conclude(engine, reader, fresh, settings)
     sys.exit(code)
 
 
@@ -216,12 +216,12 @@ def _play(
     return outcome
 
 
-def _timeout_ns(given: float | None, plot: RecordedClient, timing: Pacing) -> int | None:
+def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> int | None:
     """How long it may take, by default so long that only what never ends takes longer."""
     if given is not None:
         return limit_ns(given)
-    lines = sum(len(lane.queue) for lane in plot.lanes.values())
-    recorded_ns = int(plot.duration_ns * max(1.0, timing.factor))
+    lines = sum(len(lane.queue) for lane in client.lanes.values())
+    recorded_ns = int(client.duration_ns * max(1.0, timing.factor))
     return _TIMES * max(_SHORTEST_NS, recorded_ns + lines * (timing.fixed_ns or 0))
 
 

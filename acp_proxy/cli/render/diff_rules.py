@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable, Sequence
 
-from acp_proxy.cli.render.diff_output import Reporter, differences
+from acp_proxy.cli.render.diff_reports import DiffReporter, differences
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.difference.learning import Learned, can_be_ignored, kind_of, place_of
 from acp_proxy.difference.result import Diff, DiffEntry, Field
@@ -14,7 +14,7 @@ _MOST = 3
 _FORMS = {"--ignore": "--ignore PTR", "--apart": "--apart KIND"}
 
 
-class Hint(Reporter):
+class RuleHint(DiffReporter):
     """Says on stderr how to let differences pass, if there is a way.
 
     Args:

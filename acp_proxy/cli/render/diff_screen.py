@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from acp_proxy.cli.render.diff_lines import MARKS, MEANINGS, DiffLines
-from acp_proxy.cli.render.diff_output import Reporter, verdict
+from acp_proxy.cli.render.diff_reports import DiffReporter, verdict
 from acp_proxy.cli.render.output import Ink, Writer
 from acp_proxy.cli.render.paragraphs import Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
@@ -27,7 +27,7 @@ _DIRECTIONS = {
 }
 
 
-class Screen(Reporter):
+class DiffScreen(DiffReporter):
     """Prints as it is told.
 
     Args:

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.cli.render.output import Ink, paint
-from acp_proxy.cli.render.timeline_layout import Layout
+from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.fault_effects import delivered_instead
 from acp_proxy.inspection.frames import facts
 from acp_proxy.inspection.hexview import hex_view
@@ -36,12 +36,12 @@ Row = dict[str, Any]
 
 
 @frozen
-class Page:
+class FramePage:
     """How frames are printed in full."""
 
     started_at: datetime
     """When the recording began."""
-    layout: Layout
+    layout: TimelineLayout
     color: bool
     terminal: bool
     """Whether a person reads it there: base64 texts are told by their size, and less is enough."""

@@ -1,16 +1,20 @@
-"""JUnit XML, which test runners read: one suite of cases, each of which passed or failed.
+"""JUnit XML, which test runners read: one suite of cases that passed or failed.
 
-Whatever was recorded, the XML is valid: text becomes visible first, since there is no way to write
-most control characters in XML, nor half of a surrogate pair.
+The XML is valid whatever was recorded: XML cannot carry most control characters, nor half of a
+surrogate pair, so text becomes visible first.
 """
 
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from acp_proxy.engine.shared.divergence import Divergence, Rank
+from acp_proxy.engine.shared.divergence import Divergence, root_cause
 from acp_proxy.safe_text import visible
+
+if TYPE_CHECKING:
+    from acp_proxy.engine.agent.report import ReplayReport
 
 
 @frozen
@@ -22,27 +26,31 @@ class Failure:
     message: str
     """One sentence."""
     lines: Sequence[str] = ()
-    """All that there is to say."""
+    """All details."""
 
 
 @frozen
 class Case:
-    """What can fail by itself."""
+    """A test case."""
 
     classname: str
-    """What runners sort cases by; dots part it."""
+    """What runners sort cases by; its parts are separated by dots."""
     name: str
     failure: Failure | None = None
     seconds: float | None = None
     """How long it took, if that was measured."""
     output: Sequence[str] | None = None
-    """Lines that were printed, if somebody listened."""
+    """Lines that were printed, if they were captured."""
 
 
 def suite(name: str, cases: Sequence[Case]) -> str:
-    """The text of a file, which is to be written as UTF-8.
+    """Returns the text of a file, which is to be written as UTF-8.
 
-    A case fails or passes. There are no errors, which are what went wrong with a test itself.
+    A case fails or passes. There are no errors, which mean that a test itself is broken.
+
+    Args:
+        name: of the suite.
+        cases: in their order.
     """
     failures = sum(case.failure is not None for case in cases)
     root = ET.Element(
@@ -57,17 +65,28 @@ def suite(name: str, cases: Sequence[Case]) -> str:
     return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
+def replay_suite(found: "ReplayReport") -> str:
+    """The text of a replay's report: a case for all of it, and one for each lane that diverged."""
+    from acp_proxy.engine.agent.report import REPORTER, headline
+
+    is_incomplete = found.verdict == "incomplete"
+    failure = Failure("incomplete", headline(found)) if is_incomplete else None
+    lanes = lane_cases(f"replay.{found.recording}", found.divergences, REPORTER.lines_of)
+    whole = Case("replay", found.recording, failure)
+    return suite(f"acp-proxy replay {found.recording}", [whole, *lanes])
+
+
 def lane_cases(
     classname: str,
     divergences: Sequence[Divergence],
     lines_of: Callable[[Divergence], Iterable[str]],
 ) -> Iterator[Case]:
-    """Yields a case for each lane with divergences that count, by name; each of them failed.
+    """Yields a failed case for each lane with divergences that count, by name.
 
     Args:
         classname: of the cases.
-        divergences: what went differently.
-        lines_of: what there is to say of one.
+        divergences: all of them.
+        lines_of: formats one.
     """
     lanes: dict[str, list[Divergence]] = {}
     for one in divergences:
@@ -80,16 +99,17 @@ def lane_cases(
 def failure_of(
     divergences: Sequence[Divergence], lines_of: Callable[[Divergence], Iterable[str]]
 ) -> Failure | None:
-    """Why a case failed in which something went differently; None if none of that counts.
+    """Returns the failure of a case, named after the root cause; None if no divergence counts.
 
-    It is called by what the rest may follow from.
+    Args:
+        divergences: those of the case.
+        lines_of: formats one.
     """
-    counted = [one for one in divergences if one.rank is not Rank.INFO]
-    if not counted:
+    cause = root_cause(divergences)
+    if cause is None:
         return None
-    first = next((one for one in counted if one.rank is Rank.PRIMARY), counted[0])
     lines = [line for one in divergences for line in lines_of(one)]
-    return Failure(first.kind, first.summary, lines)
+    return Failure(cause.kind, cause.summary, lines)
 
 
 def _add(root: ET.Element, case: Case) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from acp_proxy.cli.main import recordings
-from acp_proxy.cli.render.columns import fit_end
 from acp_proxy.cli.render.output import (
     Ink,
     Writer,
@@ -18,6 +17,7 @@ from acp_proxy.cli.render.output import (
     use_color,
     width,
 )
+from acp_proxy.cli.render.table import fit_end
 from acp_proxy.inspection.searching.search import SearchHit
 from acp_proxy.inspection.timeline import ARROWS
 from acp_proxy.recording import Recording
@@ -31,7 +31,7 @@ _BEFORE, _AFTER = 60, 140
 
 def printer_for(
     places: list[Path], words: tuple[str, ...], *, as_json: bool, count: bool, names: bool
-) -> "Printer":
+) -> "MatchPrinter":
     """Chooses how to print.
 
     Args:
@@ -54,7 +54,7 @@ def printer_for(
     return _ScreenPrinter(columns)
 
 
-class Printer:
+class MatchPrinter:
     """Prints the hits of one recording after the other."""
 
     def __init__(self) -> None:
@@ -88,18 +88,18 @@ class Printer:
         return paint(text, ink, bold=bold) if self.color else text
 
 
-class _JsonPrinter(Printer):
+class _JsonPrinter(MatchPrinter):
     def hit(self, recording: Recording, hit: SearchHit) -> None:
         self.writer.json(encode_json(hit_json(self.path, recording, hit)))
 
 
-class _NamePrinter(Printer):
+class _NamePrinter(MatchPrinter):
     def begin(self, recording: Recording) -> None:
         del recording
         self.writer.line(self.name)
 
 
-class _CountPrinter(Printer):
+class _CountPrinter(MatchPrinter):
     def __init__(self, *, alone: bool) -> None:
         super().__init__()
         self._alone = alone
@@ -108,7 +108,7 @@ class _CountPrinter(Printer):
         self.writer.line(str(count) if self._alone else f"{self.name}:{count}")
 
 
-class _PlainPrinter(Printer):
+class _PlainPrinter(MatchPrinter):
     def hit(self, recording: Recording, hit: SearchHit) -> None:
         del recording
         place = hit.place
@@ -118,7 +118,7 @@ class _PlainPrinter(Printer):
         self.writer.line(f"{head}:{before}{match}{after}")
 
 
-class _ScreenPrinter(Printer):
+class _ScreenPrinter(MatchPrinter):
     """A heading for each recording, and lines that fit a terminal."""
 
     def __init__(self, columns: int) -> None:

@@ -16,7 +16,7 @@ def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
     return visible(text), ink, bold
 
 
-class Page:
+class Paragraphs:
     """Prints lines and paragraphs for a person.
 
     Attributes:

@@ -1,10 +1,9 @@
 """Prints the statistics of a recording for a person."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from acp_proxy.cli.render.bars import GLYPHS, placed, stacked
 from acp_proxy.cli.render.output import Ink, Writer, fit, paint
-from acp_proxy.cli.render.table import WIDE, Cell, Column, Piece, cell, table
+from acp_proxy.cli.render.table import WIDE, Cell, Column, Piece, cell, placed, stacked, table
 from acp_proxy.inspection.measures.statistics import CallStatistics, Statistics
 from acp_proxy.inspection.measures.traffic import MethodStatistics, halved, sparkline
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
@@ -24,12 +23,21 @@ _PARTS = {
     Part.FILES: "files",
     Part.OTHER: "other requests",
 }
+_GLYPHS: Mapping[Part, Piece] = {
+    Part.STREAMING: ("█", Ink.TO_CLIENT),
+    Part.SILENT: ("░", Ink.FAINT),
+    Part.PERSON: ("p", Ink.PERMISSION),
+    Part.TERMINALS: ("t", Ink.STDERR),
+    Part.FILES: ("f", Ink.TO_AGENT),
+    Part.OTHER: ("o", Ink.TO_AGENT),
+}
+"""What the bar of each part is made of; all differ without colours, too."""
 _STEPS: dict[str, Piece] = {
     "prompt": ("▏", None),
     "thought": ("▒", Ink.TO_CLIENT),
     "message": ("█", Ink.TO_CLIENT),
     "tool_call": ("─", None),
-    "silence": GLYPHS[Part.SILENT],
+    "silence": _GLYPHS[Part.SILENT],
     "end": ("▏", None),
 }
 _WORDS = {"thought": "thinking", "tool_call": "tool call", "silence": "silent"}
@@ -56,12 +64,12 @@ def show_statistics(
         color: whether to colour.
     """
     out = Writer()
-    for line in _Screen(width, color).lines(found, name, turns, laid_out):
+    for line in _StatisticsScreen(width, color).lines(found, name, turns, laid_out):
         out.line(line)
     out.flush()
 
 
-class _Screen:
+class _StatisticsScreen:
     def __init__(self, width: int | None, color: bool) -> None:
         self._width = width
         self._color = color
@@ -113,11 +121,12 @@ class _Screen:
         shown = [part for part in Part if spent[part]]
         yield ""
         yield self._title(f"where {duration(total)} of {counted(len(turns), 'turn')} went")
+        bars = [stacked({_GLYPHS[part]: spent[part]}, total, columns) for part in shown]
         rows = [
-            Column("part", [cell(_PARTS[part], GLYPHS[part][1]) for part in shown], least=10),
+            Column("part", [cell(_PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
             Column("took", [cell(duration(spent[part])) for part in shown], right=True),
             Column("share", [cell(_share(spent[part], total)) for part in shown], right=True),
-            Column("bar", [stacked({p: spent[p]}, total, columns) for p in shown], least=1),
+            Column("bar", bars, least=1),
         ]
         lines = table(rows, self._inner, color=self._color)
         next(lines)  # nobody needs these titles
@@ -194,14 +203,14 @@ class _Screen:
 
         longest = max(turn.duration_ns for turn in turns)
         columns = 40 if self._wide else 14
-        bars = [stacked({p: t.part_ns(p) for p in Part}, longest, columns) for t in turns]
+        bars = [stacked({_GLYPHS[p]: t.part_ns(p) for p in Part}, longest, columns) for t in turns]
         return [
             Column("turn", [cell(str(t.id)) for t in turns], right=True),
             Column("took", [cell(duration(t.duration_ns)) for t in turns], right=True),
             Column("first", took("first_chunk"), right=True),
             Column("agent", took("agent"), right=True),
             *(
-                Column(part, took(part, GLYPHS[part][1]), right=True)
+                Column(part, took(part, _GLYPHS[part][1]), right=True)
                 for part in (Part.PERSON, Part.TERMINALS, Part.FILES, Part.OTHER)
             ),
             Column(f"0 to {duration(longest)}", bars),
@@ -253,7 +262,7 @@ def _at(step: WaterfallStep, fall: TurnWaterfall) -> str:
 
 def _glyph(step: WaterfallStep) -> Piece:
     if step.waits_for is not None:
-        return GLYPHS[Part(step.waits_for)]
+        return _GLYPHS[Part(step.waits_for)]
     return _STEPS[step.kind]
 
 

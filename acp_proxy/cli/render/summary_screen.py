@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import zip_longest
 
 from acp_proxy.cli.render.output import Ink, columns_of
-from acp_proxy.cli.render.paragraphs import Page, Piece, piece, wrap
+from acp_proxy.cli.render.paragraphs import Paragraphs, Piece, piece, wrap
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.unanswered import silence_text
 from acp_proxy.inspection.diagnosis.values import (
@@ -47,7 +47,7 @@ def show_summary(summary: Summary, word: str) -> None:
         summary: what it says.
         word: how the user named the recording.
     """
-    page = Page()
+    page = Paragraphs()
     _headline(page, summary)
     _about(page, summary)
     page.line()
@@ -61,7 +61,7 @@ def show_summary(summary: Summary, word: str) -> None:
         _next(page, summary, word)
 
 
-def _headline(page: Page, summary: Summary) -> None:
+def _headline(page: Paragraphs, summary: Summary) -> None:
     recording = summary.recording
     state = "running" if summary.live else recording.state
     problems = _counted_problems(summary)
@@ -81,7 +81,7 @@ def _counted_problems(summary: Summary) -> int:
     return sum(problem.severity == PROBLEM for problem in summary.problems)
 
 
-def _about(page: Page, summary: Summary) -> None:
+def _about(page: Paragraphs, summary: Summary) -> None:
     recording = summary.recording
     started = datetime.fromisoformat(recording.started_at).astimezone()
     _row(page, "file", summary.path)
@@ -102,7 +102,7 @@ def _about(page: Page, summary: Summary) -> None:
     _row(page, "note", recording.note or "")
 
 
-def _peers(page: Page, summary: Summary) -> None:
+def _peers(page: Paragraphs, summary: Summary) -> None:
     """Client and agent side by side."""
     recording, can = summary.recording, summary.capabilities
     client = recording.client_title or _UNNAMED
@@ -121,7 +121,7 @@ def _peers(page: Page, summary: Summary) -> None:
         _pair(page, row, wide, number)
 
 
-def _pair(page: Page, row: tuple[str, str, str], wide: int, number: int) -> None:
+def _pair(page: Paragraphs, row: tuple[str, str, str], wide: int, number: int) -> None:
     """A label and two cells, the first of which is so many columns wide."""
     label, mine, theirs = row
     inks = (Ink.TO_AGENT, Ink.TO_CLIENT) if number < 2 else (None, None)
@@ -140,7 +140,7 @@ def _few(names: list[str]) -> list[str]:
     return [*names[: _MOST_CAPABILITIES - 1], f"... and {len(names) - _MOST_CAPABILITIES + 1} more"]
 
 
-def _course(page: Page, summary: Summary) -> None:
+def _course(page: Paragraphs, summary: Summary) -> None:
     """How it went."""
     total = sum(summary.frames.values())
     frames = ", ".join(f"{n:,} {name}" for name, n in summary.frames.items())
@@ -163,7 +163,7 @@ def _course(page: Page, summary: Summary) -> None:
     _errors(page, summary)
 
 
-def _sessions(page: Page, sessions: list[SessionSummary]) -> None:
+def _sessions(page: Paragraphs, sessions: list[SessionSummary]) -> None:
     if not sessions:
         return
     _row(page, "sessions", f"{len(sessions):,}")
@@ -186,7 +186,7 @@ def _sessions(page: Page, sessions: list[SessionSummary]) -> None:
 _OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 
 
-def _turns(page: Page, summary: Summary) -> None:
+def _turns(page: Paragraphs, summary: Summary) -> None:
     turns, many = summary.turns, len(summary.opened) > 1
     if not turns:
         return
@@ -204,7 +204,7 @@ def _turns(page: Page, summary: Summary) -> None:
     page.table(before, "  ", is_cut=True)
 
 
-def _session(page: Page, turn: TurnSummary) -> str:
+def _session(page: Paragraphs, turn: TurnSummary) -> str:
     return _short(turn.session or "", 12 if page.columns is not None else None)
 
 
@@ -226,7 +226,7 @@ def _turn(turn: TurnSummary, live: bool, session: str | None) -> list[list[Piece
     return [*cells, [piece(turn.prompt)]]
 
 
-def _tool_calls(page: Page, summary: Summary) -> None:
+def _tool_calls(page: Paragraphs, summary: Summary) -> None:
     count = sum(tally.count for tally in summary.tool_calls)
     if not count:
         return
@@ -253,7 +253,7 @@ def _tool_calls(page: Page, summary: Summary) -> None:
     _more(page, len(summary.failed_calls) - _MOST)
 
 
-def _questions(page: Page, summary: Summary) -> None:
+def _questions(page: Paragraphs, summary: Summary) -> None:
     answers = summary.answers
     if not answers:
         return
@@ -280,7 +280,7 @@ def _question(question: PersonRequest, live: bool) -> list[list[Piece]]:
     ]
 
 
-def _errors(page: Page, summary: Summary) -> None:
+def _errors(page: Paragraphs, summary: Summary) -> None:
     """Those that are routine; the others stand among the problems."""
     routine = [error for error in summary.error_codes if error.is_routine]
     told = "; ".join(
@@ -293,7 +293,7 @@ def _errors(page: Page, summary: Summary) -> None:
     _row(page, "routine", f"{told}; ... and {more} more kinds of error" if more > 0 else told)
 
 
-def _problems(page: Page, summary: Summary, word: str) -> None:
+def _problems(page: Paragraphs, summary: Summary, word: str) -> None:
     """What is wrong or worth knowing, and below it what a running conversation waits for."""
     if summary.problems:
         title = "problems" if _counted_problems(summary) else "remarks"
@@ -317,12 +317,12 @@ def _problems(page: Page, summary: Summary, word: str) -> None:
     _more(page, len(summary.waiting) - _MOST)
 
 
-def _problem(page: Page, problem: Finding) -> None:
+def _problem(page: Paragraphs, problem: Finding) -> None:
     mark, ink = ("✗", Ink.TROUBLE) if problem.severity == PROBLEM else ("!", Ink.STDERR)
     page.paragraph(f"  {mark} ", "    ", piece(problem.text), ink=ink)
 
 
-def _stderr(page: Page, summary: Summary) -> None:
+def _stderr(page: Paragraphs, summary: Summary) -> None:
     if not summary.stderr_tail:
         return
     page.line()
@@ -333,7 +333,7 @@ def _stderr(page: Page, summary: Summary) -> None:
         page.paragraph("  ", "    ", piece(line, Ink.STDERR))
 
 
-def _next(page: Page, summary: Summary, word: str) -> None:
+def _next(page: Paragraphs, summary: Summary, word: str) -> None:
     """The next command to type."""
     name = shlex.quote(word)
     command = f"acp-proxy inspect log {name}"
@@ -354,13 +354,13 @@ def _tally(tally: Tally, what: str) -> str:
     return f"{tally.done:,} {what}" + (f" ({remark})" if remark else "")
 
 
-def _row(page: Page, label: str, *pieces: str | Piece) -> None:
+def _row(page: Paragraphs, label: str, *pieces: str | Piece) -> None:
     made = [p if isinstance(p, tuple) else piece(p) for p in pieces]
     if any(text for text, _, _ in made):
         page.paragraph(label.ljust(_LABEL), _INDENT, *made, ink=None)
 
 
-def _more(page: Page, count: int) -> None:
+def _more(page: Paragraphs, count: int) -> None:
     if count > 0:
         page.line(piece(f"  ... and {count:,} more", Ink.FAINT))
 

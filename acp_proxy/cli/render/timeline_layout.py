@@ -32,7 +32,7 @@ _TONES = {Tone.PERMISSION: Ink.PERMISSION, Tone.TROUBLE: Ink.TROUBLE}
 _PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
 
 
-class Layout:
+class TimelineLayout:
     """Turns rows and runs into lines, one after the other.
 
     Where there is no terminal a row, a run or a message of a batch is one line, whole and plain. On

@@ -7,14 +7,13 @@ from typing import Any
 
 from attrs import asdict, define, evolve, field, frozen
 
-from acp_proxy.cli.render.diff_junit import Cases
-from acp_proxy.cli.render.diff_output import Reporter, tell
-from acp_proxy.cli.render.diff_rules import Hint
-from acp_proxy.cli.render.diff_screen import Screen
+from acp_proxy.cli.output_files import try_write
+from acp_proxy.cli.render.diff_reports import DiffCases, DiffReporter, report_diff
+from acp_proxy.cli.render.diff_rules import RuleHint
+from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, suite
 from acp_proxy.cli.render.output import say, use_color, warn, width
 from acp_proxy.cli.render.progress import progress
-from acp_proxy.cli.reports import try_write
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.difference.result import Diff, DiffEntry, Field
@@ -34,7 +33,7 @@ _MOST_PRINTED = 1000
 
 
 @frozen
-class Asked:
+class ComparisonSettings:
     """What is compared, and who is told.
 
     Attributes:
@@ -82,7 +81,7 @@ class VerifyReport:
 
 
 @define
-class _Collector(Reporter):
+class _EntryCollector(DiffReporter):
     """Keeps the first entries."""
 
     entries: list[DiffEntry] = field(factory=list)
@@ -96,7 +95,9 @@ class _Collector(Reporter):
             self.left_out += 1
 
 
-def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, asked: Asked) -> int:
+def conclude(
+    engine: Verification, old: RecordingReader, new: RecordingReader, settings: ComparisonSettings
+) -> int:
     """Compares the two runs, tells what came of it, and returns the exit code.
 
     Raises:
@@ -104,49 +105,49 @@ def conclude(engine: Verification, old: RecordingReader, new: RecordingReader, a
     """
     played = plays.report(engine)
     options = DiffOptions(
-        expect=asked.expect,
-        ignored=asked.ignored,
-        aliases=asked.aliases,
-        apart=asked.apart,
+        expect=settings.expect,
+        ignored=settings.ignored,
+        aliases=settings.aliases,
+        apart=settings.apart,
         only=Direction.TO_CLIENT.value,  # all that we say follows from what the agent has said
-        ending=not (asked.was_stopped or _was_told_to_stop(old)),
-        same=tuple((live, recorded) for recorded, live in asked.roots.items()),
-        pauses=_on_its_clock(asked.pauses, new),
+        ending=not (settings.was_stopped or _was_stopped(old)),
+        same=tuple((live, recorded) for recorded, live in settings.roots.items()),
+        pauses=_on_recorded_clock(settings.pauses, new),
     )
     found = diff(old, new, options, progress)
     verdict, code = _verdict(played, found, is_incomplete=old.recording.state == "incomplete")
     report = VerifyReport(
-        recording=asked.word,
+        recording=settings.word,
         recorded_as=str(new.path),
         verdict=verdict,
         exit_code=code,
         agent_exit_code=new.recording.exit_code,
         agent_exit_signal=new.recording.exit_signal,
-        expect=asked.expect,
+        expect=settings.expect,
         conversation=played,
         differences={**asdict(found.counts), "total": found.counts.total},
         handshake=found.handshake,
         ending=found.ending,
     )
-    collector = _Collector()
-    cases = None if asked.junit is None else Cases()
-    tellers: list[Reporter] = [collector] if cases is None else [collector, cases]
-    _tell_conversation(report)
+    collector = _EntryCollector()
+    cases = None if settings.junit is None else DiffCases()
+    reporters: list[DiffReporter] = [collector] if cases is None else [collector, cases]
+    _print_conversation(report)
     if not found.is_equal:
-        tellers.append(Screen(width(), color=use_color(), most=_MOST_PRINTED))
-        if asked.word != "-":
-            word = str(old.path) if asked.word == "latest" else asked.word
-            tellers.append(Hint((word, str(new.path))))
-    tell(found, tellers)
-    if found.ending and (stayed := _overstayed(new)) is not None:
-        warn(f"the agent was still there when its client had left: {stayed}")
-    _tell_end(report)
+        reporters.append(DiffScreen(width(), color=use_color(), most=_MOST_PRINTED))
+        if settings.word != "-":
+            word = str(old.path) if settings.word == "latest" else settings.word
+            reporters.append(RuleHint((word, str(new.path))))
+    report_diff(found, reporters)
+    if found.ending and (forced := _forced_end(new)) is not None:
+        warn(f"the agent was still there when its client had left: {forced}")
+    _print_result(report)
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
     compared = [] if cases is None else cases.cases
-    return code if _write_reports(report, compared, asked) else code or WRONG_USE
+    return code if _write_reports(report, compared, settings) else code or WRONG_USE
 
 
-def _on_its_clock(
+def _on_recorded_clock(
     pauses: tuple[tuple[int, int], ...], new: RecordingReader
 ) -> tuple[tuple[int, int], ...]:
     """Moments of the monotonic clock as the new recording counts them."""
@@ -165,12 +166,12 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
     return ("incomplete", STALLED) if ran_out else ("clean", CLEAN)
 
 
-def _was_told_to_stop(reader: RecordingReader) -> bool:
+def _was_stopped(reader: RecordingReader) -> bool:
     """Whether a signal has ended the recorded agent, its client's or its recorder's."""
     return any(done.get("action") in ("passed on", "sent") for done in _signals(reader))
 
 
-def _overstayed(reader: RecordingReader) -> str | None:
+def _forced_end(reader: RecordingReader) -> str | None:
     """What was done to an agent that did not end by itself, and why."""
     for done in _signals(reader):
         if done.get("action") == "sent":
@@ -183,14 +184,14 @@ def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
     return (event.data for event in events(reader, "signal"))
 
 
-def _tell_conversation(report: VerifyReport) -> None:
+def _print_conversation(report: VerifyReport) -> None:
     for line in plays.text(report.conversation):
         say(line)
     for line in plays.early(report.conversation):
         warn(line)
 
 
-def _tell_end(report: VerifyReport) -> None:
+def _print_result(report: VerifyReport) -> None:
     played = plays.headline(report.conversation)
     where = f"recorded as {report.recorded_as}"
     match report.verdict:
@@ -204,15 +205,17 @@ def _tell_end(report: VerifyReport) -> None:
             warn(f"the agent did not do what was recorded: {played}; {where}")
 
 
-def _write_reports(report: VerifyReport, compared: Sequence[Case], asked: Asked) -> bool:
+def _write_reports(
+    report: VerifyReport, compared: Sequence[Case], settings: ComparisonSettings
+) -> bool:
     """Writes the files that were asked for; False if one could not be written."""
     are_written = True
-    if asked.report is not None:
+    if settings.report is not None:
         values = json.loads(converter.dumps(report), parse_constant=lambda _: None)
-        are_written &= try_write(asked.report, json.dumps(values, indent=2) + "\n")
-    if asked.junit is not None:
+        are_written &= try_write(settings.report, json.dumps(values, indent=2) + "\n")
+    if settings.junit is not None:
         name = f"acp-proxy verify {report.recording}"
-        are_written &= try_write(asked.junit, suite(name, [*_cases_of(report), *compared]))
+        are_written &= try_write(settings.junit, suite(name, [*_cases_of(report), *compared]))
     return are_written
 
 

@@ -1,5 +1,6 @@
 """Divergences: where a client or an agent diverged from the recording, and how."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 from attrs import field, frozen
@@ -94,3 +95,9 @@ class Divergence:
             return ()
         best = self.differences or (self.near_misses[0].differences if self.near_misses else ())
         return tuple(f"--ignore {difference.pointer}" for difference in best[:5])
+
+
+def root_cause(divergences: Iterable[Divergence]) -> Divergence | None:
+    """Returns the first primary divergence, else the first that counts; None if none counts."""
+    counting = [one for one in divergences if one.rank is not Rank.INFO]
+    return next((one for one in counting if one.rank is Rank.PRIMARY), next(iter(counting), None))

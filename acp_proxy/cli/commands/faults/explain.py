@@ -113,7 +113,7 @@ def _say(plan: Plan, run: DryRun | None) -> None:
 
 
 def _frames(word: str) -> Iterator[PassedFrame]:
-    from acp_proxy.cli.naming import find_recording
+    from acp_proxy.cli.recordings import find_recording
     from acp_proxy.store.reader import RecordingReader
 
     with RecordingReader(find_recording(word)) as reader:

@@ -9,9 +9,9 @@ import click
 
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.options.arguments import recording_argument
+from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.output import pad, say, say_json, warn
-from acp_proxy.cli.reports import check_report_files, spare_recordings, write_text
 from acp_proxy.faults.plan import load_plan, ready_plans
 from acp_proxy.runtime.sweep import BAD, HUNG, PLACE, ClientRun, run_client
 
@@ -84,7 +84,7 @@ def sweep(
     caught. The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never
     started its agent or sent it nothing, or fails without faults, after which no plan is tried.
     """
-    from acp_proxy.cli.naming import find_recording
+    from acp_proxy.cli.recordings import find_recording
 
     recording = find_recording(rec).absolute()
     words = _plans(plans)

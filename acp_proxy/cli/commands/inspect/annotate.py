@@ -4,8 +4,8 @@ import click
 
 from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.naming import find_recording
 from acp_proxy.cli.options.arguments import recording_argument
+from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.store import annotations
 from acp_proxy.store.reader import RecordingReader

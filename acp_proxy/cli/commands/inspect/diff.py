@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.opening import file_of, open_recording
 from acp_proxy.cli.options.arguments import RecordingType, filter_argument
 from acp_proxy.cli.options.comparison import comparison_options
-from acp_proxy.cli.render.diff_output import Reporter, tell
+from acp_proxy.cli.output_files import check_report_files, spare_recordings
+from acp_proxy.cli.recordings import file_of, open_recording
+from acp_proxy.cli.render.diff_reports import DiffReporter, report_diff
 from acp_proxy.cli.render.output import use_color, warn, width
 from acp_proxy.cli.render.progress import progress
-from acp_proxy.cli.reports import check_report_files, spare_recordings
 from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.store.reader import RecordingReader
@@ -104,7 +104,7 @@ def diff(
             code = _learn(a, b, options, as_json=json)
         else:
             words = () if exact or json else (rec, other)
-            code = _diff(a, b, options, _tellers(words, junit, as_json=json))
+            code = _diff(a, b, options, _reporters(words, junit, as_json=json))
     sys.exit(code)
 
 
@@ -128,28 +128,29 @@ def _note(reader: RecordingReader) -> None:
 
 
 def _diff(
-    a: RecordingReader, b: RecordingReader, options: DiffOptions, tellers: Sequence[Reporter]
+    a: RecordingReader, b: RecordingReader, options: DiffOptions, reporters: Sequence[DiffReporter]
 ) -> int:
     from acp_proxy.difference.diff import diff
 
     found = diff(a, b, options, progress)
     if options.chosen is not EVERYTHING and not found.a.frames + found.b.frames:
         warn("no frame is what FILTER means")
-    tell(found, tellers)
+    report_diff(found, reporters)
     return 0 if found.is_equal else 1
 
 
-def _tellers(words: tuple[str, ...], junit: Path | None, *, as_json: bool) -> list[Reporter]:
+def _reporters(words: tuple[str, ...], junit: Path | None, *, as_json: bool) -> list[DiffReporter]:
     """Who is told: whoever reads stdout, a file, and whoever wants to know what to type next."""
-    from acp_proxy.cli.render.diff_json import JsonLines
-    from acp_proxy.cli.render.diff_junit import Junit
-    from acp_proxy.cli.render.diff_rules import Hint
-    from acp_proxy.cli.render.diff_screen import Screen
+    from acp_proxy.cli.render.diff_reports import DiffJson, DiffJunit
+    from acp_proxy.cli.render.diff_rules import RuleHint
+    from acp_proxy.cli.render.diff_screen import DiffScreen
 
-    tellers: list[Reporter] = [JsonLines() if as_json else Screen(width(), color=use_color())]
-    tellers += [Junit(junit)] if junit is not None else []
-    tellers += [Hint(words)] if words else []
-    return tellers
+    reporters: list[DiffReporter] = [
+        DiffJson() if as_json else DiffScreen(width(), color=use_color())
+    ]
+    reporters += [DiffJunit(junit)] if junit is not None else []
+    reporters += [RuleHint(words)] if words else []
+    return reporters
 
 
 def _learn(a: RecordingReader, b: RecordingReader, options: DiffOptions, *, as_json: bool) -> int:
@@ -158,9 +159,9 @@ def _learn(a: RecordingReader, b: RecordingReader, options: DiffOptions, *, as_j
 
     found = learn(a, b, options, progress)
     if as_json:
-        from acp_proxy.cli.render.diff_json import JsonLines
+        from acp_proxy.cli.render.diff_reports import DiffJson
 
-        JsonLines().learned(found)
+        DiffJson().learned(found)
     else:
         say_learned(found)
     return 1 if found.rest.total else 0

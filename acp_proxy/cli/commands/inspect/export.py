@@ -8,9 +8,9 @@ import click
 
 from acp_proxy.cli.commands.inspect.pytest_export import Turns, export_test, turns_type
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.new_file import new_file
-from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options.arguments import filter_argument, recording_argument
+from acp_proxy.cli.output_files import new_file
+from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import say
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.filters import EVERYTHING, Filter, all_of, parse

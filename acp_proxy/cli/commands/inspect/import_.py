@@ -9,7 +9,7 @@ import click
 from acp_proxy.capture.files import make_private
 from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.opening import STDIN, read_stdin
+from acp_proxy.cli.recordings import STDIN, read_stdin
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.errors import NotARecording
@@ -78,7 +78,7 @@ def _import(file: str, output: str | None, name: str | None) -> tuple[str | None
         directory, stem = Path(output).parent, Path(output).name.removesuffix(".db")
         if not stem or stem in (".", "..") or Path(output).is_dir():
             raise Refusal(f"expected the path of a file with --output, got {output!r}")
-    with _told(directory):
+    with _refusing_os_errors(directory):
         if output is None:
             make_private(str(directory))
         with _lines(file) as lines:
@@ -101,7 +101,7 @@ def _lines(file: str) -> Iterator[Iterable[bytes]]:
 
 
 @contextmanager
-def _told(directory: Path) -> Iterator[None]:
+def _refusing_os_errors(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as e:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from acp_proxy.capture.option_values import read_keep
-from acp_proxy.cli.commands.overview import described, judged_entries, table
+from acp_proxy.cli.commands.overview import checked_entries, described, table
 from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.cli.options.arguments import DirectoryType, directory_argument
 from acp_proxy.cli.render.output import say, say_json, warn
@@ -85,7 +85,7 @@ def list_(
     where = directory or recordings()
     if directory is not None and not directory.is_dir():
         raise Refusal(f"{directory} is no directory; expected one that holds recordings")
-    every = judged_entries(where)
+    every = checked_entries(where)
     asked = cwd is not None or agent is not None or since is not None
     found = [e for e in every if not asked or _is_meant(e, cwd, agent, since)][:newest]
     if json:

@@ -13,10 +13,10 @@ import click
 from attrs import frozen
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options.arguments import filter_argument, recording_argument
+from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import Writer, use_color, warn, width
-from acp_proxy.cli.render.timeline_layout import Layout
+from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.inspection.choice import Neighborhood, neighborhood, of_session, of_turn, row_of
 from acp_proxy.inspection.folding import ChunkRun, fold
@@ -143,7 +143,12 @@ def log(
 
 
 def _print(
-    reader: RecordingReader, form: "_Form", chosen: Filter, *, lines: int | None, follow: bool
+    reader: RecordingReader,
+    form: "_JsonTimeline",
+    chosen: Filter,
+    *,
+    lines: int | None,
+    follow: bool,
 ) -> None:
     """Prints what there is, and what comes until the recorder has ended."""
     was_live = reader.live
@@ -159,7 +164,7 @@ def _print(
 
 
 @frozen
-class _Form:
+class _JsonTimeline:
     """How rows are printed, and where: here in the form of JSON."""
 
     reader: RecordingReader
@@ -220,7 +225,7 @@ class _Form:
                 self.out.json(frame_json(row))
 
 
-class _Raw(_Form):
+class _RawTimeline(_JsonTimeline):
     """The bytes that were received; what happened besides has none."""
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
@@ -238,18 +243,18 @@ class _Raw(_Form):
 
 
 @frozen
-class _Screen(_Form):
+class _TimelineScreen(_JsonTimeline):
     """Lines for a person."""
 
-    layout: Layout
+    layout: TimelineLayout
     color: bool
     folded: bool
 
     def print_one(self, row: Row) -> None:
-        from acp_proxy.cli.render.frame_page import Page
+        from acp_proxy.cli.render.frame_page import FramePage
 
         started_at = datetime.fromisoformat(self.reader.recording.started_at)
-        page = Page(started_at, self.layout, self.color, terminal=width() is not None)
+        page = FramePage(started_at, self.layout, self.color, terminal=width() is not None)
         number = pair_of(row)
         pair = None if number is None else row_of(self.reader, number)
         for line in page.lines(row, pair):
@@ -269,13 +274,15 @@ class _Screen(_Form):
                 self.out.line(line)
 
 
-def _form(reader: RecordingReader, *, json: bool, raw: bool, folded: bool) -> _Form:
+def _form(reader: RecordingReader, *, json: bool, raw: bool, folded: bool) -> _JsonTimeline:
     if json:
-        return _Form(reader, Writer())
+        return _JsonTimeline(reader, Writer())
     if raw:
-        return _Raw(reader, Writer())
+        return _RawTimeline(reader, Writer())
     color = use_color()
     hints_of = HintReader(reader).of
     newest = last_number(reader)
-    layout = Layout(width(), color=color, newest=newest, live=reader.live, hints_of=hints_of)
-    return _Screen(reader, Writer(), layout, color, folded)
+    layout = TimelineLayout(
+        width(), color=color, newest=newest, live=reader.live, hints_of=hints_of
+    )
+    return _TimelineScreen(reader, Writer(), layout, color, folded)

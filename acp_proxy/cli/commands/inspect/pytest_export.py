@@ -13,7 +13,7 @@ import click
 from attrs import evolve, frozen
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.new_file import new_file
+from acp_proxy.cli.output_files import new_file
 from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.trim import spans, trim

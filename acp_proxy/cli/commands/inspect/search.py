@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.naming import find_recording
 from acp_proxy.cli.options.arguments import FilterType, RecordingType
-from acp_proxy.cli.render.matches import Printer, printer_for
+from acp_proxy.cli.recordings import find_recording
+from acp_proxy.cli.render.matches import MatchPrinter, printer_for
 from acp_proxy.cli.render.output import warn
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.cli.time_limit import searchers
@@ -115,7 +115,7 @@ def _search(
     new_searcher: Callable[[], Searcher],
     chosen: Filter,
     limit: int | None,
-    printer: Printer,
+    printer: MatchPrinter,
 ) -> int:
     found = unreadable = False
     for path in places:

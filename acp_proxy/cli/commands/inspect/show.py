@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import click
 
-from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options.arguments import recording_argument
+from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import say_json
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.cli.render.summary_screen import show_summary

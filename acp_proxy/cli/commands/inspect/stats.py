@@ -6,8 +6,8 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.opening import open_recording
 from acp_proxy.cli.options.arguments import filter_argument, recording_argument
+from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import say_json, use_color, warn, width
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.filters import EVERYTHING, parse

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from attrs import evolve
 
-from acp_proxy.cli.render.replay_junit import junit
+from acp_proxy.cli.render.junit import replay_suite
 from acp_proxy.engine.agent.report import LaneWait, ReplayReport, report, text
 from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss, Rank
@@ -125,19 +125,19 @@ def test_nothing_recorded_commands_the_terminal() -> None:
 
 def test_nothing_recorded_breaks_the_xml() -> None:
     """What XML cannot carry is made visible as well."""
-    suite = ET.fromstring(junit(hostile(EVIL)).encode())
+    suite = ET.fromstring(replay_suite(hostile(EVIL)).encode())
     assert [case.tag for case in suite] == ["testcase", "testcase"]
 
 
 def test_junit_has_a_case_for_each_lane_that_diverged_and_one_for_the_whole() -> None:
     """Information is no failure; an incomplete recording is one."""
-    suite = ET.fromstring(junit(DIVERGED).encode())
+    suite = ET.fromstring(replay_suite(DIVERGED).encode())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
     (failure,) = suite.iter("failure")
     assert failure.get("type") == "params-differ"
     assert "/params/a: recorded 1, came 2" in (failure.text or "")
-    assert ET.fromstring(junit(CLEAN).encode()).get("failures") == "0"
-    incomplete = ET.fromstring(junit(evolve(CLEAN, verdict="incomplete")).encode())
+    assert ET.fromstring(replay_suite(CLEAN).encode()).get("failures") == "0"
+    incomplete = ET.fromstring(replay_suite(evolve(CLEAN, verdict="incomplete")).encode())
     assert incomplete.get("failures") == "1"
 
 

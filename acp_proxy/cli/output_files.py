@@ -1,0 +1,187 @@
+"""Writes reports and other files: whole or not at all, and never over a recording."""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from acp_proxy.capture.files import LOG_SUFFIX
+from acp_proxy.cli.main import Refusal
+from acp_proxy.plain_files import reason
+
+
+@contextmanager
+def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
+    """Opens a file to write, for its owner alone; it appears when the block ends without error.
+
+    No symbolic link is followed but those of the directories that lead to it.
+
+    Args:
+        path: where it will be.
+        force: whether to replace a file that is there.
+
+    Raises:
+        Refusal: something is there and may not be replaced, or nothing can be written there.
+    """
+    import tempfile  # late: a replay without reports needs no temporary file
+
+    try:
+        path = path.parent.resolve() / path.name
+    except OSError as e:  # the working directory has been removed
+        raise _cannot_write(path, reason(e)) from None
+    _check_new(path, force=force)
+    made = None
+    try:
+        fd, name = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
+        made = Path(name)
+        with open(fd, "wb") as file:  # noqa: PTH123  a descriptor
+            yield file
+        if not force:
+            path.touch(0o600, exist_ok=False)
+        made = made.replace(path) and None
+    except FileExistsError:
+        raise _exists(path) from None
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        raise _cannot_write(path, reason(e)) from None
+    finally:
+        if made is not None:
+            made.unlink(missing_ok=True)
+
+
+def check_report_files(*files: Path | None) -> None:
+    """Checks, before anything is played, that reports can be written.
+
+    Raises:
+        Refusal: one cannot be written, or two have the same path.
+    """
+    given = [file for file in files if file is not None]
+    for file in given:
+        if not stat.S_ISDIR(_mode(file.absolute().parent)):
+            raise _cannot_write(file, f"{file.absolute().parent} is not a directory")
+        if stat.S_ISDIR(_mode(file)):
+            raise _cannot_write(file, "it is a directory")
+    places = [os.path.realpath(file) for file in given if _is_replaced(file)]
+    if len({*places}) < len(places):
+        raise Refusal(f"cannot write two reports into one file: {places[0]}")
+    for file in given:
+        if file.is_symlink():
+            raise _symbolic_link(file)
+        if not _is_replaced(file) and not stat.S_ISCHR(_mode(file)):
+            raise _cannot_write(file, "it is not a plain file")
+
+
+def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -> None:
+    """Checks, before anything is played, that no report replaces a recording.
+
+    Args:
+        files: the reports.
+        recordings: those that are read and those that will be made; each may have a log.
+
+    Raises:
+        Refusal: a report would replace one of them, or any other recording.
+    """
+    known = {os.path.realpath(f"{path}{end}") for path in recordings for end in ("", LOG_SUFFIX)}
+    for file in files:
+        if file is None or not _is_replaced(file):
+            continue
+        if os.path.realpath(file) in known or _holds_a_recording(file):
+            raise Refusal(f"cannot write a report into the file of a recording: {file}")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a report, for its owner alone; it replaces a plain file that is there.
+
+    A report can also go into a device such as ``/dev/null``.
+
+    Raises:
+        Refusal: it cannot be written.
+    """
+    data = text.encode("utf-8", "backslashreplace")
+    if stat.S_ISCHR(_mode(path)):
+        _write_into_device(path, data)
+        return
+    with new_file(path, force=True) as file:
+        file.write(data)
+
+
+def try_write(path: Path, text: str) -> bool:
+    """Writes a report; prints the error if that fails.
+
+    Args:
+        path: where it goes.
+        text: the report.
+
+    Returns:
+        Whether it is written.
+    """
+    try:
+        write_text(path, text)
+    except Refusal as refusal:
+        refusal.show()
+        return False
+    return True
+
+
+def _check_new(path: Path, *, force: bool) -> None:
+    if path.is_symlink():
+        raise _symbolic_link(path)
+    if os.path.lexists(path) and not path.is_file():
+        raise _cannot_write(path, "it is not a plain file")
+    if path.exists() and not force:
+        raise _exists(path)
+
+
+def _write_into_device(path: Path, data: bytes) -> None:
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK)
+        with open(fd, "wb") as device:  # noqa: PTH123  a descriptor
+            device.write(data)
+    except OSError as e:
+        raise _cannot_write(path, reason(e)) from None
+
+
+def _is_replaced(file: Path) -> bool:
+    """Whether writing replaces what is there, unlike in a device or pipe."""
+    mode = _mode(file)
+    return not mode or stat.S_ISREG(mode)
+
+
+def _holds_a_recording(file: Path) -> bool:
+    """Whether a file begins like a recording or the log of one."""
+    if not _mode(file):
+        return False
+    from acp_proxy.store.database import is_sqlite
+    from acp_proxy.store.log_reader import is_log
+    from acp_proxy.store.text_import import is_transcript
+
+    return is_sqlite(file) or is_log(file) or is_transcript(file)
+
+
+def _mode(path: Path) -> int:
+    """Returns the mode of what is there, for `stat`; 0 if there is nothing.
+
+    Raises:
+        Refusal: a directory on the way cannot be read, or the path is not valid.
+    """
+    try:
+        return path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    except OSError as e:
+        raise _cannot_write(path, reason(e)) from None
+
+
+def _cannot_write(path: Path, why: str) -> Refusal:
+    return Refusal(f"cannot write {path}: {why}")
+
+
+def _symbolic_link(path: Path) -> Refusal:
+    return _cannot_write(path, "it is a symbolic link; give the path it leads to")
+
+
+def _exists(path: Path) -> Refusal:
+    return Refusal(f"{path} exists; expected the path of a new file, or --force to replace it")

@@ -1,0 +1,218 @@
+"""Reports a comparison: as one line, as JSON lines, and as JUnit XML."""
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from attrs import asdict, define, evolve, field
+
+from acp_proxy.cli.output_files import write_text
+from acp_proxy.cli.render.diff_lines import DiffLines
+from acp_proxy.cli.render.junit import Case, Failure, suite
+from acp_proxy.cli.render.output import Writer, encode_json
+from acp_proxy.difference.learning import Learned
+from acp_proxy.difference.options import Expect
+from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field
+from acp_proxy.wording import counted
+
+_WHERE = {Expect.FRAMES: "", Expect.STRUCTURE: " in structure", Expect.OUTCOME: " in outcome"}
+
+
+class DiffReporter:
+    """Receives a comparison in parts, and reports it in its own form; this one does nothing."""
+
+    def begin(self, _found: Diff) -> None:
+        """Takes all but the entries."""
+
+    def entry(self, _entry: DiffEntry) -> None:
+        """Takes an entry; those of one lane come one after the other."""
+
+    def end(self, _found: Diff) -> None:
+        """Ends the report, after the last entry."""
+
+
+def report_diff(found: Diff, reporters: Sequence[DiffReporter]) -> None:
+    """Reports a comparison in several forms; its entries are read once.
+
+    Args:
+        found: the comparison.
+        reporters: one for each form.
+
+    Raises:
+        UnreadableRecording: a recording is damaged.
+    """
+    for reporter in reporters:
+        reporter.begin(found)
+    for entry in found.entries():
+        for reporter in reporters:
+            reporter.entry(entry)
+    for reporter in reporters:
+        reporter.end(found)
+
+
+def verdict(found: Diff) -> str:
+    """Returns the result in one line."""
+    if not found.is_equal:
+        return differences(found.counts)
+    frames = f"{counted(found.a.frames, 'frame')} and {counted(found.b.frames, 'frame')}"
+    return f"equal{_WHERE[found.expect]}: {frames} say the same"
+
+
+def differences(counts: Counts) -> str:
+    """Returns how many differences there are, and of which kinds."""
+    kinds = {
+        "changed": counts.changed,
+        "only in A": counts.only_a,
+        "only in B": counts.only_b,
+        "moved": counts.moved,
+        "in the handshake": counts.handshake,
+        "in the ending": counts.ending,
+    }
+    texts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items() if number)
+    return f"{counted(counts.total, 'difference')}: {texts}"
+
+
+class DiffJson(DiffReporter):
+    """Prints each part as soon as it is known."""
+
+    def __init__(self) -> None:
+        self._out = Writer()
+
+    def begin(self, found: Diff) -> None:
+        """Prints what was compared, and how the handshakes differ."""
+        head = {
+            "a": _members(found.a),
+            "b": _members(found.b),
+            "expect": found.expect,
+            "is_equal": found.is_equal,
+            "counts": _counts(found.counts),
+            "aliases": found.aliases,
+        }
+        self._line("diff", head)
+        for one in found.handshake:
+            self._line("handshake", _members(one))
+
+    def entry(self, entry: DiffEntry) -> None:
+        """Prints an entry."""
+        self._line("entry", {**_members(entry), "fields": [*map(_members, entry.fields)]})
+
+    def end(self, found: Diff) -> None:
+        """Prints how the ends differ, and how long answers took."""
+        for one in found.ending:
+            self._line("ending", _members(one))
+        for latency in found.latency:
+            self._line("latency", _members(latency))
+        self._out.flush()
+
+    def learned(self, found: Learned) -> None:
+        """Prints proposed rules, and what remains with them."""
+        members = {**_members(found), "rest": _counts(found.rest)}
+        self._line("learned", {**members, "is_equal": not found.rest.total})
+        self._out.flush()
+
+    def _line(self, kind: str, members: dict[str, Any]) -> None:
+        self._out.json(encode_json({"type": kind, **members}))
+
+
+def _members(value: Any) -> dict[str, Any]:
+    return asdict(value, recurse=False)
+
+
+def _counts(counts: Counts) -> dict[str, int]:
+    return {**_members(counts), "total": counts.total}
+
+
+_MOST_LINES = 500
+"""Lines of one failure; the JSON has all of them."""
+_COUNTED = {
+    Change.ONLY_A: "only_a",
+    Change.ONLY_B: "only_b",
+    Change.CHANGED: "changed",
+    Change.MOVED: "moved",
+}
+
+
+@define
+class _Place:
+    """What is different in one place."""
+
+    counts: Counts = field(factory=Counts)
+    lines: list[str] = field(factory=list)
+    left_out: int = 0
+
+    def add(self, kind: str, lines: Iterable[str]) -> None:
+        """Adds a difference of a kind, which is a member of `Counts`.
+
+        Its lines are made only where there is room; of one that has too many the first are kept.
+        """
+        self.counts = evolve(self.counts, **{kind: getattr(self.counts, kind) + 1})
+        if self.left_out:
+            self.left_out += 1
+            return
+        room = _MOST_LINES - len(self.lines)
+        made = [*islice(lines, room + 1)]
+        self.lines += made[:room]
+        self.left_out = int(len(made) > room)
+
+    def failure(self) -> Failure | None:
+        """Why its case failed, if anything is different."""
+        if not self.counts.total:
+            return None
+        more = [f"… and {self.left_out:,} more"] if self.left_out else []
+        return Failure("difference", differences(self.counts), [*self.lines, *more])
+
+
+class DiffCases(DiffReporter):
+    """Makes a test case for the handshake, each lane and the ending."""
+
+    def __init__(self) -> None:
+        self._lines = DiffLines(None, color=False)
+        self._places: dict[str, _Place] = {}
+
+    def begin(self, found: Diff) -> None:
+        """Makes the cases that every comparison has."""
+        sessions = [name for name in found.aliases if name.startswith("session:")]
+        self._places = {name: _Place() for name in ("handshake", "connection", *sessions)}
+        self._add_fields("handshake", found.handshake)
+
+    def entry(self, entry: DiffEntry) -> None:
+        """Adds an entry to its lane's case."""
+        place = self._places.setdefault(entry.lane, _Place())
+        place.add(_COUNTED[entry.change], self._lines.entry(entry))
+
+    def end(self, found: Diff) -> None:
+        """Adds how the recordings ended."""
+        self._places["ending"] = _Place()
+        self._add_fields("ending", found.ending)
+
+    @property
+    def cases(self) -> list[Case]:
+        """A case for each place; complete after `end`."""
+        return [Case("diff", name, place.failure()) for name, place in self._places.items()]
+
+    def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
+        for one in fields:
+            self._places[name].add(name, self._lines.field(one, ""))
+
+
+class DiffJunit(DiffCases):
+    """Writes JUnit XML at the end.
+
+    Args:
+        path: the file's.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def end(self, found: Diff) -> None:
+        """Writes the file.
+
+        Raises:
+            Refusal: it cannot be written.
+        """
+        super().end(found)
+        name = f"acp-proxy diff {found.a.name} {found.b.name}"
+        write_text(self._path, suite(name, self.cases))
