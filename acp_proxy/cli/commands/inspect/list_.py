@@ -84,7 +84,7 @@ def list_(
     """
     where = directory or recordings()
     if directory is not None and not directory.is_dir():
-        raise Refusal(f"{directory} is no directory; expected one that holds recordings")
+        raise Refusal(f"{directory} is not a directory; expected one that holds recordings")
     every = checked_entries(where)
     asked = cwd is not None or agent is not None or since is not None
     found = [e for e in every if not asked or _is_meant(e, cwd, agent, since)][:newest]

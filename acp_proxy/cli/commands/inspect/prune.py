@@ -79,7 +79,7 @@ def prune(
         raise Refusal("expected --older-than AGE, --larger-than SIZE or both")
     where = directory or recordings()
     if directory is not None and not directory.is_dir():
-        raise Refusal(f"{directory} is no directory; expected one that holds recordings")
+        raise Refusal(f"{directory} is not a directory; expected one that holds recordings")
     found = prunable(where, older_than=older_than, larger_than=larger_than, with_noted=noted)
     gone = []
     for old in found:

@@ -147,7 +147,7 @@ def test_what_cannot_be_deleted_is_told(home: Path, monkeypatch: pytest.MonkeyPa
         (["--larger-than", "500M"], "'500M' is no size: expected one such as 500kB, 500MB, 2GB"),
         (["--older-than", "x"], "'x' is no age: expected one such as 30s, 10m, 12h, 30d or 4w"),
         (["--older-than", "30M"], "'30M' is no age: expected one such as 30s, 10m, 12h, 30d or"),
-        (["nowhere", "--older-than", "1d"], "nowhere is no directory"),
+        (["nowhere", "--older-than", "1d"], "nowhere is not a directory"),
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:

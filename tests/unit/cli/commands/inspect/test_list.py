@@ -27,7 +27,7 @@ from tests.scribe import (
 )
 from tests.texts import text_of
 
-RECORDED = sorted((Path(__file__).parents[2] / "recordings").glob("*.db"))
+RECORDED = sorted((Path(__file__).parents[5] / "recordings").glob("*.db"))
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_a_list_of_what_is_no_directory(home: Path) -> None:
     path = record_story(home / "x.db")
     for word in (path, home / "nowhere"):
         answer = complaint("inspect", "list", word, home=home)
-        assert answer == f"{word} is no directory; expected one that holds recordings"
+        assert answer == f"{word} is not a directory; expected one that holds recordings"
 
 
 def test_an_empty_list_is_told_and_no_failure(home: Path) -> None:

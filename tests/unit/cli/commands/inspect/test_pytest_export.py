@@ -22,7 +22,7 @@ from tests.commands import complaint, run
 from tests.scribe import Scribe, handshake, request, result
 from tests.texts import text_of
 
-RECORDINGS = Path(__file__).parents[2] / "recordings"
+RECORDINGS = Path(__file__).parents[5] / "recordings"
 EXPORT = ("inspect", "export")
 PYTEST = ("--format", "pytest", "-o")
 DIVERGENCE = Divergence(DivergenceKind.UNMATCHED, Rank.PRIMARY, "connection", "not\x1b one line")

@@ -17,8 +17,8 @@ from tests.commands import complaint, run
 from tests.minute import SECOND, record_minute
 from tests.scribe import MS, WALL_NS, Scribe, handshake, record_story, request, text
 
-SCREENS = Path(__file__).parents[1] / "data" / "stats"
-RECORDINGS = sorted((Path(__file__).parents[2] / "recordings").glob("*.db"))
+SCREENS = Path(__file__).parents[4] / "data" / "stats"
+RECORDINGS = sorted((Path(__file__).parents[5] / "recordings").glob("*.db"))
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from tests.scribe import Scribe, handshake, record_story, request, result, text,
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-RECORDINGS = Path(__file__).parents[2] / "recordings"
+RECORDINGS = Path(__file__).parents[5] / "recordings"
 
 
 @pytest.fixture(autouse=True)
@@ -541,7 +541,7 @@ def test_what_is_no_pointer_is_refused(pair: tuple[Path, Path], option: str) -> 
         (["--apart", "/x"], "'/x' is no kind of message: expected one such as tool_call_update"),
         (["--exact", "--expect", "outcome"], "expected --exact without"),
         (["--learn", "--junit", "x.xml"], "expected --learn or --junit, got both"),
-        (["--junit", "/nowhere/x.xml"], "cannot write /nowhere/x.xml: /nowhere is no directory"),
+        (["--junit", "/nowhere/x.xml"], "cannot write /nowhere/x.xml: /nowhere is not a directory"),
         (["--junit", "/"], "cannot write /: it is a directory"),
         (["--expect", "nothing"], "'nothing' is not one of 'frames', 'structure', 'outcome'"),
         (["methd:x"], "method"),

@@ -12,11 +12,17 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.cli.main import Refusal
-from acp_proxy.cli.output_files import check_report_files, spare_recordings, try_write, write_text
+from acp_proxy.cli.output_files import (
+    check_report_files,
+    new_file,
+    spare_recordings,
+    try_write,
+    write_text,
+)
 from tests.commands import complaint
 from tests.scribe import Scribe, handshake
 
-HELLO = Path(__file__).parents[2] / "recordings" / "hello.db"
+HELLO = Path(__file__).parents[3] / "recordings" / "hello.db"
 TOLD = "cannot write a report into the file of a recording: "
 SWEEP = ("--plans", "@hung-permission", "--client", f"{sys.executable} {{agent}}")
 
@@ -151,7 +157,7 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
         place.symlink_to(target)
     if kind == "link":
         target.write_text("mine")
-    reason = "it is no plain file" if kind == "pipe" else "it is a symbolic link"
+    reason = "it is not a plain file" if kind == "pipe" else "it is a symbolic link"
     assert f"cannot write place: {reason}" in complaint(*words, home=golden.parent)
     assert target.exists() == (kind == "link")
     assert kind != "link" or target.read_text() == "mine"
@@ -190,7 +196,7 @@ def test_what_is_no_file_loses_nothing() -> None:
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
     """In one line; who has more to do says it, and goes on."""
-    with pytest.raises(Refusal, match=r"^cannot write .*: it is no plain file$"):
+    with pytest.raises(Refusal, match=r"^cannot write .*: it is not a plain file$"):
         write_text(tmp_path, "x")
 
 
@@ -201,7 +207,10 @@ def test_who_has_more_to_do_says_it_and_goes_on(
     assert try_write(tmp_path / "x", "hé")
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
     assert not try_write(tmp_path, "x")
-    assert capsys.readouterr() == ("", f"acp-proxy: cannot write {tmp_path}: it is no plain file\n")
+    assert capsys.readouterr() == (
+        "",
+        f"acp-proxy: cannot write {tmp_path}: it is not a plain file\n",
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
@@ -222,3 +231,26 @@ def test_a_file_that_nothing_can_be_called_is_refused() -> None:
     name = "x" * 300
     with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
         check_report_files(Path(name))
+
+
+def test_nothing_is_left_of_a_file_that_fails(tmp_path: Path) -> None:
+    """An error halfway, or a file that came meanwhile, leaves what was there."""
+
+    def fail() -> None:
+        with new_file(tmp_path / "x", force=False) as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert not list(tmp_path.iterdir())
+
+    def late() -> None:
+        with new_file(tmp_path / "x", force=False) as file:
+            file.write(b"late")
+            (tmp_path / "x").write_text("first")
+
+    with pytest.raises(Refusal, match="exists"):
+        late()
+    assert list(tmp_path.iterdir()) == [tmp_path / "x"]
+    assert (tmp_path / "x").read_text() == "first"

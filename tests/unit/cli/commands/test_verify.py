@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.cli.options.playback import limit_ns
 from tests.commands import complaint
 
-HELLO = Path(__file__).parents[2] / "recordings" / "hello.db"
+HELLO = Path(__file__).parents[4] / "recordings" / "hello.db"
 
 
 @pytest.mark.parametrize(

@@ -223,7 +223,7 @@ def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", [(), ("--json",)])
 def test_a_full_disk_is_told_in_one_line(options: tuple[str, ...]) -> None:
     """And does not look as if recordings differed."""
-    recording = str(Path(__file__).parents[2] / "recordings" / "tour.db")
+    recording = str(Path(__file__).parents[3] / "recordings" / "tour.db")
     command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
     with Path("/dev/full").open("wb") as full:
         found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
@@ -233,7 +233,7 @@ def test_a_full_disk_is_told_in_one_line(options: tuple[str, ...]) -> None:
 
 def test_a_closed_stdout_is_no_traceback() -> None:
     """Whoever closes it does not want to see anything."""
-    recording = str(Path(__file__).parents[2] / "recordings" / "hello.db")
+    recording = str(Path(__file__).parents[3] / "recordings" / "hello.db")
     command = f"exec '{sys.executable}' -m acp_proxy inspect show '{recording}' >&-"
     found = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)
     assert (found.returncode, found.stderr) == (0, b"")

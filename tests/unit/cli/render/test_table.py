@@ -1,0 +1,134 @@
+"""Tables fit the terminal: columns are left out by rank, and cells are cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.cli.render.output import columns_of
+from acp_proxy.cli.render.table import (
+    Column,
+    Heading,
+    cell,
+    cells,
+    fit_end,
+    layout,
+    placed,
+    stacked,
+    table,
+)
+
+COLUMNS = [
+    Column("n", [cell("1"), cell("1,000")], right=True),
+    Column("some", [cell("ab"), cell("")], rank=1),
+    Column("more", [cell("x"), cell("y")], rank=2),
+    Column("none", [cell(""), cell(" ")]),
+    Column("text", [cell("你好你好"), cell("abc")], least=4),
+]
+
+
+@pytest.mark.parametrize(
+    ("width", "lines"),
+    [
+        (
+            None,
+            ["    n  some  more  text", "    1  ab    x     你好你好", "1,000        y     abc"],
+        ),
+        (20, ["    n some more text", "    1 ab   x    你…", "1,000      y    abc"]),
+        (19, ["    n some text", "    1 ab   你好你好", "1,000      abc"]),
+        (12, ["    n text", "    1 你好…", "1,000 abc"]),
+        (7, ["    n …", "    1 …", "1,000 …"]),
+        (3, ["  …", "  …", "1,…"]),
+    ],
+)
+def test_columns_go_and_are_cut_in_their_order(width: int | None, lines: list[str]) -> None:
+    """First those of highest rank go, then what may be cut is cut, at last the whole line."""
+    found = list(table(COLUMNS, width, color=False))
+    assert found == lines
+    assert width is None or max(map(columns_of, found)) <= width
+
+
+def test_colours_end_where_a_cell_ends() -> None:
+    """A coloured cell is painted by itself, and spaces stay as they are."""
+    column = Column("a", [cell("x", 28), cell("long", 28)], right=True)
+    _, short, _ = table([column], None, color=True)
+    assert short == "   \x1b[38;5;28mx\x1b[0m"
+
+
+HEADINGS = (
+    Heading("A"),
+    Heading("NAME", least=4, most=6),
+    Heading("B", rank=2),
+    Heading("C", rank=1, least=3),
+)
+ROW = ("1", "a long name", "22", "some text")
+
+
+def test_without_a_terminal_everything_is_there() -> None:
+    """Each column is as wide as its widest cell, also where there is nothing in it."""
+    assert layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
+    assert layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
+
+
+def test_what_matters_least_gives_way() -> None:
+    """Where there is no room, the column of the highest rank goes first, those of rank 0 never."""
+    assert [n for n, _ in layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
+    assert [n for n, _ in layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
+    assert [n for n, _ in layout(HEADINGS, [ROW], 11)] == [0, 1]
+    assert [n for n, _ in layout(HEADINGS, [ROW], 2)] == [0, 1]
+
+
+def test_room_goes_to_what_matters_most() -> None:
+    """First up to what a column should have at the most, then to whoever wants more."""
+    assert layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
+    assert layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
+    assert layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]
+
+
+def test_a_column_of_nothing_is_left_out_on_a_terminal() -> None:
+    """Nothing is said in a column without cells."""
+    assert [n for n, _ in layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
+
+
+def test_cells_are_cut_and_filled() -> None:
+    """The last one is not filled, and a path is cut at its beginning."""
+    columns = (Heading("A"), Heading("B", keeps_end=True))
+    assert cells(columns, ("abcdef", "a/b/cd"), [(0, 4), (1, 5)]) == ["abc…  ", "…b/cd"]
+    assert cells(columns, ("a", "b"), [(0, 3), (1, 5)]) == ["a    ", "b"]
+
+
+def test_a_text_is_cut_at_its_beginning() -> None:
+    """Wide characters count for two."""
+    assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
+        "a你好",
+        "…好",
+        "…好",
+        "…",
+        "…",
+        "",
+    ]
+
+
+def test_what_took_time_can_be_seen() -> None:
+    """A stacked bar is as long as its share of the whole, and no part of it is missing."""
+    parts = [("█", None), ("░", 244), ("p", None), ("t", 130), ("f", 32)]
+    spent = dict(zip(parts, (500, 499, 1), strict=False))
+    bar = "".join(text for text, _ in stacked(spent, 2000, 20))
+    assert bar == "████░░░░░p"
+    assert stacked(dict.fromkeys(parts, 0), 10, 10) == []
+    assert "".join(text for text, _ in stacked(dict.fromkeys(parts, 1), 600, 10)) == "█░ptf"
+
+
+@pytest.mark.parametrize(
+    ("start", "duration", "shown"),
+    [(0, 100, "##########"), (0, 0, "#         "), (100, 0, "         #"), (50, 20, "     ##   "),
+     (95, 500, "         #")],
+)  # fmt: skip
+def test_a_bar_stands_where_it_is_in_time(start: int, duration: int, shown: str) -> None:
+    """It begins where it began, is never longer than there is room, and never nothing."""
+    assert "".join(text for text, _ in placed(start, duration, 100, 10, ("#", None))) == shown
+
+
+def test_no_time_at_all_is_no_division_by_zero() -> None:
+    """A turn that took no time has bars as well."""
+    assert "".join(text for text, _ in placed(0, 0, 0, 3, ("#", None))) == "#  "
+    assert stacked({("#", None): 1}, 0, 3)
