@@ -11,7 +11,7 @@ from _signal import SIGINT, default_int_handler, getsignal, signal
 
 
 def leave_at_once() -> None:
-    """Lets Ctrl-C end the process without a word, if nobody has decided what it does.
+    """Lets Ctrl-C end the process silently, if no handler is set for it.
 
     Python would raise an exception wherever it is, and print where that was.
     """

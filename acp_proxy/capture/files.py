@@ -18,7 +18,7 @@ SQLITE_SUFFIXES = ("-wal", "-shm", "-journal")
 def recordings_directory(environ: "Mapping[str, str]") -> str:
     """Returns ``$ACP_PROXY_RECORDINGS``, else the user's data directory for acp-proxy.
 
-    The same as ``platformdirs.user_data_dir("acp-proxy", appauthor=False)`` (a test says so),
+    The same as ``platformdirs.user_data_dir("acp-proxy", appauthor=False)`` (a test checks it),
     whose import would cost more than everything else that stands before the agent.
     """
     if chosen := environ.get("ACP_PROXY_RECORDINGS"):

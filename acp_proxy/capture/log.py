@@ -5,7 +5,7 @@ the kernel took survives our own SIGKILL, and the order of the records is *the* 
 recording.
 
 Offsets are *logical*: they count from the start of the recording and never go back. The first
-record of a file is always ``BASE`` and says which logical offset follows it. That is how the
+record of a file is always ``BASE`` and has the logical offset that follows it. That is how the
 indexer gives space back (`CaptureLog.trim`) once everything has become rows: the file shrinks,
 offsets do not.
 
@@ -62,7 +62,7 @@ class CaptureLog(NullLog):
     """The one writer of a capture log, for all threads of a recorder.
 
     Create it with `create`. `append` and `event` never raise and never lose silently. The exclusive
-    lock on the file tells readers that the writer lives.
+    lock on the file shows readers that the writer lives.
     """
 
     def __init__(self, path: str, fd: int, *, max_size: "int | None", fsync: bool) -> None:
@@ -190,7 +190,7 @@ class CaptureLog(NullLog):
                 os.ftruncate(self.fd, 0)
                 self._base = upto
                 self._write_base()
-            except OSError as e:  # without its first record the file can say nothing more
+            except OSError as e:  # without its first record the file is no log
                 self._limit = -1
                 self._open_gap(os.strerror(e.errno or errno.EIO), time.monotonic_ns())
             return True

@@ -44,7 +44,7 @@ class Identity:
         return os.path.join(recordings_directory(os.environ), stem + ".db")
 
     def fields(self, path: str) -> "dict[str, str | int | list[str]]":
-        """What the first record of the log says."""
+        """Returns the fields of the log's first record."""
         uname = os.uname()
         stem = os.path.splitext(os.path.basename(path))[0]
         fields: dict[str, str | int | list[str]] = {
@@ -79,8 +79,8 @@ def open_log(options: RecordOptions, identity: Identity) -> NullLog:
         identity: ids and clocks of the recording, for the log's first record.
 
     Returns:
-        The log; one that keeps nothing where no log can be written, which is said on stderr. With
-        `--require-recording` the process exits with 1 instead.
+        The log; one that keeps nothing where no log can be written, which is reported on stderr.
+        With `--require-recording` the process exits with 1 instead.
     """
     wanted = identity.path()
     try:
@@ -120,14 +120,14 @@ def _first_free(wanted: str, options: RecordOptions) -> "tuple[str, CaptureLog]"
             log.remove()
             os.close(log.fd)
             continue
-        except OSError:  # the indexer will say so; what matters is the log
+        except OSError:  # the indexer will report it; what matters is the log
             pass
         return path, log
     raise FileExistsError(17, "no free name is left")
 
 
 def _claim(path: str) -> None:
-    """Makes the empty file that is to be the database, so that nobody else can put one there.
+    """Makes the empty file that is to be the database, so that no other program can put one there.
 
     Raises:
         OSError: something is there, be it a link to nothing; or nothing can be made.

@@ -111,7 +111,7 @@ def read_output(text: str) -> str:
 
 
 def read_name(text: str) -> str:
-    """Accepts a name that can be a file's, can be typed, and says nothing to a terminal.
+    """Accepts a name that can be a file's, can be typed, and has nothing that a terminal obeys.
 
     Raises:
         ValueError: it is empty, hidden, too long or ``latest``, or has a slash or what is not

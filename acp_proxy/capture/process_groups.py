@@ -24,11 +24,11 @@ SHELL = "/bin/sh"
 _GUARDIAN = "trap '' HUP INT QUIT TERM USR1 USR2 TSTP TTIN TTOU; cd /; read -r _; kill -KILL 0"
 _RESET = [SIGPIPE, SIGXFSZ]  # Python ignores these; the agent must not inherit that
 SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
-"""Errors that tell of too few resources, and nothing of the program that was to be executed."""
+"""Errors of too few resources, which are not about the program that was to be executed."""
 
 
 def has_terminal() -> bool:
-    """Whether we have a controlling terminal, as far as Linux tells; elsewhere False."""
+    """Whether we have a controlling terminal, as far as Linux shows it; elsewhere False."""
     try:
         fd = os.open("/proc/self/stat", os.O_RDONLY | os.O_CLOEXEC)
         try:

@@ -16,11 +16,11 @@ _PAUSE_S = 0.005
 
 
 class Process:
-    """One process as ``/proc/PID/stat`` tells of it.
+    """One process as ``/proc/PID/stat`` has it.
 
     Attributes:
         pid: its process id.
-        alive: whether it is more than an entry that nobody has waited for.
+        alive: whether it is more than a zombie.
         parent: the process id of its parent.
         group: its process group.
         terminal: the number of its controlling terminal, or 0.

@@ -46,7 +46,7 @@ class Relay:
 
     Attributes:
         pumps: to the agent, to the client, and the agent's stderr.
-        stopping: set when a signal told us to stop.
+        stopping: set when a signal to stop has come.
         drained: set when the agent has exited and both of its outputs have ended.
         parent: the process id of our parent at the start, usually the client's.
         detour: what the streams pass through.

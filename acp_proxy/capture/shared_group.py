@@ -91,7 +91,7 @@ class SharedGroup(OwnGroup):
         reap(guardian)
         if kind == _FAILED:
             raise OSError(value, os.strerror(value))
-        # Somebody has killed the guardian, or it failed; an agent that it had started is ours now.
+        # The guardian was killed, or it failed; an agent that it had started is our child now.
         kill_all(lambda: members(os.getpid(), os.getpgrp(), all_processes()))
         return None
 
@@ -115,7 +115,7 @@ class SharedGroup(OwnGroup):
             return status
         guardian, self._guardian = self._guardian, None
         if guardian is not None:
-            reap(guardian)  # somebody has killed it, and once it has ended the agent is our child
+            reap(guardian)  # it was killed, and once it has ended the agent is our child
         try:
             _, status = os.waitpid(pid, 0)
         except ChildProcessError:
@@ -222,7 +222,7 @@ class _Guardian:
         try:
             os.write(self._report, _REPORT.pack(kind, value))
         except OSError:
-            pass  # nobody is left to read it
+            pass  # we are gone, and it will end soon
 
     def _kill_when_alone(self) -> None:
         try:

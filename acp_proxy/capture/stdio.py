@@ -17,7 +17,7 @@ def take_stdio() -> "tuple[int, int]":
     for fd in (0, 1, 2):
         try:
             os.fstat(fd)
-        except OSError:  # closed by whoever started us: never leave it to the next open
+        except OSError:  # closed by the process that started us: never leave it to the next open
             os.open(os.devnull, os.O_RDWR)
     moved: list[int] = []
     try:

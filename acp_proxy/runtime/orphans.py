@@ -86,7 +86,7 @@ def _send(pid: int, signum: int) -> None:
 
 
 def _children() -> Iterator[int]:
-    """Our children, those included that have ended and that nobody has waited for."""
+    """Our children, zombies included."""
     ours = os.getpid()
     return (process.pid for process in all_processes() if process.parent == ours)
 

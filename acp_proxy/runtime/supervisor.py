@@ -115,7 +115,7 @@ async def until(latch: Latch) -> None:
 
 
 async def enforce_stop(relay: Relay, grace: float) -> None:
-    """Kills an agent that still runs when its grace is over, once a signal has told us to stop.
+    """Kills an agent that still runs when its grace is over, once a signal to stop has come.
 
     The signal itself was passed on already, by the thread that received it. A client that sent it
     and then waits without reading would wait for ever: it gets one more grace to read in.

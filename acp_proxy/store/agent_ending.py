@@ -28,7 +28,7 @@ def is_client_leaving(event: RecordedEvent) -> bool:
 
 
 def is_stopping_signal(event: RecordedEvent) -> bool:
-    """Whether an event is a signal that tells the agent to stop, whoever sent it."""
+    """Whether an event is a signal on which an agent stops, from any sender."""
     return event.kind == "signal" and event.data.get("signal") in STOPPING
 
 
@@ -44,17 +44,17 @@ def is_peer_leaving(event: RecordedEvent) -> bool:
 
 
 def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
-    """Finds the event with which the output of an agent ended that nobody had told to stop.
+    """Finds the event with which the output of an agent ended that ended by itself.
 
-    An agent was told to stop if its client had closed its end, or if a signal that means so was
-    passed on or sent to it, before it exited or ended its output. One that such a signal has killed
-    was told as well, whoever sent it. Any other exit is the agent's own: a crash, an exit code.
+    An agent was stopped if its client had closed its end, or if a signal to stop was passed on or
+    sent to it, before it exited or ended its output. One that such a signal has killed was stopped
+    as well, from wherever it came. Any other exit is the agent's own: a crash, an exit code.
 
     Args:
         events: at least those of `ENDING_KINDS`, in recorded order.
 
     Returns:
-        The number of the event; None if the agent was told to stop, or if its end is not recorded.
+        The number of the event; None if the agent was stopped, or if its end is not recorded.
     """
     left_at: int | None = None
     has_left = False

@@ -43,7 +43,7 @@ class Where:
     sql: str
     parameters: tuple[Any, ...] = ()
     exact: bool = True
-    """Whether it says all that was asked; else it lets too much through."""
+    """Whether it holds for just what was asked for; else it lets too much through."""
     tests: int = 1
     """How many comparisons it is made of."""
 
@@ -106,7 +106,7 @@ def _is_simple(pattern: str) -> bool:
 
 
 def with_batches(where: Where) -> Where:
-    """Lets all batches through as well, of which only their messages tell more."""
+    """Lets all batches through as well: only their messages can be compared."""
     if where.is_open:
         return where
     return evolve(where, sql=f"({where.sql}) OR f.kind = {KIND_CODES[Kind.BATCH]}")

@@ -27,7 +27,8 @@ from acp_proxy.store.members import members_of
 from acp_proxy.store.schema import KIND_CODES, frame_columns, frames_from
 
 _FIRST, _LATER = 64, 1024
-"""How many numbers are fetched at a time: few at first, since somebody waits for them."""
+"""How many numbers are fetched at a time: few at first, so that the first frame
+comes at once."""
 _EXCHANGE = "LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN (2, 3, 4)"
 _OF_EXCHANGE = (
     "e.request_seq, e.response_seq, e.latency_ns,"
@@ -171,7 +172,7 @@ class FrameTable:
         return with_batches(where) if has_batches else where
 
     def _matches_batch(self, seq: int, chosen: Filter) -> bool:
-        """Whether a filter matches a message of a batch; its columns alone do not tell."""
+        """Whether a filter matches a message of a batch; its columns alone do not show it."""
         return next(self.frames(all_of([chosen, parse(f"seq:{seq}")])), None) is not None
 
     def _candidates(self, where: Where, after: int) -> Iterator[Row]:

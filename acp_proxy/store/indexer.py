@@ -27,7 +27,7 @@ class Indexer:
 
     Args:
         connection: a database with our tables, writable at least in ``schema``.
-        log: the log, read from where the database's ``indexing`` row says.
+        log: the log, read from the offset in the database's ``indexing`` row on.
         schema: ``main``, or ``temp`` for a reader that adds what is not indexed yet.
 
     Attributes:

@@ -2,8 +2,8 @@
 
 The recorder holds an exclusive lock on its log, so a reader that gets the lock has found a dead
 recording. To finish it, the reader holds the lock as well, so that no other one does; and before it
-takes the lock, it removes the permission to write the log. By that, others can tell a reader that
-finishes a recording from a recorder.
+takes the lock, it removes the permission to write the log. By that, others know that no
+recorder holds it.
 """
 
 import contextlib
@@ -104,7 +104,7 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
 
     Args:
         path: the database's path.
-        fd: the open log, which nobody has locked.
+        fd: the open log, which is not locked.
         log_path: the log's path.
 
     Raises:

@@ -27,7 +27,7 @@ _REQUEST = "SELECT seq, stream, kind, tool_call, terminal, raw FROM frames WHERE
 
 
 def members_of(batch: Row, query: Query) -> list[Row]:
-    """Returns the messages of a batch in their order; never raises for what they say.
+    """Returns the messages of a batch in their order; never raises for their content.
 
     Args:
         batch: a row of `frames`, of kind batch; at least its ``seq``, ``stream`` and ``raw``.
@@ -99,7 +99,7 @@ def _taken(exchanges: list[Row], row: Row) -> Row | None:
 
 
 def _join(row: Row, exchange: Row, query: Query) -> None:
-    """Adds what the exchange of a message tells of it."""
+    """Adds to a message what is known from its exchange."""
     row["exchange"] = exchange["id"]
     row["method"] = exchange["method"]
     row["session"] = row["session"] or exchange["session"]

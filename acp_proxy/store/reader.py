@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _TRIES = 20
 _BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
-"""What reading files raises that somebody, or a bad disk, has written."""
+"""What reading files raises that anybody, or a bad disk, has written."""
 
 
 class RecordingReader(Rows):
@@ -133,7 +133,7 @@ class RecordingReader(Rows):
             self._open_plain()
 
     def _should_be_text(self) -> bool:
-        """Whether a file says by its name that it is text, so that its first line is to blame."""
+        """Whether a file is named as a text and is none: the error is about its first line."""
         return self.path.suffix == ".jsonl" and is_plain(self.path) and not is_sqlite(self.path)
 
     def _open_with_log(self, log_path: Path) -> None:

@@ -29,7 +29,7 @@ LARGE = 2 << 20
 """Bytes from which on a line is never held whole: its header is outlined, its BLOB copied."""
 
 _CUT_OFF = "the recorder was killed, or could not write any more"
-"""Why a recording has no end, as far as its log can tell."""
+"""Why a recording has no end, as far as its log shows."""
 _STREAMS = {
     capture_log.TO_AGENT: Stream.TO_AGENT,
     capture_log.TO_CLIENT: Stream.TO_CLIENT,
@@ -66,7 +66,7 @@ class RecordHandler:
         fields = event_data(record)
         if (of_event := self._OF_EVENTS.get(record.kind)) is not None:
             of_event(self, record, fields)
-        if record.kind != capture_log.CLOSE:  # the row of the recording tells of it
+        if record.kind != capture_log.CLOSE:  # its row in `recording` has it
             t_ns = max(0, record.t_ns - self._state.origin_ns)
             kind = EVENT_KINDS.get(record.kind, "note")
             self._rows.add_event(kind, t_ns, json.dumps(fields))
@@ -85,7 +85,7 @@ class RecordHandler:
             )
 
     def note_handshake(self) -> None:
-        """Adds to the recording's row what the frames so far tell of the two peers."""
+        """Adds to the recording's row what the handshake so far has of the two peers."""
         state = self._state
         if state.recording is not None:
             state.recording = evolve(state.recording, **asdict(state.correlation.handshake))

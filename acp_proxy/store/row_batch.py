@@ -70,7 +70,7 @@ class RowBatch:
     recording: Recording | None = None
     """The recording's row, if it has to be written."""
     state: tuple[int, str] | None = None
-    """The log's offset and the indexer's state behind this batch, if somebody goes on from it."""
+    """The log's offset and the indexer's state behind this batch, if there is to be a next."""
 
     def write(self, connection: sqlite3.Connection, schema: str) -> None:
         """Writes the rows without a commit.

@@ -1,6 +1,6 @@
 """The files that SQLite finds beside a database by their names, and which of them it may find.
 
-Whoever can put a file beside a recording, in an archive of a bug report for instance, decides what
+A file beside a recording, which came with the archive of a bug report for instance, decides what
 SQLite does there. A pipe makes it wait for ever. A rollback journal may name a second file, the
 super-journal of a transaction over several databases: SQLite deletes that file, wherever it is,
 once the journal is rolled back. No recorder writes such a journal, since a recording is one

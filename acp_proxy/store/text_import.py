@@ -61,7 +61,7 @@ def is_transcript(path: Path) -> bool:
 
 
 def header_of(path: Path) -> "Recording":
-    """Reads what the header of a text form says, and nothing more.
+    """Reads the header of a text form, and nothing more.
 
     Raises:
         UnreadableRecording: it cannot be read.
@@ -69,7 +69,7 @@ def header_of(path: Path) -> "Recording":
     try:
         with open_plain(path) as source:
             lines = _TextLines(source)
-            with lines.blamed(path):
+            with lines.errors_located(path):
                 return read_header(lines.first())
     except OSError as e:
         raise UnreadableRecording(path, reason(e)) from None
@@ -78,7 +78,7 @@ def header_of(path: Path) -> "Recording":
 def new_rows(where: str | Path = "") -> sqlite3.Connection:
     """Opens an empty database to fill at one go; without a path a temporary one of our own.
 
-    What goes wrong leaves it unusable, so only what nobody else can see yet is made this way.
+    A failure leaves it unusable, so only a file that no other program can see yet is made this way.
 
     Raises:
         sqlite3.Error: it cannot be made.
@@ -154,19 +154,19 @@ def read_transcript(
     Args:
         source: the lines of the text, such as a file gives them.
         path: where it comes from, for complaints.
-        connection: a database with our tables and no rows; nobody should use it after a failure.
+        connection: a database with our tables and no rows; it is of no use after a failure.
         name: a name for the recording in place of the one it has.
 
     Returns:
         The recording's row.
 
     Raises:
-        UnreadableRecording: it is no text form, or a line is wrong; says which.
+        UnreadableRecording: it is no text form, or a line is wrong; the message names the line.
         OSError: it cannot be read.
         sqlite3.Error: the rows cannot be written.
     """
     lines = _TextLines(source)
-    with lines.blamed(path):
+    with lines.errors_located(path):
         recording = read_header(lines.first())
         if name is not None:
             recording = evolve(recording, name=name)
@@ -187,11 +187,11 @@ def read_transcript(
 
 
 def _completed(recording: "Recording", handshake: Handshake) -> "Recording":
-    """Adds what a header leaves out of the dialect and the peers' names, as the frames tell it."""
-    said = asdict(handshake)
+    """Adds what a header leaves out of the dialect and the peers' names, from the frames."""
+    found = asdict(handshake)
     if recording.dialect is not None:
-        del said["dialect"], said["dialect_reason"]
-    return evolve(recording, **{k: v for k, v in said.items() if getattr(recording, k) is None})
+        del found["dialect"], found["dialect_reason"]
+    return evolve(recording, **{k: v for k, v in found.items() if getattr(recording, k) is None})
 
 
 class _TextLines:
@@ -225,7 +225,7 @@ class _TextLines:
         raise BadLine("expected a header, got the end of the file")
 
     def others(self) -> Iterator[FrameLine | EventLine | FiredLine]:
-        """Yields what the lines after the header say.
+        """Yields the lines after the header, decoded.
 
         Raises:
             BadLine: see `LineReader.read`.
@@ -238,8 +238,8 @@ class _TextLines:
                 yield read_line(line)
 
     @contextmanager
-    def blamed(self, path: Path) -> Iterator[None]:
-        """Says of what goes wrong in which line of ``path`` it did."""
+    def errors_located(self, path: Path) -> Iterator[None]:
+        """Adds to an error the file and the line in which it occurred."""
         try:
             yield
         except NewerFormat as e:

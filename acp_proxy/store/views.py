@@ -1,4 +1,4 @@
-"""The contract's names, made in an open connection: views in a file are somebody else's code.
+"""Makes the contract's names in an open connection: views in a file may be anybody's code.
 
 While a log is left, the rows have a tail in an attached database, ``tail``, with the same tables;
 then each name is rows and tail together.

@@ -1,0 +1,29 @@
+"""What is waited for is shown after a few seconds of silence, and once a second."""
+
+from __future__ import annotations
+
+from math import inf
+
+from acp_proxy.runtime.wait_display import NS_PER_S, WaitDisplay
+
+
+def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
+    """Not twice within a second, and it goes as soon as something happens."""
+    shown: list[str] = []
+    display = WaitDisplay(shown.append)
+    for tenths in (0, 29, 30, 35, 40, 41):
+        display.update(tenths * NS_PER_S // 10, 0, lambda: "the agent")
+    assert shown == ["waiting 3 s for the agent", "waiting 4 s for the agent"]
+    display.update(5 * NS_PER_S, 5 * NS_PER_S, lambda: "the agent")
+    assert shown[2:] == [""]
+    display.clear()
+    assert shown[3:] == []
+
+
+def test_it_says_when_to_look_again() -> None:
+    """Three seconds after the last event, then each second; never without a terminal."""
+    display = WaitDisplay(lambda _: None)
+    assert display.next_at(NS_PER_S) == 4 * NS_PER_S
+    display.update(5 * NS_PER_S, NS_PER_S, lambda: "x")
+    assert display.next_at(NS_PER_S) == 6 * NS_PER_S
+    assert WaitDisplay(None).next_at(0) == inf
