@@ -40,6 +40,8 @@ _REPEATED = "\ue002{}\ue003"
 """Follows a key that would look like another key of its object."""
 _MOST_LAYOUTS = 4096
 """Layouts of objects that are remembered at one place of a message."""
+_MOST_RECENT = 4096
+"""Values of one session that are found without a look into the tables of all."""
 _MOST_MEMBERS = 64
 """Members of an object whose layout is remembered."""
 
@@ -80,16 +82,22 @@ class _Place:
 
     Attributes:
         state: the rules that hold here and below.
+        alias: the kind of the values here, or None.
+        placeholder: stands in place of a value of that kind.
         layouts: of the objects that were seen here, by their keys.
+        items: the places of the items of lists that were seen here.
     """
 
-    __slots__ = ("alias", "is_cut", "layouts", "state")
+    __slots__ = ("alias", "is_cut", "is_ignored", "items", "layouts", "placeholder", "state")
 
     def __init__(self, state: PlaceState) -> None:
         self.state = state
         self.alias = state.alias
         self.is_cut = state.is_cut
+        self.is_ignored = state.is_ignored
+        self.placeholder = _PLACEHOLDER.format(state.alias)
         self.layouts: dict[tuple[str, ...], _Layout] = {}
+        self.items: list[_Place] = []
 
 
 class Canonicalizer:
@@ -141,7 +149,8 @@ class Canonicalizer:
         values, walk = self.values, self._walk
         known, renamed = len(values.every), values.renamed
         rest = canonical_json(walk.through(read(), rules, scope, peers))
-        if values.renamed > renamed or values.may_have_passed(known, rest):
+        has_new = len(values.every) > known
+        if values.renamed > renamed or (has_new and values.may_have_passed(known, rest)):
             # It named a value before the place that introduces it.
             rest = canonical_json(walk.through(read(), rules, scope, peers))
         return Canonical(digest_of(kind, rest), tuple(walk.found))
@@ -185,6 +194,8 @@ class _Walk:
         self._scope: Scope = None
         self._peers = CLIENTS
         self._processes: dict[str, ValueIndex] = {}
+        self._recent: dict[tuple[str | None, str], ValueIndex] = {}
+        """Values that the session of the latest message has, by kind and text."""
         self._places: dict[int, _Place] = {}
         self._generation = 0
 
@@ -198,10 +209,18 @@ class _Walk:
             peers: who numbered the requests that it speaks of.
         """
         self.found = []
-        self._scope, self._peers, self._processes = scope, peers, {}
+        if scope != self._scope or len(self._recent) >= _MOST_RECENT:
+            self._recent.clear()
+            self._scope = scope
+        self._peers = peers
+        if self._processes:
+            self._processes = {}
         start = self._place(rules)
         if type(message) is dict:
-            message = self._message(message, start)
+            if "id" in message:
+                message = self._message(message, start)
+            else:
+                self._object(message, start)
         elif isinstance(message, list):
             message = [self._message(member, start) for member in message]
         else:
@@ -227,12 +246,12 @@ class _Walk:
         kind = type(value)
         if kind is str:
             if place.alias is not None:
-                return self._replaced(self._index(place.alias, value), is_whole=True)
+                return self._aliased(place, value)
             return value if len(value) < _SHORTEST else self._text(value)
         if kind is dict:
             self._object(value, place)
         elif kind is list:
-            value[:] = self._items(value, place.state)
+            value[:] = self._items(value, place)
         elif kind is float:
             if not isfinite(value):
                 return f"({value})"
@@ -244,9 +263,12 @@ class _Walk:
             return self._replaced(index, is_whole=True)
         return value
 
-    def _items(self, items: list[Any], state: PlaceState) -> list[Any]:
-        places = [(item, state[str(number)]) for number, item in enumerate(items)]
-        return [self._inner(item, self._place(at)) for item, at in places if not at.is_ignored]
+    def _items(self, items: list[Any], place: _Place) -> list[Any]:
+        below = place.items
+        while len(below) < len(items):
+            below.append(self._place(place.state[str(len(below))]))
+        pairs = zip(items, below, strict=False)
+        return [self._inner(item, at) for item, at in pairs if not at.is_ignored]
 
     def _object(self, value: dict[str, Any], place: _Place) -> None:
         if self._generation != self._values.generation:
@@ -265,7 +287,7 @@ class _Walk:
                 if below.is_cut:
                     value[key] = self._cut(inner)
                 elif below.alias is not None:
-                    value[key] = self._replaced(self._index(below.alias, inner), is_whole=True)
+                    value[key] = self._aliased(below, inner)
                 elif inner not in plain and self._may_hold_values(inner):
                     value[key] = self._text(inner)
             elif kind is dict:
@@ -350,6 +372,20 @@ class _Walk:
         index = self._processes.get(digits[0])
         return digits[0] if index is None else self._replaced(index, is_whole=False)
 
+    def _aliased(self, place: _Place, text: str) -> str:
+        """Replaces a text that is a value by the rule for its place."""
+        kind = place.alias
+        index = self._recent.get((kind, text))
+        if index is None:
+            assert kind is not None
+            index = self._index(kind, text)
+            if kind != REQUEST and len(self._recent) < _MOST_RECENT:
+                self._recent[kind, text] = index
+        if self._names is not None:
+            return self._replaced(index, is_whole=True)
+        self.found.append(index)
+        return place.placeholder
+
     def _index(self, kind: str, text: str) -> ValueIndex:
         scope = self._peers.named if kind == REQUEST else self._scope
         return self._values.index(kind, text, scope)
@@ -364,7 +400,7 @@ class _Walk:
         self.found.append(index)
         value = self._values.every[index]
         if self._names is None:
-            return f"\ue000{value.kind}\ue001"
+            return _PLACEHOLDER.format(value.kind)
         name = self._names.get(index, value.text)
         return _PLACEHOLDER.format(name if is_whole else f"«{name}»")
 

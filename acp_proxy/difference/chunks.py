@@ -35,9 +35,10 @@ class ChunkHandler:
 
     def chunk(self, frame: Payload) -> SplitChunk | None:
         """Returns a chunk of a message, of a thought or of a summary; None for other frames."""
-        if frame.method != UPDATE or frame.raw is None or not self._joins_texts:
+        raw = frame.raw
+        if frame.method != UPDATE or raw is None or b"_chunk" not in raw or not self._joins_texts:
             return None
-        return self._splitter.split(frame.raw)
+        return self._splitter.split(raw)
 
     def part(self, frame: Payload) -> SplitChunk | None:
         """Returns a part of any text, which may also be pushed output; None for other frames."""

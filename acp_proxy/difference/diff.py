@@ -6,8 +6,10 @@ values are the same; `changes` aligns the sequences; and `explanation` reads aga
 find the places. So memory is taken by numbers, and by the largest difference.
 """
 
+import gc
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 from attrs import define, field
 
@@ -56,7 +58,23 @@ def diff(
     Raises:
         UnreadableRecording: one is damaged.
     """
-    options = options or DiffOptions()
+    with _collector_paused():
+        return _diff(a, b, options or DiffOptions(), watch)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pauses the garbage collector: there are no cycles, and it would walk a growing heap."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _diff(a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: Watch) -> Diff:
     rules = rules_of(options)
     side_a = read(a, options, rules, watch)
     side_b = read(b, options, rules, watch, side_a)

@@ -229,7 +229,8 @@ class _FrameHandler:
             if message is NOTHING:
                 return
         route = self._route(frame, update_of(message) if frame.method == UPDATE else None)
-        kind = kind_of_call(message) if frame.tool_call is not None else None
+        has_kind = frame.tool_call is not None and b'"kind"' in raw
+        kind = kind_of_call(message) if has_kind else None
         if b'"cancelled"' in raw and ends_cancelled(message):
             self._builder.end_cancelled(route)
         canonical = self._canonical(frame, raw, route, message, decision)

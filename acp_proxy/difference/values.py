@@ -29,8 +29,8 @@ _UUID = re.compile(
 )
 _WORDS = tuple(words for words, _ in PHRASES.values())
 _SHORTEST_PHRASE = min(map(len, _WORDS))
-_MOST_PLAIN = 4096
-"""Identifiers that are remembered because they contain no value."""
+_MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
+"""Texts that are remembered because they contain no value, and their characters."""
 
 
 @define(weakref_slot=False)
@@ -64,7 +64,7 @@ class Values:
     Attributes:
         every: by their index.
         directories: finds the values that are directories in texts.
-        plain: identifiers without a value in them, so that texts need not be searched again.
+        plain: texts without a value in them, which need not be searched again.
         plain_keys: keys of objects that have no value in them, as the canonicalizer assumes.
         generation: how often one of `plain_keys` turned out to be a value.
         renamed: how often a UUID turned out to be the id of something.
@@ -108,7 +108,7 @@ class Values:
         index = texts[text] = ValueIndex(len(self.every))
         self.every.append(Value(kind, text, scope))
         if kind == PATH:
-            self.directories.add(text, index)
+            self._add_directory(text, index)
         elif _looks_generated(text):
             self._generated[None if kind == REQUEST else scope].setdefault(text, index)
             self._search_for(text)
@@ -133,7 +133,7 @@ class Values:
         """Makes one value of two directories."""
         index = self._known[None, PATH][other] = self.index(PATH, known, None)
         for path in (known, other):
-            self.directories.add(path, index, is_sure=True)
+            self._add_directory(path, index, is_sure=True)
 
     def place(self, template: int, placeholders: Iterable[ValueIndex]) -> None:
         """Notes where values stood.
@@ -167,14 +167,18 @@ class Values:
         if text.isidentifier() and text.isascii():  # one token, as most texts are
             if text in self._texts:
                 return True
-            if len(self.plain) < _MOST_PLAIN:
-                self.plain.add(text)
+            self._remember_plain(text)
             return False
-        if self.directories.may_be_in(text) or not self._texts.isdisjoint(_TOKEN.findall(text)):
+        if self.directories.may_be_in(text):
             return True
-        if text.count("-") >= 4:
+        tokens = _TOKEN.findall(text)
+        if tokens and (not self._texts.isdisjoint(tokens) or text.count("-") >= 4):
             return True
-        return len(text) > _SHORTEST_PHRASE and any(map(text.__contains__, _WORDS))
+        if len(text) > _SHORTEST_PHRASE and any(map(text.__contains__, _WORDS)):
+            return True
+        if not tokens:  # only a new directory can be found in it later
+            self._remember_plain(text)
+        return False
 
     def found_in(self, text: str, scope: Scope) -> Iterator[tuple[int, int, ValueIndex]]:
         """Finds values inside a text: directories, UUIDs, `PHRASES`, and ids that look generated.
@@ -204,13 +208,23 @@ class Values:
                 for match in pattern.finditer(text):
                     places.append((*match.span(1), self.index(kind, match[1], scope)))
         after = 0
-        for start, end, found in sorted(places, key=lambda place: (place[0], -place[1])):
+        if len(places) > 1:
+            places.sort(key=lambda place: (place[0], -place[1]))
+        for start, end, found in places:
             if start >= after and found is not None:
                 yield start, end, found
                 after = end
 
     def _generated_value(self, text: str, scope: Scope) -> ValueIndex | None:
         return self._generated[scope].get(text, self._generated[None].get(text))
+
+    def _remember_plain(self, text: str) -> None:
+        if len(self.plain) < _MOST_PLAIN and len(text) <= _LONGEST_PLAIN:
+            self.plain.add(text)
+
+    def _add_directory(self, path: str, index: ValueIndex, *, is_sure: bool = False) -> None:
+        self.directories.add(path, index, is_sure=is_sure)
+        self.plain.clear()
 
     def _search_for(self, text: str) -> None:
         self._texts.add(text)
