@@ -151,7 +151,8 @@ class Canonicalizer:
         rest = canonical_json(walk.through(read(), rules, scope, peers))
         has_new = len(values.every) > known
         if values.renamed > renamed or (has_new and values.may_have_passed(known, rest)):
-            # It named a value before the place that introduces it.
+            # It names a value before the place that introduces it, as text and id of a tool call
+            # do in test_canonicalizer.py.
             rest = canonical_json(walk.through(read(), rules, scope, peers))
         return Canonical(digest_of(kind, rest), tuple(walk.found))
 
@@ -354,14 +355,17 @@ class _Walk:
         return "".join([*parts, text[after:]]) if parts else text
 
     def _cut(self, text: str) -> str:
-        """Returns a text up to the first directory in it."""
+        """Returns a text up to the first directory in it.
+
+        Agents cut titles of sessions at some length: vibe-edit differs without this.
+        """
         found = self._values.directories.cut_in(text)
         if found is None:
             return text
         return text[: found[0]] + self._replaced(found[1], is_whole=False)
 
     def _with_processes(self, value: Any) -> Any:
-        """Process ids are small numbers; only texts of their own message are searched for them."""
+        """Replaces ids of processes, small numbers, in texts of their message (test_diff.py)."""
         if isinstance(value, dict):
             return {key: self._with_processes(inner) for key, inner in value.items()}
         if isinstance(value, list):

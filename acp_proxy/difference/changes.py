@@ -178,7 +178,10 @@ def _in_order(pairs: Iterable[GroupPair]) -> list[GroupPair]:
 def _likest(
     of_a: list[ItemIndex], of_b: list[ItemIndex], messages: SequenceMessages
 ) -> Iterator[GroupPair]:
-    """Pairs as many items as possible, in order, so that they differ in the fewest places."""
+    """Pairs as many items as possible, in order, so that they differ in the fewest places.
+
+    test_changes.py has a plan that became another one while a second plan was removed.
+    """
     distances = [[messages.distance((i,), (j,)) for j in of_b] for i in of_a]
     if len(of_a) > len(of_b):
         turned = _cheapest([*zip(*distances, strict=True)])

@@ -2,7 +2,8 @@
 
 In the 1.0 draft a client sends what a command writes in requests of its own, and the agent
 acknowledges each. How many there are, where they are cut and what is sent in between is chance, as
-with the chunks of a message; so there is one text for each terminal. test_pushes.py has them.
+with the chunks of a message; so there is one text for each terminal
+(test_chunks.py).
 """
 
 from typing import Any

@@ -173,7 +173,7 @@ def is_race(
 
     Which of several calls that run at once ends first depends on their tools, and the order in
     which an agent looks at things has no effect. Answers come when they are ready; the order of
-    requests is compared where they are made. codex-edit and test_races.py have such runs.
+    requests is compared where they are made. test_changes.py has them.
 
     Args:
         a: the items of A.

@@ -121,7 +121,7 @@ def _match_likest(
     paired: dict[Any, Any],
     common: Callable[[Any, Any], int],
 ) -> None:
-    """Pairs the sessions that have most templates in common first."""
+    """Pairs sessions, first those with most templates in common (test_pairing.py)."""
     counts = [
         (-common(one, other), place_a, place_b)
         for place_a, one in enumerate(rest_a)
@@ -184,7 +184,8 @@ class _ValuePairs:
     def _refine_requests(self) -> None:
         """Lets the sessions and calls count that requests and their answers name.
 
-        Two requests for a new session have the same template; the session tells them apart.
+        Two requests for a new session have the same template; the session tells them apart
+        (test_diff.py, sessions in another order).
         """
         _refine(self._a, {i: i for i in self._pairs.values()})
         _refine(self._b, self._pairs)
@@ -226,7 +227,8 @@ class _ValuePairs:
     def _pair_by_alignment(self) -> None:
         """Aligns sequences as if values that are not paired yet were all the same.
 
-        Values that stand side by side in most places are the same.
+        Values that stand side by side in most places are the same: test_unpaired_responses.py has
+        requests, and test_changes.py calls, that nothing else tells apart.
         """
         votes: Counter[_ValuePair] = Counter()
         sides = _UnpairedSides(self._a, self._b, self._groups, self._pairs)

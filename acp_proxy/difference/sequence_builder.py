@@ -84,7 +84,7 @@ class _OpenText:
     def remove_late(self) -> None:
         """Removes what came after the turn was cancelled, which the agent had sent already.
 
-        test_sequences.py has such a turn; how much still comes depends on the agent's speed.
+        test_resplit_text.py has such turns; how much still comes depends on the agent's speed.
         """
         if self.in_time is not None and (late := len(self._pieces) - self.in_time):
             del self._pieces[-late:]

@@ -10,7 +10,7 @@ from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.store.reader import RecordingReader
 
-PAIRS = Path(__file__).parents[1] / "data" / "pairs"
+PAIRS = Path(__file__).parents[2] / "data" / "pairs"
 FIRST = sorted(PAIRS.glob("*.a.jsonl"))
 
 

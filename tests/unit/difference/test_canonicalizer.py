@@ -133,16 +133,17 @@ def test_what_races_still_does_when_a_part_of_it_stands_apart() -> None:
         assert compare(a, b, apart=apart)[0].is_equal
 
 
-def test_a_uuid_that_is_a_calls_id_is_one_from_the_first_on() -> None:
-    """Also where its own text names it before it is known of what it is."""
+@pytest.mark.parametrize("ids", [UUIDS, ("call_12345678", "call_87654321")], ids=["UUID", "other"])
+def test_a_message_may_name_the_id_of_a_call_before_it_introduces_it(ids: tuple[str, str]) -> None:
+    """Its text has a placeholder then, as in the messages that come later."""
 
     def run(number: int, *, is_swapped: bool) -> Run:
-        made, call = Run(number), UUIDS[number]
-        told: list[tuple[str, dict[str, Any]]] = [
+        made, call = Run(number), ids[number]
+        updates: list[tuple[str, dict[str, Any]]] = [
             ("tool_call", {"toolCallId": call, "title": "x"}),
             ("tool_call_update", {"toolCallId": call, "content": [text(f"done {call}")]}),
         ]
-        for kind, fields in reversed(told) if is_swapped else told:
+        for kind, fields in reversed(updates) if is_swapped else updates:
             made.tell(kind, **fields)
         return made.end()
 

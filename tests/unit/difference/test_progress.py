@@ -20,7 +20,7 @@ from tests.scribe import notification
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-RECORDINGS = Path(__file__).parents[2] / "recordings"
+RECORDINGS = Path(__file__).parents[3] / "recordings"
 IMPATIENT = (
     "from acp_proxy.cli.render import progress\n"
     "progress._PATIENCE_S = progress._REDRAW_S = 0.0\n"
