@@ -68,6 +68,8 @@ _TERMINAL_EVENTS = {
 }
 _ENDING = ("session/close", "session/delete")
 _SET_MODE = "session/set_mode"
+_RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # looking them up takes a while
+_TO_AGENT, _READY = Direction.TO_AGENT, Phase.READY
 
 
 @define
@@ -226,7 +228,7 @@ class Connection:
         """
         state, method, session = self.state, message.method, place[0]
         turn = None
-        if method == PROMPT and direction is Direction.TO_AGENT:
+        if method == PROMPT and direction is _TO_AGENT:
             turn = self._begin_turn(seq, t_ns, session)
         exchange = Exchange(
             id=state.next_exchange,
@@ -245,7 +247,7 @@ class Connection:
         if method in OPENING and self.dialect in (None, DRAFT):
             opened = message.session if method != "session/fork" else None
             state.unnamed.asked(exchange.id, body(message, "params"), opened)
-        elif method in INITIALIZE and direction is Direction.TO_AGENT:
+        elif method in INITIALIZE and direction is _TO_AGENT:
             state.params = _shallow(body(message, "params"))
             self._meet(state.params, None)
             self._initialize(Event.INITIALIZE)
@@ -284,9 +286,9 @@ class Connection:
         ended: list[Turn] = []
         if exchange.method == PROMPT and exchange.turn is not None:
             is_accepted_only = self.dialect == V2 and message.stop_reason is None
-            if message.kind is Kind.ERROR or not is_accepted_only:
+            if message.kind is _ERROR or not is_accepted_only:
                 ended = self.end_turns(seq, t_ns, exchange.session, message, exchange.turn)
-        elif exchange.method in INITIALIZE and message.kind is Kind.ERROR:
+        elif exchange.method in INITIALIZE and message.kind is _ERROR:
             self._initialize(Event.REFUSED)
         elif exchange.method in INITIALIZE:
             result = body(message, "result")
@@ -347,7 +349,7 @@ class Connection:
             answered: the method of the request that it answers, if it is an answer.
         """
         handshake = self.state.handshake
-        if handshake.dialect is not None or self.state.phase is Phase.READY:
+        if handshake.dialect is not None or self.state.phase is _READY:
             return
         if found := dialect_of_frame(message, answered):
             handshake.dialect, handshake.dialect_reason = found.dialect, found.reason
@@ -362,7 +364,7 @@ class Connection:
         return exchange
 
     def _outcome(self, exchange: Exchange, message: Message) -> str:
-        if message.kind is Kind.RESPONSE:
+        if message.kind is _RESPONSE:
             return "result"
         code = message.error_code
         if exchange.cancelled or (
@@ -378,10 +380,10 @@ class Connection:
             state.unnamed.opened(exchange.id, message.session)
         known = state.sessions.get(exchange.session or "")
         if method == _SET_MODE and known is not None:
-            if message.kind is Kind.RESPONSE:
+            if message.kind is _RESPONSE:
                 known.mode = message.mode or known.wanted_mode
             known.wanted_mode = None
-        if message.kind is not Kind.RESPONSE or method is None:
+        if message.kind is not _RESPONSE or method is None:
             return
         if method in OPENING:
             self._open_session(exchange, message)

@@ -16,6 +16,7 @@ from acp_proxy.protocol.updates import UPDATE
 
 _NOTIFICATION, _REQUEST, _BATCH = Kind.NOTIFICATION, Kind.REQUEST, Kind.BATCH
 _RESPONSES = (Kind.RESPONSE, Kind.ERROR)
+_TO_AGENT = Direction.TO_AGENT
 
 
 @define
@@ -87,7 +88,7 @@ class Correlator:
             if target is not None:
                 labels.exchange, labels.session = target.id, target.session
                 labels.turn, labels.tool_call = target.turn, target.tool_call
-        elif method == CANCEL and direction is Direction.TO_AGENT:
+        elif method == CANCEL and direction is _TO_AGENT:
             connection.cancel_turns(labels.session)
         if connection.dialect is None:
             connection.detect_dialect(message)
@@ -98,7 +99,7 @@ class Correlator:
         labels.terminal = message.terminal
         if self.connection.dialect is None:
             self.connection.detect_dialect(message)
-        if message.method != PROMPT or direction is not Direction.TO_AGENT:
+        if message.method != PROMPT or direction is not _TO_AGENT:
             self._place(labels, message)
         place = labels.session, labels.turn
         exchange, turn = self.connection.ask(seq, t_ns, direction, message, place)

@@ -20,4 +20,13 @@ class Direction(StrEnum):
     @property
     def other(self) -> "Direction":
         """The way an answer goes."""
-        return Direction.TO_CLIENT if self is Direction.TO_AGENT else Direction.TO_AGENT
+        return _OTHER[self]
+
+
+# Looking up a member of an enum takes as long as parsing a short message; these tables do not.
+_OTHER = {
+    Direction.TO_AGENT: Direction.TO_CLIENT,
+    Direction.TO_CLIENT: Direction.TO_AGENT,
+}
+DIRECTIONS = {Stream.TO_AGENT: Direction.TO_AGENT, Stream.TO_CLIENT: Direction.TO_CLIENT}
+"""The directions of the streams that have messages."""

@@ -35,6 +35,7 @@ _STREAMS = {
     capture_log.TO_CLIENT: Stream.TO_CLIENT,
     capture_log.STDERR: Stream.STDERR,
 }
+_STDERR = Stream.STDERR  # looking it up takes a while
 _Fields = dict[str, Any]
 
 
@@ -112,7 +113,7 @@ class RecordHandler:
             whole = self._log.read_segments(line.segments) if raw is None else raw
             newline = _newline_of(line, whole)
             body = held = whole[: len(whole) - len(newline)]
-            message = Message(Kind.STDERR) if stream is Stream.STDERR else read(held)
+            message = Message(Kind.STDERR) if stream is _STDERR else read(held)
         state.latest[stream] = state.next_seq
         t_ns, lag_ns = line.t_ns - state.origin_ns, line.t_ns - line.t_first_ns
         self._rows.add_frame(stream, message, newline, t_ns, lag_ns, body, delivered)
@@ -122,7 +123,7 @@ class RecordHandler:
         head = self._log.read_range(line.segments, 0, EDGE)
         tail = self._log.read_range(line.segments, line.size - EDGE, EDGE)
         newline = _newline_of(line, tail)
-        if stream is Stream.STDERR:
+        if stream is _STDERR:
             message = Message(Kind.STDERR)
         else:
             message = read_outline(head, tail[: len(tail) - len(newline)])
@@ -169,7 +170,7 @@ class RecordHandler:
         newline = b"" if raw == line else b"\n"
         if newline and raw.endswith(b"\r"):
             raw, newline = raw[:-1], b"\r\n"
-        message = Message(Kind.STDERR) if stream is Stream.STDERR else read(raw)
+        message = Message(Kind.STDERR) if stream is _STDERR else read(raw)
         t_ns = number(fields, "at", record.t_ns) - state.origin_ns
         self._rows.add_fired(state.next_seq, rule, action, None, line)
         self._rows.add_frame(stream, message, newline, t_ns, 0, raw, fault=rule)

@@ -13,7 +13,7 @@ from acp_proxy.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.jsonrpc import Message
-from acp_proxy.protocol.peers import Direction, Stream
+from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_batch import LargeLine, RowBatch, Same
 from acp_proxy.store.schema import (
@@ -89,10 +89,11 @@ class RowWriter:
         state, label = self.state, self._label
         seq = state.next_seq
         state.next_seq = seq + 1
-        if stream is Stream.STDERR:
+        direction = DIRECTIONS.get(stream)
+        if direction is None:
             labels = Labels()
         else:
-            labels = self.correlator.feed(seq, t_ns, Direction(stream), message)
+            labels = self.correlator.feed(seq, t_ns, direction, message)
         flags = STREAM_CODES[stream] | NEWLINE_CODES[newline] << 2 | DELIVERED_CODES[delivered] << 4
         if masked:
             flags |= MASKED
