@@ -136,7 +136,7 @@ class Indexing:
     def _leave_log(self, indexer: Indexer) -> None:
         """Closes the database and lets the log stay, for the next reader to finish."""
         with contextlib.suppress(sqlite3.Error):
-            database.mark_unindexed(indexer.connection)
+            indexer.mark_unindexed()
         indexer.connection.close()
 
     def _look_through_log(self, direction: Direction) -> bool | None:

@@ -28,6 +28,8 @@ from acp_proxy.store.side_files import (
     real_path,
 )
 
+BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
+"""What reading files raises that anybody, or a bad disk, has written."""
 _MAGIC = b"SQLite format 3\0"
 _STEPS = 100_000
 """Instructions of SQLite's virtual machine between two looks for Ctrl-C; about 2 ms."""
@@ -139,16 +141,6 @@ def close(connection: sqlite3.Connection) -> None:
         check_side_files(_file_of(connection), to_write=True)
         connection.execute("PRAGMA journal_mode=DELETE")
     connection.close()
-
-
-def mark_unindexed(connection: sqlite3.Connection) -> None:
-    """Notes in the recording's row that its log still holds a part of it.
-
-    Raises:
-        sqlite3.Error: it cannot be written.
-    """
-    with connection:
-        connection.execute("UPDATE recording SET state = 'unindexed'")
 
 
 def fold(path: Path) -> None:

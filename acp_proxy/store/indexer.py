@@ -98,6 +98,15 @@ class Indexer:
         self._handler.settle()
         self._commit()
 
+    def mark_unindexed(self) -> None:
+        """Notes in the recording's row that its log still holds a part of it.
+
+        Raises:
+            sqlite3.Error: it cannot be written.
+        """
+        with self.connection:
+            self.connection.execute("UPDATE recording SET state = 'unindexed'")
+
     def _commit(self) -> None:
         """Writes all that was collected in one transaction; keeps it all if that fails."""
         self._handler.note_handshake()

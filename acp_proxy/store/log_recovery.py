@@ -23,8 +23,6 @@ from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
 from acp_proxy.store.side_files import check_side_files, real_path
 
-BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
-"""What reading files raises that anybody, or a bad disk, has written."""
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
@@ -129,7 +127,7 @@ def finish_dead(path: Path, fd: int, log_path: Path) -> bool:
         finish(path, LogReader(fd))
         if _is_at(log_path, fd):
             log_path.unlink()
-    except BROKEN:
+    except database.BROKEN:
         _give_back(fd, mode)
         return False
     return True

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 # What only a log or the text form needs is imported when there is one: a replay starts sooner.
 
 _TRIES = 20
-_BROKEN = (sqlite3.Error, ValueError, ArithmeticError, MemoryError, OSError)
-"""What reading files raises that anybody, or a bad disk, has written."""
 
 
 class RecordingReader(Rows):
@@ -114,7 +112,7 @@ class RecordingReader(Rows):
             yield
         except LogMoved:
             raise
-        except _BROKEN as e:
+        except database.BROKEN as e:
             self.close()
             raise database.unreadable(self.path, e) from None
         except BaseException:

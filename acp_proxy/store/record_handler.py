@@ -20,8 +20,7 @@ from acp_proxy.protocol.outline import EDGE, read_outline
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store.indexer_state import IndexerState
-from acp_proxy.store.log_events import EVENT_KINDS, event_data, number
-from acp_proxy.store.log_reader import LogReader, LogRecord
+from acp_proxy.store.log_reader import EVENT_KINDS, LogReader, LogRecord, event_data, number
 from acp_proxy.store.row_batch import LargeLine, Same
 from acp_proxy.store.row_writer import RowWriter
 
