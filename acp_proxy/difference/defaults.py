@@ -15,7 +15,7 @@ PLAN, STEP, ELICITATION, CONNECTION = "plan", "step", "elicitation", "connection
 REQUEST, TURN, PROCESS, UUID, OUTPUT = "request", "turn", "process", "uuid", "output"
 
 NAMED = "value"
-"""What the user wants named; a value is the same in all such places."""
+"""The kind of the values that the user names; a value is the same in all such places."""
 
 GLOBAL = (SESSION, PATH)
 """Kinds of which a value means the same in every session."""
@@ -68,7 +68,7 @@ _TIMES = (
     "elapsedMs",
     "elapsed_ms",
 )
-"""Members that tell when something was, or how long it took, wherever they stand."""
+"""Members that are times or durations, wherever they stand."""
 
 RULES = (
     PlaceRule("/params/update/rawOutput/**/duration"),
@@ -93,13 +93,13 @@ TITLES = ("/params/update/title", "/result/sessions/*/title")
 where that is depends on how long the directory is that the prompt names."""
 
 RUNNING = ("terminal/create",)
-"""What names a directory, but makes it none that has a name of its own."""
+"""Types of items whose directories get no names: they may lie below others."""
 
 TITLED = ("session/update session_info_update", "the answer to session/list")
-"""What tells titles of sessions."""
+"""Types of items that contain titles of sessions."""
 
 LOOKING = ("read", "search", "fetch")
-"""Kinds of tool calls that change nothing, so that their order is nobody's choice either."""
+"""Kinds of tool calls that change nothing, so that their order has no effect."""
 
 READING = ("fs/read_text_file", "the answer to fs/read_text_file")
-"""What else only looks at something."""
+"""Types of items that only look at something."""

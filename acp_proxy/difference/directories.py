@@ -1,4 +1,4 @@
-"""The directories of one recording, and where they are named in the midst of texts."""
+"""Finds the directories of one recording inside texts, in any spelling."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _SYSTEM = {
     *("/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
     *("/usr", "/Users", "/var"),
 }
-"""Directories that are named in texts which have nothing to do with them."""
+"""Directories of the system, which texts name for other reasons."""
 _URI = "file://"
 _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
@@ -20,7 +20,7 @@ _LINKED = ("/tmp/", "/var/")
 """Directories that are links to others below `/private` on macOS."""
 _MOST = 1000
 _LEAST_CUT = 4
-"""Characters of a directory by which it is recognized where a text was cut."""
+"""Characters of a directory that are enough to recognize it at the end of a cut text."""
 
 
 @define
@@ -34,19 +34,19 @@ class Directories:
     most: int = _MOST
     _roots: dict[str, ValueIndex] = field(factory=dict)
     _common: dict[str, ValueIndex] = field(factory=dict)
-    """Directories of the system; only a text that begins with one means it."""
+    """Directories of the system; only texts that begin with one are about it."""
     _words: set[str] = field(factory=set)
     """One of them stands in each text that names a directory."""
     _count: int = 0
     _pattern: re.Pattern[str] | None = None
 
     def add(self, path: str, index: ValueIndex, *, is_sure: bool = False) -> None:
-        """Adds a directory; what is none is passed over.
+        """Adds a directory; a text that is not a path is ignored.
 
         Args:
             path: as it was written.
             index: of the value that it is.
-            is_sure: whether it is meant even if it is one of the system.
+            is_sure: whether texts mean it even if it is a directory of the system.
         """
         trimmed = path.rstrip("/\\")
         if not ("/" in trimmed or "\\" in trimmed) or self._count >= self.most:
@@ -64,7 +64,7 @@ class Directories:
         self._pattern = None
 
     def may_be_in(self, text: str) -> bool:
-        """Whether it is worth looking for directories in a text; quick."""
+        """Returns whether a text may name a directory; fast, and sometimes wrongly true."""
         if "/" in text:
             for word in self._words:
                 if word in text:
@@ -72,7 +72,7 @@ class Directories:
         return "\\" in text
 
     def found_in(self, text: str) -> Iterator[tuple[int, int, ValueIndex]]:
-        """Finds directories in a text: where each begins and ends, and its index."""
+        """Yields where each directory in a text begins and ends, and its index."""
         if self._roots and ("/" in text or "\\" in text):
             for match in self._root.finditer(text):
                 yield *match.span(), self._roots[match[0]]
@@ -82,7 +82,7 @@ class Directories:
                 yield start, start + len(root), index
 
     def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
-        """Where a directory begins in a text that may have been cut within it, and its index."""
+        """Returns where a directory begins in a text that may be cut within it, and its index."""
         found = self._root.search(text) if self._roots else None
         if found is not None:
             return found.start(), self._roots[found[0]]
@@ -95,7 +95,7 @@ class Directories:
 
     @property
     def _root(self) -> re.Pattern[str]:
-        """What finds directories, the longest first."""
+        """A pattern of all directories, the longest first."""
         if self._pattern is None:
             longest_first = sorted(self._roots, key=len, reverse=True)
             escaped = {root: re.escape(root) for root in longest_first}
@@ -108,7 +108,7 @@ class Directories:
 
 
 def _spellings(directory: str) -> Iterator[str]:
-    """How a directory is called: by itself, without what it begins with, in a URI, on macOS."""
+    """Yields the spellings of a directory: as it is, relative to the root, in a URI, on macOS."""
     slashed = directory.replace("\\", "/")
     encoded = [quote(slashed, safe=safe, errors="surrogatepass") for safe in ("/:", "/:@", "/")]
     lower = [_ENCODED.sub(lambda one: one[0].lower(), one) for one in encoded]

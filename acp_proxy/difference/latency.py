@@ -1,4 +1,4 @@
-"""How long requests took in two recordings, method by method."""
+"""Compares how long requests took in two recordings, method by method."""
 
 from array import array
 from collections.abc import Container, Sequence
@@ -18,10 +18,10 @@ def latency(
     """Compares the latencies of two recordings.
 
     Args:
-        a: one.
+        a: one recording.
         b: the other.
-        pauses: of B; an exchange that was open in one tells nothing of how long anybody took. A
-            method of which nothing else is left is left out.
+        pauses: of B; exchanges that were open in one are not counted. A method without other
+            exchanges is left out.
 
     Raises:
         UnreadableRecording: one is damaged.
@@ -36,7 +36,7 @@ def latency(
 
 
 def _gathered(reader: RecordingReader, held: Container[int]) -> "dict[_Key, array[int]]":
-    """The latencies by method; empty for one of which all were held up."""
+    """Returns the latencies by method; none for a method whose exchanges were all held up."""
     found: dict[_Key, array[int]] = {}
     for request in answered_requests(reader):
         key = (request.method or "", request.direction)
@@ -62,5 +62,5 @@ def _compared(key: _Key, a: "array[int] | None", b: "array[int] | None") -> Meth
 
 
 def _middle(values: list[int]) -> int | None:
-    """The value that half of them do not exceed, by its nearest rank, as `inspect stats` has it."""
+    """Returns the median by its nearest rank, as `inspect stats` does."""
     return values[(len(values) - 1) // 2] if values else None

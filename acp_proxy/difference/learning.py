@@ -1,4 +1,4 @@
-"""Finds rules that make two recordings of one scenario equal, from what is different in them."""
+"""Proposes rules that make two recordings of one scenario equal, from their differences."""
 
 import re
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field
 from acp_proxy.store.reader import RecordingReader
 
 _ROUNDS = 8
-"""How often what a rule has uncovered is looked at again."""
+"""Rounds in which the differences that are left are looked at again."""
 _ITEM = re.compile(r"(?<=/)\d+(?=/|$)")
 _NAMED = re.compile(r"(?<=/)[^/]*«[^/]*")
 
 
 @frozen
 class Learned:
-    """Rules, besides those that were given.
+    """Rules that are proposed besides those that were given.
 
     Attributes:
         ignored: pointers to leave out.
@@ -43,6 +43,12 @@ def learn(
     watch: Watch = UNWATCHED,
 ) -> Learned:
     """Proposes rules; names are tried before anything is left out, since they hide less.
+
+    Args:
+        a: one recording.
+        b: the other.
+        options: of the comparison, with the rules that are given.
+        watch: shows progress of each round.
 
     Raises:
         UnreadableRecording: a recording is damaged.
@@ -79,17 +85,17 @@ def learn(
 
 
 def place_of(one: Field) -> str:
-    """Its pointer, in which any item of a list stands for all, and so does a key with a name."""
+    """Returns a pointer with ``*`` for each item of a list, and for each key with a name in it."""
     return _ITEM.sub("*", _NAMED.sub("*", one.pointer))
 
 
 def can_be_ignored(one: Field) -> bool:
-    """Whether a rule for its place would leave anything of the message: a result, an error."""
+    """Returns whether a rule for a place would leave a part of the message: no whole result."""
     return one.pointer.count("/") > 1
 
 
 def kind_of(one: DiffEntry) -> str | None:
-    """The kind of what has moved, as `DiffOptions.apart` calls it."""
+    """Returns the kind of an item that moved, as in `DiffOptions.apart`; None for others."""
     if one.change is not Change.MOVED or one.title in (NO_ANSWER, NO_MESSAGE):
         return None
     return one.title.removeprefix("session/update ").removeprefix("the answer to ")
@@ -117,7 +123,7 @@ def _fields(found: Diff) -> Iterator[Field]:
 
 
 def _are_names(pairs: list[Field]) -> bool:
-    """Whether each value of A has one of B, and the other way round, and they look minted."""
+    """Whether the values of both correspond one to one, and look like generated ids."""
     there: dict[Any, Any] = {}
     back: dict[Any, Any] = {}
     for one in pairs:

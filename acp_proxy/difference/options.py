@@ -23,19 +23,19 @@ class DiffOptions:
     """How two recordings are compared.
 
     Attributes:
-        expect: how much of what was said counts.
-        exact: compare bytes: no stable names, nothing ignored, no runs joined.
+        expect: how much of the messages counts.
+        exact: compare bytes: no stable names, nothing ignored, no chunks joined.
         ignored: JSON pointers that are left out, besides the documented ones; ``*`` in one is any
             key or item, ``**`` any number of them. What lies below one is left out, too.
         aliases: JSON pointers whose values get stable names, besides the documented ones.
         apart: kinds of session updates, and methods: where such a message stands among others of
-            its lane does not count.
+            its sequence does not count.
         chosen: the frames that are compared.
         only: the direction that counts, where the other one is known to follow from it.
         ending: whether it counts how the agent ended.
         same: directories of B, and what they are in A, where that is known.
-        pauses: stretches of B, in nanoseconds since its start, in which it was B's client that held
-            everything up; what was open then is left out of the latencies.
+        pauses: periods of B, in nanoseconds since its start, in which its client caused the delay;
+            exchanges that were open then are left out of the latencies.
     """
 
     expect: Expect = Expect.FRAMES

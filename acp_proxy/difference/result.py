@@ -1,4 +1,4 @@
-"""What a comparison of two recordings comes to."""
+"""The result of a comparison of two recordings."""
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -10,7 +10,7 @@ from acp_proxy.difference.options import Expect
 
 
 class Change(StrEnum):
-    """What became of a frame."""
+    """How a frame differs."""
 
     ONLY_A = "only-a"
     ONLY_B = "only-b"
@@ -32,7 +32,7 @@ class Field:
 
 @frozen
 class DiffEntry:
-    """One difference: a frame, or a run of chunks that are the pieces of one text."""
+    """One difference: a frame, or all chunks of one text."""
 
     change: Change
     lane: str
@@ -42,15 +42,15 @@ class DiffEntry:
     title: str
     """What it is: ``session/update tool_call``, ``the answer to session/prompt``."""
     a: int | None = None
-    """The number of the frame in A, the first one of a run."""
+    """The number of the frame in A; for a text, of its first chunk."""
     b: int | None = None
     a_frames: int = 0
-    """How many frames it is; 0 where there is none."""
+    """The number of its frames; 0 if there is none."""
     b_frames: int = 0
     fields: tuple[Field, ...] = ()
     """Where a changed one differs."""
     preview: str | None = None
-    """What it says, in one line without control characters; of B where A has none."""
+    """The content in one line without control characters; of B where A has none."""
 
 
 @frozen
@@ -81,7 +81,7 @@ class Side:
     frames: int
     """Lines that were compared: stderr and blank ones are not."""
     agent: str
-    """Name and version, as far as it told."""
+    """Name and version, as far as they are known."""
     client: str
 
 
@@ -98,7 +98,7 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all differences."""
         return self.handshake + self.only_a + self.only_b + self.changed + self.moved + self.ending
 
 
@@ -132,5 +132,5 @@ class Diff:
         return not self.counts.total
 
     def entries(self) -> Iterator[DiffEntry]:
-        """Yields the differences by lane, in the order in which they were recorded."""
+        """Yields the differences by sequence, in recorded order."""
         return self.entries_of()

@@ -3,7 +3,7 @@
 A rule's place is a JSON pointer (RFC 6901) in which ``*`` is any one key or item and ``**`` any
 number of them. All rules together become one machine that takes a step for each key on the way down
 a message, so that a message costs the same whatever the number of rules. Its states are made when
-somebody first gets there.
+they are first reached.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,18 +14,18 @@ from attrs import frozen
 from acp_proxy.protocol.json_pointers import parts_of
 
 _KEPT = 4096
-"""Keys whose states are remembered; messages may have any number of others."""
+"""Keys of one state whose next states are remembered."""
 
 
 @frozen
 class PlaceRule:
-    """What is done with the values at a place.
+    """A rule for the values at a place.
 
     Attributes:
         pointer: the place, from the message's root.
         alias: what kind of name a value gets, ``session``, say; None to leave it out, and all
             that is below.
-        is_cut: whether it is a text that somebody has cut at some length, so that all behind a
+        is_cut: whether it is a text that agents cut at some length, so that everything behind a
             directory in it is left out, and nothing else.
     """
 

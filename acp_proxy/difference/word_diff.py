@@ -1,9 +1,8 @@
 """Compares two texts word by word, and cuts out what has changed with a few words around it.
 
 Words, single marks and stretches of white space are aligned; scripts that put no space between
-words are aligned character by character. Two changes between which there is less in common than
-either of them has changed are one: nobody reads a text of which every second word is new as
-anything but another text.
+words are aligned character by character. Two changes with less text between them than in either of
+them are joined, because single equal words between changes make a diff hard to read.
 """
 
 import re
@@ -26,7 +25,7 @@ _AROUND = 40
 
 
 class _Change(NamedTuple):
-    """What stands in A from one place to another, and what in B."""
+    """A range of A, and the range of B that stands in its place."""
 
     a_start: int
     a_end: int
@@ -130,7 +129,7 @@ def _trimmed(a: str, b: str, change: _Change) -> _Change:
 
 
 def _common(a: str, b: str) -> int:
-    """With how many characters both begin."""
+    """Returns the length of the common beginning of two texts."""
     least, most = 0, min(len(a), len(b))
     while least < most:
         middle = (least + most + 1) // 2

@@ -1,8 +1,8 @@
 """Splits a chunk of streamed text into the text and everything else, a million in a row.
 
-Everything else is the same for all chunks of a message, byte for byte; so it is worked on once, and
-a chunk that only says something else than the one before is not parsed at all. A frame in which the
-text cannot be told from the rest without doubt is none of this, and is compared by itself.
+Everything else is the same for all chunks of a message, byte for byte; so it is read once, and a
+chunk that differs from the one before only in its text is not parsed. A frame in which the text
+cannot be separated from the rest without doubt is not a chunk here, and is compared by itself.
 """
 
 import json
@@ -58,11 +58,11 @@ class ChunkSplitter:
                 update, place, rest, at, _ = self._latest
                 with suppress(UnicodeDecodeError):
                     return SplitChunk(update, place, rest, at, literal[1:-1].decode())
-        piece = split(raw)
-        if piece is not None:
-            self._latest = piece
-            self._before, self._after = piece.rest[: piece.at], piece.rest[piece.at + len(_EMPTY) :]
-        return piece
+        chunk = split(raw)
+        if chunk is not None:
+            self._latest = chunk
+            self._before, self._after = chunk.rest[: chunk.at], chunk.rest[chunk.at + len(_EMPTY) :]
+        return chunk
 
 
 _decode_text = msgspec.json.Decoder(str).decode
@@ -96,10 +96,10 @@ def _split_half(raw: bytes) -> SplitChunk | None:
         literal = _LITERAL.match(raw, keys[0].end()) if len(keys) == 1 else None
         if literal is None or not _HALVES.search(literal[0]):
             continue
-        piece = split(raw[: literal.start()] + _EMPTY + raw[literal.end() :])
-        if piece is not None and piece.place == place and piece.at == literal.start():
+        chunk = split(raw[: literal.start()] + _EMPTY + raw[literal.end() :])
+        if chunk is not None and chunk.place == place and chunk.at == literal.start():
             with suppress(ValueError):
-                return piece._replace(text=json.loads(literal[0]))
+                return chunk._replace(text=json.loads(literal[0]))
     return None
 
 
