@@ -24,8 +24,7 @@ which checks of the protocol can rest.
 
 from typing import Any
 
-from attrs import define, field
-
+from acp_proxy.protocol.connection_state import Session, State, Terminal, meet, shallow
 from acp_proxy.protocol.dialects import (
     DRAFT,
     INITIALIZE,
@@ -33,14 +32,11 @@ from acp_proxy.protocol.dialects import (
     V2,
     body,
     dialect_of_frame,
-    dialect_of_initialize,
 )
 from acp_proxy.protocol.exchanges import Exchange, Turn
-from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.methods import PERMISSION, PROMPT
+from acp_proxy.protocol.methods import FORK, PERMISSION, PROMPT
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.session_directories import SessionDirectories
 from acp_proxy.protocol.states import (
     CALLS,
     PHASES,
@@ -49,7 +45,6 @@ from acp_proxy.protocol.states import (
     TURNS,
     Event,
     Phase,
-    SessionState,
     TerminalState,
 )
 from acp_proxy.protocol.updates import FINAL
@@ -70,68 +65,6 @@ _ENDING = ("session/close", "session/delete")
 _SET_MODE = "session/set_mode"
 _RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # looking them up takes a while
 _TO_AGENT, _READY = Direction.TO_AGENT, Phase.READY
-
-
-@define
-class Handshake:
-    """The names of the peers, and their dialect."""
-
-    dialect: str | None = None
-    dialect_reason: str | None = None
-    client_name: str | None = None
-    client_version: str | None = None
-    agent_name: str | None = None
-    agent_version: str | None = None
-    protocol_version: str | None = None
-
-
-@define
-class Session:
-    """A session that a peer has opened."""
-
-    state: SessionState = SessionState.OPEN
-    mode: str | None = None
-    """Its current mode, if it has modes."""
-    wanted_mode: str | None = None
-    """The mode that an unanswered ``session/set_mode`` asks for."""
-    activity: str | None = None
-    """The latest ``state_update`` (v2): running, idle or requires_action."""
-
-
-@define
-class Terminal:
-    """A terminal that the client has created."""
-
-    session: str | None
-    state: TerminalState = TerminalState.RUNNING
-
-
-@define
-class State:
-    """All that the machine remembers between two messages."""
-
-    next_exchange: int = 1
-    next_turn: int = 1
-    open: dict[Direction, dict[str, list[Exchange]]] = field(
-        factory=lambda: {Direction.TO_AGENT: {}, Direction.TO_CLIENT: {}}
-    )
-    """Unanswered requests by their direction and id token, oldest first."""
-    turns: dict[str, list[Turn]] = field(factory=dict)
-    """Open turns by session, oldest first."""
-    handshake: Handshake = field(factory=Handshake)
-    params: dict[str, Any] = field(factory=dict)
-    """Of the latest initialize request, without lists; the client's capabilities are in it."""
-    result: dict[str, Any] = field(factory=dict)
-    """Of the latest answer to it, with the agent's."""
-    forced: bool = False
-    phase: Phase = Phase.NEW
-    unnamed: SessionDirectories = field(factory=SessionDirectories)
-    """The directories of sessions, while the dialect may be the draft."""
-    sessions: dict[str, Session] = field(factory=dict)
-    terminals: dict[str, Terminal] = field(factory=dict)
-    """Those that are not released."""
-    calls: dict[str, dict[str, str]] = field(factory=dict)
-    """The statuses of tool calls by session and id; after a turn, of those that are not over."""
 
 
 class Connection:
@@ -245,11 +178,11 @@ class Connection:
         state.next_exchange += 1
         state.open[direction].setdefault(message.rpc_id or "null", []).append(exchange)
         if method in OPENING and self.dialect in (None, DRAFT):
-            opened = message.session if method != "session/fork" else None
+            opened = message.session if method != FORK else None
             state.unnamed.asked(exchange.id, body(message, "params"), opened)
         elif method in INITIALIZE and direction is _TO_AGENT:
-            state.params = _shallow(body(message, "params"))
-            self._meet(state.params, None)
+            state.params = shallow(body(message, "params"))
+            meet(state, None)
             self._initialize(Event.INITIALIZE)
         elif method == _SET_MODE and (known := state.sessions.get(session or "")) is not None:
             known.wanted_mode = message.mode
@@ -279,7 +212,7 @@ class Connection:
         exchange.outcome = self._outcome(exchange, message)
         if exchange.session is None and exchange.turn is None:
             exchange.session = message.session  # the answer to session/new names it
-        elif exchange.method == "session/fork" and message.session is not None:
+        elif exchange.method == FORK and message.session is not None:
             exchange.session, exchange.turn = message.session, None
         self._learn(exchange, message)
         self.detect_dialect(message, exchange.method)
@@ -292,8 +225,8 @@ class Connection:
             self._initialize(Event.REFUSED)
         elif exchange.method in INITIALIZE:
             result = body(message, "result")
-            self.state.result = _shallow(result)
-            self._meet(self.state.params, result)
+            self.state.result = shallow(result)
+            meet(self.state, result)
             self._initialize(Event.INITIALIZED)
         return exchange, ended
 
@@ -470,23 +403,6 @@ class Connection:
     def _initialize(self, event: Event) -> None:
         self.state.phase = PHASES[self.state.phase].get(event, self.state.phase)
 
-    def _meet(self, params: dict[str, Any], result: dict[str, Any] | None) -> None:
-        """Learns names, version and dialect from an initialize request or exchange."""
-        handshake = self.state.handshake
-        client = _either(params, "clientInfo", "info")
-        handshake.client_name = _text(client, "name")
-        handshake.client_version = _text(client, "version")
-        if result is not None:
-            agent = _either(result, "agentInfo", "info")
-            handshake.agent_name = _text(agent, "name")
-            handshake.agent_version = _text(agent, "version")
-            if isinstance(version := result.get("protocolVersion"), int | float):
-                handshake.protocol_version = str(version)
-            else:
-                handshake.protocol_version = _text(result, "protocolVersion")
-        if not self.state.forced and (found := dialect_of_initialize(params, result)):
-            handshake.dialect, handshake.dialect_reason = found.dialect, found.reason
-
 
 def is_idle(message: Message) -> bool:
     """Whether a session update ends the turns of its session (v2)."""
@@ -504,26 +420,3 @@ def _has_exited(message: Message) -> bool:
     """Whether an answer to ``terminal/output`` reports the end of the command."""
     raw = message.raw or b""
     return b'"exitStatus"' in raw and isinstance(body(message, "result").get("exitStatus"), dict)
-
-
-def _either(value: dict[str, Any], *names: str) -> dict[str, Any]:
-    for name in names:
-        if isinstance(found := value.get(name), dict):
-            return found
-    return {}
-
-
-def _text(value: dict[str, Any], name: str) -> str | None:
-    found = value.get(name)
-    return storable(found) if isinstance(found, str) else None
-
-
-def _shallow(value: dict[str, Any], levels: int = 3) -> dict[str, Any]:
-    """The members that decide a dialect, without depths that no converter can follow."""
-    kept: dict[str, Any] = {}
-    for name, inner in value.items():
-        if isinstance(inner, dict):
-            kept[name] = _shallow(inner, levels - 1) if levels > 1 else {}
-        elif not isinstance(inner, list):
-            kept[name] = inner
-    return kept

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.forms import converter
-from acp_proxy.protocol.connection import State
+from acp_proxy.protocol.connection_state import State
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.framing import LineFramer, Segment
 from acp_proxy.protocol.peers import Direction, Stream

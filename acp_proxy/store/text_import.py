@@ -23,7 +23,8 @@ from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES, candidates
 from acp_proxy.errors import NewerRecording, NotARecording, UnreadableRecording
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.protocol import outline
-from acp_proxy.protocol.connection import FORCED, Handshake
+from acp_proxy.protocol.connection import FORCED
+from acp_proxy.protocol.connection_state import Handshake
 from acp_proxy.protocol.dialects import DRAFT, V1, V2
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Stream

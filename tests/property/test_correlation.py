@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.forms import converter
-from acp_proxy.protocol.connection import Connection, State
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import State
 from acp_proxy.protocol.correlation import Correlator
 from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.peers import Direction

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.protocol.connection import Connection, Session, Terminal
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import Session, Terminal
 from acp_proxy.protocol.correlation import Correlator
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.states import Phase, SessionState, TerminalState, TurnPhase

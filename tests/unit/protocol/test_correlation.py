@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.forms import converter
-from acp_proxy.protocol.connection import Connection, State
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import State
 from acp_proxy.protocol.correlation import Correlator
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction

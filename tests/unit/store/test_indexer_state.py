@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.protocol.connection import Terminal
+from acp_proxy.protocol.connection_state import Terminal
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.states import Phase
 from acp_proxy.store.indexer_state import load_state

@@ -1,0 +1,125 @@
+"""What the state machine of a connection remembers, and what the handshake adds to it."""
+
+from typing import Any
+
+from attrs import define, field
+
+from acp_proxy.protocol.dialects import dialect_of_initialize
+from acp_proxy.protocol.exchanges import Exchange, Turn
+from acp_proxy.protocol.json_text import storable
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.session_directories import SessionDirectories
+from acp_proxy.protocol.states import Phase, SessionState, TerminalState
+
+
+@define
+class Handshake:
+    """The names of the peers, and their dialect."""
+
+    dialect: str | None = None
+    dialect_reason: str | None = None
+    client_name: str | None = None
+    client_version: str | None = None
+    agent_name: str | None = None
+    agent_version: str | None = None
+    protocol_version: str | None = None
+
+
+@define
+class Session:
+    """A session that a peer has opened."""
+
+    state: SessionState = SessionState.OPEN
+    mode: str | None = None
+    """Its current mode, if it has modes."""
+    wanted_mode: str | None = None
+    """The mode that an unanswered ``session/set_mode`` asks for."""
+    activity: str | None = None
+    """The latest ``state_update`` (v2): running, idle or requires_action."""
+
+
+@define
+class Terminal:
+    """A terminal that the client has created."""
+
+    session: str | None
+    state: TerminalState = TerminalState.RUNNING
+
+
+@define
+class State:
+    """All that the machine remembers between two messages."""
+
+    next_exchange: int = 1
+    next_turn: int = 1
+    open: dict[Direction, dict[str, list[Exchange]]] = field(
+        factory=lambda: {Direction.TO_AGENT: {}, Direction.TO_CLIENT: {}}
+    )
+    """Unanswered requests by their direction and id token, oldest first."""
+    turns: dict[str, list[Turn]] = field(factory=dict)
+    """Open turns by session, oldest first."""
+    handshake: Handshake = field(factory=Handshake)
+    params: dict[str, Any] = field(factory=dict)
+    """Of the latest initialize request, without lists; the client's capabilities are in it."""
+    result: dict[str, Any] = field(factory=dict)
+    """Of the latest answer to it, with the agent's."""
+    forced: bool = False
+    phase: Phase = Phase.NEW
+    unnamed: SessionDirectories = field(factory=SessionDirectories)
+    """The directories of sessions, while the dialect may be the draft."""
+    sessions: dict[str, Session] = field(factory=dict)
+    terminals: dict[str, Terminal] = field(factory=dict)
+    """Those that are not released."""
+    calls: dict[str, dict[str, str]] = field(factory=dict)
+    """The statuses of tool calls by session and id; after a turn, of those that are not over."""
+
+
+def meet(state: State, result: dict[str, Any] | None) -> None:
+    """Learns names, versions and the dialect from an initialize request or exchange.
+
+    Args:
+        state: with the params of the request.
+        result: of the answer; None while there is none.
+    """
+    handshake = state.handshake
+    client = _either(state.params, "clientInfo", "info")
+    handshake.client_name = _text(client, "name")
+    handshake.client_version = _text(client, "version")
+    if result is not None:
+        agent = _either(result, "agentInfo", "info")
+        handshake.agent_name = _text(agent, "name")
+        handshake.agent_version = _text(agent, "version")
+        if isinstance(version := result.get("protocolVersion"), int | float):
+            handshake.protocol_version = str(version)
+        else:
+            handshake.protocol_version = _text(result, "protocolVersion")
+    if not state.forced and (found := dialect_of_initialize(state.params, result)):
+        handshake.dialect, handshake.dialect_reason = found.dialect, found.reason
+
+
+def _either(value: dict[str, Any], *names: str) -> dict[str, Any]:
+    for name in names:
+        if isinstance(found := value.get(name), dict):
+            return found
+    return {}
+
+
+def _text(value: dict[str, Any], name: str) -> str | None:
+    found = value.get(name)
+    return storable(found) if isinstance(found, str) else None
+
+
+def shallow(value: dict[str, Any], levels: int = 3) -> dict[str, Any]:
+    """Returns what decides a dialect, without depths that no converter can follow.
+
+    Args:
+        value: the params or the result of initialize.
+        levels: how many levels are kept; lists are not.
+    """
+    kept: dict[str, Any] = {}
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            kept[name] = shallow(inner, levels - 1) if levels > 1 else {}
+        elif not isinstance(inner, list):
+            kept[name] = inner
+    return kept
