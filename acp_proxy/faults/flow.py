@@ -86,19 +86,19 @@ class Flow:
         if not own and not rule.fault.has_side_effect:
             return
         first = own[0] if own else evolve(self.passing.delivery, pieces=())
-        if not rule.fault.fits(evolve(self.passing, delivery=first, state=state)):
+        came = self.passing
+        if not rule.fault.fits(
+            PassingFrame(came.row, first, came.newline, came.total, came.at, state)
+        ):
             return
-        chance = triggers.fires(rule, self.passing.row, self.passing.at)
+        chance = triggers.fires(rule, came.row, came.at)
         if chance is None:
             return
         self.fired.append(rule)
 
         def effects(delivery: Delivery) -> Iterable[Effect]:
-            frame = self.passing
             return rule.fault.apply(
-                MatchedFrame(
-                    frame.row, delivery, frame.newline, frame.total, frame.at, state, chance
-                )
+                MatchedFrame(came.row, delivery, came.newline, came.total, came.at, state, chance)
             )
 
         if not own:
