@@ -1,1 +1,1 @@
-"""Looks at recorded frames and says what they mean: pure code."""
+"""Explains recorded frames: what they mean, what is wrong, where the time went."""

@@ -89,7 +89,7 @@ def neighborhood(reader: RecordingReader, seq: int, context: int) -> Neighborhoo
 def of_turn(reader: RecordingReader, turn: int) -> Filter:
     """Returns the filter of a turn's frames, and of stderr between its first and its last.
 
-    Of two concurrent turns both get a line of stderr, since it does not tell its turn.
+    Of two concurrent turns both get a line of stderr, since it names no turn.
 
     Args:
         reader: the recording.

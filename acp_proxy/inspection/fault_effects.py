@@ -1,4 +1,4 @@
-"""What faults did to a frame and to a conversation, so that nobody else is blamed for it."""
+"""What faults did to a frame and to a conversation, so that no peer is blamed for it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -25,7 +25,7 @@ Row = dict[str, Any]
 
 
 def mark(frame: Row) -> str:
-    """What stands before what a frame says: which rules fired, and what went out in its place."""
+    """What stands before the text of a frame: which rules fired, and what went out in its place."""
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 _ROW = 16
 _MOST = 32
-"""Rows; whoever needs more takes the bytes."""
+"""Rows; for more there is ``--raw``."""
 
 
 def hex_view(raw: bytes) -> Iterator[str]:

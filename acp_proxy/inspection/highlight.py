@@ -17,7 +17,7 @@ from acp_proxy.wording import byte_size
 LONGEST = 1 << 20
 """Characters that are written before the rest is cut."""
 _DEEPEST = 60
-"""Levels that are indented; nobody reads deeper ones."""
+"""Levels that are indented; deeper ones are not read by people."""
 _SHOWN = 32
 """Characters of a base64 text that are left where it is not written out."""
 _TOKEN = re.compile(
@@ -55,8 +55,8 @@ def pretty(raw: bytes, *, elide: bool = False, longest: int = LONGEST) -> Iterat
 
     Args:
         raw: the message; what is no JSON in it, and all that follows, is written as it is.
-        elide: whether long base64 texts are told by their size.
-        longest: how many characters there are at the most, before a note says that more is cut.
+        elide: whether long base64 texts are replaced by their size.
+        longest: how many characters there are at the most, before a note that the rest is cut.
     """
     layout = _Layout(raw, elide)
     written = 0

@@ -1,4 +1,4 @@
-"""What other frames tell of a frame: the title of its tool call, what an answer chose among.
+"""What is known of a frame from others: the title of its tool call, what an answer chose among.
 
 A line of the timeline describes one frame, and an update of a tool call has often but its id, an
 answer to a permission request but the id of an option. Who announced or asked is looked up here, by
@@ -41,7 +41,7 @@ NONE = Hints()
 
 @define
 class HintReader:
-    """Looks up what other frames of a recording tell of a frame."""
+    """Looks up what is known of a frame from the others of its recording."""
 
     reader: RecordingReader
     _titles: dict[tuple[str | None, str], str] = field(factory=dict)

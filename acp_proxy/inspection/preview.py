@@ -27,7 +27,7 @@ _HEAD = 65536
 """Bytes that are read of a larger one, or of one that was cut off."""
 
 _UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
-"""What a shape that nobody thought of may raise. A preview is not worth a traceback."""
+"""What a shape that no describer expects may raise. A preview is not worth a traceback."""
 
 
 def preview(
@@ -49,7 +49,7 @@ def preview(
         kind: the frame's kind.
         method: the frame's method, or that of the request it answers.
         parse_error: why the line is no message, if it is none.
-        hints: what other frames tell of it.
+        hints: what is known of it from other frames.
         size: bytes that the whole line has, if ``raw`` is its beginning.
     """
     size = size or len(raw)
@@ -91,7 +91,7 @@ def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> st
 
 
 def _entitle(params: dict[str, Any], title: str) -> None:
-    """Gives a tool call the title that it was announced with, if it says none itself."""
+    """Gives a tool call the title that it was announced with, if it has none itself."""
     kind, call = kind_and_update(params)
     if not kind:
         subject = params.get("subject")
@@ -125,5 +125,5 @@ def _decoded(raw: bytes, size: int = 4 * LONGEST) -> str:
 
 
 def _line(text: str) -> str:
-    """Cuts first, so that nothing is worked on that nobody sees, then hides, then escapes."""
+    """Cuts first, so that no work goes into what is not shown, then hides, then escapes."""
     return plain(without_base64(beginning(text, 2 * LONGEST)))

@@ -73,7 +73,7 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Timeli
     Args:
         frame: a row of `frames` that knows its exchange.
         live: whether an answer may still come.
-        hints: what other frames tell of it.
+        hints: what is known of it from other frames.
     """
     stream, kind = frame["stream"], frame["kind"]
     method = frame["method"] or ("" if kind in ("stderr", "blank") else kind)
@@ -104,7 +104,7 @@ def member_lines(
     Args:
         frame: a row of `frames` with its ``members``.
         live: whether an answer may still come.
-        hints_of: returns what other frames tell of a message.
+        hints_of: returns what is known of a message from other frames.
     """
     for member in frame.get("members", ()):
         own = {**member, "newline": None, "fault": None, "delivered": "full"}
@@ -203,7 +203,7 @@ def _pair(frame: Row, live: bool) -> str:
 
 
 def _has_failed(frame: Row) -> bool:
-    """Whether an update tells that a tool call has failed, or was denied."""
+    """Whether an update reports that a tool call has failed, or was denied."""
     if frame["method"] != "session/update" or frame.get("tool_call") is None:
         return False
     raw = bytes(frame["raw"])
@@ -219,7 +219,7 @@ def _tone(kind: str, method: str) -> Tone:
 
 
 def _pace(frame: Row, live: bool) -> Pace:
-    """Slow is an answer that its receiver owed: no turn, no person's choice, no program's run."""
+    """Slow is an answer of a peer itself: no turn, no person's choice, no program's run."""
     if frame["request_seq"] is None:
         return Pace.QUICK
     if frame["kind"] == "request":

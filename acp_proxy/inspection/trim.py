@@ -56,12 +56,12 @@ def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
 
 @define
 class _Trimmer:
-    """Judges frames, one after the other.
+    """Decides on frames, one after the other.
 
     Attributes:
-        in_wake: of each session, whether the client's last message was kept; what the agent says
+        in_wake: of each session, whether the client's last message was kept; what the agent sends
             outside of turns goes with it.
-        last_kept: the verdict on the last frame; what names no session goes with it.
+        last_kept: whether the last frame was kept; what names no session goes with it.
     """
 
     exchanges: dict[int, ExchangeRow]
@@ -70,7 +70,7 @@ class _Trimmer:
     last_kept: bool = False
     _ends: dict[str | None, int] = field(init=False)
     _chosen: set[int] = field(init=False)
-    _verdicts: dict[int, bool] = field(factory=dict)
+    _decisions: dict[int, bool] = field(factory=dict)
     _begun_in: dict[int, list[ExchangeRow]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -90,23 +90,23 @@ class _Trimmer:
                 self._ends.setdefault(exchange.session, exchange.request_seq)
 
     def keeps(self, head: FrameHead) -> bool:
-        """Judges the next frame."""
+        """Decides on the next frame."""
         if head.stream == Stream.STDERR:
             return self.last_kept
         exchange = self.exchanges.get(head.exchange) if head.exchange is not None else None
         session = head.session or (exchange.session if exchange else None)
-        if exchange is not None and exchange.id in self._verdicts:
-            kept = self._verdicts[exchange.id]
+        if exchange is not None and exchange.id in self._decisions:
+            kept = self._decisions[exchange.id]
         else:
-            kept = self._judge(head, session)
+            kept = self._decide(head, session)
             if exchange is not None:
-                self._verdicts[exchange.id] = kept
+                self._decisions[exchange.id] = kept
         if head.stream == Stream.TO_AGENT and session is not None:
             self.in_wake[session] = kept
         self.last_kept = kept
         return kept
 
-    def _judge(self, head: FrameHead, session: str | None) -> bool:
+    def _decide(self, head: FrameHead, session: str | None) -> bool:
         from_client = head.stream == Stream.TO_AGENT
         if head.method in _HANDSHAKE or self._begins_handshake(head):
             return True

@@ -1,21 +1,21 @@
-"""Who is waited for, and whether that is a hang.
+"""Follows who waits for whom in each session, and finds the silences that are hangs.
 
 An open request is no fault by itself. A person may think for an hour over a permission, a program
-may run for a day; silence counts only where a peer owed an answer and nobody else held it up.
+may run for a day; silence counts only where a peer had to answer and nothing else held it up.
 
-`WaitTracker` is a pure incremental machine. Heads of frames go in, in their order, and it knows at
-any time who owes what in each *lane*: a session, or the connection for what names no session.
+`WaitTracker` is pure and incremental. It takes the heads of frames in their order, and knows at any
+time who has to act in each session, and on the connection for what names no session.
 
-- The agent owes while a turn or a request of the client is open in a lane. It is held up, and owes
-  nothing, while the client has any request of its own to answer there, be it with a file or with a
+- The agent has to act while a turn or a request of the client is open. It is held up, and is not
+  blamed, while the client has any request of its own to answer there, be it with a file or with a
   person's choice, while a terminal of the turn runs, and while the client does not read.
-- The client owes while it has something to answer that is neither a person's choice nor the end of
-  a program, and while the agent reads. A permission is no longer a person's choice once the
-  client has cancelled the turn: then it has to say so.
-- A request that names no session holds up every lane, for who knows what waits for it.
+- The client has to act while a request is open that waits neither for a person nor for the end of a
+  program, and while the agent reads. A permission no longer waits for a person once the client has
+  cancelled the turn: then the client has to answer it.
+- A request that names no session holds up every session, since any of them may wait for it.
 
-A *silence* is a stretch in which a peer owed something in a lane and nothing of it came there. Time
-comes with each call; of clocks and payloads the machine knows nothing.
+A *silence* is a stretch in which a peer had to act in a session and sent nothing there. Time comes
+with each call; the tracker knows no clock and no payload.
 """
 
 import heapq
@@ -24,7 +24,9 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from attrs import define, evolve, field, frozen
+from cattrs.gen import make_dict_unstructure_fn, override
 
+from acp_proxy.forms import converter
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.recording import FrameHead
 
@@ -32,12 +34,12 @@ _PERMISSION = "session/request_permission"
 _PERSON = {_PERMISSION, "elicitation/create", "authenticate", "auth/login"}
 _PROGRAM = {"terminal/wait_for_exit"}
 _TERMINAL_ENDS = ("terminal/wait_for_exit", "terminal/kill", "terminal/release")
-_KEPT = 20
+_MOST_LONG = 20
 """How many long silences are kept, the longest ones."""
 
 
 class Party(StrEnum):
-    """Whom an open request waits for."""
+    """Who has to act before an open request is answered."""
 
     PERSON = "person"
     PROGRAM = "program"
@@ -50,7 +52,7 @@ LONG_NS = {Party.AGENT: 60 * 10**9, Party.CLIENT: 10 * 10**9}
 
 
 def answering_party(direction: str, method: str | None) -> Party:
-    """Tells whom a request waits for: its receiver, unless that one waits for somebody itself.
+    """Returns who has to act: the receiver of a request, unless it waits for another itself.
 
     Args:
         direction: of the request.
@@ -65,10 +67,10 @@ def answering_party(direction: str, method: str | None) -> Party:
 
 @frozen
 class PendingRequest:
-    """What somebody waits for: the answer to a request, or the end of a turn."""
+    """A request without an answer so far, or a turn without an end."""
 
     seq: int
-    """The frame that asked."""
+    """The frame of the request, or of the prompt."""
     t_ns: int
     direction: str
     """Of that frame."""
@@ -81,66 +83,119 @@ class PendingRequest:
 
 @frozen
 class Silence:
-    """A stretch in which a peer owed something and nothing of it came."""
+    """A stretch in which a peer had to act and sent nothing."""
 
-    debtor: Party
+    party: Party
     """The agent or the client."""
-    owed: PendingRequest
+    request: PendingRequest
     from_seq: int
-    """The frame or event from which on it owed, or the last that came of it."""
+    """The frame or event from which on it had to act, or the last frame that it sent."""
     to_seq: int | None
-    """The frame with which it went on, or the event from which on somebody else was to blame;
-    None if it never went on."""
+    """The frame with which it went on, or the event from which on it was held up; None if it never
+    went on."""
     t_ns: int
     """When it began."""
     length_ns: int
 
     @property
     def is_long(self) -> bool:
-        """Whether it deserves to be called a hang."""
-        return self.length_ns >= LONG_NS[self.debtor]
+        """Whether it is a hang."""
+        return self.length_ns >= LONG_NS[self.party]
+
+
+# The names of the members are a contract with programs (docs/json.md).
+converter.register_unstructure_hook(
+    Silence,
+    make_dict_unstructure_fn(
+        Silence, converter, party=override(rename="debtor"), request=override(rename="owed")
+    ),
+)
 
 
 @frozen
 class OpenWait:
-    """What is still open, with who is waited for and for how long."""
+    """A request that is still open, with how long it has waited and whether its peer is silent."""
 
     request: PendingRequest
     waited_ns: int
     last_seq: int | None = None
-    """The last frame that came of a peer that owes; its request's, if nothing came. None where
-    nobody is to blame, or somebody else comes first."""
+    """The last frame from the peer that has to act; the request's own, if none came. None where no
+    peer is to blame, or another request comes first."""
     silent_ns: int | None = None
     """How long ago that was."""
 
     @property
     def is_streaming(self) -> bool:
-        """Whether anything came since it was asked."""
+        """Whether anything came since the request."""
         return self.last_seq is not None and self.last_seq > self.request.seq
 
     @property
     def is_hang(self) -> bool:
-        """Whether a peer owes it and has been silent for too long."""
+        """Whether a peer has to act and has been silent for too long."""
         limit = LONG_NS.get(self.request.awaited)
         return self.silent_ns is not None and limit is not None and self.silent_ns >= limit
+
+
+class SilenceLog:
+    """Keeps the longest silence, and the longest of those that were hangs.
+
+    Attributes:
+        longest: the longest silence so far, or None.
+        long_count: how many silences were hangs.
+        shortest_ns: a silence of the agent that is not longer is neither.
+    """
+
+    def __init__(self) -> None:
+        self.longest: Silence | None = None
+        self.long_count = 0
+        self.shortest_ns = 0
+        self._long: list[tuple[int, int, Silence]] = []
+        self._order = itertools.count()
+
+    @property
+    def long(self) -> list[Silence]:
+        """The longest of the silences that were hangs, in their order."""
+        return sorted((silence for _, _, silence in self._long), key=lambda s: s.t_ns)
+
+    def matters(self, party: Party, length_ns: int) -> bool:
+        """Whether a silence would be kept.
+
+        Args:
+            party: who is silent.
+            length_ns: for how long.
+        """
+        return length_ns >= LONG_NS[party] or self._is_longest(length_ns)
+
+    def add(self, silence: Silence) -> None:
+        """Keeps a silence that matters."""
+        if self._is_longest(silence.length_ns):
+            self.longest = silence
+            self.shortest_ns = min(silence.length_ns, LONG_NS[Party.AGENT] - 1)
+        if silence.is_long:
+            self.long_count += 1
+            heapq.heappush(self._long, (silence.length_ns, next(self._order), silence))
+            if len(self._long) > _MOST_LONG:
+                heapq.heappop(self._long)
+
+    def _is_longest(self, length_ns: int) -> bool:
+        return length_ns > (self.longest.length_ns if self.longest is not None else 0)
 
 
 @define(eq=False)
 class _SessionWaits:
     """What is open in a session, or on the connection.
 
-    ``agent_ns`` and ``client_ns`` say since when the peer owes and is silent; None if it owes
-    nothing.
+    ``agent_ns`` and ``client_ns`` are since when the peer has to act and is silent, None if it has
+    nothing to do; ``agent_seq`` and ``client_seq`` are the frames or events of these times.
     """
 
-    session: str | None
-    open: dict[object, PendingRequest] = field(factory=dict)
-    asked: int = 0
-    """How much of it the agent owes."""
-    wanted: int = 0
-    """How much of it the client owes."""
-    held: int = 0
-    """How many requests of the agent are open, whoever is to answer them."""
+    pending: dict[object, PendingRequest] = field(factory=dict)
+    for_agent: int = 0
+    """How many of them the agent has to answer."""
+    for_client: int = 0
+    """How many of them the client itself has to answer."""
+    of_agent: int = 0
+    """How many of them the agent sent, whoever has to answer."""
     terminals: set[str] = field(factory=set)
     """Those that run."""
     agent_ns: int | None = None
@@ -149,62 +204,66 @@ class _SessionWaits:
     client_seq: int = 0
 
     @property
-    def is_held(self) -> bool:
-        return self.held > 0 or bool(self.terminals)
+    def is_held_up(self) -> bool:
+        return self.of_agent > 0 or bool(self.terminals)
 
-    def add(self, key: object, owed: PendingRequest) -> None:
-        self.open[key] = owed
-        self._count(owed, 1)
+    def add(self, key: object, request: PendingRequest) -> None:
+        self.pending[key] = request
+        self._count(request, 1)
 
     def remove(self, key: object) -> None:
-        if (owed := self.open.pop(key, None)) is not None:
-            self._count(owed, -1)
+        if (request := self.pending.pop(key, None)) is not None:
+            self._count(request, -1)
 
-    def _count(self, owed: PendingRequest, by: int) -> None:
-        if owed.direction == Direction.TO_CLIENT:
-            self.held += by
-            self.wanted += by if owed.awaited is Party.CLIENT else 0
-        elif owed.awaited is Party.AGENT:
-            self.asked += by
+    def _count(self, request: PendingRequest, by: int) -> None:
+        if request.direction == Direction.TO_CLIENT:
+            self.of_agent += by
+            self.for_client += by if request.awaited is Party.CLIENT else 0
+        elif request.awaited is Party.AGENT:
+            self.for_agent += by
 
-    def oldest(self, debtor: Party) -> PendingRequest:
-        return next(owed for owed in self.open.values() if owed.awaited is debtor)
+    def oldest(self, party: Party) -> PendingRequest | None:
+        return next((r for r in self.pending.values() if r.awaited is party), None)
+
+    def silent_since(self, party: Party) -> tuple[int, int] | None:
+        """Since when and since which frame a peer is silent; None if it has nothing to do."""
+        if party is Party.AGENT:
+            return None if self.agent_ns is None else (self.agent_ns, self.agent_seq)
+        if party is Party.CLIENT:
+            return None if self.client_ns is None else (self.client_ns, self.client_seq)
+        return None
+
+    def set_silent(self, party: Party, t_ns: int | None, seq: int) -> None:
+        if party is Party.AGENT:
+            self.agent_ns, self.agent_seq = t_ns, seq
+        else:
+            self.client_ns, self.client_seq = t_ns, seq
 
 
 class WaitTracker:
-    """Knows who owes what, in each lane, and how long nothing came.
+    """Knows who has to act in each session, and how long nothing came.
 
     Attributes:
-        longest: the longest silence so far, or None.
-        long_count: how many silences were hangs.
+        silences: the silences that have ended so far.
     """
 
     def __init__(
         self, turn_ends: Mapping[int, Sequence[int]], program_ends: Container[int] = ()
     ) -> None:
-        """Begins with a connection on which nothing was said.
+        """Begins with a connection without a frame.
 
         Args:
             turn_ends: the turns that end with a frame, by its number.
-            program_ends: the numbers of answers to ``terminal/output`` that tell of an exit.
+            program_ends: the numbers of answers to ``terminal/output`` with an exit status.
         """
-        self.longest: Silence | None = None
-        self.long_count = 0
-        self._shortest_ns = 0
+        self.silences = SilenceLog()
         self._turn_ends = turn_ends
         self._program_ends = program_ends
-        self._connection = _SessionWaits(None)
-        self._lanes: dict[str | None, _SessionWaits] = {None: self._connection}
-        self._places: dict[int, _SessionWaits] = {}
-        self._turns: dict[int, _SessionWaits] = {}
-        self._long: list[tuple[int, int, Silence]] = []
-        self._counter = itertools.count()
+        self._connection = _SessionWaits()
+        self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
+        self._of_exchange: dict[int, _SessionWaits] = {}
+        self._of_turn: dict[int, _SessionWaits] = {}
         self._absent: dict[Party, set[str]] = {Party.AGENT: set(), Party.CLIENT: set()}
-
-    @property
-    def long(self) -> list[Silence]:
-        """The longest of the silences that were hangs, in their order."""
-        return sorted((silence for _, _, silence in self._long), key=lambda s: s.t_ns)
 
     def feed(self, head: FrameHead) -> None:
         """Takes the next frame; a batch comes as its members, one after the other."""
@@ -212,12 +271,12 @@ class WaitTracker:
         if kind == "notification":
             self.feed_update(head.session, head.stream, head.seq, head.t_ns)
             is_cancel = head.method == "session/cancel" and head.stream == "to-agent"
-            if is_cancel and (lane := self._lanes.get(head.session)) is not None:
-                self._cancel(lane, head)
+            if is_cancel and (waits := self._sessions.get(head.session)) is not None:
+                self._cancel(waits, head)
         elif kind == "request":
-            self._ask(head)
+            self._take_request(head)
         elif kind in ("response", "error"):
-            self._answer(head)
+            self._take_answer(head)
         if head.seq in self._turn_ends:
             self._end_turns(head)
 
@@ -230,166 +289,162 @@ class WaitTracker:
             seq: its number.
             t_ns: when it came.
         """
-        lane = self._lanes.get(session)
-        if lane is not None:
-            self._end_silence(lane, stream, seq, t_ns)
+        waits = self._sessions.get(session)
+        if waits is not None:
+            self._end_silence(waits, stream, seq, t_ns)
 
     def stop_reading(self, stream: str, seq: int, t_ns: int) -> None:
-        """Nobody reads at the end of a stream, so who writes there can be blamed for nothing."""
-        self._absent[_writer(stream)].add(stream)
+        """Notes that the receiver of a stream does not read, so that its sender is not blamed.
+
+        Args:
+            stream: the stream.
+            seq: the number of the event.
+            t_ns: when it was.
+        """
+        self._absent[_sender(stream)].add(stream)
         self._settle_all(seq, t_ns)
 
     def read_again(self, stream: str, seq: int, t_ns: int) -> None:
-        """Somebody reads again at the end of a stream."""
-        self._absent[_writer(stream)].discard(stream)
+        """Notes that the receiver of a stream reads again.
+
+        Args:
+            stream: the stream.
+            seq: the number of the event.
+            t_ns: when it was.
+        """
+        self._absent[_sender(stream)].discard(stream)
         self._settle_all(seq, t_ns)
 
     def leave(self, peer: Party, seq: int, t_ns: int) -> None:
-        """The agent or the client has ended what it says, and will answer nothing more."""
+        """Notes that the agent or the client has ended its output, and will answer nothing more.
+
+        Args:
+            peer: the peer.
+            seq: the number of the event.
+            t_ns: when it was.
+        """
         self._absent[peer].add("gone")
         if peer is Party.CLIENT:  # and its terminals with it
-            for lane in self._lanes.values():
-                lane.terminals.clear()
+            for waits in self._sessions.values():
+                waits.terminals.clear()
         self._settle_all(seq, t_ns)
 
     def open(self, t_ns: int) -> list[OpenWait]:
-        """All that is open at some time, oldest first; what is held up by another comes without."""
-        waits = [wait for lane in self._lanes.values() for wait in self._open_in(lane, t_ns)]
-        return sorted(waits, key=lambda wait: wait.request.seq)
+        """Returns all that is open at some time, oldest first."""
+        found = [wait for waits in self._sessions.values() for wait in _open_waits(waits, t_ns)]
+        return sorted(found, key=lambda wait: wait.request.seq)
 
     def finish(self, t_ns: int) -> None:
-        """Ends the silences that last, for nothing more will be fed."""
-        for lane in self._lanes.values():
-            self._record(lane, Party.AGENT, None, t_ns)
-            self._record(lane, Party.CLIENT, None, t_ns)
-            lane.agent_ns = lane.client_ns = None
+        """Ends the silences that last, since nothing more will be fed."""
+        for waits in self._sessions.values():
+            for party in LONG_NS:
+                self._record(waits, party, None, t_ns)
+                waits.set_silent(party, None, 0)
 
-    def _ask(self, head: FrameHead) -> None:
-        lane = self._lane(head.session)
-        self._end_silence(lane, head.stream, head.seq, head.t_ns)
-        owed = PendingRequest(
+    def _take_request(self, head: FrameHead) -> None:
+        waits = self._waits_of(head.session)
+        self._end_silence(waits, head.stream, head.seq, head.t_ns)
+        request = PendingRequest(
             head.seq, head.t_ns, head.stream, head.method, head.session, head.turn,
             answering_party(head.stream, head.method),
         )  # fmt: skip
         is_prompt = head.method == "session/prompt" and head.stream == "to-agent"
         if is_prompt and head.turn is not None:
-            lane.add(("turn", head.turn), owed)
-            self._turns[head.turn] = lane
+            # In v2 the answer to a prompt only accepts it, so that the turn counts, not the answer.
+            waits.add(("turn", head.turn), request)
+            self._of_turn[head.turn] = waits
         elif head.exchange is not None:
-            lane.add(head.exchange, owed)
-            self._places[head.exchange] = lane
-        self._settle(lane, head.seq, head.t_ns)
+            waits.add(head.exchange, request)
+            self._of_exchange[head.exchange] = waits
+        self._settle(waits, head.seq, head.t_ns)
 
-    def _answer(self, head: FrameHead) -> None:
-        lane = self._places.pop(head.exchange, None) if head.exchange is not None else None
-        if lane is None:  # of a prompt, or of nothing
-            lane = self._lane(head.session)
-        self._end_silence(lane, head.stream, head.seq, head.t_ns)
-        lane.remove(head.exchange)
+    def _take_answer(self, head: FrameHead) -> None:
+        waits = self._of_exchange.pop(head.exchange, None) if head.exchange is not None else None
+        if waits is None:  # of a prompt, or of nothing
+            waits = self._waits_of(head.session)
+        self._end_silence(waits, head.stream, head.seq, head.t_ns)
+        waits.remove(head.exchange)
         if head.terminal is not None:
             if head.method == "terminal/create":
                 if head.kind == "response":
-                    lane.terminals.add(head.terminal)
+                    waits.terminals.add(head.terminal)
             elif head.method in _TERMINAL_ENDS or head.seq in self._program_ends:
-                lane.terminals.discard(head.terminal)
-        self._settle(lane, head.seq, head.t_ns)
+                waits.terminals.discard(head.terminal)
+        self._settle(waits, head.seq, head.t_ns)
 
     def _end_turns(self, head: FrameHead) -> None:
         for turn in self._turn_ends[head.seq]:
-            if (lane := self._turns.pop(turn, None)) is not None:
-                lane.remove(("turn", turn))
-                lane.terminals.clear()
-                self._settle(lane, head.seq, head.t_ns)
+            if (waits := self._of_turn.pop(turn, None)) is not None:
+                waits.remove(("turn", turn))
+                waits.terminals.clear()
+                self._settle(waits, head.seq, head.t_ns)
 
-    def _cancel(self, lane: _SessionWaits, head: FrameHead) -> None:
-        for key, owed in list(lane.open.items()):
-            if owed.method == _PERMISSION and owed.direction == Direction.TO_CLIENT:
-                lane.remove(key)
-                lane.add(key, evolve(owed, awaited=Party.CLIENT))
-        self._settle(lane, head.seq, head.t_ns)
+    def _cancel(self, waits: _SessionWaits, head: FrameHead) -> None:
+        for key, request in list(waits.pending.items()):
+            if request.method == _PERMISSION and request.direction == Direction.TO_CLIENT:
+                waits.remove(key)
+                waits.add(key, evolve(request, awaited=Party.CLIENT))
+        self._settle(waits, head.seq, head.t_ns)
 
-    def _end_silence(self, lane: _SessionWaits, stream: str, seq: int, t_ns: int) -> None:
-        """Ends the silence of a frame's sender; the next one begins if it still has to answer."""
+    def _end_silence(self, waits: _SessionWaits, stream: str, seq: int, t_ns: int) -> None:
+        """Ends the silence of a frame's sender; the next one begins if it still has to act."""
         if stream == "to-client":
-            if lane.agent_ns is not None:
-                # This runs for every chunk, few of which end a silence that is worth a call.
-                if t_ns - lane.agent_ns > self._shortest_ns:
-                    self._record(lane, Party.AGENT, seq, t_ns)
-                lane.agent_ns, lane.agent_seq = t_ns, seq
-        elif lane.client_ns is not None:
-            self._record(lane, Party.CLIENT, seq, t_ns)
-            lane.client_ns, lane.client_seq = t_ns, seq
+            if waits.agent_ns is not None:
+                # This runs for every chunk, few of which end a silence that matters.
+                if t_ns - waits.agent_ns > self.silences.shortest_ns:
+                    self._record(waits, Party.AGENT, seq, t_ns)
+                waits.agent_ns, waits.agent_seq = t_ns, seq
+        elif waits.client_ns is not None:
+            self._record(waits, Party.CLIENT, seq, t_ns)
+            waits.client_ns, waits.client_seq = t_ns, seq
 
-    def _settle(self, lane: _SessionWaits, seq: int, t_ns: int) -> None:
-        """Finds out who owes in a lane, now that something has changed."""
-        if lane is self._connection and len(self._lanes) > 1:
+    def _settle(self, waits: _SessionWaits, seq: int, t_ns: int) -> None:
+        """Finds out who has to act in a session, now that something has changed."""
+        if waits is self._connection and len(self._sessions) > 1:
             self._settle_all(seq, t_ns)
         else:
-            self._settle_one(lane, seq, t_ns)
+            self._settle_one(waits, seq, t_ns)
 
     def _settle_all(self, seq: int, t_ns: int) -> None:
-        for lane in self._lanes.values():
-            self._settle_one(lane, seq, t_ns)
+        for waits in self._sessions.values():
+            self._settle_one(waits, seq, t_ns)
 
-    def _settle_one(self, lane: _SessionWaits, seq: int, t_ns: int) -> None:
-        held = lane.is_held or self._connection.is_held or self._absent[Party.AGENT]
-        if lane.asked and not held:
-            if lane.agent_ns is None:
-                lane.agent_ns, lane.agent_seq = t_ns, seq
-        elif lane.agent_ns is not None:
-            self._record(lane, Party.AGENT, self._stop(Party.AGENT, seq), t_ns)
-            lane.agent_ns = None
-        if lane.wanted and not self._absent[Party.CLIENT]:
-            if lane.client_ns is None:
-                lane.client_ns, lane.client_seq = t_ns, seq
-        elif lane.client_ns is not None:
-            self._record(lane, Party.CLIENT, self._stop(Party.CLIENT, seq), t_ns)
-            lane.client_ns = None
+    def _settle_one(self, waits: _SessionWaits, seq: int, t_ns: int) -> None:
+        is_held_up = waits.is_held_up or self._connection.is_held_up
+        agent_acts = waits.for_agent > 0 and not is_held_up and not self._absent[Party.AGENT]
+        client_acts = waits.for_client > 0 and not self._absent[Party.CLIENT]
+        for party, acts in ((Party.AGENT, agent_acts), (Party.CLIENT, client_acts)):
+            is_silent = waits.silent_since(party) is not None
+            if acts and not is_silent:
+                waits.set_silent(party, t_ns, seq)
+            elif is_silent and not acts:
+                # A silence ends with what holds its peer up; that of a peer that left never ends.
+                is_gone = "gone" in self._absent[party]
+                self._record(waits, party, None if is_gone else seq, t_ns)
+                waits.set_silent(party, None, seq)
 
-    def _stop(self, debtor: Party, seq: int) -> int | None:
-        """Where a silence stops to count: with what holds its debtor up, or never if it is gone."""
-        return None if "gone" in self._absent[debtor] else seq
-
-    def _record(self, lane: _SessionWaits, debtor: Party, to_seq: int | None, t_ns: int) -> None:
-        """Remembers a silence that ends now, if it is long enough to matter."""
-        is_agent = debtor is Party.AGENT
-        since = lane.agent_ns if is_agent else lane.client_ns
-        if since is None:
+    def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
+        """Keeps a silence that ends now, if it is long enough to matter."""
+        since = waits.silent_since(party)
+        if since is None or not self.silences.matters(party, t_ns - since[0]):
             return
-        length = t_ns - since
-        is_longest = length > (self.longest.length_ns if self.longest is not None else 0)
-        if not is_longest and length < LONG_NS[debtor]:
-            return
-        start = lane.agent_seq if is_agent else lane.client_seq
-        try:
-            owed = lane.oldest(debtor)
-        except StopIteration:  # its answer is what ends it
-            return
-        silence = Silence(debtor, owed, start, to_seq, since, length)
-        if is_longest:
-            self.longest = silence
-            self._shortest_ns = min(length, LONG_NS[Party.AGENT] - 1)
-        if silence.is_long:
-            self.long_count += 1
-            heapq.heappush(self._long, (length, next(self._counter), silence))
-            if len(self._long) > _KEPT:
-                heapq.heappop(self._long)
+        request = waits.oldest(party)
+        if request is not None:  # else its answer is what ends the silence
+            silence = Silence(party, request, since[1], to_seq, since[0], t_ns - since[0])
+            self.silences.add(silence)
 
-    def _open_in(self, lane: _SessionWaits, t_ns: int) -> Iterator[OpenWait]:
-        for owed in lane.open.values():
-            wait = OpenWait(owed, t_ns - owed.t_ns)
-            if owed.awaited is Party.AGENT and lane.agent_ns is not None:
-                wait = evolve(wait, last_seq=lane.agent_seq, silent_ns=t_ns - lane.agent_ns)
-            elif owed.awaited is Party.CLIENT and lane.client_ns is not None:
-                wait = evolve(wait, last_seq=lane.client_seq, silent_ns=t_ns - lane.client_ns)
-            yield wait
-
-    def _lane(self, session: str | None) -> _SessionWaits:
-        lane = self._lanes.get(session)
-        if lane is None:
-            lane = self._lanes[session] = _SessionWaits(session)
-        return lane
+    def _waits_of(self, session: str | None) -> _SessionWaits:
+        return self._sessions.setdefault(session, _SessionWaits())
 
 
-def _writer(stream: str) -> Party:
+def _open_waits(waits: _SessionWaits, t_ns: int) -> Iterator[OpenWait]:
+    for request in waits.pending.values():
+        wait = OpenWait(request, t_ns - request.t_ns)
+        since = waits.silent_since(request.awaited)
+        if since is not None:
+            wait = evolve(wait, last_seq=since[1], silent_ns=t_ns - since[0])
+        yield wait
+
+
+def _sender(stream: str) -> Party:
     return Party.CLIENT if stream == Direction.TO_AGENT else Party.AGENT

@@ -328,7 +328,7 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (Finding, "Problem"),
         (CurrentWait, "Waiting"),
         (Silence, "Silence"),
-        (PendingRequest, "Debt"),
+        (PendingRequest, "Pending request"),
         (ErrorTally, "Error"),
         (InvalidLines, "Lines that are no ACP"),
         (FrameView, "Frame"),
@@ -344,7 +344,8 @@ def test_every_member_of_a_comparison_is_documented() -> None:
 )
 def test_every_field_of_our_values_is_documented(value: Any, title: str) -> None:
     """What a value of ours has is on its page; the bytes of a frame have three names there."""
-    names = {field.name for field in fields(value)} - {"raw"}
+    members = {"party": "debtor", "request": "owed"} if value is Silence else {}
+    names = {members.get(field.name, field.name) for field in fields(value)} - {"raw"}
     assert names <= set(first_cells(section(page("json.md"), title)))
 
 

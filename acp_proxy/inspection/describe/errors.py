@@ -1,4 +1,4 @@
-"""Errors: what a code is called, what an error says, and what it adds to that."""
+"""Errors: what a code is called, its message, and its data."""
 
 from acp_proxy.inspection.describe import peers
 from acp_proxy.inspection.describe.values import compact, joined, members, part, payload, word

@@ -49,7 +49,7 @@ def write_params(params: Value) -> str:
 
 
 def write_result(result: Value) -> str:
-    """The 1.0 draft says how much was written."""
+    """How much was written, in the 1.0 draft."""
     count = number(result, "bytesWritten")
     created = result.get("created")
     return joined(
@@ -86,7 +86,7 @@ def terminal(params: Value) -> str:
 
 
 def done(result: Value) -> str:
-    """The 1.0 draft says whether it was done."""
+    """Whether it was done, in the 1.0 draft."""
     said = (key for key in ("received", "killed", "released") if key in result)
     return listed(key if result[key] is True else f"not {key}" for key in said)
 

@@ -30,7 +30,7 @@ def tool_name(call: Value) -> str:
 
 
 def tool_label(call: Value) -> str:
-    """Its name and the end of its id, by which updates of several calls can be told apart."""
+    """Its name and the end of its id, by which updates of several calls are kept apart."""
     name, call_id = tool_name(call), word(call, "toolCallId", "id")
     return name if name == call_id else joined(name, f"({short_id(call_id)})" if call_id else "")
 
@@ -49,9 +49,9 @@ def tool_state(call: Value) -> str:
 
 def places(call: Value, shown: str = "") -> str:
     """The files that it touched, unless its title or ``shown`` name them already."""
-    told = f"{word(call, 'title')} {shown}"
+    known = f"{word(call, 'title')} {shown}"
     found = parts(call, "locations") or [part(call, "location")]
-    return listed((_place(place, told) for place in found), most=3)
+    return listed((_place(place, known) for place in found), most=3)
 
 
 def tool_input(call: Value) -> str:
@@ -74,10 +74,10 @@ def tool_content(call: Value) -> str:
     )
 
 
-def _place(place: Value, told: str) -> str:
+def _place(place: Value, known: str) -> str:
     path, line = word(place, "path"), word(place, "line")
     if line in ("", "0"):  # some agents write 0 where they do not know
-        return "" if path in told else path
+        return "" if path in known else path
     end = word(place, "endLine")
     return f"{path}:{line}-{end}" if end and end != line else f"{path}:{line}"
 

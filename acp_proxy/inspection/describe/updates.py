@@ -118,7 +118,7 @@ def _printed(data: str) -> str:
 
 
 def _plan(value: Value) -> str:
-    """Describes a plan by its entries (the 1.0 draft says steps)."""
+    """Describes a plan by its entries (steps in the 1.0 draft)."""
     entries = parts(value, "entries") or parts(value, "steps")
     if not entries:
         return "empty"

@@ -1,6 +1,6 @@
 """Reads JSON of any shape, and has the phrases that all descriptions share.
 
-What came over the wire may be of any type, so nobody takes a member without asking these. Three
+What came over the wire may be of any type, so members are read by these functions only. Three
 words for what they find: a *word* is a scalar as text, a *part* is an object, *parts* are the
 objects of an array.
 """
@@ -94,7 +94,7 @@ def quantity(text: str) -> str:
 
 
 def payload(value: Value, *known: str) -> str:
-    """What an object says that nobody here knows: its members, but for those that are known.
+    """What an object holds that no describer knows: its members without the known ones.
 
     Metadata and the session are left out unless there is nothing else.
     """

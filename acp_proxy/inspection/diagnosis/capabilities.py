@@ -1,8 +1,8 @@
-"""What the two peers say they can do, by name, from their halves of the initialization.
+"""Names the capabilities of the peers from what each sent in the initialization.
 
-A capability is called by its path, as whoever looks for it in the frame or in the specification
-would: ``fs.readTextFile``, ``promptCapabilities.image``, ``session.mcp.http``. Custom ones stand
-under ``_meta``, or begin with an underscore, and are listed like all others.
+A capability is named by its path, by which it is found in the frame and in the specification:
+``fs.readTextFile``, ``promptCapabilities.image``, ``session.mcp.http``. Custom ones stand under
+``_meta``, or begin with an underscore, and are listed like all others.
 """
 
 from collections.abc import Iterator

@@ -89,7 +89,7 @@ def late_updates(context: DiagnosisContext) -> Iterator[Finding]:
 
 
 def _candidates(reader: RecordingReader) -> Iterator[LateUpdate]:
-    """The first ten thousand updates between turns; their payloads tell what they are."""
+    """The first ten thousand updates between turns; what they are stands in their payloads."""
     gaps = _gaps(turn_spans(reader))
     if not gaps:
         return

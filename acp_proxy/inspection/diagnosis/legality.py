@@ -113,7 +113,7 @@ _OFFERED: dict[str, dict[tuple[str, str], str]] = {
         ("to-client", "terminal/create"): "capabilities.terminal",
     },
 }
-"""The capability without which nobody may call a method, by its path in the receiver's half."""
+"""The capability without which a peer may not call a method, by its path in the receiver's half."""
 
 
 @frozen

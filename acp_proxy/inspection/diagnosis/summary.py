@@ -74,7 +74,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         problem_counts=_counted(context, findings),
         waiting=find_waiting(context),
         unanswered=context.unanswered,
-        longest_silence=counts.waits.longest,
+        longest_silence=counts.waits.silences.longest,
         errors=queries.error_count(reader),
         error_codes=context.errors[:MOST],
         not_acp=context.invalid_lines,
@@ -90,8 +90,8 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
 def is_troubled(reader: RecordingReader, now_ns: int | None = None) -> bool:
     """Whether `summarize` would find a problem, without a pass over the frames.
 
-    Only of a running conversation in which something is open all frames are read, since nothing
-    but time tells whether it hangs.
+    Only of a running conversation in which something is open all frames are read, since only
+    time shows whether it hangs.
 
     Args:
         reader: the recording.

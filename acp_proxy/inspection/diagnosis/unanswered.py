@@ -59,12 +59,12 @@ def long_silences(context: DiagnosisContext) -> Iterator[Finding]:
     if context.counts is None:
         return
     cut = {turn.prompt_seq for turn in context.cut_turns}
-    for silence in context.counts.waits.long:
-        request = silence.owed
+    for silence in context.counts.waits.silences.long:
+        request = silence.request
         if silence.to_seq is None and request.seq not in cut:
             continue
         running: dict[int, str] = {}
-        if silence.debtor is Party.AGENT:
+        if silence.party is Party.AGENT:
             running = context.running_calls(request.turn, request.seq, silence.from_seq)
         if not running:
             lasted = " until the end" if silence.to_seq is None else ""
@@ -95,13 +95,13 @@ def find_waiting(context: DiagnosisContext) -> list[CurrentWait]:
 
 def silence_text(silence: Silence) -> str:
     """Returns who was silent, for how long, where, and what it had to answer."""
-    request = silence.owed
+    request = silence.request
     turn = f" in turn {request.turn}" if request.turn is not None else ""
     until = f" to #{silence.to_seq}" if silence.to_seq is not None else ""
     what = f"{plain(request.method or '')} #{request.seq}"
     return (
-        f"the {silence.debtor.value} said nothing for {duration(silence.length_ns)}{turn},"
-        f" from #{silence.from_seq}{until}, and owed the answer to {what}"
+        f"the {silence.party.value} sent nothing for {duration(silence.length_ns)}{turn},"
+        f" from #{silence.from_seq}{until}, with {what} unanswered"
     )
 
 

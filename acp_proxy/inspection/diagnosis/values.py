@@ -75,7 +75,7 @@ class FailedCall:
     """A tool call that has failed, or was denied."""
 
     seq: int
-    """The update that says so."""
+    """The update with that status."""
     session: str | None
     tool_call: str
     title: str

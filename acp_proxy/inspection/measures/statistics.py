@@ -1,4 +1,4 @@
-"""What `inspect stats` says: how much passed, how quick answers were, where the time went.
+"""Measures a recording: how much passed, how quick answers were, where the time went.
 
 The traffic is counted from heads of frames and the table of exchanges; payloads are read only of
 what is shown by name: prompts, first chunks, the heaviest tool calls and one turn's waterfall.
@@ -51,7 +51,7 @@ class CallStatistics:
 
 @frozen
 class Statistics:
-    """Everything that `inspect stats` says of a recording."""
+    """What `inspect stats` shows of a recording."""
 
     path: str
     live: bool
@@ -129,7 +129,12 @@ def end_of(reader: RecordingReader) -> int:
 
 
 def with_texts(reader: RecordingReader, turn: TurnTime) -> TurnTime:
-    """Reads what the heads of a turn's frames do not tell: its prompt and its first chunk."""
+    """Adds what stands in the payloads of a turn: its prompt and its first chunk.
+
+    Args:
+        reader: the recording.
+        turn: one of its turns.
+    """
     _, prompt = queries.start_of_line(reader, turn.prompt_seq, HEAD) or ("", b"")
     first = _first_chunk_ns(reader, turn)
     return evolve(

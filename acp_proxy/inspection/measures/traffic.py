@@ -227,7 +227,7 @@ class Traffic:
             return
         call[1] += 1
         call[2] += size
-        if turn == call[0]:  # else it is history, told again
+        if turn == call[0]:  # else it is history, sent again
             call[4] = max(call[4], t_ns)
 
     def _method(self, direction: str, name: str | None, kind: str | None) -> _Method:

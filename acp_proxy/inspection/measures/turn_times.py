@@ -1,10 +1,10 @@
 """Where the time of each turn went: the agent spoke, was silent, or waited for its client.
 
 Every nanosecond of a turn belongs to exactly one part, so the parts add up to the turn. While a
-request of the agent to its client is open, the turn waits for whoever has to answer it; of several
-that are open at once, the first in the order of `WAITING` has the time, so that parallel requests
-are not counted twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS`
-of what it said last, and else it is silent, as it is until its first word and after each answer.
+request of the agent to its client is open, the turn waits for its answer; of several that are open
+at once, the first in the order of `WAITING` has the time, so that parallel requests are not counted
+twice. The rest is the agent's: it streams as long as it goes on within `PAUSE_NS` of what it sent
+last, and else it is silent, as it is until its first update and after each answer.
 
 `TurnIntervals` is the one pass that finds these stretches: `inspect stats` takes the sums of each
 turn, and the waterfall of a turn takes the stretches themselves. It is pure, incremental and fed
@@ -25,7 +25,7 @@ from acp_proxy.recording import FrameHead, Payload
 from acp_proxy.store.inspection_queries import ExchangeRow, TurnRow
 
 PAUSE_NS = 2 * 10**9
-"""An agent that says nothing for so long no longer streams."""
+"""An agent that sends nothing for so long no longer streams."""
 
 
 class Part(StrEnum):
@@ -110,7 +110,7 @@ class TurnClock:
 
 
 class Interval(NamedTuple):
-    """A stretch of a turn in which one party had to act: the agent, or whoever had to answer."""
+    """A stretch of a turn in which one party had to act: the agent, or who had to answer."""
 
     turn: int
     part: Part

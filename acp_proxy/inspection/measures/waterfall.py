@@ -2,8 +2,8 @@
 
 The steps are the prompt, each run of pieces of a message or a thought, each tool call from its
 first update to its last one, each request of the agent to its client until the answer, each silence
-of the agent, and the end. Steps overlap where things happened at once. The silences are those of
-`turn_times`, so both tell the same of a turn.
+of the agent, and the end. Steps overlap where things happened at once. The intervals are those of
+`turn_times`, so that both show the same of a turn.
 
 Pure and incremental. Of a turn with very many steps the longest are kept.
 """

@@ -21,7 +21,7 @@ _ASSERTION = re.compile(r"[\^$]|\\[AZ]|\(\?<?[=!]")
 _ODD_ESCAPE = re.compile(r"\\(?:[xuUN0-9]|\\)")
 _ODD_RANGE = re.compile(r"[^a-z0-9]-|-[^a-z0-9]")
 _LIKE_ASCII = frozenset("ıſK\u0130")
-"""Characters that are an ASCII letter to whoever ignores case."""
+"""Characters that equal an ASCII letter where case is ignored."""
 
 
 class Pattern:

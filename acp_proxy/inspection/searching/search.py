@@ -81,7 +81,12 @@ class Searcher:
         return []
 
     def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[SearchHit]:
-        """Looks at a frame that nobody holds whole, as often as ``pieces`` is called."""
+        """Looks at a frame that is too large to hold.
+
+        Args:
+            frame: the frame, without its line.
+            pieces: reads the line anew, piece by piece, each time it is called.
+        """
         if found := look_through(self._pattern, frame, pieces):
             self._add(_hit(found))
         return self._complete()

@@ -90,7 +90,7 @@ class Text:
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds a piece of a frame; ``is_hit`` says that a match in it is known already."""
+        """Adds a piece of a frame; ``is_hit`` if a match in it is known already."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -184,7 +184,7 @@ class Streams:
             frame: any frame.
             raw: its line.
             is_hit: whether a match in it is known.
-            pointer: tells where in a line the text of a chunk is, if somebody wants to know.
+            pointer: returns where in a line the text of a chunk is; None if it is not asked for.
         """
         self.has_moved = False
         if frame.method == "session/prompt":
@@ -234,7 +234,7 @@ class Streams:
 def look_through(
     pattern: Pattern, frame: Payload, pieces: Callable[[], Iterable[bytes]]
 ) -> StreamMatch | None:
-    """Looks for a match in a line that nobody holds whole, as it stands and with escapes undone."""
+    """Looks for a match in a line too large to hold, as it stands and with escapes undone."""
     for decode in (_decoded, _undone):
         text = Text(pattern)
         for piece in decode(pieces()):

@@ -1,4 +1,4 @@
-"""Who is waited for: an hour is no hang if nobody owed anything, and one if somebody did."""
+"""Who is waited for: an hour is a hang only if a peer had to act."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.capture import log_format as capture_log
+from acp_proxy.forms import converter
 from acp_proxy.inspection.diagnosis.summary import summarize
-from acp_proxy.inspection.waits import LONG_NS, Party, WaitTracker, answering_party
+from acp_proxy.inspection.waits import (
+    LONG_NS,
+    Party,
+    PendingRequest,
+    Silence,
+    WaitTracker,
+    answering_party,
+)
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
 from tests.scribe import (
@@ -149,7 +157,7 @@ WAITS = [
 @pytest.mark.parametrize(
     ("begin", "awaited_", "said"), WAITS, ids=lambda v: getattr(v, "__name__", "")
 )
-def test_an_hour_that_nobody_owed_is_no_hang(
+def test_an_hour_without_a_peer_to_act_is_no_hang(
     scribe: Scribe, begin: Callable[[Scribe], Callable[[], None]], awaited_: str, said: str
 ) -> None:
     """While it lasts it is told in a neutral tone, and when it is over there was no silence."""
@@ -238,7 +246,7 @@ def test_an_agent_that_is_gone_owes_nothing(scribe: Scribe) -> None:
 
 
 def test_replayed_history_is_no_turn(scribe: Scribe) -> None:
-    """What session/load streams is neither late nor a turn, and the load is owed until it ends."""
+    """What session/load streams is neither late nor a turn, and the load is pending meanwhile."""
     scribe.to_client(result(2, stopReason="end_turn"))
     scribe.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
     chunk(scribe)
@@ -272,14 +280,14 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(scribe: Scribe) -> None:
     assert [(p.severity, p.text, p.seqs) for p in ended.problems] == [
         (
             "remark",
-            "the agent said nothing for 1 h 0 min in turn 1, from #7 to #8,"
-            " and owed the answer to session/prompt #6",
+            "the agent sent nothing for 1 h 0 min in turn 1, from #7 to #8,"
+            " with session/prompt #6 unanswered",
             [7, 8],
         )
     ]
     silence = ended.longest_silence
     assert silence is not None
-    assert (silence.debtor, silence.from_seq, silence.to_seq) == (Party.AGENT, 7, 8)
+    assert (silence.party, silence.from_seq, silence.to_seq) == (Party.AGENT, 7, 8)
     assert silence.length_ns == HOUR + MS
 
 
@@ -296,8 +304,8 @@ def test_a_client_that_does_not_answer_hangs(scribe: Scribe) -> None:
     finish(scribe)
     ended = told(scribe)
     assert sentences(ended) == [
-        "the client said nothing for 1 h 0 min in turn 1, from #7 to #8,"
-        " and owed the answer to fs/read_text_file #7"
+        "the client sent nothing for 1 h 0 min in turn 1, from #7 to #8,"
+        " with fs/read_text_file #7 unanswered"
     ]
 
 
@@ -309,7 +317,7 @@ def test_a_hang_until_the_end_is_told(scribe: Scribe) -> None:
     killed, silent = sentences(told(scribe))
     assert killed.startswith("the agent was killed by SIGKILL")
     assert "in the middle of turn 1" in killed
-    assert silent.startswith("the agent said nothing for 1 h 0 min in turn 1, from #6,")
+    assert silent.startswith("the agent sent nothing for 1 h 0 min in turn 1, from #6,")
     assert silent.endswith("until the end")
 
 
@@ -338,7 +346,7 @@ def test_a_program_that_has_ended_holds_nobody_up(scribe: Scribe) -> None:
     assert "nothing came for 1 h 0 min (since #10)" in problem.text
 
 
-def test_a_permission_of_a_cancelled_turn_is_owed(scribe: Scribe) -> None:
+def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(scribe: Scribe) -> None:
     """Once the client has cancelled, no person decides any more, and it has to say so."""
     permission(scribe)
     scribe.t_ns += HOUR
@@ -349,7 +357,7 @@ def test_a_permission_of_a_cancelled_turn_is_owed(scribe: Scribe) -> None:
     assert problem.text.startswith("agent waits for client: session/request_permission")
 
 
-def test_a_turn_of_v2_is_owed_beyond_its_answer(tmp_path: Path) -> None:
+def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
     """In v2 the answer to the prompt only accepts it; idle ends the turn."""
     with Scribe(tmp_path / "x.db") as scribe:
         scribe.to_agent(request(0, "initialize", protocolVersion=2, info={"name": "c"}))
@@ -365,12 +373,12 @@ def test_a_turn_of_v2_is_owed_beyond_its_answer(tmp_path: Path) -> None:
         scribe.close()
         summary = told(scribe)
     assert sentences(summary) == [
-        "the agent said nothing for 1 h 0 min in turn 1, from #5 to #6,"
-        " and owed the answer to session/prompt #4"
+        "the agent sent nothing for 1 h 0 min in turn 1, from #5 to #6,"
+        " with session/prompt #4 unanswered"
     ]
 
 
-def test_requests_within_a_batch_are_owed(tmp_path: Path) -> None:
+def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
     """Each member of a batch is waited for by itself."""
     with Scribe(tmp_path / "x.db") as scribe:
         scribe.to_agent([request(1, "session/list"), request(2, "session/new")])
@@ -379,7 +387,7 @@ def test_requests_within_a_batch_are_owed(tmp_path: Path) -> None:
         scribe.end()
         summary = told(scribe)
     (silence,) = [p for p in summary.problems if p.kind == "silence"]
-    assert silence.text.endswith("from #2 to #3, and owed the answer to session/list #2")
+    assert silence.text.endswith("from #2 to #3, with session/list #2 unanswered")
 
 
 # The machine
@@ -400,11 +408,19 @@ def test_only_the_longest_hangs_are_kept() -> None:
         waits.feed(head(2 * n, t_ns, "to-agent", "request", **asked))
         t_ns += LONG_NS[Party.AGENT] + n
         waits.feed(head(2 * n + 1, t_ns, "to-client", "response", **asked))
-    assert waits.long_count == 50
-    assert [s.from_seq for s in waits.long] == [2 * n for n in range(30, 50)]
-    assert waits.longest is not None
-    assert waits.longest.from_seq == 98
+    assert waits.silences.long_count == 50
+    assert [s.from_seq for s in waits.silences.long] == [2 * n for n in range(30, 50)]
+    assert waits.silences.longest is not None
+    assert waits.silences.longest.from_seq == 98
     assert waits.open(t_ns) == []
+
+
+def test_the_members_of_a_silence_keep_their_names() -> None:
+    """What programs read as ``debtor`` and ``owed`` is so called, whatever it is called here."""
+    request = PendingRequest(1, 0, "to-agent", "session/prompt", "s", 1, Party.AGENT)
+    written = converter.unstructure(Silence(Party.AGENT, request, 1, 2, 0, 5))
+    assert (written["debtor"], written["owed"]["seq"]) == ("agent", 1)
+    assert not {"party", "request"} & set(written)
 
 
 def test_an_answer_to_nothing_changes_nothing() -> None:
@@ -414,7 +430,7 @@ def test_an_answer_to_nothing_changes_nothing() -> None:
     waits.feed(head(2, 1, "to-agent", "error"))
     waits.feed(head(3, 2, "to-agent", "invalid"))
     waits.finish(HOUR)
-    assert waits.longest is None
+    assert waits.silences.longest is None
 
 
 @pytest.mark.parametrize(
