@@ -85,7 +85,7 @@ class PermissionGuard:
         old, new = permissions.recorded_title(match.request), permissions.title(value)
         if match.permission.is_vague:
             summary = (
-                f"the agent asked permission for {new} without naming what it applies to, so it is"
+                f"the agent asked permission for {new} and did not say what it applies to, so it is"
                 f" unknown whether #{seq} allowed it; it was rejected"
             )
         else:
