@@ -43,7 +43,12 @@ class ChunkRun:
 
     @classmethod
     def beginning(cls, row: Row, chunk: Chunk) -> "ChunkRun":
-        """A run of one frame so far."""
+        """A run of one frame so far.
+
+        Args:
+            row: the row of its frame.
+            chunk: the chunk in that frame.
+        """
         return cls(
             row,
             chunk.update,
@@ -57,7 +62,12 @@ class ChunkRun:
         )
 
     def takes(self, row: Row, chunk: Chunk) -> bool:
-        """Whether a frame goes on with the same message, and soon enough."""
+        """Whether a frame goes on with the same message, and soon enough.
+
+        Args:
+            row: the row of the frame.
+            chunk: the chunk in that frame.
+        """
         first = self.first
         return (
             chunk.update == self.update
@@ -69,7 +79,12 @@ class ChunkRun:
         )
 
     def add(self, row: Row, chunk: Chunk) -> None:
-        """Takes one more frame in."""
+        """Takes one more frame in.
+
+        Args:
+            row: the row of the frame.
+            chunk: the chunk in that frame.
+        """
         self.last, self.last_ns = row["seq"], row["t_ns"]
         self.count += 1
         self.size += row["size"]

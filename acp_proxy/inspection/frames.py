@@ -75,7 +75,12 @@ def frame_json(row: dict[str, Any]) -> bytes:
 
 
 def large_frame_json(row: dict[str, Any], pieces: Pieces) -> Iterator[bytes]:
-    """The same of a frame that is too large to be held, in parts; never as a message."""
+    """The same of a frame that is too large to be held, in parts; never as a message.
+
+    Args:
+        row: a row of `frames` without its line.
+        pieces: reads the line piece by piece.
+    """
     yield make_visible(_encode({name: row[name] for name in _MEMBERS}))[:-1] + b","
     yield from member(pieces)
     yield b"}"

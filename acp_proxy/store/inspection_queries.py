@@ -97,7 +97,12 @@ def exchanges(
 
 
 def open_exchanges(rows: Rows, most: int) -> Iterator[ExchangeRow]:
-    """Yields the first requests without an answer, at most so many."""
+    """Yields the first requests without an answer, at most so many.
+
+    Args:
+        rows: the recording.
+        most: how many at the most.
+    """
     return _exchanges(rows, ["response_seq IS NULL"], [], f"ORDER BY id LIMIT {most}")
 
 
@@ -189,7 +194,12 @@ def turns(rows: Rows) -> list[TurnRow]:
 
 
 def turn_of(rows: Rows, turn: int) -> TurnSpan | None:
-    """Returns where a turn stands, or None if there is none of that number."""
+    """Returns where a turn stands, or None if there is none of that number.
+
+    Args:
+        rows: the recording.
+        turn: the number of the turn.
+    """
     sql = "SELECT id, session, prompt_seq, end_seq FROM turns WHERE id = ?"
     return next((TurnSpan(*row.values()) for row in rows.query(sql, (turn,))), None)
 
@@ -255,13 +265,23 @@ def start_of_line(rows: Rows, seq: int, most: int) -> tuple[str, bytes] | None:
 
 
 def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
-    """Returns when frames came, by their numbers."""
+    """Returns when frames came, by their numbers.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers.
+    """
     sql = "SELECT seq, t_ns FROM frames WHERE seq IN (SELECT value FROM json_each(?))"
     return {row["seq"]: row["t_ns"] for row in rows.query(sql, (json.dumps([*seqs]),))}
 
 
 def parse_error_of(rows: Rows, seq: int) -> str | None:
-    """Returns why a frame is no message."""
+    """Returns why a frame is no message.
+
+    Args:
+        rows: the recording.
+        seq: the number of the frame.
+    """
     found = rows.query("SELECT parse_error FROM frames WHERE seq = ?", (seq,))
     return next((row["parse_error"] for row in found), None)
 
@@ -464,7 +484,12 @@ def injected_frames(rows: Rows) -> dict[int, str]:
 
 
 def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
-    """Returns which of some frames a fault kept from their receiver, with its rule."""
+    """Returns which of some frames a fault kept from their receiver, with its rule.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers of the frames.
+    """
     sql = (
         "SELECT seq, fault FROM frames WHERE seq IN (SELECT value FROM json_each(?))"
         " AND fault IS NOT NULL AND delivered = 'none'"
@@ -473,7 +498,12 @@ def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
 
 
 def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
-    """Returns the first answers that a fault kept from their receiver, at most so many."""
+    """Returns the first answers that a fault kept from their receiver, at most so many.
+
+    Args:
+        rows: the recording.
+        most: how many at the most.
+    """
     sql = (
         "SELECT e.method, e.request_seq, e.response_seq, f.fault FROM exchanges AS e"
         " JOIN frames AS f ON f.seq = e.response_seq"

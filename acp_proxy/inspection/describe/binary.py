@@ -45,7 +45,12 @@ def media(value: dict[str, Any]) -> str:
 
 
 def beginning(text: str, length: int) -> str:
-    """The beginning of a text, without a piece of base64 too short to be known for what it is."""
+    """The beginning of a text, without a piece of base64 too short to be known for what it is.
+
+    Args:
+        text: the text.
+        length: characters of it at the most.
+    """
     if len(text) <= length:
         return text
     start = text[:length]

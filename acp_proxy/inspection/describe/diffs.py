@@ -37,6 +37,10 @@ def changed_lines(old: str, new: str) -> tuple[int, int]:
     """Counts the lines that only one of two texts has: added, removed.
 
     A line that only moved counts as neither. That is what makes it fast on any text.
+
+    Args:
+        old: the text before.
+        new: the text after.
     """
     before, after = Counter(old.splitlines()), Counter(new.splitlines())
     return (after - before).total(), (before - after).total()

@@ -29,7 +29,12 @@ def permission(params: Value) -> str:
 
 
 def permission_result(result: Value, asked: Value | None = None) -> str:
-    """The choice; with the kind and the name of the option if it is known what was asked."""
+    """The choice; with the kind and the name of the option if it is known what was asked.
+
+    Args:
+        result: of the answer.
+        asked: the params of the request, if they are known.
+    """
     if isinstance(granted := result.get("granted"), bool):
         scope = word(result, "scope")
         remember = "remembered" if result.get("remember") is True else ""

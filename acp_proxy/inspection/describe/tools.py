@@ -48,7 +48,12 @@ def tool_state(call: Value) -> str:
 
 
 def places(call: Value, shown: str = "") -> str:
-    """The files that it touched, unless its title or ``shown`` name them already."""
+    """The files that it touched, unless its title or ``shown`` name them already.
+
+    Args:
+        call: the tool call.
+        shown: what is shown of it already.
+    """
     known = f"{word(call, 'title')} {shown}"
     found = parts(call, "locations") or [part(call, "location")]
     return listed((_place(place, known) for place in found), most=3)

@@ -28,7 +28,12 @@ def message_of(raw: bytes) -> Value:
 
 
 def word(value: Value, *keys: str) -> str:
-    """The first of these members that is a scalar, as text."""
+    """The first of these members that is a scalar, as text.
+
+    Args:
+        value: an object.
+        keys: names of members, the first one that is a scalar counts.
+    """
     for key in keys:
         found = value.get(key)
         if found is None or found == "":
@@ -43,25 +48,45 @@ def word(value: Value, *keys: str) -> str:
 
 
 def part(value: Value, key: str) -> Value:
-    """A member that is an object, or an empty one."""
+    """A member that is an object, or an empty one.
+
+    Args:
+        value: an object.
+        key: the name of the member.
+    """
     found = value.get(key)
     return found if isinstance(found, dict) else {}
 
 
 def parts(value: Value, key: str) -> list[Value]:
-    """The objects in a member that is an array."""
+    """The objects in a member that is an array.
+
+    Args:
+        value: an object.
+        key: the name of the member.
+    """
     found = value.get(key)
     return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
 
 
 def number(value: Value, key: str) -> int | None:
-    """A member that is a whole number."""
+    """A member that is a whole number.
+
+    Args:
+        value: an object.
+        key: the name of the member.
+    """
     found = value.get(key)
     return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def joined(*pieces: str, by: str = " ") -> str:
-    """The pieces that are not empty."""
+    """The pieces that are not empty.
+
+    Args:
+        pieces: texts, some of them empty.
+        by: what stands between them.
+    """
     return by.join(filter(None, pieces))
 
 
@@ -72,14 +97,24 @@ def bracketed(*pieces: str) -> str:
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
-    """The first names, and how many more there are."""
+    """The first names, and how many more there are.
+
+    Args:
+        names: texts, some of them empty.
+        most: how many are shown.
+    """
     every = [name for name in names if name]
     shown = ", ".join(every[:most])
     return f"{shown}, +{len(every) - most} more" if len(every) > most else shown
 
 
 def counted(count: int, noun: str) -> str:
-    """A number of things."""
+    """A number of things.
+
+    Args:
+        count: how many there are.
+        noun: what is counted, in the singular.
+    """
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
@@ -97,6 +132,10 @@ def payload(value: Value, *known: str) -> str:
     """What an object holds that no describer knows: its members without the known ones.
 
     Metadata and the session are left out unless there is nothing else.
+
+    Args:
+        value: the object.
+        known: names of members that are left out.
     """
     rest = {key: inner for key, inner in value.items() if key not in known}
     gist = {key: inner for key, inner in rest.items() if key not in ("_meta", "sessionId")}
@@ -109,7 +148,12 @@ def members(value: Value) -> str:
 
 
 def compact(value: object, depth: int = 0) -> str:
-    """A value of any shape, shortly: strings without quotes, and of binary data its size only."""
+    """A value of any shape, shortly: strings without quotes, and of binary data its size only.
+
+    Args:
+        value: any value of JSON.
+        depth: how deep it stands in what is shown.
+    """
     match value:
         case str():
             return _string(value)

@@ -164,7 +164,12 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
 
 
 def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
-    """The turns that took longest, in their order."""
+    """The turns that took longest, in their order.
+
+    Args:
+        turns: the turns of a recording.
+        most: how many at the most.
+    """
     found = sorted(turns, key=lambda turn: (-turn.duration_ns, turn.id))[:most]
     return sorted(found, key=lambda turn: turn.id)
 

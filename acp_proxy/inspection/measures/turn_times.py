@@ -81,14 +81,24 @@ class TurnClock:
         return passed
 
     def asked(self, t_ns: int, part: Part) -> tuple[Part, int]:
-        """The agent asked its client for something."""
+        """The agent asked its client for something.
+
+        Args:
+            t_ns: when that was.
+            part: what the time is spent on until the answer.
+        """
         passed = self.passed(t_ns)
         self._open[part] += 1
         self._waiting += 1
         return passed
 
     def answered(self, t_ns: int, part: Part) -> tuple[Part, int]:
-        """The client answered what had been asked with the same part."""
+        """The client answered what had been asked with the same part.
+
+        Args:
+            t_ns: when that was.
+            part: what the time was spent on until then.
+        """
         passed = self.passed(t_ns)
         self._open[part] -= 1
         self._waiting -= 1

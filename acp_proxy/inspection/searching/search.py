@@ -92,7 +92,12 @@ class Searcher:
         return self._complete()
 
     def feed_text(self, place: Payload, text: str) -> list[SearchHit]:
-        """Looks at an event, or whatever else a person sees as ``text``."""
+        """Looks at an event, or whatever else a person sees as ``text``.
+
+        Args:
+            place: where the text stands, without a line.
+            text: the text.
+        """
         if hit := self._hit_in(place, text):
             self._add(hit)
         return self._complete()

@@ -58,7 +58,13 @@ _Piece = tuple[int, Head, str | None]
 
 
 def excerpt(text: str, start: int, end: int) -> Excerpt:
-    """Cuts a match and its surroundings out of a text, fit to be printed and encoded."""
+    """Cuts a match and its surroundings out of a text, fit to be printed and encoded.
+
+    Args:
+        text: the text.
+        start: where the match begins in it.
+        end: where the match ends.
+    """
     parts = (
         text[max(0, start - CONTEXT) : start],
         text[start : min(end, start + _LONGEST_MATCH)],
@@ -90,7 +96,14 @@ class Text:
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
     def add(self, head: Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds a piece of a frame; ``is_hit`` if a match in it is known already."""
+        """Adds a piece of a frame; ``is_hit`` if a match in it is known already.
+
+        Args:
+            head: the frame, without its line.
+            text: the piece.
+            is_hit: whether a match in the frame is known already.
+            pointer: where the piece stands in the message.
+        """
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -234,7 +247,13 @@ class Streams:
 def look_through(
     pattern: Pattern, frame: Payload, pieces: Callable[[], Iterable[bytes]]
 ) -> StreamMatch | None:
-    """Looks for a match in a line too large to hold, as it stands and with escapes undone."""
+    """Looks for a match in a line too large to hold, as it stands and with escapes undone.
+
+    Args:
+        pattern: what is looked for.
+        frame: the frame, without its line.
+        pieces: reads the line anew, piece by piece, each time it is called.
+    """
     for decode in (_decoded, _undone):
         text = Text(pattern)
         for piece in decode(pieces()):
