@@ -74,8 +74,11 @@ class FrameTable:
             sqlite3.Error, Mistyped: the file is damaged.
         """
         where = self._where(chosen.condition)
+        is_exact = where.exact
         for row in self._candidates(where, after):
-            if not where.exact and is_excerpt(row):
+            if row["stream"] is None:
+                raise Mistyped(f"frame {row['seq']} is of no stream")
+            if not is_exact and is_excerpt(row):
                 raise LineTooLarge(row["seq"], row["size"])
             if row["kind"] == "batch":
                 row["members"] = members_of(row, partial(select, self.connection))
@@ -179,14 +182,16 @@ class FrameTable:
         """Streams at least the frames beyond a number for which a condition holds."""
         select_from = f"SELECT {_COLUMNS} FROM {frames_from(self.rows, self.labels)} {_EXCHANGE}"
         if where.is_open:
-            yield from self._read(f"{select_from} WHERE f.seq > ? ORDER BY f.seq", after)
+            every = f"{select_from} WHERE f.seq > ? ORDER BY f.seq"
+            yield from select(self.connection, every, (after,))
             return
         some = f"{select_from} WHERE f.seq IN (SELECT value FROM json_each(?)) ORDER BY f.seq"
         numbers = self._numbers(after, where)
         size = _FIRST
         while found := numbers.fetchmany(size):
             size = _LATER
-            yield from self._read(some, json.dumps([seq for (seq,) in found]))
+            numbered = json.dumps([seq for (seq,) in found])
+            yield from select(self.connection, some, (numbered,))
 
     def _numbers(self, after: int, where: Where) -> sqlite3.Cursor:
         joined = f"{self.rows} AS f {_EXCHANGE if where.needs_exchange else ''}"
@@ -194,12 +199,6 @@ class FrameTable:
             f"SELECT f.seq FROM {joined} WHERE f.seq > ? AND ({where.sql}) ORDER BY f.seq",
             (after, *where.parameters),
         )
-
-    def _read(self, sql: str, parameter: object) -> Iterator[Row]:
-        for row in select(self.connection, sql, (parameter,)):
-            if row["stream"] is None:
-                raise Mistyped(f"frame {row['seq']} is of no stream")
-            yield row
 
     def _texts(self) -> dict[int | None, str | None]:
         return texts_by_code(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
