@@ -1,33 +1,33 @@
 """Every exception of the package, on one screen.
 
 Bad traffic is data and raises nothing. These are for bad use and for recordings that cannot be
-read; each reads as one line that says what was expected, what came, and what to do.
+read; the message is one line: what was expected, what came, and what to do.
 """
 
 from pathlib import Path
 
 
 class AcpProxyError(Exception):
-    """Something that the user can do something about."""
+    """An error that the user can fix."""
 
 
 class NoSuchRecording(AcpProxyError):
-    """No recording goes by that name, or several do."""
+    """No recording has that name, or several have it."""
 
 
 class UnreadableRecording(AcpProxyError):
-    """The file is there and cannot be read as a recording."""
+    """The file exists but cannot be read as a recording."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"cannot read {path} as a recording: {reason}")
 
 
 class NotARecording(UnreadableRecording):
-    """The file is something else."""
+    """The file is not a recording."""
 
 
 class DamagedRecording(UnreadableRecording):
-    """The file is a recording and broken; a broken one is never shown as an empty one."""
+    """The recording is damaged; it is never shown as an empty one."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(path, f"it is damaged ({reason}); try `sqlite3 {path} .recover`")
@@ -43,19 +43,19 @@ class NewerRecording(UnreadableRecording):
 
 
 class CannotAnnotate(AcpProxyError):
-    """A recording's note or name cannot be changed, or not now."""
+    """The note or name of a recording cannot be changed, or not now."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"cannot change {path}: {reason}")
 
 
 class BadPattern(AcpProxyError):
-    """A regular expression that is none."""
+    """Invalid regular expression."""
 
 
 class BadFilter(AcpProxyError):
-    """A filter that cannot be understood."""
+    """Invalid filter."""
 
 
 class BadPlan(AcpProxyError):
-    """A plan of faults that cannot be understood."""
+    """Invalid plan of faults."""

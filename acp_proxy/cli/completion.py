@@ -1,8 +1,8 @@
 """Completion in bash, which takes ``:`` and ``=`` for the ends of words.
 
-A filter such as ``kind:request`` reaches us in three words, of which only the last is to be
-completed. So the words are joined again before anybody looks at them, and of what is offered only
-the part is given back that bash puts in the last word's place. Other shells need no such help.
+A filter such as ``kind:request`` arrives as three words, of which only the last is to be completed.
+So the words are joined first, and each offer is reduced to the part that replaces the last word.
+Other shells need no such help.
 """
 
 import os
@@ -20,7 +20,7 @@ _SPECIAL = re.compile(r"[\s'\"\\$&|;<>()*?`!#]")
 
 
 class JoiningBashComplete(BashComplete):
-    """Click's completion for bash, with words as people see them."""
+    """Click's completion for bash, with the words that bash has split joined again."""
 
     _before = ""
     """What belongs to the current word and stands before what bash takes for it."""

@@ -1,8 +1,8 @@
-"""Ctrl-C: as a shell has it, code 130 without a word, whatever Python is doing.
+"""Ctrl-C: exit code 130 without output, whatever Python is doing.
 
 Before a command has begun, and while its module is imported, the process ends at once
 (`capture.leave`). While it runs, an exception lets it tidy up what it has begun. When it is
-over, nothing is left to be interrupted.
+over, it is ignored.
 """
 
 import atexit

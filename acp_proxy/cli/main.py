@@ -1,4 +1,4 @@
-"""The command ``acp-proxy`` and what it says when it is called alone."""
+"""The command ``acp-proxy``, its groups, and its output without a subcommand."""
 
 import errno
 import importlib
@@ -108,7 +108,7 @@ def cli(ctx: click.Context) -> None:
     Put `acp-proxy record --` before the agent's command in your editor's settings, work as
     before, and look at what was said with `acp-proxy inspect`.
     """
-    if sys.stdout is None:  # somebody has closed it
+    if sys.stdout is None:  # it was closed by the caller
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale, nothing is unprintable
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -123,5 +123,5 @@ def recordings() -> Path:
     return Path(recordings_directory(os.environ))
 
 
-if "_ACP_PROXY_COMPLETE" in os.environ:  # a shell wants to know how a line might go on
+if "_ACP_PROXY_COMPLETE" in os.environ:  # a shell asks for completions
     importlib.import_module("acp_proxy.cli.completion").install()

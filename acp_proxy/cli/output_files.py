@@ -97,6 +97,10 @@ def write_text(path: Path, text: str) -> None:
 
     A report can also go into a device such as ``/dev/null``.
 
+    Args:
+        path: where it goes.
+        text: the report.
+
     Raises:
         Refusal: it cannot be written.
     """

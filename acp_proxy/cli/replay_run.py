@@ -101,7 +101,13 @@ class FaultyRun(ReplayRun):
         self._agent_end: SignalEffect | ExitEffect | None = None
 
     def play(self, replay: RecordingChoice, source: int, sink: int) -> None:
-        """Plays; see `ReplayRun.play`."""
+        """Plays; see `ReplayRun.play`.
+
+        Args:
+            replay: the recorded agent.
+            source: the descriptor that the client writes to.
+            sink: the descriptor that the client reads from.
+        """
         from acp_proxy.runtime.faulty_streams import play_with_faults
 
         self._fired, self._agent_end = play_with_faults(

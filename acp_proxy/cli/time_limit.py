@@ -1,7 +1,7 @@
-"""A limit to what a regular expression may cost, since Python's can take for ever: ``(a+)+$``.
+"""A limit of processor time for regular expressions, which can backtrack for ever: ``(a+)+$``.
 
 A timer counts processor time, so neither a pager nor a slow disk uses the limit up. At each tick
-the search must have gone on since the last one. Python looks for signals while it matches, so the
+the search must have advanced since the last one. Python handles signals while it matches, so the
 exception ends the match itself, as Ctrl-C does.
 """
 
@@ -21,7 +21,7 @@ TICK_S = 1.0
 
 
 class TimeLimit:
-    """Knows what a search is looking at, and ends it where it takes too long."""
+    """Ends a search at a frame or event that takes too long."""
 
     def __init__(self) -> None:
         self._steps = 0
@@ -30,7 +30,7 @@ class TimeLimit:
 
     @contextmanager
     def running(self) -> Iterator["TimeLimit"]:
-        """Keeps time while the block runs; in another thread than the main one there is no limit.
+        """Applies the limit while the block runs; only the main thread can have one.
 
         Raises:
             BadPattern: a piece of text took too long.
@@ -48,7 +48,7 @@ class TimeLimit:
 
     @contextmanager
     def at(self, seq: int | None) -> Iterator[None]:
-        """Says that a frame or event is being looked at while the block runs."""
+        """Marks the block as the search of one frame or event."""
         self._steps += 1
         self._place = "the end of a message" if seq is None else f"#{seq}"
         try:
@@ -57,7 +57,7 @@ class TimeLimit:
             self._place = ""
 
     def step(self) -> None:
-        """Says that a piece of it is done."""
+        """Marks that a piece of a large frame is done."""
         self._steps += 1
 
     def _tick(self, _signal: int, _frame: FrameType | None) -> None:
@@ -73,7 +73,12 @@ class TimeLimit:
 def searchers(
     pattern: Pattern, *, is_regex: bool, with_pointers: bool
 ) -> Iterator[Callable[[], Searcher]]:
-    """Gives what makes a searcher for a recording; those for a regular expression have a limit.
+    """Yields a factory of searchers, one for each recording; regular expressions have a limit.
+
+    Args:
+        pattern: what is sought.
+        is_regex: whether it is a regular expression.
+        with_pointers: whether hits have JSON pointers.
 
     Raises:
         BadPattern: a piece of text took too long.
@@ -93,12 +98,17 @@ class LimitedSearcher(Searcher):
         self._limit = limit
 
     def feed(self, frame: Payload) -> list[SearchHit]:
-        """Looks at a frame that is held whole."""
+        """Searches a frame."""
         with self._limit.at(frame.seq):
             return super().feed(frame)
 
     def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[SearchHit]:
-        """Looks at a frame that nobody holds whole."""
+        """Searches a frame that is too large to hold.
+
+        Args:
+            frame: without its bytes.
+            pieces: reads them.
+        """
 
         def counted() -> Iterator[bytes]:
             for piece in pieces():
@@ -109,11 +119,16 @@ class LimitedSearcher(Searcher):
             return super().feed_large(frame, counted)
 
     def feed_text(self, place: Payload, text: str) -> list[SearchHit]:
-        """Looks at an event."""
+        """Searches an event.
+
+        Args:
+            place: of the event.
+            text: the event as text.
+        """
         with self._limit.at(place.seq):
             return super().feed_text(place, text)
 
     def finish(self) -> list[SearchHit]:
-        """Looks at what was held back."""
+        """Searches what was held back."""
         with self._limit.at(None):
             return super().finish()

@@ -58,7 +58,7 @@ def _remove_if_abandoned(path: str) -> None:
         found = os.fstat(fd)
         if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == _MARKED:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(found, os.lstat(path)):  # nobody has put it elsewhere
+            if os.path.samestat(found, os.lstat(path)):  # not replaced meanwhile
                 shutil.rmtree(path, ignore_errors=True)
     finally:
         os.close(fd)
@@ -87,7 +87,7 @@ def directories(
 
     Yields:
         the directories by the recorded ones; relative ones come last, and each of them has a fellow
-        that says the same as an absolute path, if that is known.
+        for the same directory as an absolute path, if that is known.
 
     Raises:
         Refusal: one cannot be made, or a symbolic link leads it out of the one that it is below.

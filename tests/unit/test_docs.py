@@ -140,6 +140,17 @@ def test_every_option_of_every_command_is_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_every_choice_of_an_option_is_documented(name: str) -> None:
+    """The row of an option names each value that it can have, and both words of a switch."""
+    rows = [line for line in page_of(name).splitlines() if line.startswith("| `-")]
+    for option in options(COMMANDS[name]):
+        flag = re.compile(rf"[ `]{long_flag(option)}[ `]")
+        (row,) = (row for row in rows if flag.search(row.split(" | ")[0]))
+        for word in [*getattr(option.type, "choices", ()), *option.secondary_opts]:
+            assert re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", row), (option.name, word)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_its_synopsis(name: str) -> None:
     """The section of a command begins with how it is used, as --help has it."""
     # A command keeps the help option of the first context that asks, hence a true one.

@@ -1,4 +1,4 @@
-"""Did it work? The running and the newest recordings, and what to type next."""
+"""The list of recordings, and the overview that ``acp-proxy`` prints without a command."""
 
 import shlex
 import time
@@ -7,13 +7,13 @@ from datetime import datetime
 from pathlib import Path, PurePath
 
 import click
+from attrs import evolve
 
-from acp_proxy.cli.render.output import Ink, paint, say, use_color, warn, width
-from acp_proxy.cli.render.table import Heading, cells, layout
+from acp_proxy.cli.render.output import Ink, say, use_color, warn, width
+from acp_proxy.cli.render.table import Column, cell, table
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import is_troubled
 from acp_proxy.recording import Recording
-from acp_proxy.safe_text import visible
 from acp_proxy.store.library import ListedRecording, list_recordings
 from acp_proxy.wording import byte_size, duration, when
 
@@ -21,21 +21,21 @@ _NEWEST = 5
 _PROMPT = 200
 
 _COLUMNS = (
-    Heading(""),
-    Heading("ID"),
-    Heading("NAME", least=14, most=38),
-    Heading("WHEN"),
-    Heading("TOOK", rank=5),
-    Heading("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
-    Heading("AGENT", rank=4, least=8, most=22),
-    Heading("CLIENT", rank=9, least=8, most=16),
-    Heading("STATE", rank=1),
-    Heading("EXIT", rank=1),
-    Heading("FRAMES", rank=8),
-    Heading("TURNS", rank=7),
-    Heading("SIZE", rank=10),
-    Heading("NOTE", rank=3, least=10, most=30),
-    Heading("FIRST PROMPT", rank=2, least=14, most=60),
+    Column(""),
+    Column("ID"),
+    Column("NAME", least=14, most=38),
+    Column("WHEN"),
+    Column("TOOK", rank=5),
+    Column("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
+    Column("AGENT", rank=4, least=8, most=22),
+    Column("CLIENT", rank=9, least=8, most=16),
+    Column("STATE", rank=1),
+    Column("EXIT", rank=1),
+    Column("FRAMES", rank=8),
+    Column("TURNS", rank=7),
+    Column("SIZE", rank=10),
+    Column("NOTE", rank=3, least=10, most=30),
+    Column("FIRST PROMPT", rank=2, least=14, most=60),
 )
 _MARK, _ID, _STATE, _EXIT = 0, 1, 8, 9
 
@@ -52,7 +52,7 @@ def overview(directory: Path) -> None:
         say()
         say("Then: acp-proxy inspect list        (acp-proxy --help shows all commands)")
         return
-    table(found[:_NEWEST])
+    print_recordings(found[:_NEWEST])
     if len(found) > _NEWEST:
         say(f"... and {len(found) - _NEWEST} more: acp-proxy inspect list")
     say()
@@ -69,48 +69,42 @@ def checked_entries(directory: Path) -> list[ListedRecording]:
     return list_recordings(directory, lambda reader: is_troubled(reader, now))
 
 
-def table(found: Sequence[ListedRecording], now: datetime | None = None) -> None:
+def print_recordings(found: Sequence[ListedRecording], now: datetime | None = None) -> None:
     """Prints recordings as a table, newest first, and below it those that cannot be read.
 
     Args:
         found: the recordings.
-        now: the present, by which a terminal is told how long ago they began.
+        now: the present; a terminal shows how long ago recordings began.
     """
-    columns = width()
+    columns, color = width(), use_color()
     now = now or datetime.now().astimezone()
-    rows = [tuple(map(visible, _cells(entry, None if columns is None else now))) for entry in found
+    rows = [_cells(entry, None if columns is None else now) for entry in found
             if entry.recording is not None]  # fmt: skip
     if rows:
-        chosen = layout(_COLUMNS, rows, columns)
-        _print_row([c.title for c in _COLUMNS], chosen, bold=True)
-        for row in rows:
-            _print_row(row, chosen, ink=_ink(row[_MARK], row[_STATE], row[_EXIT]), bold=False)
+        inks = [_inks(row[_MARK], row[_STATE], row[_EXIT]) for row in rows]
+        filled = [
+            evolve(
+                column, cells=[cell(row[n], i.get(n)) for row, i in zip(rows, inks, strict=True)]
+            )
+            for n, column in enumerate(_COLUMNS)
+        ]
+        for line in table(filled, columns, color=color, is_list=True):
+            click.echo(line, color=color)
     for entry in found:
         if entry.problem is not None:
             warn(entry.problem)
 
 
 def exit_text(code: int | None, signal: int | None) -> str:
-    """An exit code, or the signal's number as a shell would write it."""
+    """An exit code, or the signal's number as a shell would write it.
+
+    Args:
+        code: the exit code, if there is one.
+        signal: the number of the signal that ended the process, if one did.
+    """
     if signal is not None:
         return f"sig {signal}"
     return str(code) if code is not None else ""
-
-
-def _print_row(
-    row: Sequence[str],
-    chosen: Sequence[tuple[int, int]],
-    *,
-    bold: bool,
-    ink: Mapping[int, int] | None = None,
-) -> None:
-    texts = cells(_COLUMNS, row, chosen)
-    if use_color():
-        inks = ink or {}
-        texts = [
-            paint(text, inks.get(n), bold=bold) for text, (n, _) in zip(texts, chosen, strict=True)
-        ]
-    click.echo("".join(texts).rstrip(), color=use_color())
 
 
 def _mark(entry: ListedRecording) -> str:
@@ -118,7 +112,7 @@ def _mark(entry: ListedRecording) -> str:
     return "✗" if entry.has_problem else "!" if entry.has_faults else ""
 
 
-def _ink(mark: str, state: str, code: str) -> Mapping[int, int]:
+def _inks(mark: str, state: str, code: str) -> Mapping[int, int]:
     """What to colour: a recording that runs, one that was cut short, one with a problem."""
     inks = {_MARK: Ink.TROUBLE if mark == "✗" else Ink.STDERR}
     if "running" in (state, code):
@@ -139,7 +133,7 @@ def _cells(entry: ListedRecording, now: datetime | None) -> tuple[str, ...]:
         took = duration(int((ended - started).total_seconds() * 1e9))
     state = "running" if entry.live else recording.state
     code = exit_text(recording.exit_code, recording.exit_signal)
-    if now is not None:  # one column for both says what is worth knowing
+    if now is not None:  # one column has both
         state, code = "", code if state == "complete" else state
     return (
         _mark(entry),
@@ -161,11 +155,11 @@ def _cells(entry: ListedRecording, now: datetime | None) -> tuple[str, ...]:
 
 
 def _tail(directory: str) -> str:
-    """The last two parts of a path, which tell a project."""
+    """Returns the last two parts of a path, which identify a project."""
     parts = PurePath(directory).parts
     return directory if len(parts) <= 3 else f"…/{'/'.join(parts[-2:])}"
 
 
 def described(recording: Recording) -> str:
-    """What an agent can be looked for by: its name, its version and its command."""
+    """Returns the text in which --agent searches: name, version and command."""
     return f"{recording.agent_title} {recording.command}"

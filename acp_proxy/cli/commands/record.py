@@ -42,35 +42,20 @@ _ONE_A_LINE = _OneALine()
 
 
 def _parameter(option: Option) -> click.Option:
-    names = [name for name in (option.short, option.flag) if name]
+    kind: dict[str, Any]
     if option.many:
-        return click.Option(
-            names,
-            type=_ONE_A_LINE,
-            multiple=True,
-            metavar=option.metavar,
-            help=option.text,
-            envvar=option.variable,
-            allow_from_autoenv=False,
-        )
-    if option.read is None:
-        return click.Option(
-            names,
-            is_flag=True,
-            default=False,
-            help=option.text,
-            envvar=option.variable,
-            allow_from_autoenv=False,
-        )
+        kind = {"type": _ONE_A_LINE, "multiple": True, "metavar": option.metavar}
+    elif option.read is None:
+        kind = {"is_flag": True, "default": False}
+    else:
+        kind = {"type": click.UNPROCESSED, "callback": _reading(option), "metavar": option.metavar}
+        kind["default"] = option.default
     return click.Option(
-        names,
-        type=click.UNPROCESSED,
-        callback=_reading(option),
-        default=option.default,
-        metavar=option.metavar,
+        [name for name in (option.short, option.flag) if name],
         help=option.text,
         envvar=option.variable,
         allow_from_autoenv=False,
+        **kind,
     )
 
 
@@ -110,7 +95,7 @@ record = click.Command(
         ),
     ],
     context_settings={"allow_interspersed_args": False, "show_default": False},
-    short_help="Run an agent and record all that passes.",
+    short_help="Run an agent and record its traffic.",
     help="""Run an agent and record all that passes between it and its client.
 
     Use it as the agent's command: every byte goes through unchanged in both directions, stderr
@@ -121,7 +106,7 @@ record = click.Command(
     ACP_PROXY_OFF=1 runs the agent untouched, without recording.
     """,
     epilog="""Exit code: the agent's own; 128+n if signal n ended it; 127 or 126 if it could not
-    start; 2 for wrong use, except a bad --keep, which deletes nothing and stops nobody.
+    start; 2 for wrong use, except a bad --keep, which is reported and deletes nothing.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``acp-proxy replay``: be the recorded agent."""
+"""``acp-proxy replay``: play the recorded agent to a client."""
 
 import contextlib
 import os
@@ -28,7 +28,7 @@ from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.safe_text import visible
 
 _EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it diverged from that, 2 for
-wrong use or a recording that cannot be read, 3 if nothing went on any more, or if the recording is
+wrong use or a recording that cannot be read, 3 if it stalled, or if the recording is
 incomplete and was played to its end.
 
 \b
@@ -43,7 +43,7 @@ Examples:
 
 @click.command(epilog=_EXAMPLES)
 @click.argument("recording", nargs=-1, required=True, metavar="RECORDING...", type=RecordingType())
-@order_option("What is kept of the recorded order: within each session, of all, or only causes.")
+@order_option("Which recorded order is kept: within each session, of all messages, or only causes.")
 @timing_options(
     "How long frames wait: not at all, as recorded, N times that, or MS milliseconds each.",
     "The longest wait.",
@@ -51,33 +51,33 @@ Examples:
 @click.option(
     "--strict/--lenient",
     default=True,
-    help="Give a session up that diverged, or skip what is missing and go on.",
+    help="Stop a session that diverged, or skip what is missing and continue.",
 )
 @click.option(
     "--ignore",
     multiple=True,
     metavar="PTR",
     callback=pointers,
-    help="A JSON pointer into the client's messages that does not count; * is any key or item.",
+    help="A JSON pointer into the client's messages to ignore; * matches any key or item.",
 )
-@click.option("--rewrite-text", is_flag=True, help="Put the client's directories into texts, too.")
+@click.option("--rewrite-text", is_flag=True, help="Replace recorded directories in texts, too.")
 @click.option(
     "--inert",
     is_flag=True,
-    help="Ask the client for nothing but to read files and to ask a person.",
+    help="Send no requests but those that read files or ask a person.",
 )
 @click.option(
     "--allow-outside",
     is_flag=True,
-    help="Ask it to change files and run commands outside the directories that it named, too.",
+    help="Send requests that change files or run commands outside its directories, too.",
 )
-@stall_option("Seconds without progress after which the replay ends; 0 for never.")
+@stall_option("Seconds without progress after which the replay ends; 0 for no limit.")
 @report_options
 @click.option("--fault", multiple=True, metavar="RULE",
               help="A fault: its kind, then name=value. Can be given several times.")  # fmt: skip
 @click.option("--faults", metavar="PLAN",
               help="A plan of faults: a TOML file, or @NAME for a ready one.")  # fmt: skip
-@click.option("--seed", type=int, metavar="N", help="The seed of all chance in faults.")
+@click.option("--seed", type=int, metavar="N", help="The seed of the random generator of faults.")
 def replay(
     recording: tuple[str, ...],
     order: str,
@@ -145,7 +145,7 @@ def _path(word: str) -> Path:
     from acp_proxy.cli.recordings import find_recording
 
     if word == "-":
-        raise Refusal("expected a recording, got -: on standard input there is the client")
+        raise Refusal("expected a recording, got -: standard input belongs to the client")
     return find_recording(word)
 
 

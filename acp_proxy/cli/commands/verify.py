@@ -1,4 +1,4 @@
-"""``acp-proxy verify``: be the recorded client, and say what a live agent does otherwise."""
+"""``acp-proxy verify``: play the recorded client against a live agent and report what changed."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ from acp_proxy.cli.options.playback import (
 from acp_proxy.cli.output_files import check_report_files, spare_recordings
 from acp_proxy.cli.recordings import file_of, open_recording
 from acp_proxy.cli.render.output import fit, warn
-from acp_proxy.difference.options import Expect
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.engine.agent.report import STALLED
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
@@ -47,8 +47,8 @@ _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
 """How many times as long as the recorded conversation a live one may take, and what counts as the
 shortest of recorded ones."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
-agent that cannot start or a recording that cannot be read, 3 if nothing went on any more or it took
-longer than --timeout, or if the recording is incomplete and was played to its end.
+agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
+--timeout, or if the recording is incomplete and was played to its end.
 
 \b
 Examples:
@@ -71,12 +71,12 @@ Examples:
 @click.option(
     "--strict/--lenient",
     default=True,
-    help="Answer only what was recorded, or answer with what is like it.",
+    help="Answer only recorded requests, or similar ones as well.",
 )
 @click.option(
     "--rewrite-text/--keep-text",
     default=True,
-    help="Put the new directories into texts, too, or only where the protocol has them.",
+    help="Replace recorded directories in texts, too, or only in fields of the protocol.",
 )
 @click.option(
     "--cwd",
@@ -86,26 +86,23 @@ Examples:
 )
 @order_option("When messages go out: in order within each session, of all, or only after answers.")
 @timing_options(
-    "How long the client thinks: not at all, as recorded, N times that, or MS milliseconds.",
-    "The longest that it thinks.",
+    "How long the client waits: not at all, as recorded, N times that, or MS milliseconds.",
+    "The longest wait.",
 )
-@stall_option("Seconds without a word from the agent after which it ends; 0 for never.")
+@stall_option("Seconds without output of the agent after which the run ends; 0 for no limit.")
 @click.option("--timeout", callback=seconds, metavar="S",
-              help="Seconds after which it is over in any case: ten minutes, or ten times as long"
-              " as the recorded conversation, unless given; 0 for never.")  # fmt: skip
+              help="The longest run in seconds; 0 for no limit. Without it, ten times as long as"
+              " the recorded conversation, and at least ten minutes.")  # fmt: skip
 @click.option("--grace", callback=seconds, default="5", metavar="S",
-              help="Seconds of silence after which an agent that stays when its client has left is "
-              "told to stop, and seconds until it is killed then.")  # fmt: skip
+              help="Seconds of silence after which an agent that does not exit is asked to stop, "
+              "and seconds from there until it is killed.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
               help="Where to record the new run.")  # fmt: skip
 @report_options
 def verify(
     recording: str,
     command: tuple[str, ...],
-    expect: str,
-    ignore: tuple[str, ...],
-    alias: tuple[str, ...],
-    apart: tuple[str, ...],
+    compared: DiffOptions,
     strict: bool,
     rewrite_text: bool,
     cwd: Path | None,
@@ -121,10 +118,9 @@ def verify(
 ) -> None:
     """Play the recorded client against a live agent and report what changed.
 
-    Starts AGENT, says what the recorded client said, each message when its time has come, and
-    answers what the agent asks with the recorded answers. No file is read or written, and no
-    command is run, but by the agent itself, which works in a fresh directory. The new run is
-    recorded, and compared with the old one.
+    Starts AGENT, sends the messages of the recorded client in their order, and answers the agent's
+    requests with the recorded answers. Only the agent itself reads or writes files and runs
+    commands; it works in a fresh directory. The new run is recorded and compared with the old one.
     """
     check_report_files(report, junit)
     if cwd is not None and not cwd.is_dir():
@@ -136,7 +132,7 @@ def verify(
         stack.enter_context(_orderly())
         reader = stack.enter_context(open_recording(recording))
         if reader.live:
-            warn(f"{reader.path} is still being recorded; what comes from now on is not played")
+            warn(f"{reader.path} is still being recorded; later frames are not played")
         client = RecordedClient(RecordedSteps(reader, as_said=True))
         new = _new_path(command[0], output)
         spare_recordings((report, junit), (file_of(reader), output or new, new))
@@ -147,7 +143,7 @@ def verify(
             order=Order(order),
             pacing=evolve(timing, cap_ns=cap_ns),
             lenient=not strict,
-            ignored=ignore,
+            ignored=compared.ignored,
             rewrite_text=rewrite_text,
             roots=roots,
             stall_ns=limit_ns(stall_timeout),
@@ -159,15 +155,12 @@ def verify(
         if (fresh.recording.end_reason or "").startswith("cannot start the agent"):
             fresh.close()
             new.unlink(missing_ok=True)
-            sys.exit(2)  # the recorder has said why
+            sys.exit(2)  # the recorder has printed the reason
         from acp_proxy.cli.render.verify_screen import ComparisonSettings, conclude
 
         settings = ComparisonSettings(
             word=recording,
-            expect=Expect(expect),
-            ignored=ignore,
-            aliases=alias,
-            apart=apart,
+            compared=compared,
             roots=roots,
             report=report,
             junit=junit,
@@ -180,7 +173,7 @@ def verify(
 
 @contextmanager
 def _orderly() -> Iterator[None]:
-    """Lets a signal that ends us end us in an orderly way, so that no directory is left."""
+    """Exits normally on SIGTERM and SIGHUP, so that directories are removed."""
     signums = handled(signal.SIGTERM, signal.SIGHUP)
     before = {signum: signal.signal(signum, _leave) for signum in signums}
     try:
@@ -203,14 +196,14 @@ def _play(
     show = _show if sys.stderr.isatty() else None
     outcome = play(engine, str(new), command, grace=grace, show=show)
     for one in outcome.left_behind:
-        warn(f"the agent left this behind, and it was ended: {visible(one)}")
+        warn(f"the agent left this process running, and it was ended: {visible(one)}")
     if outcome.signum is not None:
-        warn(f"stopped; what was said until then is recorded as {new}")
+        warn(f"stopped; the run until then is recorded as {new}")
         sys.exit(128 + outcome.signum)
     if not new.exists() and not Path(f"{new}{LOG_SUFFIX}").exists():
         if engine.is_hopeless:
-            warn("the agent had no time to begin, and nothing was recorded; expected more of it"
-                 " for --stall-timeout and --timeout")  # fmt: skip
+            warn("the agent did not start in time, and nothing was recorded; raise --stall-timeout"
+                 " or --timeout")  # fmt: skip
             sys.exit(STALLED)
         raise Refusal("nothing was recorded, so there is nothing to compare")
     return outcome

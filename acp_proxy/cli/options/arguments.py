@@ -1,7 +1,7 @@
 """The arguments that commands share: recordings, filters and directories, and their completion.
 
-What completes must be quick, and nothing that is wrong may spoil the line that somebody types: the
-names of recordings are those of files, and only a word that begins like an id opens them.
+Completion must be quick, and no error may disturb the line that the user types: the names of
+recordings are file names, and files are opened only for a word that begins like an id.
 """
 
 import re
@@ -13,14 +13,15 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from acp_proxy.cli.main import recordings
+from acp_proxy.capture.option_values import read_name
+from acp_proxy.cli.main import Refusal, recordings
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.filters import TERMS
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SUFFIXES = (".db", ".jsonl")
 _BAD_ESCAPE = re.compile(r"~(?![01])")
-"""What stands in no JSON pointer (RFC 6901)."""
+"""An escape that RFC 6901 does not allow in a JSON pointer."""
 _ID = re.compile(r"[0-9a-f]{1,12}")
 _MOST_OPENED = 200
 _WORDS = ("not", "or", "and")
@@ -66,7 +67,7 @@ class FilterType(click.types.StringParamType):
 
 
 class DirectoryType(click.Path):
-    """A directory, or what is told to be none by the command itself."""
+    """A directory; the command checks that it exists."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -93,11 +94,11 @@ def filter_argument(function: F) -> F:
 def pointers(
     _ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Takes an option's JSON pointers as they are, if they are some."""
+    """Checks JSON pointers of an option; a click callback."""
     for pointer in value:
         if not pointer.startswith("/") or _BAD_ESCAPE.search(pointer):
             raise click.BadParameter(
-                f"{pointer!r} is no JSON pointer: expected one such as /params/prompt/0/text"
+                f"{pointer!r} is not a JSON pointer: expected one such as /params/prompt/0/text"
             )
     return value
 
@@ -107,6 +108,25 @@ def directory_argument(function: F) -> F:
     return click.argument("directory", metavar="[DIR]", required=False, type=DirectoryType())(
         function
     )
+
+
+def directory_of_recordings(directory: Path | None) -> Path:
+    """Returns DIR, or the recordings directory without it.
+
+    Raises:
+        Refusal: DIR is not a directory.
+    """
+    if directory is not None and not directory.is_dir():
+        raise Refusal(f"{directory} is not a directory; expected one that holds recordings")
+    return directory or recordings()
+
+
+def recording_name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+    """Checks a new name for a recording; a click callback."""
+    try:
+        return value if value is None else read_name(value)
+    except ValueError as e:
+        raise click.BadParameter(str(e)) from None
 
 
 def _recording_words(incomplete: str, *, directories: bool) -> Iterator[str]:

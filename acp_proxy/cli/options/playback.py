@@ -24,7 +24,8 @@ def timing(_ctx: click.Context, _param: click.Parameter, word: str) -> Pacing:
         return Pacing(float(match[1]))
     if match := re.fullmatch(r"fixed:(\d*\.?\d+)", word):
         return Pacing(fixed_ns=int(float(match[1]) * 1e6))
-    raise click.BadParameter(f"{word!r} is no timing: expected instant, recorded, x0.5 or fixed:20")
+    expected = "instant, recorded, x0.5 or fixed:20"
+    raise click.BadParameter(f"{word!r} is not a timing: expected {expected}")
 
 
 def seconds(_ctx: click.Context, _param: click.Parameter, word: str | None) -> float | None:
@@ -34,7 +35,7 @@ def seconds(_ctx: click.Context, _param: click.Parameter, word: str | None) -> f
     except ValueError:
         value = -1.0
     if value is not None and not 0 <= value < _CENTURY_S:
-        raise click.BadParameter(f"{word!r} is no time: expected seconds, such as 5 or 0.5")
+        raise click.BadParameter(f"{word!r} is not a time: expected seconds, such as 5 or 0.5")
     return value
 
 
@@ -50,7 +51,12 @@ def order_option(text: str) -> Callable[[F], F]:
 
 
 def timing_options(timing_text: str, cap_text: str) -> Callable[[F], F]:
-    """Adds ``--timing`` and ``--idle-cap``."""
+    """Adds ``--timing`` and ``--idle-cap``.
+
+    Args:
+        timing_text: the help of ``--timing``.
+        cap_text: the help of ``--idle-cap``.
+    """
     first = click.option(
         "--timing",
         callback=timing,

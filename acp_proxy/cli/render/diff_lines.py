@@ -1,11 +1,11 @@
-"""The lines that tell one difference: a frame, or a place in which two frames differ."""
+"""The lines that describe one difference: a frame, or a place in which two frames differ."""
 
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from acp_proxy.cli.render.output import Ink, columns_of, fit, paint
-from acp_proxy.cli.render.paragraphs import Piece, piece, wrap
+from acp_proxy.cli.render.output import Ink, columns_of
+from acp_proxy.cli.render.styled_text import Piece, cut, painted, piece, text_of, wrap
 from acp_proxy.difference.result import Change, DiffEntry, Field
 from acp_proxy.difference.word_diff import excerpts, word_diff
 from acp_proxy.safe_text import LONGEST, visible
@@ -24,7 +24,7 @@ MEANINGS = {
 }
 _SIDES = {"a": Change.ONLY_A, "b": Change.ONLY_B, None: Change.CHANGED}
 _LONGEST_LINE = 120
-"""Characters that a changed value has on one line where no terminal says how many there are."""
+"""Characters that a changed value has on one line where there is no terminal."""
 _ALIKE = 4
 """Of texts that have less than one in so many characters in common each is shown by itself."""
 _LONGEST_PIECE = 200
@@ -47,21 +47,20 @@ class DiffLines:
         self._number = max(4, len(str(newest)) + 1)
 
     def painted(self, *pieces: Piece) -> str:
-        """A line of pieces, which is cut where there is no more room."""
-        shown = pieces if self.columns is None else [*_fitting(pieces, self.columns)]
-        if not self.color:
-            return "".join(text for text, _, _ in shown).rstrip()
-        return "".join(paint(text, ink, bold=bold) for text, ink, bold in shown)
+        """Returns a line of pieces, cut to the terminal."""
+        return painted([*cut(pieces, self.columns)], color=self.color)
 
     def wrapped(self, first: Piece, *pieces: Piece) -> Iterator[str]:
-        """Lines that are broken where the terminal ends, each below the first one's first piece."""
+        """Lines that are broken where the terminal ends, each below the first one's first piece.
+
+        Args:
+            first: the first piece, below which the others are indented.
+            *pieces: the text.
+        """
         indent = " " * len(first[0])
         room = None if self.columns is None else max(1, self.columns - len(indent))
         lead = first
         for line in wrap(pieces, room):
-            if line:
-                text, ink, bold = line.pop()
-                line.append((text.rstrip(), ink, bold))
             yield self.painted(lead, *line)
             lead = (indent, None, False)
 
@@ -115,7 +114,7 @@ class DiffLines:
             if change is not Change.CHANGED:
                 return True
             most = _LONGEST_LINE
-        return len(indent) + 2 + sum(columns_of(text) for text, _, _ in line) <= most
+        return len(indent) + 2 + columns_of(text_of(line)) <= most
 
     def _excerpts(self, words: Sequence[tuple[str, str]], indent: str) -> Iterator[str]:
         """What has changed in a text, with a few words around it."""
@@ -136,20 +135,6 @@ class DiffLines:
         return piece(shown, Ink.TROUBLE) if op == "-" else piece(shown, Ink.TO_CLIENT, bold=True)
 
 
-def _fitting(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
-    """Cuts a line that is too long in the piece in which it gets too long."""
-    if sum(columns_of(text) for text, _, _ in pieces) <= columns:
-        yield from pieces
-        return
-    for text, ink, bold in pieces:
-        taken = columns_of(text)
-        if taken >= columns:
-            yield fit(text if taken > columns else f"{text}…", columns), ink, bold
-            return
-        columns -= taken
-        yield text, ink, bold
-
-
 def _words(one: Field, longest: int) -> list[tuple[str, str]]:
     """Two texts word by word; nothing if they are none, or short and have little in common."""
     if not (isinstance(one.a, str) and isinstance(one.b, str)):
@@ -161,7 +146,7 @@ def _words(one: Field, longest: int) -> list[tuple[str, str]]:
 
 
 def _said(entry: DiffEntry) -> str:
-    """What a frame says, without the word with which its title ends."""
+    """Returns the preview of a frame, without the word with which its title ends."""
     word = entry.title.rpartition(" ")[2]
     said = (entry.preview or "").removeprefix(f"{word}: ")
     return f"  {said}" if said else ""

@@ -1,4 +1,4 @@
-"""Rules that let differences pass, as somebody would type them: as a hint, and learned."""
+"""Options that make differences not count: as a hint, and as learned rules."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ _FORMS = {"--ignore": "--ignore PTR", "--apart": "--apart KIND"}
 
 
 class RuleHint(DiffReporter):
-    """Says on stderr how to let differences pass, if there is a way.
+    """Prints on stderr the options that would make the differences not count, if there are any.
 
     Args:
         words: how the recordings were named.
@@ -26,17 +26,17 @@ class RuleHint(DiffReporter):
         self._rules: dict[str, None] = {}
 
     def begin(self, found: Diff) -> None:
-        """Hears where the handshakes differ."""
+        """Takes the differences of the handshakes."""
         self._add(found.handshake)
 
     def entry(self, entry: DiffEntry) -> None:
-        """Hears where a frame has changed, or that it has moved."""
+        """Takes the places where a frame has changed, or that it has moved."""
         if (kind := kind_of(entry)) is not None:
             self._let(f"--apart {quoted(kind)}")
         self._add(entry.fields)
 
     def end(self, _found: Diff) -> None:
-        """Says it."""
+        """Prints the hint."""
         if not self._rules:
             return
         learn = f"`acp-proxy inspect diff --learn {shlex.join(self._words)}` proposes rules"
@@ -57,7 +57,7 @@ class RuleHint(DiffReporter):
 
 
 def say_learned(found: Learned) -> None:
-    """Prints proposed rules as options, and says on stderr what they come to."""
+    """Prints proposed rules as options, and their effect on stderr."""
     rules = [("--alias", pointer) for pointer in found.aliases]
     rules += [("--ignore", pointer) for pointer in found.ignored]
     rules += [("--apart", kind) for kind in found.apart]
@@ -73,7 +73,7 @@ def say_learned(found: Learned) -> None:
 
 
 def quoted(word: str) -> str:
-    """A word as a shell takes it, on one line whatever keys somebody has thought of."""
+    """Quotes a word for a shell, on one line even if it has control characters."""
     if word.isprintable():
         return shlex.quote(word)
     return f"$'{''.join(map(_escaped, word))}'"

@@ -1,4 +1,4 @@
-"""Prints a comparison for a person: what was compared, lane by lane what differs, how quick it was.
+"""Prints a comparison as text: what was compared, the differences of each lane, latencies.
 
 A terminal gets lines of its width; a pipe gets each as long as it is.
 """
@@ -10,13 +10,13 @@ from datetime import datetime
 from acp_proxy.cli.render.diff_lines import MARKS, MEANINGS, DiffLines
 from acp_proxy.cli.render.diff_reports import DiffReporter, verdict
 from acp_proxy.cli.render.output import Ink, Writer
-from acp_proxy.cli.render.paragraphs import Piece, piece
+from acp_proxy.cli.render.styled_text import Piece, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.difference.result import Change, Diff, DiffEntry, Field, MethodLatency, Side
 from acp_proxy.wording import counted, duration
 
 _MANY = 25
-"""Differences from which on it is told how many there are before they are listed, too."""
+"""With more differences than this, their number is printed before the list, too."""
 _NOTABLE_NS = 1_000_000
 """An answer that took longer is worth a line."""
 _SLOWER, _MUCH_NS = 2, 50_000_000
@@ -28,12 +28,12 @@ _DIRECTIONS = {
 
 
 class DiffScreen(DiffReporter):
-    """Prints as it is told.
+    """Prints each part as soon as it is known.
 
     Args:
         columns: of the terminal, or None if there is none.
         color: whether to colour.
-        most: entries that are printed; None for all of them. How many more there are is told.
+        most: entries that are printed; None for all of them. The number of the others is printed.
     """
 
     def __init__(self, columns: int | None, *, color: bool, most: int | None = None) -> None:
@@ -138,7 +138,7 @@ def _sides(a: Side, b: Side, columns: int | None, *, color: bool) -> Iterator[st
         columns,
         color=color,
     )
-    next(lines)  # nobody needs these titles
+    next(lines)  # without titles
     yield from lines
 
 

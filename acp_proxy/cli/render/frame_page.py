@@ -21,7 +21,7 @@ from acp_proxy.wording import byte_size
 _PARSED = ("request", "response", "error", "notification", "batch")
 _LABEL = 12
 _TERMINAL_LONGEST = 100_000
-"""Characters of a message that a person may want to scroll through."""
+"""Characters of a message that are shown on a terminal."""
 _PAIR_LONGEST = 20_000
 """Characters of the other frame's message; it has a number of its own to ask for."""
 _INKS = {
@@ -44,10 +44,15 @@ class FramePage:
     layout: TimelineLayout
     color: bool
     terminal: bool
-    """Whether a person reads it there: base64 texts are told by their size, and less is enough."""
+    """Whether it is shown on a terminal: base64 texts become their size, and long ones are cut."""
 
     def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
-        """Yields the lines about a row, and about the one that it is paired with."""
+        """Yields the lines about a row, and about the one that it is paired with.
+
+        Args:
+            row: the frame or event.
+            pair: the frame that answers it or that it answers, if there is one.
+        """
         yield self._title(row)
         for member in member_lines(row, live=self.layout.live, hints_of=self.layout.hints_of):
             yield self.layout.text(member)

@@ -1,4 +1,4 @@
-"""Prints what a search has found: for a person, a script or a program."""
+"""Prints what a search has found: for a terminal, a pipe, or as JSON."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -63,7 +63,13 @@ class MatchPrinter:
         self.path, self.name = Path(), ""
 
     def print_all(self, path: Path, recording: Recording, hits: Iterable[SearchHit]) -> bool:
-        """Prints what was found in a recording; returns whether it was something."""
+        """Prints what was found in a recording; returns whether it was something.
+
+        Args:
+            path: of the recording.
+            recording: the recording.
+            hits: its matches.
+        """
         self.path, self.name = path, name_of(path)
         number = 0
         for number, hit in enumerate(hits, 1):
@@ -78,7 +84,12 @@ class MatchPrinter:
         """Prints what comes before the first hit of a recording."""
 
     def hit(self, recording: Recording, hit: SearchHit) -> None:
-        """Prints a hit."""
+        """Prints a hit.
+
+        Args:
+            recording: the recording.
+            hit: the match.
+        """
 
     def end(self, count: int) -> None:
         """Prints what can be said when a recording was searched."""
@@ -163,7 +174,13 @@ def name_of(path: Path) -> str:
 
 
 def hit_json(path: Path, recording: Recording, hit: SearchHit) -> dict[str, Any]:
-    """The documented JSON of a match."""
+    """The documented JSON of a match.
+
+    Args:
+        path: of the recording.
+        recording: the recording.
+        hit: the match.
+    """
     place = hit.place
     is_event = place.stream == "event"
     return {

@@ -41,7 +41,7 @@ class Ink(IntEnum):
 
 
 def use_color() -> bool:
-    """Whether to colour: on a terminal, unless NO_COLOR or FORCE_COLOR says otherwise."""
+    """Whether to colour: on a terminal, unless NO_COLOR or FORCE_COLOR is set."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -55,7 +55,13 @@ def width() -> int | None:
 
 
 def paint(text: str, ink: int | None = None, *, bold: bool = False) -> str:
-    """Colours text that holds no control characters."""
+    """Colours text that holds no control characters.
+
+    Args:
+        text: without control characters.
+        ink: its colour among 256; None for that of the terminal.
+        bold: whether it is bold.
+    """
     if not text or (ink is None and not bold):
         return text
     codes = ";".join(filter(None, ("1" if bold else "", "" if ink is None else f"38;5;{ink:d}")))
@@ -63,14 +69,19 @@ def paint(text: str, ink: int | None = None, *, bold: bool = False) -> str:
 
 
 def say(text: str = "", **style: Any) -> None:
-    """Prints a line for a person on stdout; whatever is in the text, it stays one line."""
+    """Prints a line of text on stdout; line breaks in the text become visible.
+
+    Args:
+        text: the line.
+        **style: keywords of `click.style`.
+    """
     color = use_color()
     text = visible(text)
     click.echo(click.style(text, **style) if style and color else text, color=color)
 
 
 def warn(text: str) -> None:
-    """Prints one line for a person on stderr."""
+    """Prints a line of text on stderr, after the name of the program."""
     click.echo(f"acp-proxy: {visible(text)}", err=True)
 
 
@@ -99,7 +110,7 @@ def json_line(data: bytes) -> bytes:
 
 
 class Writer:
-    """Writes many lines: in blocks, except where somebody is waiting for the next one.
+    """Writes many lines: in blocks, except where a reader waits for the next one.
 
     On a terminal each line is seen at once. In a pipe a line is written at once if it comes after
     a pause, as the first one does, or the one match in a million frames.
@@ -116,7 +127,7 @@ class Writer:
         self._flushed = 0.0
 
     def line(self, text: str) -> None:
-        """Writes a line for a person, which holds no control characters but colours."""
+        """Writes a line of text without control characters but colours."""
         self.raw(f"{text}\n".encode(self._encoding, "backslashreplace"))
 
     def json(self, data: bytes) -> None:
@@ -137,7 +148,12 @@ class Writer:
 
 
 def fit(text: str, columns: int | None) -> str:
-    """Cuts text to a number of columns, in which CJK and emoji take two."""
+    """Cuts text to a number of columns, in which CJK and emoji take two.
+
+    Args:
+        text: without control characters.
+        columns: the room; None if there is no limit.
+    """
     if columns is None:
         return text
     if columns <= 0:
@@ -189,5 +205,10 @@ def _joined(before: str, character: str, length: int) -> bool:
 
 
 def pad(text: str, columns: int) -> str:
-    """Fills text up to a number of columns."""
+    """Fills text up to a number of columns.
+
+    Args:
+        text: without control characters.
+        columns: the width to fill.
+    """
     return text + " " * max(0, columns - columns_of(text))

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 _PATIENCE_S = 1.0
-"""How long somebody waits before wanting to know how long it will take."""
+"""Seconds before the bar is shown."""
 _REDRAW_S = 0.1
 _RAREST = 4096
 """Items after which the clock is looked at, at the latest."""
@@ -28,7 +28,7 @@ def progress(
     """Yields the items, and shows on stderr how far it is if that takes more than a second.
 
     Where stderr is no terminal nothing is ever shown. The bar is gone when the items end, and also
-    when whoever takes them stops early and closes the iterator.
+    when the consumer stops early and closes the iterator.
 
     Args:
         items: what is worked on; the time between two of them counts as well.
@@ -67,7 +67,7 @@ def _shown(
 
 
 def _bar(total: int | None, label: str) -> Any:
-    """A bar that nobody finishes: `finally` wipes it away."""
+    """Returns a bar that is never finished: `finally` erases it."""
     nothing: tuple[Any, ...] = ()
     unknown = (item for item in nothing) if total is None else None  # its length cannot be asked
     return click.progressbar(

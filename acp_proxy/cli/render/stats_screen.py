@@ -1,9 +1,10 @@
-"""Prints the statistics of a recording for a person."""
+"""Prints the statistics of a recording as text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from acp_proxy.cli.render.output import Ink, Writer, fit, paint
-from acp_proxy.cli.render.table import WIDE, Cell, Column, Piece, cell, placed, stacked, table
+from acp_proxy.cli.render.styled_text import Piece
+from acp_proxy.cli.render.table import WIDE, Cell, Column, cell, placed, stacked, table
 from acp_proxy.inspection.measures.statistics import CallStatistics, Statistics
 from acp_proxy.inspection.measures.traffic import MethodStatistics, halved, sparkline
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
@@ -24,21 +25,21 @@ _PARTS = {
     Part.OTHER: "other requests",
 }
 _GLYPHS: Mapping[Part, Piece] = {
-    Part.STREAMING: ("█", Ink.TO_CLIENT),
-    Part.SILENT: ("░", Ink.FAINT),
-    Part.PERSON: ("p", Ink.PERMISSION),
-    Part.TERMINALS: ("t", Ink.STDERR),
-    Part.FILES: ("f", Ink.TO_AGENT),
-    Part.OTHER: ("o", Ink.TO_AGENT),
+    Part.STREAMING: ("█", Ink.TO_CLIENT, False),
+    Part.SILENT: ("░", Ink.FAINT, False),
+    Part.PERSON: ("p", Ink.PERMISSION, False),
+    Part.TERMINALS: ("t", Ink.STDERR, False),
+    Part.FILES: ("f", Ink.TO_AGENT, False),
+    Part.OTHER: ("o", Ink.TO_AGENT, False),
 }
 """What the bar of each part is made of; all differ without colours, too."""
 _STEPS: dict[str, Piece] = {
-    "prompt": ("▏", None),
-    "thought": ("▒", Ink.TO_CLIENT),
-    "message": ("█", Ink.TO_CLIENT),
-    "tool_call": ("─", None),
+    "prompt": ("▏", None, False),
+    "thought": ("▒", Ink.TO_CLIENT, False),
+    "message": ("█", Ink.TO_CLIENT, False),
+    "tool_call": ("─", None, False),
     "silence": _GLYPHS[Part.SILENT],
-    "end": ("▏", None),
+    "end": ("▏", None, False),
 }
 _WORDS = {"thought": "thinking", "tool_call": "tool call", "silence": "silent"}
 _SHORT = {"session/request_permission": "permission"}
@@ -129,7 +130,7 @@ class _StatisticsScreen:
             Column("bar", bars, least=1),
         ]
         lines = table(rows, self._inner, color=self._color)
-        next(lines)  # nobody needs these titles
+        next(lines)  # without titles
         yield from (f"{self._indent}{line}" for line in lines)
 
     @property

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import zip_longest
 
 from acp_proxy.cli.render.output import Ink, columns_of
-from acp_proxy.cli.render.paragraphs import Paragraphs, Piece, piece, wrap
+from acp_proxy.cli.render.styled_text import Paragraphs, Piece, piece, wrap
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.unanswered import silence_text
 from acp_proxy.inspection.diagnosis.values import (

@@ -1,33 +1,83 @@
-"""Tables that fit the terminal, and the bars in their cells."""
+"""Tables that fit the terminal, and the bars in their cells.
+
+Where there is no terminal a table is as wide as its cells: stable and plain.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.cli.render.output import Ink, columns_of, fit, pad, paint
-from acp_proxy.safe_text import visible
+from acp_proxy.cli.render.output import Ink, columns_of
+from acp_proxy.cli.render.styled_text import Piece, cut, painted, piece, text_of
 
 GAP = 2
-"""Between two columns."""
+"""Blanks between two columns."""
+WIDE = 110
+"""Columns of a terminal from which on there is room for a wide gap."""
+Cell = Sequence[Piece]
+
+
+def cell(text: str, ink: int | None = None) -> Cell:
+    """Makes a cell of one piece.
+
+    Args:
+        text: any text.
+        ink: its colour.
+    """
+    return [piece(text, ink)]
 
 
 @frozen
-class Heading:
-    """One column: what it is called, and how it gives way."""
+class Column:
+    """A column, its cells, and what happens to it where there is little room."""
 
     title: str
+    cells: Sequence[Cell] = ()
     rank: int = field(default=0, kw_only=True)
-    """How early it gives way; 0 never does."""
+    """Columns of high rank are left out first; one of rank 0 never is."""
     least: int = field(default=0, kw_only=True)
     """Columns below which it is of no use; 0 if it is never cut."""
     most: int | None = field(default=None, kw_only=True)
-    """Columns beyond which it takes room only if nothing else wants it, if there are any."""
+    """Columns beyond which it only takes room that no other column needs."""
     keeps_end: bool = field(default=False, kw_only=True)
-    """Whether it is its beginning that is cut off."""
+    """Whether its cells are cut at their beginning."""
+    right: bool = field(default=False, kw_only=True)
+    """Whether its cells stand at its right edge."""
+
+
+def table(
+    columns: Sequence[Column],
+    width: int | None,
+    *,
+    color: bool,
+    is_list: bool = False,
+) -> Iterator[str]:
+    """Yields the lines of a table, the titles first. Columns without text are left out.
+
+    Args:
+        columns: each with as many cells.
+        width: of the terminal, or None if nothing is to be left out or cut.
+        color: whether to colour.
+        is_list: whether its titles are bold, its gap is always wide, and a pipe gets columns
+            without text as well.
+    """
+    if width is not None or not is_list:
+        columns = [column for column in columns if any(map(str.strip, _texts(column)))]
+    rows = [[*map(text_of, row)] for row in _rows(columns)]
+    gap = GAP if width is None or width >= WIDE or is_list else 1
+    chosen = [(columns[n], taken) for n, taken in layout(columns, rows, width, gap)]
+    style = piece("", None if is_list else Ink.FAINT, bold=is_list)[1:]
+    titles = [evolve(column, cells=[[(column.title, *style)]]) for column, _ in chosen]
+    for row in (*_rows(titles), *_rows([column for column, _ in chosen])):
+        line: list[Piece] = []
+        for found, (column, taken) in zip(row, chosen, strict=True):
+            line += [piece(" " * gap)] if line else []
+            line += _padded(found, column, taken)
+        yield painted([*cut(line, width)], color=color)
 
 
 def layout(
-    columns: Sequence[Heading],
+    columns: Sequence[Column],
     rows: Sequence[Sequence[str]],
     width: int | None,
     gap: int = GAP,
@@ -35,7 +85,7 @@ def layout(
     """Chooses columns for a terminal.
 
     Room goes to columns of low rank first, and to the left one of two that have the same. Of two
-    that have the same and give way it is the left one, too, that goes first.
+    that have the same and are left out, it is the left one, too, that goes first.
 
     Args:
         columns: all that there are, in their order.
@@ -69,7 +119,12 @@ def layout(
 
 
 def fit_end(text: str, columns: int) -> str:
-    """Cuts text to a number of columns, at its beginning."""
+    """Cuts text to a number of columns, at its beginning.
+
+    Args:
+        text: without control characters.
+        columns: the room.
+    """
     if columns_of(text) <= columns:
         return text
     if columns < 1:
@@ -79,97 +134,21 @@ def fit_end(text: str, columns: int) -> str:
     return f"…{text}"
 
 
-def cells(
-    columns: Sequence[Heading], row: Sequence[str], chosen: Sequence[tuple[int, int]]
-) -> list[str]:
-    """Cuts and fills the cells of a row, each with the gap behind it but the last."""
-    last = len(chosen) - 1
-    fitted = [(fit_end if columns[n].keeps_end else fit)(row[n], width) for n, width in chosen]
-    return [
-        text if place == last else pad(text, width) + " " * GAP
-        for place, (text, (_, width)) in enumerate(zip(fitted, chosen, strict=True))
-    ]
-
-
-Piece = tuple[str, int | None]
-"""Text without control characters, and its colour."""
-Cell = Sequence[Piece]
-
-WIDE = 110
-"""Columns of a terminal from which on there is room for a wide gap."""
-
-
-def cell(text: str, ink: int | None = None) -> Cell:
-    """A cell of one piece, in which nothing commands the terminal."""
-    return [(visible(text), ink)]
-
-
-@frozen
-class Column(Heading):
-    """A column and its cells; one whose cells are all empty is not shown."""
-
-    cells: Sequence[Cell]
-    right: bool = field(default=False, kw_only=True)
-    """Whether its cells stand at its right edge."""
-
-
-def table(columns: Sequence[Column], width: int | None, *, color: bool) -> Iterator[str]:
-    """Yields the lines of a table, the titles first.
-
-    Args:
-        columns: each with as many cells.
-        width: of the terminal, or None if nothing is to be left out or cut.
-        color: whether to colour.
-    """
-    filled = [column for column in columns if any(map(str.strip, map(_text, column.cells)))]
-    rows = [[*map(_text, row)] for row in _rows(filled)]
-    gap = GAP if width is None or width >= WIDE else 1
-    chosen = layout(filled, rows, width, gap)
-    shown = [filled[n] for n, _ in chosen]
-    titles = [evolve(column, cells=[cell(column.title, Ink.FAINT)]) for column in shown]
-    for row in (*_rows(titles), *_rows(shown)):
-        line: list[Piece] = []
-        for found, column, (_, taken) in zip(row, shown, chosen, strict=True):
-            line += [(" " * gap, None)] if line else []
-            line += _padded(found, taken, right=column.right)
-        yield _painted(line if width is None else list(_cut(line, width)), color)
-
-
 def _rows(columns: Sequence[Column]) -> Iterator[tuple[Cell, ...]]:
     return zip(*(column.cells for column in columns), strict=True)
 
 
-def _text(found: Cell) -> str:
-    return "".join(text for text, _ in found)
+def _texts(column: Column) -> Iterator[str]:
+    return map(text_of, column.cells)
 
 
-def _padded(found: Cell, columns: int, *, right: bool) -> list[Piece]:
-    shown = list(_cut(found, columns))
-    space = (" " * max(0, columns - columns_of(_text(shown))), None)
-    return [space, *shown] if right else [*shown, space]
-
-
-def _painted(row: list[Piece], color: bool) -> str:
-    while row and not row[-1][0].strip():
-        row.pop()
-    row[-1:] = [(text.rstrip(), ink) for text, ink in row[-1:]]
-    if not color:
-        return _text(row)
-    return "".join(paint(text, ink) for text, ink in row)
-
-
-def _cut(found: Cell, columns: int) -> Iterator[Piece]:
-    """Cuts a cell that is too wide in the piece in which it gets too wide."""
-    if columns_of(_text(found)) <= columns:
-        yield from found
-        return
-    for number, (text, ink) in enumerate(found):
-        taken = columns_of(text)
-        if taken > columns or (taken == columns and _text(found[number + 1 :])):
-            yield fit(f"{text}…" if taken <= columns else text, columns), ink
-            return
-        columns -= taken
-        yield text, ink
+def _padded(found: Cell, column: Column, taken: int) -> list[Piece]:
+    if column.keeps_end:
+        shown = [(fit_end(text_of(found), taken), *found[0][1:])]
+    else:
+        shown = [*cut(found, taken)]
+    space = piece(" " * max(0, taken - columns_of(text_of(shown))))
+    return [space, *shown] if column.right else [*shown, space]
 
 
 def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:
@@ -185,10 +164,10 @@ def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:
     taken = {part: max(1, round(ns * length / total)) for part, ns in spent.items() if ns}
     while sum(taken.values()) > max(length, len(taken)):
         taken[max(taken, key=lambda part: taken[part])] -= 1
-    return [(text * taken[text, ink], ink) for text, ink in taken]
+    return [(part[0] * columns, *part[1:]) for part, columns in taken.items()]
 
 
-def placed(start: int, duration: int, whole: int, columns: int, piece: Piece) -> Cell:
+def placed(start: int, duration: int, whole: int, columns: int, bar: Piece) -> Cell:
     """Draws a bar at its place in time.
 
     Args:
@@ -196,13 +175,13 @@ def placed(start: int, duration: int, whole: int, columns: int, piece: Piece) ->
         duration: how long it is.
         whole: the time that takes all columns.
         columns: how many there are.
-        piece: what the bar is made of, and its colour.
+        bar: what the bar is made of.
     """
     whole = max(1, whole)
     first = min(columns - 1, max(0, start * columns // whole))
     last = min(columns, max(first + 1, round((start + duration) * columns / whole)))
     return [
-        (" " * first, None),
-        (piece[0] * (last - first), piece[1]),
-        (" " * (columns - last), None),
+        piece(" " * first),
+        (bar[0] * (last - first), *bar[1:]),
+        piece(" " * (columns - last)),
     ]

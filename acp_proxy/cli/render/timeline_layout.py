@@ -4,6 +4,7 @@ from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from acp_proxy.cli.render.output import Ink, columns_of, fit, pad, paint
+from acp_proxy.cli.render.styled_text import Piece, cut, painted
 from acp_proxy.inspection.folding import ChunkRun, run_line
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.timeline import (
@@ -20,11 +21,9 @@ from acp_proxy.safe_text import visible
 from acp_proxy.wording import duration
 
 Row = dict[str, Any]
-Piece = tuple[str, int | None, bool]
-"""Text, its colour, and whether it is bold."""
 
 _WIDE = 110
-"""Columns from which on there is room for the pair and the size beside what a frame says."""
+"""Columns from which on there is room for the pair and the size beside the preview."""
 _METHOD = {True: 28, False: 18}
 _ID = {True: 5, False: 3}
 _STREAMS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
@@ -55,7 +54,7 @@ class TimelineLayout:
             color: whether to colour.
             newest: the number of the last frame or event so far, which has to have room.
             live: whether an answer may still come.
-            hints_of: looks up what other frames tell of one.
+            hints_of: looks up what other frames add to the line of one.
         """
         self.live = live
         self.hints_of = hints_of
@@ -69,7 +68,12 @@ class TimelineLayout:
         self._marks: dict[int, str] = {}
 
     def mark(self, frame: int, pair: int | None) -> None:
-        """Gives every line a margin, in which a frame and its pair are marked."""
+        """Gives every line a margin, in which a frame and its pair are marked.
+
+        Args:
+            frame: its number.
+            pair: the number of its pair, if it has one.
+        """
         self._marks = {frame: "▸ "} | ({} if pair is None else {pair: "▹ "})
 
     @property
@@ -95,11 +99,7 @@ class TimelineLayout:
     def text(self, line: TimelineLine, mark: str = "") -> str:
         """One line of the timeline, without what stands above it."""
         pieces = [(mark, None, True), *self._pieces(line)]
-        if self._columns is not None:
-            pieces = list(_fitting(pieces, self._columns))
-        if not self._color:
-            return "".join(text for text, _, _ in pieces).rstrip()
-        return "".join(paint(text, ink, bold=bold) for text, ink, bold in pieces).rstrip()
+        return painted([*cut(pieces, self._columns)], color=self._color)
 
     def _line(self, item: Row | ChunkRun) -> TimelineLine:
         if isinstance(item, ChunkRun):
@@ -160,7 +160,7 @@ class TimelineLayout:
         yield f"{cells.size:>7}  ", Ink.FAINT, False
 
     def _less(self, line: TimelineLine) -> Iterator[Piece]:
-        """What a frame says is worth more than its pair and its size, unless something is odd."""
+        """Returns the pair only if it is slow or open; the preview needs the room."""
         if line.pace is not Pace.QUICK or line.cells.pair == "open":
             yield f"[{line.cells.pair}] ", _PACES[line.pace], False
 
@@ -172,13 +172,3 @@ def _short(span: str) -> str:
     while len(first) == len(last) and same < len(last) - 2 and first[same] == last[same]:
         same += 1
     return f"{first}{dash}{last[same:]}"
-
-
-def _fitting(pieces: list[Piece], columns: int) -> Iterator[Piece]:
-    """Cuts a line that is too long in the piece in which it gets too long."""
-    for text, ink, bold in pieces:
-        if len(text) * 2 > columns and (len(text) > columns or columns_of(text) > columns):
-            yield fit(text, columns), ink, bold
-            return
-        columns -= columns_of(text)
-        yield text, ink, bold

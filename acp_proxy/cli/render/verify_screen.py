@@ -1,4 +1,4 @@
-"""What a verification came to: how the conversation went, what is different, and the exit code."""
+"""Prints and writes the result of a verification, and chooses the exit code."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,22 +34,19 @@ _MOST_PRINTED = 1000
 
 @frozen
 class ComparisonSettings:
-    """What is compared, and who is told.
+    """What is compared, and where reports are written.
 
     Attributes:
-        word: how the user calls the recording.
-        roots: what recorded directories were called in the new run.
+        word: the name of the recording as the user gave it.
+        roots: the directories of the new run, by the recorded ones.
         report: where to write a report as JSON, if anywhere.
         junit: where to write one as JUnit XML.
-        was_stopped: whether the agent was told to stop, so that it does not matter how it ended.
+        was_stopped: whether the agent was asked to stop; then the way it ended does not count.
         pauses: when we held a message back for what never came, by the monotonic clock.
     """
 
     word: str
-    expect: Expect
-    ignored: tuple[str, ...]
-    aliases: tuple[str, ...]
-    apart: tuple[str, ...]
+    compared: DiffOptions
     roots: Mapping[str, str]
     report: Path | None
     junit: Path | None
@@ -98,18 +95,21 @@ class _EntryCollector(DiffReporter):
 def conclude(
     engine: Verification, old: RecordingReader, new: RecordingReader, settings: ComparisonSettings
 ) -> int:
-    """Compares the two runs, tells what came of it, and returns the exit code.
+    """Compares the two runs, reports the result, and returns the exit code.
+
+    Args:
+        engine: the verification that has ended.
+        old: the recording that was played.
+        new: the recording of the new run.
+        settings: what is compared, and where reports go.
 
     Raises:
         UnreadableRecording: one is damaged.
     """
     played = plays.report(engine)
-    options = DiffOptions(
-        expect=settings.expect,
-        ignored=settings.ignored,
-        aliases=settings.aliases,
-        apart=settings.apart,
-        only=Direction.TO_CLIENT.value,  # all that we say follows from what the agent has said
+    options = evolve(
+        settings.compared,
+        only=Direction.TO_CLIENT.value,  # our own messages follow from the agent's
         ending=not (settings.was_stopped or _was_stopped(old)),
         same=tuple((live, recorded) for recorded, live in settings.roots.items()),
         pauses=_on_recorded_clock(settings.pauses, new),
@@ -123,7 +123,7 @@ def conclude(
         exit_code=code,
         agent_exit_code=new.recording.exit_code,
         agent_exit_signal=new.recording.exit_signal,
-        expect=settings.expect,
+        expect=options.expect,
         conversation=played,
         differences={**asdict(found.counts), "total": found.counts.total},
         handshake=found.handshake,
@@ -140,7 +140,7 @@ def conclude(
             reporters.append(RuleHint((word, str(new.path))))
     report_diff(found, reporters)
     if found.ending and (forced := _forced_end(new)) is not None:
-        warn(f"the agent was still there when its client had left: {forced}")
+        warn(f"the agent was still running after its client had left: {forced}")
     _print_result(report)
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
     compared = [] if cases is None else cases.cases

@@ -13,8 +13,8 @@ _COMMANDS = {"list": "list_:list_", "explain": "explain:explain", "sweep": "swee
     context_settings={"help_option_names": CONTEXT["help_option_names"]},
 )
 def faults() -> None:
-    """Find out what a client does when its agent misbehaves.
+    """Test how a client handles an agent that misbehaves.
 
-    A plan says what goes wrong, and when. `record --faults PLAN` does it to a live agent, `replay
-    --faults PLAN` to a recorded one.
+    A plan defines what goes wrong, and when. `record --faults PLAN` applies it to a live agent,
+    `replay --faults PLAN` to a recorded one.
     """

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import click
+from attrs import asdict
 
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.options.arguments import RecordingType
@@ -16,7 +17,7 @@ _ARROWS = {"to-agent": "→", "to-client": "←"}
 
 
 @click.command(
-    short_help="Say what a plan would do, perhaps to a recording.",
+    short_help="Explain what a plan does, in words and to a recording.",
     epilog="""\b
     Examples:
       acp-proxy faults explain @hung-permission
@@ -32,17 +33,17 @@ _ARROWS = {"to-agent": "→", "to-client": "←"}
 @click.argument("plan", metavar="PLAN")
 @click.argument("rec", metavar="[REC]", required=False, type=RecordingType())
 @click.option("--fault", multiple=True, metavar="RULE",
-              help="A rule besides; can be given several times.")  # fmt: skip
-@click.option("--seed", type=int, metavar="N", help="The seed of all chance.")
+              help="An additional rule; can be given several times.")  # fmt: skip
+@click.option("--seed", type=int, metavar="N", help="The seed of the random generator.")
 @click.option("--json", is_flag=True, help="One JSON object.")
 def explain(
     plan: str, rec: str | None, fault: tuple[str, ...], seed: int | None, json: bool
 ) -> None:
-    """Say what a plan of faults would do.
+    """Explain what a plan of faults does.
 
     PLAN is a TOML file, @NAME for a ready one, or `-` for the rules of --fault alone. With REC, a
     dry run: the frames of the recording pass the plan at the times at which they were recorded, and
-    each one that a rule hits is told. Nobody answers there; what was said is what was recorded.
+    each one that a rule hits is listed. The recorded peers do not react to what a fault did.
     """
     if plan == "-" and not fault:
         raise Refusal("expected a plan, or a rule with --fault")
@@ -73,19 +74,13 @@ def _form(plan: Plan, run: DryRun | None) -> dict[str, object]:
 
 
 def _hit_form(hit: FaultHit) -> dict[str, object]:
-    delivered = None if hit.delivered is None else hit.delivered.decode(errors="backslashreplace")
-    return {
-        "seq": hit.seq,
-        "direction": hit.direction,
-        "kind": hit.kind,
-        "method": hit.method,
-        "rules": list(hit.rules),
-        "outcome": hit.outcome,
-        "delivered": delivered,
-        "late_ms": hit.late_ms,
-        "injected": [line.decode(errors="backslashreplace") for line in hit.injected],
-        "effects": list(hit.effects),
-    }
+    delivered = None if hit.delivered is None else _decoded(hit.delivered)
+    injected = [*map(_decoded, hit.injected)]
+    return asdict(hit) | {"delivered": delivered, "injected": injected}
+
+
+def _decoded(line: bytes) -> str:
+    return line.decode(errors="backslashreplace")
 
 
 def _say(plan: Plan, run: DryRun | None) -> None:
@@ -97,7 +92,7 @@ def _say(plan: Plan, run: DryRun | None) -> None:
     for rule in plan.rules:
         say(f"{rule.name}: {sentence(rule)}")
     if not plan.rules:
-        say("no rule: everything passes as it is")
+        say("no rules: all frames pass unchanged")
     if run is None:
         return
     say()
@@ -106,7 +101,7 @@ def _say(plan: Plan, run: DryRun | None) -> None:
         names = ", ".join(hit.rules)
         say(f"#{hit.seq} {_ARROWS[hit.direction]} {what}: {hit.outcome}  [{names}]")
     if not run.hits:
-        say("nothing would happen to this recording")
+        say("no frame of this recording would be affected")
     for name, count in run.fired.items():
         if not count:
             warn(f"{name} would never fire")

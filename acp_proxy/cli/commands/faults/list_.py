@@ -61,7 +61,7 @@ def _say_kind(manual: KindManual) -> None:
 
 
 def _say_rest(plans: dict[str, str]) -> None:
-    say("what sets a rule off, of every kind", bold=True)
+    say("triggers of every kind", bold=True)
     _say_settings(trigger_manual())
     say()
     say("ready plans, for --faults", bold=True)

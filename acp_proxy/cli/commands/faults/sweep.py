@@ -19,7 +19,7 @@ _NO_PLAN = "(no faults)"
 
 
 @click.command(
-    short_help="Run a client once per plan, and say how it took it.",
+    short_help="Run a client once per plan, and report how it handled the faults.",
     epilog="""\b
     Examples:
       acp-proxy faults sweep demo.db --plans @all --client 'my-client --agent {agent}'
@@ -78,11 +78,11 @@ def sweep(
 ) -> None:
     """Run a client against a replayed recording, once per plan of faults.
 
-    The client has to do on its own what the recorded one did, and end. The first run is without
-    faults. Each run is finished (exit code 0), error shown (another one, with words), failed
-    silently (another one, without a word), hung, or crashed: by a signal, or an error that nobody
-    caught. The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never
-    started its agent or sent it nothing, or fails without faults, after which no plan is tried.
+    The client must do by itself what the recorded one did, and exit. The first run is without
+    faults. Each run is finished (exit code 0), error shown (another code, with output), failed
+    silently (another code, without output), hung, or crashed: by a signal or an uncaught error.
+    The exit code is 1 if a run hung or crashed, and 2 if nothing was tested: a client never started
+    its agent, sent it nothing, or failed without faults, after which no plan is tried.
     """
     from acp_proxy.cli.recordings import find_recording
 
@@ -147,7 +147,7 @@ def _say(run: ClientRun, longest: int) -> None:
     if not run.started:
         fired = "no agent was started"
     elif run.fired is None and run.outcome != HUNG:
-        fired = "no agent said what it did"
+        fired = "no report of the agent"
     name = pad(run.plan or _NO_PLAN, longest)
     line = f"{name}  {pad(run.outcome, 15)}  {code:>4}  {run.seconds:7.1f} s  {fired}"
     say(line.rstrip())

@@ -1,21 +1,13 @@
-"""``acp-proxy inspect note`` and ``rename``: a person's own words for a recording."""
+"""``acp-proxy inspect note`` and ``rename``: the user's own words for a recording."""
 
 import click
 
-from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.options.arguments import recording_argument
+from acp_proxy.cli.options.arguments import recording_argument, recording_name
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.store import annotations
 from acp_proxy.store.reader import RecordingReader
-
-
-def _name(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
-    try:
-        return read_name(text)
-    except ValueError as e:
-        raise click.BadParameter(str(e)) from None
 
 
 @click.command(
@@ -29,12 +21,12 @@ def _name(_ctx: click.Context, _param: click.Parameter, text: str) -> str:
           prints the note
     \b
       acp-proxy inspect note latest --clear
-          takes it away
+          removes it
     """,
 )
 @recording_argument
 @click.argument("text", required=False)
-@click.option("--clear", is_flag=True, help="Take the note away.")
+@click.option("--clear", is_flag=True, help="Remove the note.")
 def note(rec: str, text: str | None, clear: bool) -> None:
     """Write a note into a recording; without TEXT, print the one that is there.
 
@@ -45,8 +37,8 @@ def note(rec: str, text: str | None, clear: bool) -> None:
     if text is not None and clear:
         raise Refusal("expected TEXT or --clear, got both")
     if text is not None and not text.strip():
-        raise Refusal("expected words for a note, got none; --clear takes a note away")
-    if text is not None and not _is_utf8(text):
+        raise Refusal("expected a text for the note, got none; --clear removes a note")
+    if text is not None and text.encode(errors="replace").decode() != text:
         raise Refusal(f"expected a note in UTF-8, got {text[:60]!r}")
     if text is not None or clear:
         annotations.set_note(path, None if clear else text)
@@ -58,14 +50,6 @@ def note(rec: str, text: str | None, clear: bool) -> None:
             say(line)
     else:
         warn(f"{path} has no note")
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 @click.command(
@@ -80,7 +64,7 @@ def _is_utf8(text: str) -> bool:
     """,
 )
 @recording_argument
-@click.argument("name", callback=_name)
+@click.argument("name", callback=recording_name)
 @click.option("--keep-file", is_flag=True, help="Do not rename the file.")
 def rename(rec: str, name: str, keep_file: bool) -> None:
     """Give a recording another name.

@@ -1,4 +1,4 @@
-"""``acp-proxy inspect diff``: what is different in two recordings."""
+"""``acp-proxy inspect diff``: compare two recordings."""
 
 import sys
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import click
+from attrs import evolve
 
 from acp_proxy.cli.main import Refusal
 from acp_proxy.cli.options.arguments import RecordingType, filter_argument
@@ -15,13 +16,13 @@ from acp_proxy.cli.recordings import file_of, open_recording
 from acp_proxy.cli.render.diff_reports import DiffReporter, report_diff
 from acp_proxy.cli.render.output import use_color, warn, width
 from acp_proxy.cli.render.progress import progress
-from acp_proxy.difference.options import DiffOptions, Expect
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.store.reader import RecordingReader
 
 
 @click.command(
-    short_help="Say what is different in two recordings.",
+    short_help="Compare two recordings.",
     epilog="""\b
     Examples:
       acp-proxy inspect diff yesterday today
@@ -31,7 +32,7 @@ from acp_proxy.store.reader import RecordingReader
           only what the agent asked for and answered
     \b
       acp-proxy inspect diff old.db new.db --expect structure
-          which tools were called in which order, whatever was said
+          which tools were called in which order, without the texts
     \b
       acp-proxy inspect diff old.db new.db --learn
           what has to be ignored so that two runs of one agent are equal
@@ -59,42 +60,35 @@ def diff(
     rec: str,
     other: str,
     filter_words: tuple[str, ...],
-    expect: str,
-    ignore: tuple[str, ...],
-    alias: tuple[str, ...],
-    apart: tuple[str, ...],
+    compared: DiffOptions,
     exact: bool,
     learn: bool,
     json: bool,
     junit: Path | None,
 ) -> None:
-    """Say what is different in two recordings of one story.
+    """Compare two recordings of one conversation.
 
     A and B are recordings. What differs between any two runs does not count: ids of sessions, tool
-    calls, terminals and messages, as long as they are used alike; the directory; times; and how a
-    text was cut into chunks.
+    calls, terminals and messages, if they are used consistently; the directory; times; and how a
+    text was split into chunks.
 
-    First there is what differs in the handshake. Then, session by session and direction by
-    direction, the frames that only A has (-), only B has (+), that have changed (~), with the
-    places where, and that came in another order (>). At last how long answers took; times are no
-    difference.
+    The output begins with differences in the handshake. Then it lists, for each session and
+    direction, the frames that only A has (-), only B has (+), that have changed (~), with each
+    place that differs, and that came in another order (>). At the end is how long answers took;
+    times are not differences.
 
-    FILTER restricts which frames are compared; how the agent ended does not count then.
+    FILTER restricts which frames are compared; then the way the agent ended does not count.
     """
-    _check(exact=exact, expect=expect, learn=learn, rules=(*ignore, *alias, *apart), junit=junit)
+    if exact and (learn or compared != DiffOptions()):
+        raise Refusal("expected --exact without --learn, --ignore, --alias, --apart and --expect: "
+                      "it compares all bytes")  # fmt: skip
+    if learn and junit is not None:
+        raise Refusal("expected --learn or --junit, got both")
     check_report_files(junit)
     if rec == other == "-":
         raise Refusal("expected one recording on standard input, got two")
     chosen = parse(" ".join(filter_words)) if filter_words else EVERYTHING
-    options = DiffOptions(
-        expect=Expect(expect),
-        exact=exact,
-        ignored=ignore,
-        aliases=alias,
-        apart=apart,
-        chosen=chosen,
-        ending=chosen is EVERYTHING,
-    )
+    options = evolve(compared, exact=exact, chosen=chosen, ending=chosen is EVERYTHING)
     with ExitStack() as stack:
         a, b = (stack.enter_context(open_recording(word)) for word in (rec, other))
         spare_recordings([junit], map(file_of, (a, b)))
@@ -108,21 +102,10 @@ def diff(
     sys.exit(code)
 
 
-def _check(
-    *, exact: bool, expect: str, learn: bool, rules: Sequence[str], junit: Path | None
-) -> None:
-    """Refuses options that contradict each other."""
-    if exact and (learn or rules or expect != Expect.FRAMES):
-        raise Refusal("expected --exact without --learn, --ignore, --alias, --apart and --expect: "
-                      "of bytes nothing is left out")  # fmt: skip
-    if learn and junit is not None:
-        raise Refusal("expected --learn or --junit, got both")
-
-
 def _note(reader: RecordingReader) -> None:
-    """Says what cannot be told of a recording."""
+    """Warns if a recording cannot be compared as a whole."""
     if reader.live:
-        warn(f"{reader.path} is still being recorded; what comes from now on is not compared")
+        warn(f"{reader.path} is still being recorded; later frames are not compared")
     elif reader.recording.state == "incomplete":
         warn(f"{reader.path} is incomplete; it is compared as far as it goes")
 
@@ -134,13 +117,13 @@ def _diff(
 
     found = diff(a, b, options, progress)
     if options.chosen is not EVERYTHING and not found.a.frames + found.b.frames:
-        warn("no frame is what FILTER means")
+        warn("no frame matches FILTER")
     report_diff(found, reporters)
     return 0 if found.is_equal else 1
 
 
 def _reporters(words: tuple[str, ...], junit: Path | None, *, as_json: bool) -> list[DiffReporter]:
-    """Who is told: whoever reads stdout, a file, and whoever wants to know what to type next."""
+    """Returns the reporters: for stdout, for a file, and for the hint."""
     from acp_proxy.cli.render.diff_reports import DiffJson, DiffJunit
     from acp_proxy.cli.render.diff_rules import RuleHint
     from acp_proxy.cli.render.diff_screen import DiffScreen

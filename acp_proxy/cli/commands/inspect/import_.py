@@ -7,21 +7,14 @@ from pathlib import Path
 import click
 
 from acp_proxy.capture.files import make_private
-from acp_proxy.capture.option_values import read_name
 from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.options.arguments import recording_name
 from acp_proxy.cli.recordings import STDIN, read_stdin
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.errors import NotARecording
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.store.text_import import import_transcript
-
-
-def _name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
-    try:
-        return value if value is None else read_name(value)
-    except ValueError as e:
-        raise click.BadParameter(str(e)) from None
 
 
 @click.command(
@@ -49,7 +42,9 @@ def _name(_ctx: click.Context, _param: click.Parameter, value: str | None) -> st
     metavar="FILE",
     help="Where the database goes, in place of the recordings directory.",
 )
-@click.option("--name", metavar="NAME", callback=_name, help="A new name for the recording.")
+@click.option(
+    "--name", metavar="NAME", callback=recording_name, help="A new name for the recording."
+)
 def import_(files: tuple[str, ...], output: str | None, name: str | None) -> None:
     """Make a database of a recording's text form.
 
@@ -57,9 +52,9 @@ def import_(files: tuple[str, ...], output: str | None, name: str | None) -> Non
     standard input. Its rows are the same as those of the recording that was exported. The commands
     of `inspect` read the text form as well; a database is quicker, and other programs read it.
 
-    Prints the path of the database. What exists is never touched: if NAME.db is there, the
-    database is NAME-2.db, and a line on standard error says so. A text with a mistake is answered
-    with the number of its line, and nothing is made of it.
+    Prints the path of the database. Existing files are never changed: if NAME.db is there, the
+    database is NAME-2.db, and a line on standard error reports it. If the text has an error, its
+    line number is reported and no database is made.
     """
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")

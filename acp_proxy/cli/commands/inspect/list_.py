@@ -6,11 +6,15 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import click
+from attrs import asdict
 
 from acp_proxy.capture.option_values import read_keep
-from acp_proxy.cli.commands.overview import checked_entries, described, table
-from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.options.arguments import DirectoryType, directory_argument
+from acp_proxy.cli.commands.overview import checked_entries, described, print_recordings
+from acp_proxy.cli.options.arguments import (
+    DirectoryType,
+    directory_argument,
+    directory_of_recordings,
+)
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.store.library import ListedRecording
 from acp_proxy.wording import byte_size
@@ -82,9 +86,7 @@ def list_(
     `inspect show` finds a problem, and with ! where it finds none but a fault has fired. On a
     narrow terminal the columns that matter least are left out; a pipe gets them all.
     """
-    where = directory or recordings()
-    if directory is not None and not directory.is_dir():
-        raise Refusal(f"{directory} is not a directory; expected one that holds recordings")
+    where = directory_of_recordings(directory)
     every = checked_entries(where)
     asked = cwd is not None or agent is not None or since is not None
     found = [e for e in every if not asked or _is_meant(e, cwd, agent, since)][:newest]
@@ -94,11 +96,11 @@ def list_(
         return
     if not every:
         warn(
-            f"no recordings in {where}; put `acp-proxy record --` before an agent's command, and"
-            " they are made there"
+            f"no recordings in {where}; put `acp-proxy record --` before an agent's command to"
+            " make one there"
         )
         return
-    table(found)
+    print_recordings(found)
     say(_total(found, every, where), dim=True)
 
 
@@ -132,14 +134,5 @@ def _is_within(made_in: str, directory: Path) -> bool:
 
 
 def _form(entry: ListedRecording) -> dict[str, object]:
-    return {
-        "path": str(entry.path),
-        "recording": entry.recording,
-        "live": entry.live,
-        "problem": entry.problem,
-        "has_problem": entry.has_problem,
-        "has_faults": entry.has_faults,
-        "frames": entry.frames,
-        "turns": entry.turns,
-        "size": entry.size,
-    }
+    form = asdict(entry, recurse=False, filter=lambda field, _: field.name != "first_prompt")
+    return form | {"path": str(entry.path)}

@@ -91,7 +91,7 @@ def log(
 
     Each line has the frame's number, the seconds since the start, its direction (→ to the agent,
     ← to the client, ! stderr, · an event), the method (✓ answered, ✗ answered with an error), the
-    id, the number of the frame it is paired with and the latency, the size, and what it says. The
+    id, the number of the frame it is paired with and the latency, the size, and a preview. The
     chunks of a message that come one after the other are one line, `agent_message_chunk ×57`, with
     the first and the last number, how long they streamed, and the text in one piece. Below the line
     of a batch, each of its messages has one.
@@ -100,7 +100,7 @@ def log(
     params.update.sessionUpdate=tool_call and more, joined by `or`, `not` and parentheses.
 
     On a terminal lines are coloured and cut to its width, each turn has a rule above it, and five
-    seconds in which nothing was said have a line. In a pipe each line is plain and whole.
+    seconds without traffic have a line. In a pipe each line is plain and whole.
 
     \b
     Everything that was said, page by page:
@@ -226,7 +226,7 @@ class _JsonTimeline:
 
 
 class _RawTimeline(_JsonTimeline):
-    """The bytes that were received; what happened besides has none."""
+    """The bytes that were received; events have none."""
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         return (row for row in rows if "raw" in row)
@@ -244,7 +244,7 @@ class _RawTimeline(_JsonTimeline):
 
 @frozen
 class _TimelineScreen(_JsonTimeline):
-    """Lines for a person."""
+    """Lines of text, coloured on a terminal."""
 
     layout: TimelineLayout
     color: bool

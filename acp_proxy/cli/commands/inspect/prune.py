@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from acp_proxy.capture.option_values import read_keep
-from acp_proxy.cli.main import Refusal, recordings
-from acp_proxy.cli.options.arguments import directory_argument
+from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.options.arguments import directory_argument, directory_of_recordings
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.store.annotations import quick_look
 from acp_proxy.store.old_recordings import OldRecording, delete, prunable
@@ -25,8 +25,8 @@ def _of(wanted: str, examples: str) -> Callable[..., float | None]:
             what, amount = read_keep(text)
         except ValueError:
             what, amount = "neither", 0.0
-        if what != wanted:
-            raise click.BadParameter(f"{text!r} is no {wanted}: expected one such as {examples}")
+        if what != wanted.split()[-1]:
+            raise click.BadParameter(f"{text!r} is not {wanted}: expected one such as {examples}")
         return amount
 
     return convert
@@ -50,13 +50,13 @@ def _of(wanted: str, examples: str) -> Callable[..., float | None]:
 @click.option(
     "--older-than",
     metavar="AGE",
-    callback=_of("age", "30s, 10m, 12h, 30d or 4w"),
+    callback=_of("an age", "30s, 10m, 12h, 30d or 4w"),
     help="What was last written longer ago: 12h, 30d.",
 )
 @click.option(
     "--larger-than",
     metavar="SIZE",
-    callback=_of("size", "500kB, 500MB, 2GB or 2GiB"),
+    callback=_of("a size", "500kB, 500MB, 2GB or 2GiB"),
     help="The oldest, until the rest takes no more than SIZE: 500MB, 2GB.",
 )
 @click.option("--noted", is_flag=True, help="Also those that have a note.")
@@ -72,14 +72,13 @@ def prune(
 ) -> None:
     """Delete the old recordings of DIR, or of the recordings directory.
 
-    With --older-than and --larger-than, what either of them means is deleted. Recordings that are
-    running stay, and those that have a note; so do files that are no recordings or damaged.
+    With --older-than and --larger-than, a recording that either of them matches is deleted.
+    Recordings that are running stay, and those that have a note; so do files that are not
+    recordings or are damaged.
     """
     if older_than is None and larger_than is None:
         raise Refusal("expected --older-than AGE, --larger-than SIZE or both")
-    where = directory or recordings()
-    if directory is not None and not directory.is_dir():
-        raise Refusal(f"{directory} is not a directory; expected one that holds recordings")
+    where = directory_of_recordings(directory)
     found = prunable(where, older_than=older_than, larger_than=larger_than, with_noted=noted)
     gone = []
     for old in found:

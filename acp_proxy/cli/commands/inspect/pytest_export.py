@@ -53,12 +53,12 @@ def turns_type(_ctx: click.Context, _param: click.Parameter, value: str | None) 
         return None
     match = _RANGE.fullmatch(value)
     if match is None or not (match[1] or match[3]) or (match[3] and not match[2]):
-        raise click.BadParameter(f"{value!r} are no turns: expected 2, 2..4, 2.. or ..4")
+        raise click.BadParameter(f"{value!r} are not turns: expected 2, 2..4, 2.. or ..4")
     first, last = (int(n) if n else None for n in (match[1], match[3]))
     if not match[2]:
         last = first
     if first is not None and last is not None and first > last:
-        raise click.BadParameter(f"{value!r} is no turn at all: expected the smaller number first")
+        raise click.BadParameter(f"{value!r} is not a range: expected the smaller number first")
     return Turns(first, last)
 
 
@@ -84,7 +84,7 @@ def export_test(
     if reader.live:
         raise Refusal(f"{reader.path} is still being recorded; a test needs its end")
     if next(reader.heads(parse("dir:to-agent kind:request")), None) is None:
-        raise Refusal(f"in {reader.path} the client asks for nothing, so there is nothing to test")
+        raise Refusal(f"the client of {reader.path} sends no request, so there is nothing to test")
     chosen = _chosen(reader, turns)
     lines = trimmed(reader, turns)
     _prove(lines, reader, "" if turns is None else f"turn {turns} of ")
@@ -105,6 +105,10 @@ def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
 
     A recorder that was killed, or still runs, has left nothing open in a conversation that ends
     here, so the text is that of a complete recording.
+
+    Args:
+        reader: the recording.
+        turns: those to keep; None for all.
 
     Raises:
         Refusal: there are no such turns.

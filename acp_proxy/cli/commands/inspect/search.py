@@ -1,4 +1,4 @@
-"""``acp-proxy inspect search``: where was this said?"""
+"""``acp-proxy inspect search``: find a text in recordings."""
 
 import json
 import sys
@@ -53,9 +53,9 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
 )
 @click.argument("pattern")
 @click.argument("where", metavar="[REC|DIR]...", nargs=-1, type=RecordingType(directories=True))
-@click.option("-e", "--regex", is_flag=True, help="PATTERN is a regular expression of Python's.")
-@click.option("-i", "--ignore-case", is_flag=True, help="A and a are the same, in any pattern.")
-@click.option("-s", "--case-sensitive", is_flag=True, help="A and a differ, in any pattern.")
+@click.option("-e", "--regex", is_flag=True, help="PATTERN is a Python regular expression.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Ignore case in any pattern.")
+@click.option("-s", "--case-sensitive", is_flag=True, help="Match case in any pattern.")
 @click.option("-w", "--filter", metavar="FILTER", type=FilterType(), help="Only these frames.")
 @click.option("-c", "--count", is_flag=True, help="Only how many frames match in each recording.")
 @click.option(
@@ -176,7 +176,7 @@ def _events(reader: RecordingReader, chosen: Filter) -> Iterator[Payload]:
 
 
 def _text(event: Payload) -> str:
-    """What a person sees of an event."""
+    """Returns an event as the timeline shows it."""
     return f"{event.kind} {describe_event(event.kind, json.loads(event.raw or b'{}'))}"
 
 

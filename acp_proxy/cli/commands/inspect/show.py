@@ -1,4 +1,4 @@
-"""``acp-proxy inspect show``: the first screen."""
+"""``acp-proxy inspect show``: summarize a recording."""
 
 import time
 from collections.abc import Iterator

@@ -23,11 +23,11 @@ from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
 
 _STEPS = 30
-"""How many steps of a turn are shown that nobody has asked for by number."""
+"""Steps that are shown of the slowest turn; --turn shows all."""
 
 
 @click.command(
-    short_help="Say where the time went, by turn and by method.",
+    short_help="Show where the time went, by turn and by method.",
     epilog="""\b
     Examples:
       acp-proxy inspect stats latest
@@ -54,7 +54,7 @@ _STEPS = 30
     "--turn",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Which turn to lay out in time, with all its steps, in place of the slowest.",
+    help="Which turn to show step by step, in place of the slowest.",
 )
 @click.option(
     "--top",
@@ -65,7 +65,7 @@ _STEPS = 30
     help="How many tool calls and turns to list: the heaviest, and the slowest.",
 )
 def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
-    """Say how much passed, how quick answers were, and where the time went.
+    """Show how much passed, how quick answers were, and where the time went.
 
     First of all: how the time of the turns divides. A turn waits for its client while a request of
     the agent is open: for a person (a permission), for terminals, for files, or for another answer;
@@ -105,7 +105,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
             return
         name = reader.recording.name
     if not found.frames:
-        warn("no frame is counted" if chosen is EVERYTHING else "no frame is what FILTER means")
+        warn("the recording has no frames" if chosen is EVERYTHING else "no frame matches FILTER")
     from acp_proxy.cli.render.stats_screen import show_statistics
 
     show_statistics(found, name, texts, wanted, width(), color=use_color())

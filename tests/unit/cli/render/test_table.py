@@ -5,17 +5,8 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.cli.render.output import columns_of
-from acp_proxy.cli.render.table import (
-    Column,
-    Heading,
-    cell,
-    cells,
-    fit_end,
-    layout,
-    placed,
-    stacked,
-    table,
-)
+from acp_proxy.cli.render.styled_text import piece, text_of
+from acp_proxy.cli.render.table import Column, cell, fit_end, layout, placed, stacked, table
 
 COLUMNS = [
     Column("n", [cell("1"), cell("1,000")], right=True),
@@ -55,10 +46,10 @@ def test_colours_end_where_a_cell_ends() -> None:
 
 
 HEADINGS = (
-    Heading("A"),
-    Heading("NAME", least=4, most=6),
-    Heading("B", rank=2),
-    Heading("C", rank=1, least=3),
+    Column("A"),
+    Column("NAME", least=4, most=6),
+    Column("B", rank=2),
+    Column("C", rank=1, least=3),
 )
 ROW = ("1", "a long name", "22", "some text")
 
@@ -90,10 +81,13 @@ def test_a_column_of_nothing_is_left_out_on_a_terminal() -> None:
 
 
 def test_cells_are_cut_and_filled() -> None:
-    """The last one is not filled, and a path is cut at its beginning."""
-    columns = (Heading("A"), Heading("B", keeps_end=True))
-    assert cells(columns, ("abcdef", "a/b/cd"), [(0, 4), (1, 5)]) == ["abc…  ", "…b/cd"]
-    assert cells(columns, ("a", "b"), [(0, 3), (1, 5)]) == ["a    ", "b"]
+    """In a list the gap is wide, the last cell is not filled, and a path loses its beginning."""
+    columns = [
+        Column("A", [cell("abcdef"), cell("a")], least=4),
+        Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),
+    ]
+    lines = [*table(columns, 11, color=False, is_list=True)]
+    assert lines == ["A     B", "abc…  …b/cd", "a     b"]
 
 
 def test_a_text_is_cut_at_its_beginning() -> None:
@@ -110,12 +104,12 @@ def test_a_text_is_cut_at_its_beginning() -> None:
 
 def test_what_took_time_can_be_seen() -> None:
     """A stacked bar is as long as its share of the whole, and no part of it is missing."""
-    parts = [("█", None), ("░", 244), ("p", None), ("t", 130), ("f", 32)]
+    parts = [*map(piece, "█░ptf")]
     spent = dict(zip(parts, (500, 499, 1), strict=False))
-    bar = "".join(text for text, _ in stacked(spent, 2000, 20))
+    bar = text_of(stacked(spent, 2000, 20))
     assert bar == "████░░░░░p"
     assert stacked(dict.fromkeys(parts, 0), 10, 10) == []
-    assert "".join(text for text, _ in stacked(dict.fromkeys(parts, 1), 600, 10)) == "█░ptf"
+    assert text_of(stacked(dict.fromkeys(parts, 1), 600, 10)) == "█░ptf"
 
 
 @pytest.mark.parametrize(
@@ -125,10 +119,13 @@ def test_what_took_time_can_be_seen() -> None:
 )  # fmt: skip
 def test_a_bar_stands_where_it_is_in_time(start: int, duration: int, shown: str) -> None:
     """It begins where it began, is never longer than there is room, and never nothing."""
-    assert "".join(text for text, _ in placed(start, duration, 100, 10, ("#", None))) == shown
+    assert (
+        "".join(text for text, _, _ in placed(start, duration, 100, 10, ("#", None, False)))
+        == shown
+    )
 
 
 def test_no_time_at_all_is_no_division_by_zero() -> None:
     """A turn that took no time has bars as well."""
-    assert "".join(text for text, _ in placed(0, 0, 0, 3, ("#", None))) == "#  "
-    assert stacked({("#", None): 1}, 0, 3)
+    assert text_of(placed(0, 0, 0, 3, piece("#"))) == "#  "
+    assert stacked({piece("#"): 1}, 0, 3)

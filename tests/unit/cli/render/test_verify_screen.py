@@ -9,7 +9,7 @@ import pytest
 
 from acp_proxy.cli.render.diff_lines import DiffLines
 from acp_proxy.cli.render.verify_screen import ComparisonSettings, conclude
-from acp_proxy.difference.options import Expect
+from acp_proxy.difference.options import DiffOptions
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
@@ -57,7 +57,7 @@ def test_lines_are_made_for_whoever_reads_them(
     junit = tmp_path / "report.xml" if has_junit else None
     old, new = (record(tmp_path, talk(word)) for word in ("one", "another"))
     engine = Verification(RecordedClient(old.script(as_said=True)), VerifyOptions())
-    settings = ComparisonSettings("old", Expect.FRAMES, (), (), (), {}, None, junit)
+    settings = ComparisonSettings("old", DiffOptions(), {}, None, junit)
     with RecordingReader(old.path) as a, RecordingReader(new.path) as b:
         assert conclude(engine, a, b, settings) == 1
     old.close()
@@ -85,7 +85,7 @@ def test_what_went_out_early_is_a_note_of_the_program(
     book = record(tmp_path, recorded)
     live = verify(book)
     live.play("<- 2", "<- 4", f"<- {read('/a', '10')}", ".. 2s", f"<- {END}")
-    settings = ComparisonSettings("book", Expect.FRAMES, (), (), (), {}, None, None)
+    settings = ComparisonSettings("book", DiffOptions(), {}, None, None)
     with RecordingReader(book.path) as a, RecordingReader(book.path) as b:
         conclude(live.engine, a, b, settings)
     book.close()

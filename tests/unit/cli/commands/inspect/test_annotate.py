@@ -48,7 +48,7 @@ def test_a_note_is_written_read_and_cleared(home: Path) -> None:
     ("arguments", "answer"),
     [
         (["run", "x", "--clear"], "expected TEXT or --clear, got both"),
-        (["run", " "], "expected words for a note, got none; --clear takes a note away"),
+        (["run", " "], "expected a text for the note, got none; --clear removes a note"),
         (["nope", "x"], "no recording named 'nope' in "),
     ],
 )

@@ -371,7 +371,7 @@ def test_a_filter_that_means_nothing_says_so(pair: tuple[Path, Path]) -> None:
     """Nothing equals nothing, but that was hardly the question."""
     found = run("inspect", "diff", *pair, "method:nothing")
     assert found.exit_code == 0
-    assert found.stderr == "acp-proxy: no frame is what FILTER means\n"
+    assert found.stderr == "acp-proxy: no frame matches FILTER\n"
 
 
 def test_an_ending_that_one_recording_does_not_tell_is_no_difference(tmp_path: Path) -> None:
@@ -398,8 +398,7 @@ def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Pat
     dead = run("inspect", "diff", scribe.path, scribe.path)
     assert (live.exit_code, dead.exit_code) == (1, 0)
     assert live.stderr.startswith(
-        f"acp-proxy: {scribe.path} is still being recorded;"
-        " what comes from now on is not compared\n"
+        f"acp-proxy: {scribe.path} is still being recorded; later frames are not compared\n"
     )
     note = f"acp-proxy: {scribe.path} is incomplete; it is compared as far as it goes\n"
     assert dead.stderr == note
@@ -528,7 +527,7 @@ def test_a_rule_can_be_pasted_whatever_its_keys() -> None:
 def test_what_is_no_pointer_is_refused(pair: tuple[Path, Path], option: str) -> None:
     """One line says what one looks like, as it does for a replay."""
     said = complaint("inspect", "diff", *pair, option, "params")
-    assert "'params' is no JSON pointer: expected one such as /params/prompt/0/text" in said
+    assert "'params' is not a JSON pointer: expected one such as /params/prompt/0/text" in said
 
 
 @pytest.mark.parametrize(
@@ -538,7 +537,7 @@ def test_what_is_no_pointer_is_refused(pair: tuple[Path, Path], option: str) -> 
         (["--exact", "--ignore", "/x"], "expected --exact without"),
         (["--exact", "--alias", "/x"], "expected --exact without"),
         (["--exact", "--apart", "plan"], "expected --exact without"),
-        (["--apart", "/x"], "'/x' is no kind of message: expected one such as tool_call_update"),
+        (["--apart", "/x"], "'/x' is not a kind of message: expected one such as tool_call_update"),
         (["--exact", "--expect", "outcome"], "expected --exact without"),
         (["--learn", "--junit", "x.xml"], "expected --learn or --junit, got both"),
         (["--junit", "/nowhere/x.xml"], "cannot write /nowhere/x.xml: /nowhere is not a directory"),

@@ -107,7 +107,7 @@ def test_an_empty_list_is_told_and_no_failure(home: Path) -> None:
         assert (result.exit_code, result.stdout) == (0, "")
         assert result.stderr == (
             f"acp-proxy: no recordings in {home}; put `acp-proxy record --` before an agent's"
-            " command, and they are made there\n"
+            " command to make one there\n"
         )
     result = run("inspect", "list", "--json", home=home)
     assert (result.exit_code, result.output) == (0, "")
@@ -232,7 +232,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
     with Scribe(home / "live.db"):
         lines = run("inspect", "list", home=home, FORCE_COLOR="1").stdout.splitlines()
     told = {name: line for name in ("failed", "killed", "live") for line in lines if name in line}
-    assert "\x1b[38;5;196m3 " in told["failed"]
+    assert "\x1b[38;5;196m3\x1b" in told["failed"]
     assert "\x1b[38;5;130mincomplete" in told["killed"]
     assert "\x1b[38;5;28mrunning" in told["live"]
 

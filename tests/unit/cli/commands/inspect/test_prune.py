@@ -141,12 +141,21 @@ def test_what_cannot_be_deleted_is_told(home: Path, monkeypatch: pytest.MonkeyPa
     ("arguments", "answer"),
     [
         ([], "expected --older-than AGE, --larger-than SIZE or both"),
-        (["--older-than", "2GB"], "'2GB' is no age: expected one such as 30s, 10m, 12h, 30d or 4w"),
-        (["--larger-than", "5m"], "'5m' is no size: expected one such as 500kB, 500MB, 2GB or"),
-        (["--larger-than", "500"], "'500' is no size: expected one such as 500kB, 500MB, 2GB or"),
-        (["--larger-than", "500M"], "'500M' is no size: expected one such as 500kB, 500MB, 2GB"),
-        (["--older-than", "x"], "'x' is no age: expected one such as 30s, 10m, 12h, 30d or 4w"),
-        (["--older-than", "30M"], "'30M' is no age: expected one such as 30s, 10m, 12h, 30d or"),
+        (
+            ["--older-than", "2GB"],
+            "'2GB' is not an age: expected one such as 30s, 10m, 12h, 30d",
+        ),
+        (["--larger-than", "5m"], "'5m' is not a size: expected one such as 500kB, 500MB, 2GB"),
+        (
+            ["--larger-than", "500"],
+            "'500' is not a size: expected one such as 500kB, 500MB, 2GB",
+        ),
+        (["--larger-than", "500M"], "'500M' is not a size: expected one such as 500kB, 500MB, 2GB"),
+        (["--older-than", "x"], "'x' is not an age: expected one such as 30s, 10m, 12h, 30d"),
+        (
+            ["--older-than", "30M"],
+            "'30M' is not an age: expected one such as 30s, 10m, 12h, 30d",
+        ),
         (["nowhere", "--older-than", "1d"], "nowhere is not a directory"),
     ],
 )

@@ -147,7 +147,7 @@ def test_a_filter_that_means_nothing_says_so(minute: Path) -> None:
     """There are no tables then, and a line on standard error."""
     result = run("inspect", "stats", minute, "method:nothing")
     assert result.exit_code == 0
-    assert result.stderr == "acp-proxy: no frame is what FILTER means\n"
+    assert result.stderr == "acp-proxy: no frame matches FILTER\n"
     assert "methods" not in result.stdout
 
 

@@ -1,6 +1,6 @@
-"""Text in colours that is wrapped to the terminal and never cut; in a pipe, one line each."""
+"""Text in colours: pieces that are painted, cut or wrapped to the terminal."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -8,16 +8,68 @@ from acp_proxy.cli.render.output import clusters, columns_of, fit, paint, use_co
 from acp_proxy.safe_text import visible
 
 Piece = tuple[str, int | None, bool]
-"""Text, its colour, and whether it is bold."""
+"""Text without control characters, its colour, and whether it is bold."""
+_LONG = 4
+"""A text with so many times more characters than there are columns is not measured."""
 
 
 def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
-    """Text in one style, made safe to print."""
+    """Makes text in one style, safe to print.
+
+    Args:
+        text: any text.
+        ink: its colour; None for that of the terminal.
+        bold: whether it is bold.
+    """
     return visible(text), ink, bold
 
 
+def text_of(pieces: Sequence[Piece]) -> str:
+    """Returns the text of pieces without their styles."""
+    return "".join(text for text, _, _ in pieces)
+
+
+def stripped(pieces: Sequence[Piece]) -> list[Piece]:
+    """Returns pieces without the blanks at their end."""
+    line = [*pieces]
+    while line and not line[-1][0].strip():
+        line.pop()
+    line[-1:] = [(text.rstrip(), ink, bold) for text, ink, bold in line[-1:]]
+    return line
+
+
+def painted(pieces: Sequence[Piece], *, color: bool) -> str:
+    """Joins pieces to a line, without blanks at its end.
+
+    Args:
+        pieces: the line.
+        color: whether to colour.
+    """
+    if not color:
+        return text_of(pieces).rstrip()
+    return "".join(paint(text, ink, bold=bold) for text, ink, bold in stripped(pieces))
+
+
+def cut(pieces: Sequence[Piece], columns: int | None) -> Iterator[Piece]:
+    """Yields the pieces of a line that fit; the last one ends with an ellipsis if more is left.
+
+    Args:
+        pieces: the line; the blanks at its end need no room.
+        columns: the room; None if there is no limit.
+    """
+    line = stripped(pieces)
+    for number, (text, ink, bold) in enumerate(line, 1):
+        if columns is not None:
+            taken = len(text) if len(text) > _LONG * columns else columns_of(text)
+            if taken > columns or (taken == columns and number < len(line)):
+                yield fit(text if taken > columns else f"{text}…", columns), ink, bold
+                return
+            columns -= taken
+        yield text, ink, bold
+
+
 class Paragraphs:
-    """Prints lines and paragraphs for a person.
+    """Prints lines, paragraphs and lists on stdout.
 
     Attributes:
         columns: of the terminal, or None if there is none.
@@ -29,8 +81,7 @@ class Paragraphs:
 
     def line(self, *pieces: Piece) -> None:
         """Prints one line as it is."""
-        text = "".join(paint(*p[:2], bold=p[2]) if self._color else p[0] for p in pieces)
-        click.echo(text if self._color else text.rstrip(), color=self._color)
+        click.echo(painted(pieces, color=self._color), color=self._color)
 
     def paragraph(self, first: str, rest: str, *pieces: Piece, ink: int | None = None) -> None:
         """Prints pieces, wrapped to the terminal.
@@ -53,29 +104,33 @@ class Paragraphs:
         Args:
             rows: of cells of pieces.
             indent: what stands before each line.
-            is_cut: whether the last cell, of one piece, is cut to the terminal, and not wrapped.
+            is_cut: whether the last cell is cut to the terminal, and not wrapped.
         """
         if not rows:
             return
         count = max(map(len, rows))
         widths = [
-            max((_columns(row[n]) for row in rows if n < len(row)), default=0)
+            max((columns_of(text_of(row[n])) for row in rows if n < len(row)), default=0)
             for n in range(count - 1)
         ]
         for row in rows:
             lead: list[Piece] = [(indent, None, False)]
             for cell, wide in zip(row[:-1], widths, strict=False):
-                lead += [*cell, (" " * (wide - _columns(cell) + 2), None, False)]
-            taken = _columns(lead)
+                lead += [*cell, (" " * (wide - columns_of(text_of(cell)) + 2), None, False)]
+            taken = columns_of(text_of(lead))
             room = None if self.columns is None else max(20, self.columns - taken)
-            last = [(fit(text, room), ink, bold) for text, ink, bold in row[-1]]
-            for line in wrap(last if is_cut else row[-1], room):
+            for line in [[*cut(row[-1], room)]] if is_cut else wrap(row[-1], room):
                 self.line(*lead, *line)
                 lead = [(" " * taken, None, False)]
 
 
-def wrap(pieces: list[Piece] | tuple[Piece, ...], columns: int | None) -> Iterator[list[Piece]]:
-    """Breaks text into lines between words, and a word only if it has to be; at least one line."""
+def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
+    """Breaks text into lines between words, and a word only if it has to be; at least one line.
+
+    Args:
+        pieces: the text.
+        columns: the room; None if there is no limit.
+    """
     if columns is None:
         yield list(pieces)
         return
@@ -93,7 +148,7 @@ def wrap(pieces: list[Piece] | tuple[Piece, ...], columns: int | None) -> Iterat
     yield line
 
 
-def _words(pieces: list[Piece] | tuple[Piece, ...], columns: int) -> Iterator[Piece]:
+def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:
     """Words with the space that follows them; one that is wider than a line comes in parts."""
     for text, ink, bold in pieces:
         for word in text.replace(" ", " \0").split("\0"):
@@ -109,7 +164,3 @@ def _words(pieces: list[Piece] | tuple[Piece, ...], columns: int) -> Iterator[Pi
                 part += cluster
                 wide += columns_of(cluster)
             yield part, ink, bold
-
-
-def _columns(pieces: list[Piece]) -> int:
-    return sum(columns_of(text) for text, _, _ in pieces)
