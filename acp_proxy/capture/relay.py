@@ -78,7 +78,7 @@ class Relay:
         self.end_reason = ""
         self._signals = signals
         self._from_keys: set[int] = set()
-        self._stop_was_told = False
+        self._has_warned_of_stop = False
         self._adopted = False
         self._detour_begun = False
         self._leaving = False
@@ -183,8 +183,8 @@ class Relay:
         what, name = ("read from", "SIGTTIN") if signum == SIGTTIN else ("change", "SIGTTOU")
         reason = f"stopped by {name}: it tried to {what} the terminal of its client"
         self.log.event(NOTE, {"action": "stopped", "reason": f"the agent was {reason}"})
-        if not self._stop_was_told:
-            self._stop_was_told = True
+        if not self._has_warned_of_stop:
+            self._has_warned_of_stop = True
             warn(f"the agent was {reason}, which it cannot do while it is recorded here")
 
     def _pass_signals_on(self) -> None:

@@ -442,7 +442,12 @@ def canonical_json(value: Any) -> bytes:
 
 
 def digest_of(title: bytes, part: bytes) -> int:
-    """Returns a digest of 64 bits of a part, which is another one under each title."""
+    """Returns a digest of 64 bits of a part.
+
+    Args:
+        title: tells apart what equal parts mean; each title gives another digest.
+        part: the bytes.
+    """
     return int.from_bytes(blake2b(title + b"\0" + part, digest_size=8).digest())
 
 

@@ -135,5 +135,10 @@ class SideIndex:
         return any(value.kind == PATH and value.is_seen for value in every)
 
     def type_of(self, sequence: MessageSequence, item: ItemIndex) -> ItemType:
-        """Returns what an item of a sequence is."""
+        """Returns what an item of a sequence is.
+
+        Args:
+            sequence: one of this recording.
+            item: the item's place in it.
+        """
         return self.item_types[sequence.types[item]]

@@ -130,7 +130,12 @@ class Values:
         self.index(PATH, text, None)
 
     def same(self, known: str, other: str) -> None:
-        """Makes one value of two directories."""
+        """Makes one value of two directories.
+
+        Args:
+            known: the path that is known.
+            other: the path that means the same directory.
+        """
         index = self._known[None, PATH][other] = self.index(PATH, known, None)
         for path in (known, other):
             self._add_directory(path, index, is_sure=True)

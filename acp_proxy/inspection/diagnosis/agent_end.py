@@ -47,13 +47,13 @@ def _outside_turns(
     is_expected: bool,
 ) -> tuple[str, str]:
     """How much an end matters that was in the middle of no turn, and a sentence; or nothing."""
-    was_told = context.client_end is not None or signal is not None
+    was_asked_to_end = context.client_end is not None or signal is not None
     if "reason" in exit_.data:
         return PROBLEM, text
     if is_expected:
-        is_odd = not was_told and context.reader.count() > 0
+        is_odd = not was_asked_to_end and context.reader.count() > 0
         return REMARK, f"{text} by itself, its client was still there" if is_odd else ""
-    if not was_told:
+    if not was_asked_to_end:
         return PROBLEM, f"{text}, its client was still there"
     signum = exit_.data.get("signal")
     is_terminated = signum == SIGTERM and signal is not None and signal.data["signal"] == signum
