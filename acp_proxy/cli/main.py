@@ -1,5 +1,6 @@
 """The command ``acp-proxy``, its groups, and its output without a subcommand."""
 
+import contextlib
 import errno
 import importlib
 import io
@@ -90,6 +91,8 @@ class LazyGroup(click.Group):
         except BaseException as e:
             if not is_interruption(e):
                 raise
+            with contextlib.suppress(BrokenPipeError):
+                sys.stdout.flush()
             sys.exit(130)
 
 

@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path, PurePath
 
@@ -10,7 +10,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.render.output import Ink, say, use_color, warn, width
-from acp_proxy.cli.render.table import Column, cell, table
+from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import is_troubled
 from acp_proxy.recording import Recording
@@ -19,6 +19,8 @@ from acp_proxy.wording import byte_size, duration, when
 
 _NEWEST = 5
 _PROMPT = 200
+"""Characters of the first prompt."""
+_UNFINISHED = ("incomplete", "unindexed", "recording")
 
 _COLUMNS = (
     Column(""),
@@ -37,7 +39,6 @@ _COLUMNS = (
     Column("NOTE", rank=3, least=10, most=30),
     Column("FIRST PROMPT", rank=2, least=14, most=60),
 )
-_MARK, _ID, _STATE, _EXIT = 0, 1, 8, 9
 
 
 def overview(directory: Path) -> None:
@@ -78,16 +79,10 @@ def print_recordings(found: Sequence[ListedRecording], now: datetime | None = No
     """
     columns, color = width(), use_color()
     now = now or datetime.now().astimezone()
-    rows = [_cells(entry, None if columns is None else now) for entry in found
-            if entry.recording is not None]  # fmt: skip
+    rows = [_cells(entry, recording, None if columns is None else now) for entry in found
+            if (recording := entry.recording) is not None]  # fmt: skip
     if rows:
-        inks = [_inks(row[_MARK], row[_STATE], row[_EXIT]) for row in rows]
-        filled = [
-            evolve(
-                column, cells=[cell(row[n], i.get(n)) for row, i in zip(rows, inks, strict=True)]
-            )
-            for n, column in enumerate(_COLUMNS)
-        ]
+        filled = [evolve(c, cells=[row[n] for row in rows]) for n, c in enumerate(_COLUMNS)]
         for line in table(filled, columns, color=color, is_list=True):
             click.echo(line, color=color)
     for entry in found:
@@ -107,25 +102,8 @@ def exit_text(code: int | None, signal: int | None) -> str:
     return str(code) if code is not None else ""
 
 
-def _mark(entry: ListedRecording) -> str:
-    """✗ if anything went wrong, else ! if a fault has done something."""
-    return "✗" if entry.has_problem else "!" if entry.has_faults else ""
-
-
-def _inks(mark: str, state: str, code: str) -> Mapping[int, int]:
-    """What to colour: a recording that runs, one that was cut short, one with a problem."""
-    inks = {_MARK: Ink.TROUBLE if mark == "✗" else Ink.STDERR}
-    if "running" in (state, code):
-        return inks | {_ID: Ink.TO_CLIENT, _STATE: Ink.TO_CLIENT, _EXIT: Ink.TO_CLIENT}
-    if code in ("incomplete", "unindexed", "recording"):
-        return inks | {_EXIT: Ink.STDERR}
-    return inks | {_EXIT: Ink.TROUBLE} if mark == "✗" and code != "0" else inks
-
-
-def _cells(entry: ListedRecording, now: datetime | None) -> tuple[str, ...]:
-    """The cells of a recording; times are absolute without ``now``."""
-    recording = entry.recording
-    assert recording is not None
+def _cells(entry: ListedRecording, recording: Recording, now: datetime | None) -> list[Cell]:
+    """Returns the cells of a recording; times are absolute without ``now``."""
     started = datetime.fromisoformat(recording.started_at)
     took = ""
     if recording.ended_at:
@@ -135,23 +113,28 @@ def _cells(entry: ListedRecording, now: datetime | None) -> tuple[str, ...]:
     code = exit_text(recording.exit_code, recording.exit_signal)
     if now is not None:  # one column has both
         state, code = "", code if state == "complete" else state
-    return (
-        _mark(entry),
-        recording.id[:6],
-        recording.name,
-        f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now),
-        took,
-        recording.cwd if now is None else _tail(recording.cwd),
-        recording.agent_title,
-        recording.client_title,
-        state,
-        code,
-        str(entry.frames),
-        str(entry.turns),
-        byte_size(entry.size),
-        recording.note or "",
-        first_prompt(entry.first_prompt)[:_PROMPT],
-    )
+    live = Ink.TO_CLIENT if entry.live else None
+    trouble = Ink.TROUBLE if entry.has_problem and code != "0" else None
+    mark = cell("!" if entry.has_faults else "", Ink.STDERR)
+    if entry.has_problem:
+        mark = cell("✗", Ink.TROUBLE)
+    return [
+        mark,
+        cell(recording.id[:6], live),
+        cell(recording.name),
+        cell(f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now)),
+        cell(took),
+        cell(recording.cwd if now is None else _tail(recording.cwd)),
+        cell(recording.agent_title),
+        cell(recording.client_title),
+        cell(state, live),
+        cell(code, live or (Ink.STDERR if code in _UNFINISHED else trouble)),
+        cell(str(entry.frames)),
+        cell(str(entry.turns)),
+        cell(byte_size(entry.size)),
+        cell(recording.note or ""),
+        cell(first_prompt(entry.first_prompt)[:_PROMPT]),
+    ]
 
 
 def _tail(directory: str) -> str:

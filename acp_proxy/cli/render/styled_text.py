@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from acp_proxy.cli.render.output import clusters, columns_of, fit, paint, use_color, width
+from acp_proxy.cli.render.output import clusters, columns_of, fit, pad, paint, use_color, width
 from acp_proxy.safe_text import visible
 
 Piece = tuple[str, int | None, bool]
@@ -98,30 +98,28 @@ class Paragraphs:
             self.line(lead, *line)
             lead = (rest, None, False)
 
-    def table(self, rows: list[list[list[Piece]]], indent: str, *, is_cut: bool = False) -> None:
+    def table(self, rows: Sequence[Sequence[Piece]], indent: str, *, is_cut: bool = False) -> None:
         """Prints cells that are as wide as the widest; only the last one in a row has to fit.
 
         Args:
-            rows: of cells of pieces.
+            rows: of one piece for each cell.
             indent: what stands before each line.
             is_cut: whether the last cell is cut to the terminal, and not wrapped.
         """
-        if not rows:
-            return
-        count = max(map(len, rows))
+        count = max(map(len, rows), default=0)
         widths = [
-            max((columns_of(text_of(row[n])) for row in rows if n < len(row)), default=0)
+            max((columns_of(row[n][0]) for row in rows if n < len(row)), default=0)
             for n in range(count - 1)
         ]
         for row in rows:
-            lead: list[Piece] = [(indent, None, False)]
-            for cell, wide in zip(row[:-1], widths, strict=False):
-                lead += [*cell, (" " * (wide - columns_of(text_of(cell)) + 2), None, False)]
+            lead = [piece(indent)]
+            for (text, ink, bold), wide in zip(row[:-1], widths, strict=False):
+                lead.append((pad(text, wide + 2), ink, bold))
             taken = columns_of(text_of(lead))
             room = None if self.columns is None else max(20, self.columns - taken)
-            for line in [[*cut(row[-1], room)]] if is_cut else wrap(row[-1], room):
+            for line in [[*cut(row[-1:], room)]] if is_cut else wrap(row[-1:], room):
                 self.line(*lead, *line)
-                lead = [(" " * taken, None, False)]
+                lead = [piece(" " * taken)]
 
 
 def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:

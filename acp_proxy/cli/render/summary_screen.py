@@ -1,4 +1,4 @@
-"""Prints a recording's summary for a person."""
+"""Prints the summary of a recording as text."""
 
 import json
 import shlex
@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import zip_longest
 
 from acp_proxy.cli.render.output import Ink, columns_of
-from acp_proxy.cli.render.styled_text import Paragraphs, Piece, piece, wrap
+from acp_proxy.cli.render.styled_text import Paragraphs, Piece, piece, text_of, wrap
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.unanswered import silence_text
 from acp_proxy.inspection.diagnosis.values import (
@@ -28,9 +28,13 @@ _MOST_TURNS = 5
 _MOST = 5
 """Sessions, questions, and problems of one kind."""
 _MOST_CAPABILITIES = 14
+_MOST_TOOL_KINDS = 12
+_LONGEST_ID = 12
+"""Characters of a session id on a terminal."""
 _SILENCE_NS = 10**9
 """A shorter silence is not worth a line."""
 _UNNAMED = "(did not say its name)"
+_OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
 _MORE = {
     "unanswered": "--json has a hundred",
     "error": "inspect log REC kind:error",
@@ -41,10 +45,10 @@ _MORE = {
 
 
 def show_summary(summary: Summary, word: str) -> None:
-    """Prints the first screen.
+    """Prints the summary of a recording.
 
     Args:
-        summary: what it says.
+        summary: of the recording.
         word: how the user named the recording.
     """
     page = Paragraphs()
@@ -64,12 +68,10 @@ def show_summary(summary: Summary, word: str) -> None:
 def _headline(page: Paragraphs, summary: Summary) -> None:
     recording = summary.recording
     state = "running" if summary.live else recording.state
-    problems = _counted_problems(summary)
     verdict = piece("no problems", Ink.TO_CLIENT)
-    if problems:
-        more = sum(summary.problem_counts.values()) - len(summary.problems)
-        count = problems + more
-        text = counted(count, "problem")
+    if problems := _counted_problems(summary):
+        unlisted = sum(summary.problem_counts.values()) - len(summary.problems)
+        text = counted(problems + unlisted, "problem")
         verdict = piece(f"✗ {text}", Ink.TROUBLE, bold=True)
     page.paragraph(
         "", "", piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  "), verdict
@@ -129,7 +131,7 @@ def _pair(page: Paragraphs, row: tuple[str, str, str], wide: int, number: int) -
     left = wrap([piece(mine, inks[0], bold=number == 0)], max(1, wide))
     right = wrap([piece(theirs, inks[1], bold=number == 0)], room)
     for one, other in zip_longest(left, right, fillvalue=list[Piece]()):
-        gap = " " * (wide + 2 - sum(columns_of(text) for text, _, _ in one))
+        gap = " " * (wide + 2 - columns_of(text_of(one)))
         page.line(piece(label.ljust(_LABEL)), *one, piece(gap), *other)
         label = ""
 
@@ -141,7 +143,7 @@ def _few(names: list[str]) -> list[str]:
 
 
 def _course(page: Paragraphs, summary: Summary) -> None:
-    """How it went."""
+    """What passed: frames, sessions, turns, tool calls, requests, files and terminals."""
     total = sum(summary.frames.values())
     frames = ", ".join(f"{n:,} {name}" for name, n in summary.frames.items())
     _row(page, "frames", f"{total:,}: {frames}" if frames else "none")
@@ -164,66 +166,51 @@ def _course(page: Paragraphs, summary: Summary) -> None:
 
 
 def _sessions(page: Paragraphs, sessions: list[SessionSummary]) -> None:
-    if not sessions:
-        return
-    _row(page, "sessions", f"{len(sessions):,}")
     rows = []
     for session in sessions[:_MOST]:
         how = [_OPENED.get(way, way) for way in session.opened]
         how += [f"not {_OPENED.get(way, way)}" for way in session.failed]
+        ink = Ink.TROUBLE if not session.opened and how else None
+        turns = counted(session.turns, "turn")
         rows.append(
-            [
-                [piece(session.id)],
-                [piece(", ".join(how), Ink.TROUBLE if not session.opened and how else None)],
-                [piece(counted(session.turns, "turn"))],
-                [piece(session.cwd or "")],
-            ]
+            [piece(session.id), piece(", ".join(how), ink), piece(turns), piece(session.cwd or "")]
         )
+    if sessions:
+        _row(page, "sessions", f"{len(sessions):,}")
     page.table(rows, "  ")
     _more(page, len(sessions) - _MOST)
 
 
-_OPENED = {"new": "new", "load": "loaded", "resume": "resumed", "fork": "forked"}
-
-
 def _turns(page: Paragraphs, summary: Summary) -> None:
-    turns, many = summary.turns, len(summary.opened) > 1
+    turns = summary.turns
     if not turns:
         return
     _row(page, "turns", f"{len(turns):,}")
-    shown: list[TurnSummary | None] = [*turns]
-    if len(turns) > 2 * _MOST_TURNS + 2:
-        shown = [*turns[:_MOST_TURNS], None, *turns[-_MOST_TURNS:]]
-    before: list[list[list[Piece]]] = []
-    for turn in shown:
-        if turn is None:
-            more = len(turns) - 2 * _MOST_TURNS
-            before.append([[piece("...")], [piece(f"and {more:,} more")]])
-        else:
-            before.append(_turn(turn, summary.live, _session(page, turn) if many else None))
-    page.table(before, "  ", is_cut=True)
+    most_id = None if page.columns is None else _LONGEST_ID
+    rows = [_turn(turn, summary, most_id) for turn in turns]
+    if len(rows) > 2 * _MOST_TURNS + 2:
+        more = f"and {len(rows) - 2 * _MOST_TURNS:,} more"
+        rows[_MOST_TURNS:-_MOST_TURNS] = [[piece("..."), piece(more)]]
+    page.table(rows, "  ", is_cut=True)
 
 
-def _session(page: Paragraphs, turn: TurnSummary) -> str:
-    return _short(turn.session or "", 12 if page.columns is not None else None)
-
-
-def _turn(turn: TurnSummary, live: bool, session: str | None) -> list[list[Piece]]:
+def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:
+    """The cells of a turn; its session only where there are several, cut to ``most_id``."""
     failed = "error" if turn.outcome == "error" else "ended"
-    unended = "open" if live else "never ended"
+    unended = "open" if summary.live else "never ended"
     reason = turn.stop_reason or (failed if turn.end_seq else unended)
     inks = {"end_turn": None, "ended": None, "open": None, "cancelled": Ink.STDERR}
     cells = [
-        [piece(f"{turn.id}.", Ink.FAINT)],
-        [piece(f"#{turn.prompt_seq}" + (f"–{turn.end_seq}" if turn.end_seq else ""), Ink.FAINT)],
-        [piece(reason, inks.get(reason, Ink.TROUBLE))],
-        [piece(duration(turn.duration_ns))],
-        [piece(counted(turn.updates, "update"))],
-        [piece(counted(turn.tool_calls, "tool call"))],
+        piece(f"{turn.id}.", Ink.FAINT),
+        piece(f"#{turn.prompt_seq}" + (f"–{turn.end_seq}" if turn.end_seq else ""), Ink.FAINT),
+        piece(reason, inks.get(reason, Ink.TROUBLE)),
+        piece(duration(turn.duration_ns)),
+        piece(counted(turn.updates, "update")),
+        piece(counted(turn.tool_calls, "tool call")),
     ]
-    if session is not None:
-        cells.append([piece(session)])
-    return [*cells, [piece(turn.prompt)]]
+    if len(summary.opened) > 1:
+        cells.append(piece(_short(turn.session or "", most_id)))
+    return [*cells, piece(turn.prompt)]
 
 
 def _tool_calls(page: Paragraphs, summary: Summary) -> None:
@@ -231,21 +218,21 @@ def _tool_calls(page: Paragraphs, summary: Summary) -> None:
     if not count:
         return
     pieces = [piece(f"{count:,}:")]
-    for tally in summary.tool_calls[:12]:
+    for tally in summary.tool_calls[:_MOST_TOOL_KINDS]:
         pieces.append(piece(f" {tally.count:,} {tally.kind} ("))
         for n, (status, number) in enumerate(tally.statuses.items()):
             ink = Ink.TROUBLE if status == "failed" else None
             pieces += [piece(", " if n else ""), piece(f"{number:,} {status}", ink)]
         pieces.append(piece("),"))
     pieces[-1] = piece(")")
-    if len(summary.tool_calls) > 12:
-        pieces.append(piece(f", ... and {len(summary.tool_calls) - 12} more kinds"))
+    if (more := len(summary.tool_calls) - _MOST_TOOL_KINDS) > 0:
+        pieces.append(piece(f", ... and {more} more kinds"))
     _row(page, "tool calls", *pieces)
     rows = [
         [
-            [piece(f"#{call.seq}", Ink.FAINT)],
-            [piece(call.status, Ink.TROUBLE)],
-            [piece(": ".join(filter(None, (call.title, call.text))))],
+            piece(f"#{call.seq}", Ink.FAINT),
+            piece(call.status, Ink.TROUBLE),
+            piece(": ".join(filter(None, (call.title, call.text)))),
         ]
         for call in summary.failed_calls[:_MOST]
     ]
@@ -258,39 +245,38 @@ def _questions(page: Paragraphs, summary: Summary) -> None:
     if not answers:
         return
     count = sum(answers.values())
-    told = ", ".join(
+    outcomes = ", ".join(
         f"{n:,} {'without an answer' if a == 'open' else a}" for a, n in answers.items()
     )
-    _row(page, "asked", f"{counted(count, 'time')} of a person: {told}")
+    _row(page, "asked", f"{counted(count, 'time')} of a person: {outcomes}")
     rows = [_question(question, summary.live) for question in summary.questions[:_MOST]]
     page.table(rows, "  ", is_cut=True)
     _more(page, count - _MOST)
 
 
-def _question(question: PersonRequest, live: bool) -> list[list[Piece]]:
+def _question(question: PersonRequest, live: bool) -> list[Piece]:
     what = "permission" if question.method == "session/request_permission" else "form"
     unanswered = piece("open") if live else piece("not answered", Ink.TROUBLE)
     answer = unanswered if question.answer is None else piece(question.answer)
     return [
-        [piece(f"#{question.seq}", Ink.FAINT)],
-        [piece(what, Ink.PERMISSION)],
-        [answer],
-        [piece(f"after {duration(question.waited_ns)}")],
-        [piece(question.title)],
+        piece(f"#{question.seq}", Ink.FAINT),
+        piece(what, Ink.PERMISSION),
+        answer,
+        piece(f"after {duration(question.waited_ns)}"),
+        piece(question.title),
     ]
 
 
 def _errors(page: Paragraphs, summary: Summary) -> None:
     """Those that are routine; the others stand among the problems."""
     routine = [error for error in summary.error_codes if error.is_routine]
-    told = "; ".join(
-        f"{error.method} {error_text(error)} ({error.count:,} ×, first #{error.seq})"
-        if error.count > 1
-        else f"{error.method} {error_text(error)} (#{error.seq})"
-        for error in routine[:_MOST]
-    )
-    more = len(routine) - _MOST
-    _row(page, "routine", f"{told}; ... and {more} more kinds of error" if more > 0 else told)
+    texts = []
+    for error in routine[:_MOST]:
+        times = f"{error.count:,} ×, first " if error.count > 1 else ""
+        texts.append(f"{error.method} {error_text(error)} ({times}#{error.seq})")
+    if len(routine) > _MOST:
+        texts.append(f"... and {len(routine) - _MOST} more kinds of error")
+    _row(page, "routine", "; ".join(texts))
 
 
 def _problems(page: Paragraphs, summary: Summary, word: str) -> None:
@@ -356,7 +342,7 @@ def _tally(tally: Tally, what: str) -> str:
 
 def _row(page: Paragraphs, label: str, *pieces: str | Piece) -> None:
     made = [p if isinstance(p, tuple) else piece(p) for p in pieces]
-    if any(text for text, _, _ in made):
+    if text_of(made):
         page.paragraph(label.ljust(_LABEL), _INDENT, *made, ink=None)
 
 

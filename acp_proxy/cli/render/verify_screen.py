@@ -194,15 +194,13 @@ def _print_conversation(report: VerifyReport) -> None:
 def _print_result(report: VerifyReport) -> None:
     played = plays.headline(report.conversation)
     where = f"recorded as {report.recorded_as}"
-    match report.verdict:
-        case "clean":
-            warn(f"the agent did what was recorded: {played}; {where}")
-        case "incomplete":
-            warn(f"the recording is incomplete, and was played to its end: {played}; {where}")
-        case "stalled":
-            warn(f"the agent stalled: {played}; {where}")
-        case _:
-            warn(f"the agent did not do what was recorded: {played}; {where}")
+    results = {
+        "clean": "the agent did what was recorded",
+        "incomplete": "the recording is incomplete, and was played to its end",
+        "stalled": "the agent stalled",
+        "differs": "the agent did not do what was recorded",
+    }
+    warn(f"{results[report.verdict]}: {played}; {where}")
 
 
 def _write_reports(

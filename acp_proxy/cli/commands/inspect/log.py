@@ -1,7 +1,5 @@
 """``acp-proxy inspect log``: the timeline."""
 
-import contextlib
-import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -122,24 +120,19 @@ def log(
     if around is not None and (seq is not None or follow or lines is not None):
         raise Refusal("expected --around alone, got --seq, --lines or --follow with it")
     chosen = parse(" ".join(filter_words))
-    try:
-        with open_recording(rec, follow=follow and seq is None) as reader:
-            form = _form(reader, json=json, raw=raw, folded=not no_fold)
-            if seq is not None:
-                form.print_one(row_of(reader, seq))
-                return
-            parts = [chosen]
-            parts += [of_turn(reader, turn)] if turn is not None else []
-            parts += [of_session(reader, session)] if session is not None else []
-            if around is not None:
-                form.print_around(neighborhood(reader, around, context), all_of(parts))
-                return
-            wanted = None if lines is None else min(lines, _MOST_LINES)
-            _print(reader, form, all_of(parts), lines=wanted, follow=follow)
-    except KeyboardInterrupt:
-        with contextlib.suppress(BrokenPipeError):
-            sys.stdout.flush()
-        sys.exit(130)
+    with open_recording(rec, follow=follow and seq is None) as reader:
+        form = _form(reader, json=json, raw=raw, folded=not no_fold)
+        if seq is not None:
+            form.print_one(row_of(reader, seq))
+            return
+        parts = [chosen]
+        parts += [of_turn(reader, turn)] if turn is not None else []
+        parts += [of_session(reader, session)] if session is not None else []
+        if around is not None:
+            form.print_around(neighborhood(reader, around, context), all_of(parts))
+            return
+        wanted = None if lines is None else min(lines, _MOST_LINES)
+        _print(reader, form, all_of(parts), lines=wanted, follow=follow)
 
 
 def _print(

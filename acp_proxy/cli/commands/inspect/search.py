@@ -1,10 +1,12 @@
 """``acp-proxy inspect search``: find a text in recordings."""
 
+import heapq
 import json
 import sys
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, nullcontext
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 import click
@@ -15,7 +17,7 @@ from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.render.matches import MatchPrinter, printer_for
 from acp_proxy.cli.render.output import warn
 from acp_proxy.cli.render.progress import progress
-from acp_proxy.cli.time_limit import searchers
+from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import Filter, parse
 from acp_proxy.inspection.searching.patterns import Pattern
@@ -102,18 +104,19 @@ def search(
     places = list(_places(where))
     printer = printer_for(places, where, as_json=json, count=count, names=files_with_matches)
     limit = 1 if files_with_matches else max_count
-    try:
-        with searchers(sought, is_regex=regex, with_pointers=json) as new_searcher:
-            code = _search(places, new_searcher, chosen, limit, printer)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    time_limit = TimeLimit()
+    with time_limit.running() if regex else nullcontext():
+
+        def hits_of(reader: RecordingReader) -> Generator[SearchHit, None, None]:
+            return _hits(reader, Searcher(sought, with_pointers=json), chosen, time_limit)
+
+        code = _search(places, hits_of, limit, printer)
     sys.exit(code)
 
 
 def _search(
     places: list[Path],
-    new_searcher: Callable[[], Searcher],
-    chosen: Filter,
+    hits_of: Callable[[RecordingReader], Generator[SearchHit, None, None]],
     limit: int | None,
     printer: MatchPrinter,
 ) -> int:
@@ -122,7 +125,7 @@ def _search(
         try:
             with RecordingReader(path) as reader:
                 recording = reader.recording
-                with closing(_hits(reader, new_searcher(), chosen)) as hits:
+                with closing(hits_of(reader)) as hits:
                     found |= printer.print_all(path, recording, _first(hits, limit))
         except UnreadableRecording as e:
             warn(str(e))
@@ -148,25 +151,28 @@ def _places(words: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _hits(
-    reader: RecordingReader, searcher: Searcher, chosen: Filter
+    reader: RecordingReader, searcher: Searcher, chosen: Filter, limit: TimeLimit
 ) -> Generator[SearchHit, None, None]:
-    """Looks at the frames and events of a recording in one order."""
-    happened = iter(_events(reader, chosen))
-    event = next(happened, None)
+    """Searches the frames and events of a recording in their order."""
     total = reader.count() if sys.stderr.isatty() else None
     frames = progress(reader.payloads(chosen), total, reader.path.stem)
-    for frame in frames:
-        while event is not None and event.seq < frame.seq:
-            yield from searcher.feed_text(event, _text(event))
-            event = next(happened, None)
-        if frame.raw is None:
-            yield from searcher.feed_large(frame, partial(reader.pieces, frame.seq))
-        elif found := searcher.feed(frame):
-            yield from found
-    while event is not None:
-        yield from searcher.feed_text(event, _text(event))
-        event = next(happened, None)
-    yield from searcher.finish()
+    for place in heapq.merge(_events(reader, chosen), frames, key=attrgetter("seq")):
+        with limit.at(place.seq):
+            found = _feed(searcher, place, lambda seq: limit.counted(reader.pieces(seq)))
+        yield from found
+    with limit.at(None):
+        found = searcher.finish()
+    yield from found
+
+
+def _feed(
+    searcher: Searcher, place: Payload, pieces: Callable[[int], Iterable[bytes]]
+) -> list[SearchHit]:
+    if place.stream == "event":
+        return searcher.feed_text(place, _text(place))
+    if place.raw is None:
+        return searcher.feed_large(place, partial(pieces, place.seq))
+    return searcher.feed(place)
 
 
 def _events(reader: RecordingReader, chosen: Filter) -> Iterator[Payload]:
