@@ -92,8 +92,8 @@ def directories(
     Raises:
         Refusal: one cannot be made, or a symbolic link leads it out of the one that it is below.
     """
-    meant = {root: _resolved(root, start) for root in recorded if _is_path(root)}
-    absolute = [*dict.fromkeys(meant.values())]
+    absolute_of = {root: _resolved(root, start) for root in recorded if _is_path(root)}
+    absolute = [*dict.fromkeys(absolute_of.values())]
     made: list[str] = []
     with ExitStack() as stack:
         try:
@@ -117,8 +117,8 @@ def directories(
             except OSError as e:
                 raise Refusal(f"cannot make {place}: {reason(e)}") from None
             places[root] = str(place)
-        relative = {root: places[meant[root]] for root in meant if root not in places}
-        known = meant if not _is_absolute(start) else places
+        relative = {root: places[absolute_of[root]] for root in absolute_of if root not in places}
+        known = absolute_of if not _is_absolute(start) else places
         yield {root: place for root, place in places.items() if root in known} | relative
 
 
@@ -139,7 +139,7 @@ def _remove_empty(made: list[str]) -> None:
 
 
 def _resolved(root: str, start: str) -> str:
-    """The absolute path that a recorded one meant."""
+    """Returns the absolute path of a recorded directory."""
     if _is_absolute(root):
         return root
     if not _is_absolute(start):

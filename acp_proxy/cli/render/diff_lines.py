@@ -74,7 +74,7 @@ class DiffLines:
             (numbers, Ink.FAINT, False),
             piece(entry.title, ink),
             (_runs(entry), Ink.FAINT, False),
-            piece(_said(entry)),
+            piece(_preview(entry)),
         )
         for one in entry.fields:
             yield from self.field(one, "    ", is_marked=False)
@@ -145,11 +145,11 @@ def _words(one: Field, longest: int) -> list[tuple[str, str]]:
     return pieces if longer > longest or same * _ALIKE >= longer else []
 
 
-def _said(entry: DiffEntry) -> str:
+def _preview(entry: DiffEntry) -> str:
     """Returns the preview of a frame, without the word with which its title ends."""
     word = entry.title.rpartition(" ")[2]
-    said = (entry.preview or "").removeprefix(f"{word}: ")
-    return f"  {said}" if said else ""
+    text = (entry.preview or "").removeprefix(f"{word}: ")
+    return f"  {text}" if text else ""
 
 
 def _runs(entry: DiffEntry) -> str:

@@ -234,7 +234,7 @@ class _StatisticsScreen:
             Column("what", [cell(_what(s), _ink(s)) for s in fall.steps], least=18),
             Column(
                 "",
-                [cell(_said(s, live), Ink.TROUBLE if s.failed else None) for s in fall.steps],
+                [cell(_details(s, live), Ink.TROUBLE if s.failed else None) for s in fall.steps],
                 least=16,
             ),
         ]
@@ -278,7 +278,7 @@ def _what(step: WaterfallStep) -> str:
     return f"{word} ×{step.frames}" if step.kind in ("thought", "message") else word
 
 
-def _said(step: WaterfallStep, live: bool) -> str:
+def _details(step: WaterfallStep, live: bool) -> str:
     parts = [step.title]
     if step.status and (step.kind == "tool_call" or step.status in ("cancelled", "unanswered")):
         parts.append("[open]" if live and step.status == "unanswered" else f"[{step.status}]")

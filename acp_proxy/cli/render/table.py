@@ -97,22 +97,22 @@ def layout(
         The number of each column that has room, and the width that it gets. Those of rank 0 are
         always there, if with their least width.
     """
-    wanted = [
+    widest = [
         max(columns_of(text) for text in (column.title, *(row[n] for row in rows)))
         for n, column in enumerate(columns)
     ]
     if width is None:
-        return list(enumerate(wanted))
+        return list(enumerate(widest))
     chosen = [n for n in range(len(columns)) if any(row[n] for row in rows)]
-    widths = [min(w, c.least or w) for w, c in zip(wanted, columns, strict=True)]
+    widths = [min(w, c.least or w) for w, c in zip(widest, columns, strict=True)]
 
     def left() -> int:
         return width - sum(widths[n] for n in chosen) - gap * (len(chosen) - 1)
 
     while left() < 0 and any(columns[n].rank for n in chosen):
         chosen.remove(max(chosen, key=lambda n: columns[n].rank))
-    modest = [w if c.most is None else min(w, c.most) for w, c in zip(wanted, columns, strict=True)]
-    for bounds in (modest, wanted):
+    modest = [w if c.most is None else min(w, c.most) for w, c in zip(widest, columns, strict=True)]
+    for bounds in (modest, widest):
         for n in sorted(chosen, key=lambda n: columns[n].rank):
             widths[n] += max(0, min(left(), bounds[n] - widths[n]))
     return [(n, widths[n]) for n in chosen]

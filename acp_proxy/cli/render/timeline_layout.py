@@ -137,12 +137,12 @@ class TimelineLayout:
         bold = tone is Tone.PROMPT
         self._number = max(self._number, len(number))
         self._time = max(self._time, len(cells.time))
-        said = Ink.STDERR if line.stream == "stderr" else _TONES.get(tone)
+        preview_ink = Ink.STDERR if line.stream == "stderr" else _TONES.get(tone)
         return [
             (f"{number:>{self._number}} {cells.time:>{self._time}} ", Ink.FAINT, False),
             *self._head(line, ink, bold=bold),
             *(self._more(line) if self._wide else self._less(line)),
-            (visible(line.text), said, bold),
+            (visible(line.text), preview_ink, bold),
         ]
 
     def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:

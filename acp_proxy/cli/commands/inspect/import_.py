@@ -59,9 +59,9 @@ def import_(files: tuple[str, ...], output: str | None, name: str | None) -> Non
     if len(files) > 1 and (output or name):
         raise Refusal("expected one file with --output or --name, got several")
     for file in files:
-        wanted, made = _import(file, output, name)
-        if wanted is not None and made.name != wanted:
-            warn(f"{made.with_name(wanted)} exists; importing into {made}")
+        expected, made = _import(file, output, name)
+        if expected is not None and made.name != expected:
+            warn(f"{made.with_name(expected)} exists; importing into {made}")
         say(str(made))
 
 

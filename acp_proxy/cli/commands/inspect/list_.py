@@ -88,8 +88,8 @@ def list_(
     """
     where = directory_of_recordings(directory)
     every = checked_entries(where)
-    asked = cwd is not None or agent is not None or since is not None
-    found = [e for e in every if not asked or _is_meant(e, cwd, agent, since)][:newest]
+    is_filtered = cwd is not None or agent is not None or since is not None
+    found = [e for e in every if not is_filtered or _matches(e, cwd, agent, since)][:newest]
     if json:
         for entry in found:
             say_json(_form(entry))
@@ -116,7 +116,7 @@ def _total(found: list[ListedRecording], every: list[ListedRecording], where: Pa
     return text
 
 
-def _is_meant(
+def _matches(
     entry: ListedRecording, cwd: Path | None, agent: str | None, since: datetime | None
 ) -> bool:
     recording = entry.recording

@@ -131,8 +131,8 @@ def log(
         if around is not None:
             form.print_around(neighborhood(reader, around, context), all_of(parts))
             return
-        wanted = None if lines is None else min(lines, _MOST_LINES)
-        _print(reader, form, all_of(parts), lines=wanted, follow=follow)
+        count = None if lines is None else min(lines, _MOST_LINES)
+        _print(reader, form, all_of(parts), lines=count, follow=follow)
 
 
 def _print(

@@ -15,7 +15,7 @@ from acp_proxy.store.old_recordings import OldRecording, delete, prunable
 from acp_proxy.wording import byte_size, counted
 
 
-def _of(wanted: str, examples: str) -> Callable[..., float | None]:
+def _of(kind: str, examples: str) -> Callable[..., float | None]:
     """Makes a callback that reads an age, or a size, as `record --keep` does."""
 
     def convert(_ctx: click.Context, _param: click.Parameter, text: str | None) -> float | None:
@@ -25,8 +25,8 @@ def _of(wanted: str, examples: str) -> Callable[..., float | None]:
             what, amount = read_keep(text)
         except ValueError:
             what, amount = "neither", 0.0
-        if what != wanted.split()[-1]:
-            raise click.BadParameter(f"{text!r} is not {wanted}: expected one such as {examples}")
+        if what != kind.split()[-1]:
+            raise click.BadParameter(f"{text!r} is not {kind}: expected one such as {examples}")
         return amount
 
     return convert

@@ -93,11 +93,11 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
             return progress(heads, reader.count(), "counting")
 
         found = gather(reader, chosen, top=top, watch=watched)
-        wanted = _turn(reader, found, turn)
-        if wanted is not None:
-            wanted = with_texts(reader, wanted)
+        chosen_turn = _turn(reader, found, turn)
+        if chosen_turn is not None:
+            chosen_turn = with_texts(reader, chosen_turn)
             most = _STEPS if turn is None else None
-            found = evolve(found, waterfall=waterfall(reader, wanted, most))
+            found = evolve(found, waterfall=waterfall(reader, chosen_turn, most))
         listed = found.turns if json else slowest(found.turns, top)
         texts = [with_texts(reader, one) for one in listed]
         if json:
@@ -108,7 +108,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
         warn("the recording has no frames" if chosen is EVERYTHING else "no frame matches FILTER")
     from acp_proxy.cli.render.stats_screen import show_statistics
 
-    show_statistics(found, name, texts, wanted, width(), color=use_color())
+    show_statistics(found, name, texts, chosen_turn, width(), color=use_color())
 
 
 def _turn(reader: RecordingReader, found: Statistics, number: int | None) -> TurnTime | None:
