@@ -6,6 +6,7 @@ Each function takes a `Source` and returns the violations as sentences, none if 
 from __future__ import annotations
 
 import ast
+import fnmatch
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING
@@ -159,35 +160,44 @@ def _words(name: str) -> list[str]:
 
 
 def untested(source: Source, tests: Path, elsewhere: Mapping[str, str]) -> list[str]:
-    """Modules without tests of their own, and entries that are no longer needed.
+    """Modules without tests of their own, and entries that are not needed or lead nowhere.
 
-    A module `acp_proxy.a.b` has its tests in `a/test_b.py` below `tests`.
+    A module `acp_proxy.a.b` has its tests in `unit/a/test_b.py` below `tests`.
 
     Args:
         source: the package.
-        tests: the directory of unit tests.
-        elsewhere: the path, from the parent of `tests` on, of what tests a module instead.
+        tests: the directory of all tests.
+        elsewhere: the file below `tests` that tests a module instead, by the module's path such as
+            ``a/b``, or by a pattern such as ``a/*``; the first that matches counts.
     """
-    found = []
+    found, used = [], set()
     for module, tree in source.modules.items():
         parts = module.split(".")[1:]
         if not parts or all(isinstance(node, ast.Expr) for node in tree.body):
             continue
         name = "/".join(parts)
-        own = tests.joinpath(*parts[:-1], f"test_{parts[-1].strip('_')}.py")
-        if name in elsewhere:
-            if own.exists():
+        own = tests.joinpath("unit", *parts[:-1], f"test_{parts[-1].strip('_')}.py")
+        entry = next((one for one in elsewhere if fnmatch.fnmatchcase(name, one)), None)
+        if own.exists():
+            if entry == name:
                 found.append(f"{name} has tests of its own, and needs no entry")
-            elif not (tests.parent / elsewhere[name]).exists():
-                found.append(f"{name} is tested by {elsewhere[name]}, which does not exist")
-        elif not own.exists():
-            found.append(f"{name} has no {own.relative_to(tests.parent)}")
-    known = {"/".join(module.split(".")[1:]) for module in source.modules}
-    return found + [f"{name} does not exist" for name in elsewhere if name not in known]
+        elif entry is None:
+            found.append(f"{name} has no {own.relative_to(tests)}")
+        else:
+            used.add(entry)
+    for entry, path in elsewhere.items():
+        if not (tests / path).exists():
+            found.append(f"{entry} is tested by {path}, which does not exist")
+        elif entry not in used:
+            found.append(f"{entry} is no module that needs an entry")
+    return found
 
 
 def undocumented_arguments(source: Source) -> list[str]:
-    """Public functions with two parameters or more whose docstring does not explain each."""
+    """Public functions with two parameters or more whose docstring does not explain each.
+
+    The docstring of a command is its help, where each option explains itself.
+    """
     found = []
     for module, tree in source.modules.items():
         for function in _public_functions(tree.body):
@@ -206,8 +216,8 @@ def _public_functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef | ast.As
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
             yield from _public_functions(node.body)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            is_overload = any("override" in ast.unparse(one) for one in node.decorator_list)
-            if not node.name.startswith("_") and not is_overload:
+            decorators = " ".join(ast.unparse(one) for one in node.decorator_list)
+            if not node.name.startswith("_") and not re.search(r"override|command\(", decorators):
                 yield node
 
 

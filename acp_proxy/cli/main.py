@@ -50,7 +50,12 @@ class LazyGroup(click.Group):
         self._lazy = lazy
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Reads the group's own options."""
+        """Reads the group's own options; see `click.BaseCommand.make_context`.
+
+        Args:
+            *args: those of click.
+            **kwargs: those of click.
+        """
         try:
             return super().make_context(*args, **kwargs)
         except click.UsageError as e:
@@ -61,7 +66,15 @@ class LazyGroup(click.Group):
         return list(self._lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Imports the module that holds a command."""
+        """Imports the module that holds a command.
+
+        Args:
+            ctx: the context of the group.
+            cmd_name: the word that names the command.
+
+        Returns:
+            The command; None if no command has that name.
+        """
         if cmd_name not in self._lazy:
             return None
         module, _, name = self._lazy[cmd_name].partition(":")

@@ -56,7 +56,12 @@ class FilterType(click.types.StringParamType):
     def shell_complete(
         self, ctx: click.Context, _param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Offers keys, and the values of those that have a few."""
+        """Offers keys, and the values of those that have a few.
+
+        Args:
+            ctx: the context of the command that is being typed.
+            incomplete: what has been typed of the word.
+        """
         before, word = _last_word(incomplete)
         key, colon, _ = word.partition(":")
         if colon:

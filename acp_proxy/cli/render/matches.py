@@ -95,7 +95,13 @@ class MatchPrinter:
         """Prints what can be said when a recording was searched."""
 
     def paint(self, text: str, ink: int | None = None, *, bold: bool = False) -> str:
-        """Colours text, if at all."""
+        """Colours text, if colours are on.
+
+        Args:
+            text: what to colour.
+            ink: its colour; None for the terminal's own.
+            bold: whether it is bold.
+        """
         return paint(text, ink, bold=bold) if self.color else text
 
 

@@ -97,7 +97,12 @@ class TimelineLayout:
             yield self.text(member, "  " if self._marks else "")
 
     def text(self, line: TimelineLine, mark: str = "") -> str:
-        """One line of the timeline, without what stands above it."""
+        """Returns one line of the timeline, without what stands above it.
+
+        Args:
+            line: the line.
+            mark: what stands before it, such as an arrow at the frame that was asked for.
+        """
         pieces = [(mark, None, True), *self._pieces(line)]
         return painted([*cut(pieces, self._columns)], color=self._color)
 
