@@ -17,13 +17,17 @@ TICK_S = 1.0
 """Seconds of processor time that a piece of text may take; it is given up after one to two."""
 
 
+_END = 0
+"""In place of a frame's number: what is searched when all frames were."""
+
+
 class TimeLimit:
     """Ends a search at a frame or event that takes too long."""
 
     def __init__(self) -> None:
         self._steps = 0
         self._steps_at_tick = -1
-        self._place = ""
+        self._place: int | None = None
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -46,14 +50,14 @@ class TimeLimit:
     def at(self, seq: int | None) -> "TimeLimit":
         """Returns a context for the search of one frame or event; None for the end of a message."""
         self._steps += 1
-        self._place = "the end of a message" if seq is None else f"#{seq}"
+        self._place = _END if seq is None else seq
         return self
 
     def __enter__(self) -> None:
         """Begins the search of a frame or event."""
 
     def __exit__(self, *_: object) -> None:
-        self._place = ""
+        self._place = None
 
     def counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """Yields the pieces of a large frame, each of which may take as long as a frame."""
@@ -62,9 +66,10 @@ class TimeLimit:
             yield piece
 
     def _tick(self, _signal: int, _frame: FrameType | None) -> None:
-        if self._place and self._steps == self._steps_at_tick:
+        if self._place is not None and self._steps == self._steps_at_tick:
+            place = "the end of a message" if self._place == _END else f"#{self._place}"
             raise BadPattern(
-                f"bad pattern: given up at {self._place}, which took more than {TICK_S:g} s of "
+                f"bad pattern: given up at {place}, which took more than {TICK_S:g} s of "
                 "processor time; avoid repeats within repeats, such as (a+)+"
             )
         self._steps_at_tick = self._steps

@@ -48,7 +48,7 @@ class DiffLines:
 
     def painted(self, *pieces: Piece) -> str:
         """Returns a line of pieces, cut to the terminal."""
-        return painted([*cut(pieces, self.columns)], color=self.color)
+        return painted(cut(pieces, self.columns), color=self.color)
 
     def wrapped(self, first: Piece, *pieces: Piece) -> Iterator[str]:
         """Lines that are broken where the terminal ends, each below the first one's first piece.

@@ -26,11 +26,13 @@ def piece(text: str, ink: int | None = None, *, bold: bool = False) -> Piece:
 
 def text_of(pieces: Sequence[Piece]) -> str:
     """Returns the text of pieces without their styles."""
-    return "".join(text for text, _, _ in pieces)
+    return "".join([text for text, _, _ in pieces])
 
 
-def stripped(pieces: Sequence[Piece]) -> list[Piece]:
+def stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
     """Returns pieces without the blanks at their end."""
+    if pieces and pieces[-1][0] == pieces[-1][0].rstrip() != "":
+        return pieces
     line = [*pieces]
     while line and not line[-1][0].strip():
         line.pop()
@@ -47,25 +49,28 @@ def painted(pieces: Sequence[Piece], *, color: bool) -> str:
     """
     if not color:
         return text_of(pieces).rstrip()
-    return "".join(paint(text, ink, bold=bold) for text, ink, bold in stripped(pieces))
+    return "".join([paint(text, ink, bold=bold) for text, ink, bold in stripped(pieces)])
 
 
-def cut(pieces: Sequence[Piece], columns: int | None) -> Iterator[Piece]:
-    """Yields the pieces of a line that fit; the last one ends with an ellipsis if more is left.
+def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
+    """Returns the pieces of a line that fit; the last one ends with an ellipsis if more is left.
 
     Args:
         pieces: the line; the blanks at its end need no room.
         columns: the room; None if there is no limit.
     """
+    if columns is None:
+        return pieces
     line = stripped(pieces)
+    fitting: list[Piece] = []
     for number, (text, ink, bold) in enumerate(line, 1):
-        if columns is not None:
-            taken = len(text) if len(text) > _LONG * columns else columns_of(text)
-            if taken > columns or (taken == columns and number < len(line)):
-                yield fit(text if taken > columns else f"{text}…", columns), ink, bold
-                return
-            columns -= taken
-        yield text, ink, bold
+        taken = len(text) if len(text) > _LONG * columns else columns_of(text)
+        if taken > columns or (taken == columns and number < len(line)):
+            fitting.append((fit(text if taken > columns else f"{text}…", columns), ink, bold))
+            return fitting
+        columns -= taken
+        fitting.append((text, ink, bold))
+    return fitting
 
 
 class Paragraphs:
@@ -117,7 +122,7 @@ class Paragraphs:
                 lead.append((pad(text, wide + 2), ink, bold))
             taken = columns_of(text_of(lead))
             room = None if self.columns is None else max(20, self.columns - taken)
-            for line in [[*cut(row[-1:], room)]] if is_cut else wrap(row[-1:], room):
+            for line in [cut(row[-1:], room)] if is_cut else wrap(row[-1:], room):
                 self.line(*lead, *line)
                 lead = [piece(" " * taken)]
 

@@ -73,7 +73,7 @@ def table(
         for found, (column, taken) in zip(row, chosen, strict=True):
             line += [piece(" " * gap)] if line else []
             line += _padded(found, column, taken)
-        yield painted([*cut(line, width)], color=color)
+        yield painted(cut(line, width), color=color)
 
 
 def layout(
@@ -143,10 +143,9 @@ def _texts(column: Column) -> Iterator[str]:
 
 
 def _padded(found: Cell, column: Column, taken: int) -> list[Piece]:
+    shown = cut(found, taken)
     if column.keeps_end:
         shown = [(fit_end(text_of(found), taken), *found[0][1:])]
-    else:
-        shown = [*cut(found, taken)]
     space = piece(" " * max(0, taken - columns_of(text_of(shown))))
     return [space, *shown] if column.right else [*shown, space]
 

@@ -104,7 +104,7 @@ class TimelineLayout:
             mark: what stands before it, such as an arrow at the frame that was asked for.
         """
         pieces = [(mark, None, True), *self._pieces(line)]
-        return painted([*cut(pieces, self._columns)], color=self._color)
+        return painted(cut(pieces, self._columns), color=self._color)
 
     def _line(self, item: Row | ChunkRun) -> TimelineLine:
         if isinstance(item, ChunkRun):

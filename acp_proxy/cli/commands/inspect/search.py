@@ -1,12 +1,9 @@
 """``acp-proxy inspect search``: find a text in recordings."""
 
-import heapq
 import json
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, nullcontext
-from functools import partial
-from operator import attrgetter
 from pathlib import Path
 
 import click
@@ -156,23 +153,36 @@ def _hits(
     """Searches the frames and events of a recording in their order."""
     total = reader.count() if sys.stderr.isatty() else None
     frames = progress(reader.payloads(chosen), total, reader.path.stem)
-    for place in heapq.merge(_events(reader, chosen), frames, key=attrgetter("seq")):
+    for place in _in_order(_events(reader, chosen), frames):
         with limit.at(place.seq):
-            found = _feed(searcher, place, lambda seq: limit.counted(reader.pieces(seq)))
-        yield from found
+            if place.stream == "event":
+                found = searcher.feed_text(place, _text(place))
+            elif place.raw is None:
+                found = searcher.feed_large(place, _pieces(reader, place.seq, limit))
+            else:
+                found = searcher.feed(place)
+        if found:
+            yield from found
     with limit.at(None):
         found = searcher.finish()
     yield from found
 
 
-def _feed(
-    searcher: Searcher, place: Payload, pieces: Callable[[int], Iterable[bytes]]
-) -> list[SearchHit]:
-    if place.stream == "event":
-        return searcher.feed_text(place, _text(place))
-    if place.raw is None:
-        return searcher.feed_large(place, partial(pieces, place.seq))
-    return searcher.feed(place)
+def _in_order(events: Iterator[Payload], frames: Iterable[Payload]) -> Iterator[Payload]:
+    """Merges events and frames by number; there are few events, so frames take the short way."""
+    event = next(events, None)
+    for frame in frames:
+        while event is not None and event.seq < frame.seq:
+            yield event
+            event = next(events, None)
+        yield frame
+    if event is not None:
+        yield event
+    yield from events
+
+
+def _pieces(reader: RecordingReader, seq: int, limit: TimeLimit) -> Callable[[], Iterable[bytes]]:
+    return lambda: limit.counted(reader.pieces(seq))
 
 
 def _events(reader: RecordingReader, chosen: Filter) -> Iterator[Payload]:
