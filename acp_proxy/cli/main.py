@@ -129,7 +129,7 @@ def cli(ctx: click.Context) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):  # whatever the locale, nothing is unprintable
         sys.stdout.reconfigure(errors="backslashreplace")
     if ctx.invoked_subcommand is None:
-        from acp_proxy.cli.commands.overview import overview
+        from acp_proxy.cli.commands.inspect.list_ import overview
 
         overview(recordings())
 

@@ -62,7 +62,7 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
         ("acp_proxy.runtime.verifier", VERIFY),
         ("trio", VERIFY),
         ("acp_proxy.cli.main", ()),
-        ("acp_proxy.cli.commands.overview", ()),
+        ("acp_proxy.cli.commands.inspect.list_", ()),
         ("acp_proxy.cli.commands.inspect.list_", ("inspect", "list")),
         ("acp_proxy.cli.commands.inspect.log", ("inspect", "log", HELLO)),
         ("acp_proxy.cli.commands.faults", ("faults",)),

@@ -357,7 +357,7 @@ def test_garbage_is_answered_and_told(book: Book, replay: Callable[..., Replayin
         (["nowhere.db"], "nowhere.db"),
         ([__file__], "test_replay.py"),
         (["BOOK", "--timing", "soon"], "soon"),
-        (["BOOK", "--ignore", "params"], "no JSON pointer"),
+        (["BOOK", "--ignore", "params"], "not a JSON pointer"),
         (["BOOK", "--report", "/nowhere/at/all.json"], "/nowhere/at"),
     ],
 )

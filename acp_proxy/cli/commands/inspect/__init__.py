@@ -43,6 +43,6 @@ def inspect(ctx: click.Context) -> None:
     current directory where there is one. `-` is the text form on standard input.
     """
     if ctx.invoked_subcommand is None:
-        from acp_proxy.cli.commands.overview import overview
+        from acp_proxy.cli.commands.inspect.list_ import overview
 
         overview(recordings())

@@ -1,7 +1,9 @@
-"""``acp-proxy inspect list``: the recordings of a directory."""
+"""``acp-proxy inspect list``, and the overview that ``acp-proxy`` prints without a command."""
 
 import os
 import re
+import shlex
+import time
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -9,15 +11,19 @@ import click
 from attrs import asdict
 
 from acp_proxy.capture.option_values import read_keep
-from acp_proxy.cli.commands.overview import checked_entries, described, print_recordings
 from acp_proxy.cli.options.arguments import (
     DirectoryType,
     directory_argument,
     directory_of_recordings,
 )
 from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.store.library import ListedRecording
+from acp_proxy.cli.render.recordings_table import print_recordings
+from acp_proxy.inspection.diagnosis.summary import is_troubled
+from acp_proxy.store.library import ListedRecording, list_recordings
 from acp_proxy.wording import byte_size
+
+_NEWEST = 5
+"""Recordings of the overview."""
 
 
 def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> datetime | None:
@@ -104,6 +110,35 @@ def list_(
     say(_total(found, every, where), dim=True)
 
 
+def overview(directory: Path) -> None:
+    """Shows the newest recordings and the next command."""
+    found = checked_entries(directory)
+    if not found:
+        say(f"No recordings yet in {directory}.")
+        say()
+        say("Put this before the agent's command in your editor's settings:")
+        say()
+        say("    acp-proxy record --", bold=True)
+        say()
+        say("Then: acp-proxy inspect list        (acp-proxy --help shows all commands)")
+        return
+    print_recordings(found[:_NEWEST])
+    if len(found) > _NEWEST:
+        say(f"... and {len(found) - _NEWEST} more: acp-proxy inspect list")
+    say()
+    newest = next((e for e in found if e.recording is not None), None)
+    if newest is not None and newest.recording is not None:
+        name = shlex.quote(newest.path.stem)  # two recordings may have one name, never one path
+        follow = " --follow" if newest.live else ""
+        say(f"Next: acp-proxy inspect show {name}    or    acp-proxy inspect log {name}{follow}")
+
+
+def checked_entries(directory: Path) -> list[ListedRecording]:
+    """Reads a directory's recordings, newest first, and whether `inspect show` finds problems."""
+    now = time.monotonic_ns()
+    return list_recordings(directory, lambda reader: is_troubled(reader, now))
+
+
 def _total(found: list[ListedRecording], every: list[ListedRecording], where: Path) -> str:
     """Counts what is listed, of how many; files that cannot be read are counted apart."""
     listed = [entry for entry in found if entry.recording is not None]
@@ -124,7 +159,8 @@ def _matches(
         return False
     if cwd is not None and not _is_within(recording.cwd, cwd):
         return False
-    if agent is not None and agent.casefold() not in described(recording).casefold():
+    described = f"{recording.agent_title} {recording.command}"
+    if agent is not None and agent.casefold() not in described.casefold():
         return False
     return since is None or datetime.fromisoformat(recording.started_at) >= since
 

@@ -1,23 +1,19 @@
-"""The list of recordings, and the overview that ``acp-proxy`` prints without a command."""
+"""The table of recordings, of ``inspect list`` and of ``acp-proxy`` without a command."""
 
-import shlex
-import time
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
 import click
 from attrs import evolve
 
-from acp_proxy.cli.render.output import Ink, say, use_color, warn, width
+from acp_proxy.cli.render.output import Ink, use_color, warn, width
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
-from acp_proxy.inspection.diagnosis.summary import is_troubled
 from acp_proxy.recording import Recording
-from acp_proxy.store.library import ListedRecording, list_recordings
+from acp_proxy.store.library import ListedRecording
 from acp_proxy.wording import byte_size, duration, when
 
-_NEWEST = 5
 _PROMPT = 200
 """Characters of the first prompt."""
 _UNFINISHED = ("incomplete", "unindexed", "recording")
@@ -39,35 +35,6 @@ _COLUMNS = (
     Column("NOTE", rank=3, least=10, most=30),
     Column("FIRST PROMPT", rank=2, least=14, most=60),
 )
-
-
-def overview(directory: Path) -> None:
-    """Shows the newest recordings and the next command."""
-    found = checked_entries(directory)
-    if not found:
-        say(f"No recordings yet in {directory}.")
-        say()
-        say("Put this before the agent's command in your editor's settings:")
-        say()
-        say("    acp-proxy record --", bold=True)
-        say()
-        say("Then: acp-proxy inspect list        (acp-proxy --help shows all commands)")
-        return
-    print_recordings(found[:_NEWEST])
-    if len(found) > _NEWEST:
-        say(f"... and {len(found) - _NEWEST} more: acp-proxy inspect list")
-    say()
-    newest = next((e for e in found if e.recording is not None), None)
-    if newest is not None and newest.recording is not None:
-        name = shlex.quote(newest.path.stem)  # two recordings may have one name, never one path
-        follow = " --follow" if newest.live else ""
-        say(f"Next: acp-proxy inspect show {name}    or    acp-proxy inspect log {name}{follow}")
-
-
-def checked_entries(directory: Path) -> list[ListedRecording]:
-    """Reads a directory's recordings, newest first, and whether `inspect show` finds problems."""
-    now = time.monotonic_ns()
-    return list_recordings(directory, lambda reader: is_troubled(reader, now))
 
 
 def print_recordings(found: Sequence[ListedRecording], now: datetime | None = None) -> None:
@@ -141,8 +108,3 @@ def _tail(directory: str) -> str:
     """Returns the last two parts of a path, which identify a project."""
     parts = PurePath(directory).parts
     return directory if len(parts) <= 3 else f"…/{'/'.join(parts[-2:])}"
-
-
-def described(recording: Recording) -> str:
-    """Returns the text in which --agent searches: name, version and command."""
-    return f"{recording.agent_title} {recording.command}"
