@@ -77,6 +77,21 @@ class RecordingReader(Rows):
         """The number of the newest frame or event while the recorder runs, else 0."""
         return self._tail.newest if self._tail is not None else 0
 
+    def in_one_place(self) -> "RecordingReader":
+        """Returns the recording with all of its rows in the main tables: itself, or a copy.
+
+        The latest frames of a recording are only in its log while it is written, while another
+        reader finishes it, and where nobody may finish it. The copy is closed with this reader.
+
+        Raises:
+            UnreadableRecording: see `errors`.
+        """
+        if self._tail is None:
+            return self
+        from acp_proxy.store.text_export import write_transcript
+
+        return self._files.enter_context(RecordingReader(self.path, write_transcript(self)))
+
     def refresh(self) -> None:
         """Brings a live recording up to date; cheap while nothing new came.
 

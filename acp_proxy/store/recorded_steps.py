@@ -47,7 +47,9 @@ _CLIENT, _AGENT = STREAM_CODES[Stream.TO_AGENT], STREAM_CODES[Stream.TO_CLIENT]
 
 
 class RecordedSteps:
-    """The steps of a finished recording; implements `engine.shared.steps.Script`.
+    """The steps of a recording, as far as it was written when it was opened.
+
+    Implements `engine.shared.steps.Script`.
 
     Args:
         reader: the recording.
@@ -57,6 +59,7 @@ class RecordedSteps:
     """
 
     def __init__(self, reader: RecordingReader, *, as_said: bool = False) -> None:
+        reader = reader.in_one_place()
         self._as_said = as_said
         self._reader = reader
         self._connection = reader.connection

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_steps import RecordedSteps
 from tests.playbook import record
+from tests.scribe import Scribe, handshake, tell_story
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,3 +137,28 @@ def test_who_left_first(tmp_path: Path) -> None:
 def test_the_dialect_is_known(tmp_path: Path) -> None:
     """As the recording has it."""
     assert record(tmp_path, HELLO).script().dialect == "v1"
+
+
+@pytest.mark.parametrize("indexed", [0, 1, 2])
+def test_what_is_only_in_the_log_is_played_as_well(tmp_path: Path, indexed: int) -> None:
+    """While a recording is written, or another reader finishes it, its steps are the same."""
+    with Scribe(tmp_path / "x.db") as scribe:
+        handshake(scribe)
+        if indexed > 0:
+            scribe.index()
+        tell_story(scribe)
+        if indexed > 1:
+            scribe.index()
+        scribe.end()
+        with RecordingReader(scribe.path) as reader:
+            assert reader.live
+            script = RecordedSteps(reader)
+            early = [(s.seq, s.kind, s.method, s.exchange, s.response_seq) for s in steps(script)]
+            lines = [script.wire(seq).raw for seq, *_ in early]
+        scribe.close()
+        scribe.finish()
+        with RecordingReader(scribe.path) as reader:
+            script = RecordedSteps(reader)
+            found = [(s.seq, s.kind, s.method, s.exchange, s.response_seq) for s in steps(script)]
+            assert early == found
+            assert lines == [script.wire(seq).raw for seq, *_ in found]
