@@ -112,13 +112,30 @@ class RecordingReader(Rows):
 
     def _open(self) -> None:
         for _ in range(_TRIES):
+            before = self._state_of_files()
             try:
                 with self._closed_on_failure():
                     self._open_once()
                 return
             except LogMoved:
                 self.close()
+            except DamagedRecording:
+                # Its recorder, or a reader that finishes it, may have been at work just now.
+                if self._state_of_files() == before:
+                    raise
         raise UnreadableRecording(self.path, "its log is empty, or keeps moving")
+
+    def _state_of_files(self) -> list[tuple[int, int, int] | None]:
+        """Inode, size and time of change of the database and of what lies beside it."""
+        found: list[tuple[int, int, int] | None] = []
+        for suffix in ("", LOG_SUFFIX, WAL):
+            try:
+                status = os.lstat(f"{self._place}{suffix}")
+            except OSError:
+                found.append(None)
+            else:
+                found.append((status.st_ino, status.st_size, status.st_mtime_ns))
+        return found
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:

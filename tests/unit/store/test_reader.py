@@ -797,3 +797,31 @@ def tell_in_two_halves(scribe: Scribe, indexed: int) -> None:
     scribe.index()
     with scribe.log_path.open("ab") as file:
         file.write(content[place:])
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_damage_is_reported_where_nobody_was_at_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
+) -> None:
+    """What cannot be read while its files change is read again; else it is damaged."""
+    path = record_story(tmp_path / "x.db")
+    open_readonly = database.open_readonly
+    failed: list[Path] = []
+
+    def fail_once(place: Path, **options: bool) -> sqlite3.Connection:
+        if failed:
+            return open_readonly(place, **options)
+        failed.append(place)
+        if changes:
+            place.rename(tmp_path / "y.db")
+            (tmp_path / "x.db").write_bytes((tmp_path / "y.db").read_bytes())
+        raise DamagedRecording(place, "disk I/O error")
+
+    monkeypatch.setattr(database, "open_readonly", fail_once)
+    if changes:
+        with RecordingReader(path) as reader:
+            assert reader.recording.state == "complete"
+    else:
+        with pytest.raises(DamagedRecording, match="disk I/O error"):
+            RecordingReader(path)
+    assert failed == [path]
