@@ -1,21 +1,15 @@
-"""The command ``acp-proxy``, its groups, and its output without a subcommand."""
+"""The command ``acp-proxy``, and its output without a subcommand."""
 
-import contextlib
-import errno
 import importlib
 import io
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
 from acp_proxy import __version__
-from acp_proxy.capture.files import recordings_directory
-from acp_proxy.cli.interruption import interruptible, is_interruption, uninterruptible
-from acp_proxy.errors import AcpProxyError
-from acp_proxy.safe_text import visible
+from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
 
 _COMMANDS = {
     "record": "acp_proxy.cli.commands.record:record",
@@ -24,95 +18,6 @@ _COMMANDS = {
     "inspect": "acp_proxy.cli.commands.inspect:inspect",
     "faults": "acp_proxy.cli.commands.faults:faults",
 }
-CONTEXT = {"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "ACP_PROXY"}
-
-
-class Refusal(click.ClickException):
-    """An expected failure: one line on stderr, exit code 2."""
-
-    exit_code = 2
-
-    def show(self, file: Any = None) -> None:
-        """Prints the line."""
-        text = visible(self.format_message())
-        click.echo(f"acp-proxy: {text}", file=file, err=file is None)
-
-
-class LazyGroup(click.Group):
-    """Imports a command only when it is called, and turns expected errors into one line.
-
-    Args:
-        lazy: where each command lives, ``module:name``, by its word.
-    """
-
-    def __init__(self, *args: Any, lazy: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._lazy = lazy
-
-    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Reads the group's own options; see `click.BaseCommand.make_context`.
-
-        Args:
-            *args: those of click.
-            **kwargs: those of click.
-        """
-        try:
-            return super().make_context(*args, **kwargs)
-        except click.UsageError as e:
-            raise _refusal(e) from None
-
-    def list_commands(self, _ctx: click.Context) -> list[str]:
-        """Names the commands."""
-        return list(self._lazy)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Imports the module that holds a command.
-
-        Args:
-            ctx: the context of the group.
-            cmd_name: the word that names the command.
-
-        Returns:
-            The command; None if no command has that name.
-        """
-        if cmd_name not in self._lazy:
-            return None
-        module, _, name = self._lazy[cmd_name].partition(":")
-        with uninterruptible(ctx):
-            command: click.Command = getattr(importlib.import_module(module), name)
-        return command
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Runs a command."""
-        try:
-            with interruptible(ctx):
-                result = super().invoke(ctx)
-                sys.stdout.flush()
-                return result
-        except AcpProxyError as e:
-            raise Refusal(str(e)) from None
-        except click.UsageError as e:
-            raise _refusal(e) from None
-        except BrokenPipeError:  # `| head` has seen enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            sys.exit(0)
-        except OSError as e:
-            if e.errno != errno.ENOSPC or e.filename is not None:
-                raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            raise Refusal(f"cannot write the output: {e.strerror}") from None
-        except BaseException as e:
-            if not is_interruption(e):
-                raise
-            with contextlib.suppress(BrokenPipeError):
-                sys.stdout.flush()
-            sys.exit(130)
-
-
-def _refusal(error: click.UsageError) -> Refusal:
-    command = error.ctx.command_path if error.ctx else "acp-proxy"
-    text = error.format_message().rstrip(".")
-    return Refusal(f"{text[:1].lower()}{text[1:]}; see `{command} --help`")
 
 
 @click.group(cls=LazyGroup, lazy=_COMMANDS, invoke_without_command=True, context_settings=CONTEXT)
@@ -132,11 +37,6 @@ def cli(ctx: click.Context) -> None:
         from acp_proxy.cli.commands.inspect.list_ import overview
 
         overview(recordings())
-
-
-def recordings() -> Path:
-    """The recordings directory."""
-    return Path(recordings_directory(os.environ))
 
 
 if "_ACP_PROXY_COMPLETE" in os.environ:  # a shell asks for completions

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from acp_proxy.capture.files import LOG_SUFFIX
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.plain_files import reason
 
 

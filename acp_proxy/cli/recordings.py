@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.plain_files import open_plain
 from acp_proxy.store.lookup import LatestRecording, latest, latest_running, resolve
 

@@ -16,12 +16,12 @@ from acp_proxy.transcript.header import write_header
 from acp_proxy.transcript.writer import LineWriter
 
 if TYPE_CHECKING:
-    from acp_proxy.store.reader import RecordingReader
+    from acp_proxy.store.rows import Rows
 
 _FIRED = "SELECT seq, rule, action, received, delivered FROM faults_fired ORDER BY seq, rowid"
 
 
-def write_transcript(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+def write_transcript(reader: "Rows", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
     """Yields the lines of a recording's text form, each with its newline.
 
     Args:
@@ -39,7 +39,7 @@ def write_transcript(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> 
             line.clear()
 
 
-def write_parts(reader: "RecordingReader", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+def write_parts(reader: "Rows", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
     """Yields the text form as `write_transcript` does, a line that is very large in parts.
 
     Args:

@@ -459,15 +459,13 @@ def test_rules_in_the_environment(forked: Recorder) -> None:
 
 
 @needs_proc
-@pytest.mark.parametrize(
-    ("rule", "held"),
-    [
-        *((rule, 512 << 10) for rule in NEVER.values()),
-        ("latency latency_ms=1 where=dir:to-client", (1 << 20) + (512 << 10)),
-    ],
-)
-def test_back_pressure_holds(record: Recorder, tmp_path: Path, rule: str, held: int) -> None:
-    """A client that does not read stops its agent, and hears everything when it does."""
+@pytest.mark.parametrize("rule", [*NEVER.values(), "latency latency_ms=1 where=dir:to-client"])
+def test_back_pressure_holds(record: Recorder, tmp_path: Path, rule: str) -> None:
+    """A client that does not read stops its agent, and hears everything when it does.
+
+    Beyond what pipes and the pump hold, at most 1 MB waits in a direction that rules touch.
+    """
+    held = (1 << 20) + (512 << 10)
     said = b"".join(map(flood.block, range((4 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
 

@@ -45,6 +45,7 @@ TESTED_BY = {
     "cli/options/*": "unit/test_docs.py",
     "cli/render/diff_*": "unit/cli/commands/inspect/test_diff.py",
     "cli/render/*": "integration/test_inspecting.py",
+    "cli/group": "unit/cli/test_main.py",
     "cli/replay_run": "unit/runtime/test_replayer.py",
     "cli/time_limit": "unit/cli/commands/inspect/test_search.py",
     "difference/alignment": "property/test_alignment.py",

@@ -8,7 +8,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.capture.stdio import take_stdio
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options.arguments import RecordingType, pointers
 from acp_proxy.cli.options.playback import (
     limit_ns,

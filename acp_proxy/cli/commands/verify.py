@@ -14,7 +14,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
-from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.options.arguments import RecordingType
 from acp_proxy.cli.options.comparison import comparison_options
 from acp_proxy.cli.options.playback import (

@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from acp_proxy.capture.option_values import read_name
-from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.errors import AcpProxyError
 from acp_proxy.filters import TERMS
 

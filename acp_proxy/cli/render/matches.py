@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from acp_proxy.cli.main import recordings
+from acp_proxy.cli.group import recordings
 from acp_proxy.cli.render.output import (
     Ink,
     Writer,

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from acp_proxy.capture import leave, leave_at_once
-from acp_proxy.cli.main import LazyGroup
+from acp_proxy.cli.group import LazyGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -2,7 +2,7 @@
 
 import click
 
-from acp_proxy.cli.main import CONTEXT, LazyGroup
+from acp_proxy.cli.group import CONTEXT, LazyGroup
 
 _COMMANDS = {"list": "list_:list_", "explain": "explain:explain", "sweep": "sweep:sweep"}
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 from attrs import asdict
 
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options.arguments import RecordingType
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.faults.dry_run import DryRun, FaultHit, PassedFrame

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options.arguments import recording_argument
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.render.junit import Case, Failure, suite

@@ -2,7 +2,7 @@
 
 import click
 
-from acp_proxy.cli.main import CONTEXT, LazyGroup, recordings
+from acp_proxy.cli.group import CONTEXT, LazyGroup, recordings
 
 _COMMANDS = {
     "list": "list_:list_",

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from attrs import evolve
 
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options.arguments import RecordingType, filter_argument
 from acp_proxy.cli.options.comparison import comparison_options
 from acp_proxy.cli.output_files import check_report_files, spare_recordings

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from acp_proxy.cli.commands.inspect.pytest_export import Turns, export_test, turns_type
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options.arguments import filter_argument, recording_argument
 from acp_proxy.cli.output_files import new_file
 from acp_proxy.cli.recordings import open_recording

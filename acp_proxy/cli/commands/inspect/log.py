@@ -10,7 +10,7 @@ from typing import Any
 import click
 from attrs import frozen
 
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options.arguments import filter_argument, recording_argument
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import Writer, use_color, warn, width

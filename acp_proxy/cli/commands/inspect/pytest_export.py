@@ -12,7 +12,7 @@ from typing import Any
 import click
 from attrs import evolve, frozen
 
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.output_files import new_file
 from acp_proxy.filters import EVERYTHING, Filter, parse
 from acp_proxy.inspection.preview import preview

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from acp_proxy.cli.main import Refusal, recordings
+from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.options.arguments import FilterType, RecordingType
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.render.matches import MatchPrinter, printer_for

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 from attrs import evolve
 
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options.arguments import filter_argument, recording_argument
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import say_json, use_color, warn, width

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.main import Refusal
+from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.recordings import open_recording
 from tests.commands import complaint, run
 from tests.scribe import Scribe, handshake, record_story
