@@ -16,8 +16,8 @@ from attrs import frozen
 
 from acp_proxy.difference.diff import diff
 from acp_proxy.store.reader import RecordingReader
+from tests.log_writer import LogWriter, notification, request, result, text
 from tests.million import record_million
-from tests.scribe import Scribe, notification, request, result, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -99,14 +99,14 @@ def _record_calls(path: Path, frames: int, seed: int) -> Path:
     """Records a session of tool calls; another seed gives other ids, and some other titles."""
     ids, told, changed = random.Random(seed), random.Random(7), random.Random(seed)
     session, cwd = f"ses_{ids.getrandbits(64):016x}", f"/srv/{seed}/project"
-    with Scribe(path) as scribe:
-        scribe.to_agent(request(0, "initialize", protocolVersion=1))
-        scribe.to_client(result(0, protocolVersion=1, agentCapabilities={}))
-        scribe.to_agent(request(1, "session/new", cwd=cwd, mcpServers=[]))
-        scribe.to_client(result(1, sessionId=session))
+    with LogWriter(path) as recorder:
+        recorder.to_agent(request(0, "initialize", protocolVersion=1))
+        recorder.to_client(result(0, protocolVersion=1, agentCapabilities={}))
+        recorder.to_agent(request(1, "session/new", cwd=cwd, mcpServers=[]))
+        recorder.to_client(result(1, sessionId=session))
         for turn in range(2, 2 + frames // (3 * _CALLS_OF_A_TURN + 2)):
             prompt = [text(f"question {turn}")]
-            scribe.to_agent(request(turn, "session/prompt", sessionId=session, prompt=prompt))
+            recorder.to_agent(request(turn, "session/prompt", sessionId=session, prompt=prompt))
             for _ in range(_CALLS_OF_A_TURN):
                 call, file = f"toolu_{ids.getrandbits(64):016x}", f"file{told.randrange(10**6)}.py"
                 title = "Look" if seed and changed.random() < 0.01 else f"Read {file}"
@@ -116,9 +116,9 @@ def _record_calls(path: Path, frames: int, seed: int) -> Path:
                     {"sessionUpdate": "tool_call_update", "status": "completed"},
                 ):
                     params = {"sessionId": session, "update": {**update, "toolCallId": call}}
-                    scribe.to_client(notification("session/update", **params))
-            scribe.to_client(result(turn, stopReason="end_turn"))
-        scribe.end()
-        scribe.close()
-        scribe.finish()
+                    recorder.to_client(notification("session/update", **params))
+            recorder.to_client(result(turn, stopReason="end_turn"))
+        recorder.end()
+        recorder.close()
+        recorder.finish()
     return path

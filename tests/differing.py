@@ -19,7 +19,7 @@ from acp_proxy.cli.render.diff_reports import DiffReporter, report_diff
 from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field, MethodLatency, Side
-from tests.scribe import MS, STARTED_AT
+from tests.log_writer import MS, STARTED_AT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -6,7 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from acp_proxy.capture.log_format import TO_CLIENT
-from tests.scribe import MS, Scribe, line
+from tests.log_writer import MS, LogWriter, line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,42 +19,42 @@ _TEXTS = ("the agent reads a file", "and writes", "some words", "about what it",
 def record_million(path: Path, frames: int = FRAMES) -> Path:
     """Records about as many frames, the same ones every time."""
     chance = random.Random(1)
-    with Scribe(path) as scribe:
-        scribe.to_agent(_request(0, "initialize", protocolVersion=1, clientCapabilities={}))
-        scribe.to_client(_result(0, protocolVersion=1, agentCapabilities={}, authMethods=[]))
+    with LogWriter(path) as recorder:
+        recorder.to_agent(_request(0, "initialize", protocolVersion=1, clientCapabilities={}))
+        recorder.to_client(_result(0, protocolVersion=1, agentCapabilities={}, authMethods=[]))
         sessions = [f"sess-{n}" for n in range(3)]
         for n, session in enumerate(sessions, 1):
-            scribe.to_agent(_request(n, "session/new", cwd="/srv", mcpServers=[]))
-            scribe.to_client(_result(n, sessionId=session))
+            recorder.to_agent(_request(n, "session/new", cwd="/srv", mcpServers=[]))
+            recorder.to_client(_result(n, sessionId=session))
         said, turn = 8, 0
         while said < frames:
-            said += _tell_turn(scribe, chance, sessions[turn % 3], turn)
+            said += _tell_turn(recorder, chance, sessions[turn % 3], turn)
             turn += 1
-        scribe.end()
-        scribe.close()
-        scribe.finish()
+        recorder.end()
+        recorder.close()
+        recorder.finish()
     return path
 
 
-def _tell_turn(scribe: Scribe, chance: random.Random, session: str, turn: int) -> int:
+def _tell_turn(recorder: LogWriter, chance: random.Random, session: str, turn: int) -> int:
     prompt = [{"type": "text", "text": f"question {turn}"}]
-    scribe.to_agent(_request(turn + 10, "session/prompt", sessionId=session, prompt=prompt))
+    recorder.to_agent(_request(turn + 10, "session/prompt", sessionId=session, prompt=prompt))
     for step in range(10):
-        scribe.t_ns += chance.randrange(500) * MS
+        recorder.t_ns += chance.randrange(500) * MS
         chunks = [_chunk(chance, session, turn) for _ in range(_CHUNKS)]
-        scribe.chunk(TO_CLIENT, b"".join(map(line, chunks)))
+        recorder.chunk(TO_CLIENT, b"".join(map(line, chunks)))
         call, number = f"call-{turn}-{step}", turn * 10 + step
-        scribe.to_client(
+        recorder.to_client(
             _update(session, sessionUpdate="tool_call", toolCallId=call, title="Read", kind="read")
         )
         path = "/srv/a.py"
         ask = _request(number, "fs/read_text_file", sessionId=session, path=path)
-        scribe.to_client(ask)
-        scribe.to_agent(_result(number, content="print(1)\n"))
-        scribe.to_client(
+        recorder.to_client(ask)
+        recorder.to_agent(_result(number, content="print(1)\n"))
+        recorder.to_client(
             _update(session, sessionUpdate="tool_call_update", toolCallId=call, status="completed")
         )
-    scribe.to_client(_result(turn + 10, stopReason="end_turn"))
+    recorder.to_client(_result(turn + 10, stopReason="end_turn"))
     return 2 + 10 * (_CHUNKS + 4)
 
 

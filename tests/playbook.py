@@ -1,10 +1,10 @@
 r"""Replays written as transcripts: what was recorded, and what happens when it is played.
 
-    book = record('''
+    recorded = record('''
         1 -> #0 initialize {"protocolVersion": 1}
         2 <- #0 result {"protocolVersion": 1}
     ''')
-    live = book.replay()
+    live = recorded.replay()
     live.check('''
         -> #"a" initialize {"protocolVersion": 1}
         <- #"a" result {"protocolVersion": 1}
@@ -38,7 +38,7 @@ from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence, Rank
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
-from tests.scribe import Scribe
+from tests.log_writer import LogWriter
 from tests.transcripts import frame
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _FRAMES = "SELECT seq FROM frames WHERE stream IN ('to-agent', 'to-client') ORDE
 _STREAMS = {"->": capture_log.TO_AGENT, "<-": capture_log.TO_CLIENT}
 
 
-class Book:
+class RecordedTranscript:
     """A recording that was written as a transcript."""
 
     def __init__(self, path: Path) -> None:
@@ -90,14 +90,14 @@ class Book:
         self._reader.close()
 
 
-def record(directory: Path, transcript: str, **start: Any) -> Book:
+def record(directory: Path, transcript: str, **start: Any) -> RecordedTranscript:
     """Makes a recording.
 
     Raises:
         ValueError: a line is no line of a transcript, or its number is not the next one.
     """
-    path = directory / f"book-{len(list(directory.iterdir()))}.db"
-    with Scribe(path, **start) as scribe:
+    path = directory / f"transcript-{len(list(directory.iterdir()))}.db"
+    with LogWriter(path, **start) as recorder:
         number = 1
         for line in lines(transcript):
             if not (match := _RECORDED.fullmatch(line)) or match["number"] not in (
@@ -107,25 +107,25 @@ def record(directory: Path, transcript: str, **start: Any) -> Book:
                 raise ValueError(
                     f"expected a line such as '{number} -> session/cancel {{}}', got {line!r}"
                 )
-            number += _say(scribe, match["arrow"], match["what"])
-        scribe.end()
-        scribe.close()
-        scribe.finish()
-    return Book(path)
+            number += _say(recorder, match["arrow"], match["what"])
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    return RecordedTranscript(path)
 
 
-def _say(scribe: Scribe, arrow: str, what: str) -> int:
+def _say(recorder: LogWriter, arrow: str, what: str) -> int:
     """Writes one line of a transcript; returns how many frames it is."""
     if arrow == "..":
-        scribe.t_ns += duration(what)
+        recorder.t_ns += duration(what)
         return 0
     if what == "end":
-        scribe.event(capture_log.END, _STREAMS[arrow], reason="end of file")
+        recorder.event(capture_log.END, _STREAMS[arrow], reason="end of file")
         return 0
     if what in signal.Signals.__members__:
-        scribe.event(capture_log.SIGNAL, signal=signal.Signals[what].value, action="passed on")
+        recorder.event(capture_log.SIGNAL, signal=signal.Signals[what].value, action="passed on")
         return 0
-    scribe.chunk(_STREAMS[arrow], wire(what))
+    recorder.chunk(_STREAMS[arrow], wire(what))
     return 1
 
 
@@ -142,13 +142,15 @@ class Played:
     arrow = "<-"
     """Of what goes out."""
 
-    def __init__(self, engine: Replay | RecordingChoice | Verification, book: Book) -> None:
+    def __init__(
+        self, engine: Replay | RecordingChoice | Verification, recorded: RecordedTranscript
+    ) -> None:
         self.engine = engine
         self.now = START_NS
         self.sent: list[tuple[str, float]] = []
         self.bytes = b""
         self._unread: list[str] = []
-        self._book = book
+        self._book = recorded
         self._wake_at: int | None = None
         self._feed(Wakeup(self.now))
 
@@ -283,7 +285,7 @@ class Live(Playing):
     @property
     def report(self) -> ReplayReport:
         """The report of it."""
-        return report(self.engine, "book", is_incomplete=False)
+        return report(self.engine, "recorded", is_incomplete=False)
 
     def near(self, divergence: Divergence) -> list[int]:
         """The numbers of the near misses of a divergence."""

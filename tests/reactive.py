@@ -20,7 +20,7 @@ from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests import captures
-from tests.scribe import Scribe
+from tests.log_writer import LogWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -215,23 +215,23 @@ class _Client:
 def record_capture(capture: Path, directory: Path) -> Path:
     """Makes a recording of a captured conversation, chunk by chunk as it was."""
     path = directory / f"{capture.parent.name}-{capture.name.split('.jsonl')[0]}.db"
-    with Scribe(path) as scribe:
+    with LogWriter(path) as recorder:
         for record in captures.load(capture).records:
-            scribe.t_ns = record.t_ns
-            _write(scribe, record)
-        scribe.close()
-        scribe.finish()
+            recorder.t_ns = record.t_ns
+            _write(recorder, record)
+        recorder.close()
+        recorder.finish()
     return path
 
 
-def _write(scribe: Scribe, record: captures.Record) -> None:
+def _write(recorder: LogWriter, record: captures.Record) -> None:
     match record:
         case captures.Read(_, stream, data):
-            scribe.chunk(_STREAMS[stream], data)
+            recorder.chunk(_STREAMS[stream], data)
         case captures.StreamEnd(_, stream):
-            scribe.event(capture_log.END, _STREAMS[stream], reason="end of file")
+            recorder.event(capture_log.END, _STREAMS[stream], reason="end of file")
         case captures.Exit(_, code):
-            scribe.event(capture_log.EXIT, **({"code": code} if code >= 0 else {"signal": -code}))
+            recorder.event(capture_log.EXIT, **({"code": code} if code >= 0 else {"signal": -code}))
 
 
 def recordings(directory: Path) -> Iterator[Path]:

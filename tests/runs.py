@@ -9,7 +9,7 @@ from acp_proxy.difference.diff import diff
 from acp_proxy.difference.learning import learn
 from acp_proxy.difference.options import DiffOptions
 from tests.conversations import HEADER, reader_of
-from tests.scribe import notification, request, result, text
+from tests.log_writer import notification, request, result, text
 
 if TYPE_CHECKING:
     from acp_proxy.difference.learning import Learned

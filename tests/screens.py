@@ -15,7 +15,17 @@ from acp_proxy.inspection.folding import fold
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.store.inspection_queries import last_number
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import MS, Scribe, error, handshake, notification, request, result, text, update
+from tests.log_writer import (
+    MS,
+    LogWriter,
+    error,
+    handshake,
+    notification,
+    request,
+    result,
+    text,
+    update,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,14 +61,14 @@ def screen(path: Path, columns: int | None, *, color: bool) -> str:
 
 def record_odd(path: Path) -> Path:
     """Records what is wide, what commands terminals, what is slow, and what went wrong."""
-    with Scribe(path) as scribe:
-        handshake(scribe)  # 2, 3
-        scribe.to_agent(request(1, "session/new", cwd="/srv/プロジェクト", mcpServers=[]))  # 4
-        scribe.t_ns += 12_000 * MS
-        scribe.to_client(result(1, sessionId="s-1"))  # 5
+    with LogWriter(path) as recorder:
+        handshake(recorder)  # 2, 3
+        recorder.to_agent(request(1, "session/new", cwd="/srv/プロジェクト", mcpServers=[]))  # 4
+        recorder.t_ns += 12_000 * MS
+        recorder.to_client(result(1, sessionId="s-1"))  # 5
         prompt = [text("translate 你好，世界 \x1b[31mnow\x1b[0m\nplease \u202eevil")]
-        scribe.to_agent(request(2, "session/prompt", sessionId="s-1", prompt=prompt))  # 6
-        scribe.to_client(
+        recorder.to_agent(request(2, "session/prompt", sessionId="s-1", prompt=prompt))  # 6
+        recorder.to_client(
             *(
                 update("s-1", "agent_thought_chunk", content=text(said))  # 7-9
                 for said in ("한국어 ", "de\u0301ja\u0300 vu ", "\x1b]0;title\x07")
@@ -69,12 +79,12 @@ def record_odd(path: Path) -> Path:
             ),
             notification("_x/\x1b[2J你好", sessionId="s-1", a=1),  # 16
         )
-        scribe.to_client(request(0, "fs/read_text_file", sessionId="s-1", path="/srv/é.py"))  # 17
-        scribe.t_ns += 2_000 * MS
-        scribe.to_agent(error(0, -32001, "нет\x9b2J"))  # 18
-        scribe.stderr("\x1b[1;33mwarning\x1b[0m: 警告\r\x08")  # 19
-        scribe.chunk(2, b"caf\xe9 \x1b[2J\n")  # 20
-        scribe.to_client(
+        recorder.to_client(request(0, "fs/read_text_file", sessionId="s-1", path="/srv/é.py"))  # 17
+        recorder.t_ns += 2_000 * MS
+        recorder.to_agent(error(0, -32001, "нет\x9b2J"))  # 18
+        recorder.stderr("\x1b[1;33mwarning\x1b[0m: 警告\r\x08")  # 19
+        recorder.chunk(2, b"caf\xe9 \x1b[2J\n")  # 20
+        recorder.to_client(
             request(
                 "ключ",
                 "session/request_permission",
@@ -83,15 +93,17 @@ def record_odd(path: Path) -> Path:
                 options=[{"optionId": "y", "name": "Sí", "kind": "allow_once"}],
             )
         )  # 21
-        scribe.t_ns += 42_000 * MS
-        scribe.to_client(result(2, stopReason="end_turn"))  # 22
-        scribe.to_client(update("s-1", "agent_message_chunk", content=text("too late")))  # 23
-        scribe.to_agent([notification("_a"), notification("_b")])  # 24
-        scribe.to_agent(request(3, "session/prompt", sessionId="s-1", prompt=[text("再见")]))  # 25
-        scribe.chunk(2, b"half")
-        scribe.end(code=1)
-        scribe.close()
-        scribe.finish()
+        recorder.t_ns += 42_000 * MS
+        recorder.to_client(result(2, stopReason="end_turn"))  # 22
+        recorder.to_client(update("s-1", "agent_message_chunk", content=text("too late")))  # 23
+        recorder.to_agent([notification("_a"), notification("_b")])  # 24
+        recorder.to_agent(
+            request(3, "session/prompt", sessionId="s-1", prompt=[text("再见")])
+        )  # 25
+        recorder.chunk(2, b"half")
+        recorder.end(code=1)
+        recorder.close()
+        recorder.finish()
     return path
 
 

@@ -18,7 +18,7 @@ from attrs import define, evolve, field, frozen
 
 from acp_proxy.protocol.peers import Direction
 from tests import documents, previews
-from tests.scribe import Scribe, notification, request
+from tests.log_writer import LogWriter, notification, request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,13 +137,13 @@ class Surrounded:
 
     def record(self, path: Path) -> Path:
         """Makes a recording of it."""
-        with Scribe(path, cwd=ROOT) as scribe:
+        with LogWriter(path, cwd=ROOT) as recorder:
             for said in self.said:
-                messages = scribe.to_agent if said.direction is OUT else scribe.to_client
+                messages = recorder.to_agent if said.direction is OUT else recorder.to_client
                 messages(said.line)
-            scribe.end()
-            scribe.close()
-            scribe.finish()
+            recorder.end()
+            recorder.close()
+            recorder.finish()
         return path
 
 

@@ -20,7 +20,7 @@ from tests.commands import run
 from tests.fork_server import ForkServer
 from tests.integration.processes import DEADLINE_S
 from tests.integration.puppet_talk import environment_in, file_size_limit, watch
-from tests.scribe import Scribe, record_story, tell_story, text, update
+from tests.log_writer import LogWriter, record_conversation, text, update, write_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,15 +46,15 @@ EVERY_COMMAND = [
 def home(tmp_path: Path) -> Path:
     """Somebody's home, with one recording."""
     (tmp_path / "recordings").mkdir()
-    record_story(tmp_path / "recordings" / "x.db")
+    record_conversation(tmp_path / "recordings" / "x.db")
     return tmp_path
 
 
 def test_head_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
     """When `| head` has seen enough, that is the end: code 0, and nothing on stderr."""
-    with Scribe(home / "recordings" / "long.db") as scribe:
+    with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
-            scribe.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))
+            recorder.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))
     for form in ([], ["--json"], ["--raw"]):
         process = subprocess.Popen(
             [acp_proxy, "inspect", "log", *form, "long"],
@@ -182,23 +182,23 @@ def without_colour(line: str) -> str:
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool) -> None:
     """On a full disk what a recorder left is read from its log, as it is once there is room."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
-        scribe.index()
-        tell_story(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+        recorder.index()
+        write_conversation(recorder)
         if closed:
-            scribe.close()
-    log = scribe.log_path.read_bytes()
+            recorder.close()
+    log = recorder.log_path.read_bytes()
     found = []
     for limit in (0, 40_000, 10**9):
         with file_size_limit(limit):
-            shown = run("inspect", "show", scribe.path)
-            listed = run("inspect", "log", "--json", scribe.path)
+            shown = run("inspect", "show", recorder.path)
+            listed = run("inspect", "log", "--json", recorder.path)
         assert (shown.exit_code, shown.stderr) == (0, "")
         assert (listed.exit_code, listed.stderr) == (0, "")
         found.append((shown.stdout, listed.stdout))
         if limit < 10**9:
-            assert scribe.log_path.read_bytes() == log
+            assert recorder.log_path.read_bytes() == log
     assert len(set(found)) == 1
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
 
@@ -210,13 +210,13 @@ def test_a_directory_may_be_read_only(
     """What cannot be written, the directory around it included, is read as well as it can be."""
     directory = tmp_path / "readonly"
     directory.mkdir()
-    with Scribe(directory / "x.db") as scribe:
-        tell_story(scribe)
-        scribe.index()
+    with LogWriter(directory / "x.db") as recorder:
+        write_conversation(recorder)
+        recorder.index()
         if closed:
-            scribe.close()
+            recorder.close()
     lock_away(directory)
-    listed = run("inspect", "log", "--json", scribe.path)
+    listed = run("inspect", "log", "--json", recorder.path)
     assert (listed.exit_code, listed.stderr) == (0, "")
     assert len(listed.stdout.splitlines()) == 23
     assert sorted(entry.name for entry in directory.iterdir()) == ["x.db", "x.db.log"]
@@ -227,17 +227,17 @@ def test_many_may_finish_what_was_left(fork_server: ForkServer, tmp_path: Path) 
 
     To the others, the one that finishes it looks like a recorder that still runs.
     """
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(100):
-            tell_story(scribe)
-        scribe.close()
+            write_conversation(recorder)
+        recorder.close()
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(6)]
-        command = ["inspect", "log", "--json", str(scribe.path)]
+        command = ["inspect", "log", "--json", str(recorder.path)]
         processes = [
             start_in(fork_server, command, f.fileno(), f.fileno(), tmp_path) for f in files
         ]
         assert [process.wait(DEADLINE_S) for process in processes] == [0] * 6
         outputs = set(map(written, files))
-    assert outputs == {run("inspect", "log", "--json", scribe.path).stdout.encode()}
+    assert outputs == {run("inspect", "log", "--json", recorder.path).stdout.encode()}
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]

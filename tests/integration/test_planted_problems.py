@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.integration.processes import Talk, shell, wait_until
-from tests.scribe import line, request, result, text, update
+from tests.log_writer import line, request, result, text, update
 
 if TYPE_CHECKING:
     from pathlib import Path

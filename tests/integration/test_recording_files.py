@@ -17,7 +17,7 @@ import pytest
 from acp_proxy.store.reader import RecordingReader
 from tests.integration.processes import wait_until
 from tests.integration.puppet_talk import PuppetTalk, inspect
-from tests.scribe import Scribe, record_story
+from tests.log_writer import LogWriter, record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def events(path: Path, kind: str) -> list[dict[str, Any]]:
 
 def test_an_existing_recording_is_never_touched(acp_proxy: Path, tmp_path: Path) -> None:
     """An editor that starts its agent again with the same -o gets NAME-2, then NAME-3."""
-    first = record_story(tmp_path / "x.db")
+    first = record_conversation(tmp_path / "x.db")
     before = (first.read_bytes(), first.stat().st_mtime_ns)
     assert say(acp_proxy, "-o", first, home=tmp_path) == [
         f"{first} exists; recording into {tmp_path}/x-2.db"
@@ -99,13 +99,13 @@ def test_whatever_stands_there_is_never_touched(acp_proxy: Path, tmp_path: Path,
 def test_a_log_alone_is_a_recording_that_exists(acp_proxy: Path, tmp_path: Path) -> None:
     """Where only NAME.db.log is, running or left behind, the new recording goes elsewhere."""
     path = tmp_path / "x.db"
-    with Scribe(path) as scribe:
-        before = scribe.log_path.read_bytes()
+    with LogWriter(path) as recorder:
+        before = recorder.log_path.read_bytes()
         complaint = f"{path} exists; recording into {tmp_path}/x-2.db"
         assert say(acp_proxy, "-o", path, home=tmp_path) == [complaint]
-        assert scribe.log_path.read_bytes() == before
+        assert recorder.log_path.read_bytes() == before
     assert say(acp_proxy, "-o", path, home=tmp_path) == [complaint.replace("x-2.db", "x-3.db")]
-    assert scribe.log_path.read_bytes() == before
+    assert recorder.log_path.read_bytes() == before
 
 
 def test_two_that_run_at_once_do_not_share_a_file(acp_proxy: Path, tmp_path: Path) -> None:
@@ -266,11 +266,14 @@ def test_old_recordings_go_when_a_new_one_starts(
     """--keep deletes what is too old or too much, and nothing that runs or is not a recording."""
     directory = tmp_path / "recordings"
     directory.mkdir()
-    old, young = record_story(directory / "old.db"), record_story(directory / "young.db")
+    old, young = (
+        record_conversation(directory / "old.db"),
+        record_conversation(directory / "young.db"),
+    )
     (directory / "notes.db").write_text("not a recording")
     age(old, 10)
     age(directory / "notes.db", 20)
-    with Scribe(directory / "running.db") as running:
+    with LogWriter(directory / "running.db") as running:
         age(running.path, 30)
         size = sum(entry.stat().st_size for entry in directory.iterdir())
         limit = keep if keep == "5d" else f"{(size - 50_000) / 1000}kB"
@@ -294,7 +297,7 @@ def test_a_bad_keep_costs_no_chat(acp_proxy: Path, tmp_path: Path) -> None:
     """The agent starts, nothing is deleted, and stderr and the recording say so."""
     directory = tmp_path / "recordings"
     directory.mkdir()
-    age(record_story(directory / "old.db"), 10)
+    age(record_conversation(directory / "old.db"), 10)
     with PuppetTalk(acp_proxy, "--keep", "30", "--name", "new", home=tmp_path) as talk:
         talk.ask("one")
         outcome = talk.end()

@@ -20,7 +20,7 @@ from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
 from tests.agents.plain_agent import SAMPLE_NAME, SAMPLE_TEXT
 from tests.integration.processes import DEADLINE_S, Recorder, Recording, Talk, plain_signals
-from tests.playbook import Book
+from tests.playbook import RecordedTranscript
 from tests.playbook import record as record_book
 from tests.reactive import Conversation
 
@@ -49,17 +49,17 @@ PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Par
 class Replaying(Talk):
     """A replay that runs, and the client's ends of its pipes."""
 
-    def says(self, book: Book, *numbers: int) -> None:
+    def says(self, recorded: RecordedTranscript, *numbers: int) -> None:
         """Says recorded frames."""
-        self.say(*(book.raw[number] for number in numbers))
+        self.say(*(recorded.raw[number] for number in numbers))
 
-    def hears(self, book: Book, *numbers: int) -> None:
+    def hears(self, recorded: RecordedTranscript, *numbers: int) -> None:
         """Expects recorded frames, which are next."""
-        self.expect(b"".join(book.raw[number] for number in numbers))
+        self.expect(b"".join(recorded.raw[number] for number in numbers))
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     """A short conversation."""
     made = record_book(tmp_path, TALK)
     yield made
@@ -104,55 +104,57 @@ def replay(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Replaying]
 
 
 def test_a_client_that_says_the_same_hears_the_same(
-    book: Book, replay: Callable[..., Replaying]
+    recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
     """The exit code is 0, and nothing is said on stderr."""
-    talk = replay(book.path)
-    talk.says(book, 1)
-    talk.hears(book, 2)
-    talk.says(book, 3)
-    talk.hears(book, 4)
-    talk.says(book, 5)
-    talk.hears(book, 6, 7)
+    talk = replay(recorded.path)
+    talk.says(recorded, 1)
+    talk.hears(recorded, 2)
+    talk.says(recorded, 3)
+    talk.hears(recorded, 4)
+    talk.says(recorded, 5)
+    talk.hears(recorded, 6, 7)
     talk.close_input()
-    assert talk.hear_all() == b"".join(book.raw[n] for n in (2, 4, 6, 7))
+    assert talk.hear_all() == b"".join(recorded.raw[n] for n in (2, 4, 6, 7))
     assert talk.wait() == 0
     assert talk.stderr == b""
 
 
 def test_a_divergence_is_told_on_stderr_and_by_the_exit_code(
-    book: Book, replay: Callable[..., Replaying]
+    recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
     """The report names both sides, the near miss, and an option to paste; stdout stays ACP."""
-    talk = replay(book.path)
-    heard = talk.converse(book.raw[1], book.raw[3], OTHER_PROMPT)
+    talk = replay(recorded.path)
+    heard = talk.converse(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert talk.wait() == 1
     told = talk.stderr.decode()
     assert "params-differ in s (primary)" in told
     assert "/params/prompt/0/text" in told
     assert 'recorded "hi", came "ho"' in told
     assert "--ignore /params/prompt/0/text" in told
-    assert str(book.path) in told
+    assert str(recorded.path) in told
     error = json.loads(heard.splitlines()[-1])
     assert error["id"] == 2
     assert error["error"]["data"]["divergence"] == "params-differ"
-    assert error["error"]["data"]["recorded"] == book.seq(5)
+    assert error["error"]["data"]["recorded"] == recorded.seq(5)
 
 
-def test_what_the_report_offers_lets_it_pass(book: Book, replay: Callable[..., Replaying]) -> None:
+def test_what_the_report_offers_lets_it_pass(
+    recorded: RecordedTranscript, replay: Callable[..., Replaying]
+) -> None:
     """The line that is ready to paste works."""
-    talk = replay(book.path, "--ignore", "/params/prompt/0/text")
-    talk.converse(book.raw[1], book.raw[3], OTHER_PROMPT)
+    talk = replay(recorded.path, "--ignore", "/params/prompt/0/text")
+    talk.converse(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert (talk.wait(), talk.stderr) == (0, b"")
 
 
 def test_the_report_for_machines(
-    book: Book, replay: Callable[..., Replaying], tmp_path: Path
+    recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
     """JSON and JUnit XML say what stderr says, with all that is known."""
     out, xml = tmp_path / "report.json", tmp_path / "report.xml"
-    talk = replay(book.path, "--report", str(out), "--junit", str(xml))
-    talk.converse(book.raw[1], book.raw[3], OTHER_PROMPT)
+    talk = replay(recorded.path, "--report", str(out), "--junit", str(xml))
+    talk.converse(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert talk.wait() == 1
     report = json.loads(out.read_text())
     assert set(report) == {
@@ -165,7 +167,7 @@ def test_the_report_for_machines(
     (divergence,) = report["divergences"]
     assert divergence["kind"] == "params-differ"
     assert (divergence["rank"], divergence["lane"]) == ("primary", "s")
-    assert (divergence["seq"], divergence["line"]) == (book.seq(5), 3)
+    assert (divergence["seq"], divergence["line"]) == (recorded.seq(5), 3)
     assert divergence["near_misses"][0]["differences"] == [
         {"pointer": "/params/prompt/0/text", "recorded": '"hi"', "live": '"ho"'}
     ]
@@ -176,12 +178,12 @@ def test_the_report_for_machines(
 
 
 def test_the_report_of_a_clean_replay(
-    book: Book, replay: Callable[..., Replaying], tmp_path: Path
+    recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
     """It says so: no failures, and where the client works."""
     out, xml = tmp_path / "report.json", tmp_path / "report.xml"
-    talk = replay(book.path, "--report", str(out), "--junit", str(xml))
-    talk.converse(*(book.raw[n].replace(b'"/p"', b'"/q"') for n in (1, 3, 5)))
+    talk = replay(recorded.path, "--report", str(out), "--junit", str(xml))
+    talk.converse(*(recorded.raw[n].replace(b'"/p"', b'"/q"') for n in (1, 3, 5)))
     assert talk.wait() == 0
     report = json.loads(out.read_text())
     assert report["verdict"] == "clean"
@@ -189,12 +191,16 @@ def test_the_report_of_a_clean_replay(
     assert ET.fromstring(xml.read_text()).get("failures") == "0"
 
 
-def test_a_client_that_hangs_stalls(book: Book, replay: Callable[..., Replaying]) -> None:
+def test_a_client_that_hangs_stalls(
+    recorded: RecordedTranscript, replay: Callable[..., Replaying]
+) -> None:
     """After the timeout the replay ends with exit code 3, and tells what waits for what."""
-    talk = replay(book.path, "--stall-timeout", "2", already_said=book.raw[1] + book.raw[3])
-    assert talk.hear_all() == book.raw[2] + book.raw[4]
+    talk = replay(
+        recorded.path, "--stall-timeout", "2", already_said=recorded.raw[1] + recorded.raw[3]
+    )
+    assert talk.hear_all() == recorded.raw[2] + recorded.raw[4]
     assert talk.wait() == 3
-    assert f"s: for the client, session/prompt #{book.seq(5)}" in talk.stderr.decode()
+    assert f"s: for the client, session/prompt #{recorded.seq(5)}" in talk.stderr.decode()
 
 
 def test_a_client_that_does_not_read_stalls(
@@ -211,24 +217,26 @@ def test_a_client_that_does_not_read_stalls(
     large.close()
 
 
-def test_a_client_that_goes_away_is_told_of(book: Book, replay: Callable[..., Replaying]) -> None:
+def test_a_client_that_goes_away_is_told_of(
+    recorded: RecordedTranscript, replay: Callable[..., Replaying]
+) -> None:
     """What it still owed and what remained unplayed are reported, with exit code 1."""
-    talk = replay(book.path)
-    talk.converse(book.raw[1], book.raw[3])
+    talk = replay(recorded.path)
+    talk.converse(recorded.raw[1], recorded.raw[3])
     assert talk.wait() == 1
     told = talk.stderr.decode()
-    assert f"the client left without sending session/prompt #{book.seq(5)}" in told
+    assert f"the client left without sending session/prompt #{recorded.seq(5)}" in told
     assert "2 frames of the agent's never went out" in told
 
 
 def test_a_client_that_closes_its_ears_is_no_traceback(
-    book: Book, replay: Callable[..., Replaying]
+    recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
     """A broken pipe ends nothing but the writing."""
-    talk = replay(book.path)
+    talk = replay(recorded.path)
     talk.close_output()
     assert talk.process.stdin is not None
-    talk.process.stdin.write(book.raw[1] + book.raw[3] + book.raw[5])
+    talk.process.stdin.write(recorded.raw[1] + recorded.raw[3] + recorded.raw[5])
     talk.close_input()
     assert talk.wait() == 0
     assert b"Traceback" not in talk.stderr
@@ -236,15 +244,15 @@ def test_a_client_that_closes_its_ears_is_no_traceback(
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_is_a_goodbye(
-    book: Book, replay: Callable[..., Replaying], signum: signal.Signals
+    recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
     """A replay that is told to end reports as if its input had ended; all said is 0, else 1."""
     for last, code in ((5, 0), (3, 1)):
-        talk = replay(book.path)
+        talk = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
             if number <= last:
-                talk.says(book, number)
-                talk.hears(book, *answers)
+                talk.says(recorded, number)
+                talk.hears(recorded, *answers)
         talk.process.send_signal(signum)
         assert talk.wait() == code
         assert b"Traceback" not in talk.stderr
@@ -286,12 +294,12 @@ def test_an_agent_that_was_told_by_a_signal_is_replayed_until_one_comes(
     ],
 )
 def test_who_closes_a_descriptor_is_a_client_that_is_gone(
-    acp_proxy: Path, book: Book, closed: str, code: int, complaint: bytes
+    acp_proxy: Path, recorded: RecordedTranscript, closed: str, code: int, complaint: bytes
 ) -> None:
     """Whatever of it is missing, or is nothing to be read, nothing else takes its place."""
     done = subprocess.run(
-        ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, book.path],
-        input=book.raw[1] + book.raw[3] + book.raw[5],
+        ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, recorded.path],
+        input=recorded.raw[1] + recorded.raw[3] + recorded.raw[5],
         capture_output=True,
         timeout=DEADLINE_S,
         check=False,
@@ -299,7 +307,9 @@ def test_who_closes_a_descriptor_is_a_client_that_is_gone(
     assert complaint in done.stderr
     assert b"Traceback" not in done.stderr
     assert (done.returncode, done.stderr == b"") == (code, complaint == b"")
-    assert done.stdout == (b"".join(book.raw[n] for n in (2, 4, 6, 7)) if closed == "2>&-" else b"")
+    assert done.stdout == (
+        b"".join(recorded.raw[n] for n in (2, 4, 6, 7)) if closed == "2>&-" else b""
+    )
 
 
 TERMINATED = """
@@ -319,31 +329,33 @@ main()
 
 @pytest.mark.parametrize("options", [(), ("--fault", "noop")])
 def test_a_signal_behind_the_end_takes_nothing_away(
-    book: Book, tmp_path: Path, options: tuple[str, ...]
+    recorded: RecordedTranscript, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
     """Many a client closes its end and terminates its agent; code and report are as without."""
     out = tmp_path / "report.json"
-    words = ["replay", str(book.path), *options, "--report", str(out)]
+    words = ["replay", str(recorded.path), *options, "--report", str(out)]
     with plain_signals():
         done = subprocess.run(
             [sys.executable, "-c", TERMINATED, *words],
-            input=book.raw[1] + book.raw[3],
+            input=recorded.raw[1] + recorded.raw[3],
             capture_output=True,
             timeout=DEADLINE_S,
             check=False,
         )
     assert done.returncode == 1
-    assert done.stdout == book.raw[2] + book.raw[4]
+    assert done.stdout == recorded.raw[2] + recorded.raw[4]
     assert b"the client left without sending session/prompt" in done.stderr
     assert json.loads(out.read_text())["exit_code"] == 1
 
 
-def test_garbage_is_answered_and_told(book: Book, replay: Callable[..., Replaying]) -> None:
+def test_garbage_is_answered_and_told(
+    recorded: RecordedTranscript, replay: Callable[..., Replaying]
+) -> None:
     """A parse error for each line, exit code 1, and no control character on stderr."""
-    talk = replay(book.path)
+    talk = replay(recorded.path)
     garbage = b"\x1b[31mnot ACP\x07\n\xff\xfe\n"
-    heard = talk.converse(garbage, book.raw[1], book.raw[3], book.raw[5])
-    expected = [PARSE_ERROR, PARSE_ERROR, *(book.raw[n] for n in (2, 4, 6, 7))]
+    heard = talk.converse(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])
+    expected = [PARSE_ERROR, PARSE_ERROR, *(recorded.raw[n] for n in (2, 4, 6, 7))]
     assert heard == b"".join(expected)
     assert talk.wait() == 1
     assert b"malformed-input" in talk.stderr
@@ -362,10 +374,10 @@ def test_garbage_is_answered_and_told(book: Book, replay: Callable[..., Replayin
     ],
 )
 def test_bad_use_is_one_line_and_exit_code_2(
-    acp_proxy: Path, book: Book, arguments: list[str], complaint: str
+    acp_proxy: Path, recorded: RecordedTranscript, arguments: list[str], complaint: str
 ) -> None:
     """Stdout stays empty, whatever is wrong."""
-    words = [str(book.path) if word == "BOOK" else word for word in arguments]
+    words = [str(recorded.path) if word == "BOOK" else word for word in arguments]
     done = subprocess.run(
         [acp_proxy, "replay", *words], stdin=subprocess.DEVNULL, capture_output=True, check=False
     )
@@ -375,16 +387,16 @@ def test_bad_use_is_one_line_and_exit_code_2(
 
 
 def test_the_text_form_plays_as_well(
-    acp_proxy: Path, book: Book, replay: Callable[..., Replaying], tmp_path: Path
+    acp_proxy: Path, recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
     """A recording that was exported as text says the same bytes."""
     text = tmp_path / "talk.jsonl"
     subprocess.run(
-        [acp_proxy, "inspect", "export", book.path, "-o", text], check=True, capture_output=True
+        [acp_proxy, "inspect", "export", recorded.path, "-o", text], check=True, capture_output=True
     )
     talk = replay(text)
-    heard = talk.converse(*(book.raw[n] for n in (1, 3, 5)))
-    assert heard == b"".join(book.raw[n] for n in (2, 4, 6, 7))
+    heard = talk.converse(*(recorded.raw[n] for n in (1, 3, 5)))
+    assert heard == b"".join(recorded.raw[n] for n in (2, 4, 6, 7))
     assert talk.wait() == 0
 
 
@@ -392,11 +404,11 @@ def test_an_incomplete_recording_is_played_to_its_end(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
     """A recorder that was killed leaves one; a client that does all of it is told so, with 3."""
-    from tests.scribe import Scribe, handshake
+    from tests.log_writer import LogWriter, handshake
 
     path = tmp_path / "killed.db"
-    with Scribe(path) as scribe:
-        handshake(scribe)
+    with LogWriter(path) as recorder:
+        handshake(recorder)
     talk = replay(path)
     conversation_says = (
         b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
@@ -483,17 +495,17 @@ def test_processes_agree_whatever_their_hashes(
     """G1 and G2: with other hash seeds and chunks, one hash, and it is the recording's."""
     from tests.unit.runtime.test_replayer import TALK as TWO_LANES
 
-    book = record_book(tmp_path, TWO_LANES)
-    with RecordingReader(book.path) as reader:
+    recorded = record_book(tmp_path, TWO_LANES)
+    with RecordingReader(recorded.path) as reader:
         conversation = Conversation.load(reader)
     hashes = set()
     for seed in hash_seeds(count):
-        talk = replay(book.path, "--order", "recorded", PYTHONHASHSEED=seed)
+        talk = replay(recorded.path, "--order", "recorded", PYTHONHASHSEED=seed)
         heard = play_randomly(talk, conversation, random.Random(seed))
         assert talk.wait() == 0
         hashes.add(hashlib.sha256(heard).hexdigest())
     assert hashes == {hashlib.sha256(conversation.whole).hexdigest()}
-    book.close()
+    recorded.close()
 
 
 def test_the_scripted_client_plays_every_recording(acp_proxy: Path) -> None:

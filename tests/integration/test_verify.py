@@ -514,24 +514,24 @@ def test_an_incomplete_recording_is_told(verify: Verifier, tmp_path: Path) -> No
 
 
 def _incomplete(directory: Path) -> Path:
+    from tests.log_writer import LogWriter
     from tests.playbook import wire
-    from tests.scribe import Scribe
 
     path = directory / "incomplete.db"
-    with Scribe(path) as scribe:
-        scribe.chunk(1, wire("#0 initialize {}"))
-        scribe.chunk(2, wire("#0 result {}"))
+    with LogWriter(path) as recorder:
+        recorder.chunk(1, wire("#0 initialize {}"))
+        recorder.chunk(2, wire("#0 result {}"))
     return path
 
 
 def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> None:
     """And is recorded."""
-    book = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}")
+    recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}")
     agent = shell(
         'echo grumble >&2; read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\''
     )
-    found = verify(book.path, agent)
-    book.close()
+    found = verify(recorded.path, agent)
+    recorded.close()
     assert found.code == 0, found.stdout
     assert found.stderr.startswith("grumble\n")
     (new,) = verify.home.glob("*.db")
@@ -541,15 +541,15 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
 
 def test_an_agent_is_left_time_to_end(verify: Verifier, tmp_path: Path) -> None:
     """What it says after its input has ended is recorded and compared."""
-    book = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
-    book.close()
+    recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
+    recorded.close()
     gate = Gate(tmp_path / "gate")
     answer = '{"jsonrpc": "2.0", "id": 0, "result": {}}\\n'
     bye = '{"jsonrpc": "2.0", "method": "_x/bye", "params": {}}\\n'
     agent = shell(
         f"read a; printf '{answer}'; cat >/dev/null; read go <$1; printf '{bye}'", gate.path
     )
-    process = verify.start(book.path, agent)
+    process = verify.start(recorded.path, agent)
     gate.open()
     stdout, stderr = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 0, stdout + stderr

@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Iterator[Callable[..., Book]]:
+def record(tmp_path: Path) -> Iterator[Callable[..., RecordedTranscript]]:
     """Makes recordings of transcripts, which are closed when the test is over."""
     from tests import playbook
 
-    books = []
+    transcripts = []
 
-    def make(transcript: str, **start: Any) -> Book:
-        books.append(playbook.record(tmp_path, transcript, **start))
-        return books[-1]
+    def make(transcript: str, **start: Any) -> RecordedTranscript:
+        transcripts.append(playbook.record(tmp_path, transcript, **start))
+        return transcripts[-1]
 
     yield make
-    for book in books:
-        book.close()
+    for recorded in transcripts:
+        recorded.close()

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book, Live
+    from tests.playbook import Live, RecordedTranscript
 
 OPTIONS = (
     '[{"optionId": "y", "kind": "allow_once"}, {"optionId": "yy", "kind": "allow_once"},'
@@ -20,7 +20,9 @@ SELECTED = '{"outcome": {"outcome": "selected", "optionId": "%s"}}'
 CANCELLED = '{"outcome": {"outcome": "cancelled"}}'
 
 
-def asked(record: Callable[..., Book], request: str, reply: str, **options: object) -> Live:
+def asked(
+    record: Callable[..., RecordedTranscript], request: str, reply: str, **options: object
+) -> Live:
     """A replay in which the agent has just asked something."""
     live = record(f"""
         1 -> #0 initialize {{"protocolVersion": 1}}
@@ -61,7 +63,7 @@ GONE = '{"jsonrpc": "2.0", "id": 0, "error": {"code": -32002, "message": "gone"}
     ],
 )
 def test_the_same_outcome_goes_on(
-    record: Callable[..., Book], request_: str, recorded: str, live_: str
+    record: Callable[..., RecordedTranscript], request_: str, recorded: str, live_: str
 ) -> None:
     """The kind of the choice counts, the exit code and the action; content only drifts."""
     live = asked(record, request_, f"result {recorded}")
@@ -90,7 +92,7 @@ def test_the_same_outcome_goes_on(
     ],
 )
 def test_another_outcome_would_make_the_story_a_lie(
-    record: Callable[..., Book], request_: str, recorded: str, live_: str
+    record: Callable[..., RecordedTranscript], request_: str, recorded: str, live_: str
 ) -> None:
     """The session is given up at the reply, and the client's turn is answered."""
     live = asked(record, request_, f"result {recorded}")
@@ -103,7 +105,7 @@ def test_another_outcome_would_make_the_story_a_lie(
 
 @pytest.mark.parametrize("request_", [PERMISSION, READ, WRITE, WAIT, ASK, "_x/y {}"])
 def test_an_error_is_another_outcome_than_a_result(
-    record: Callable[..., Book], request_: str
+    record: Callable[..., RecordedTranscript], request_: str
 ) -> None:
     """Whatever was asked, success and error are two stories; the report says which was which."""
     live = asked(record, request_, "result {}")
@@ -113,7 +115,7 @@ def test_an_error_is_another_outcome_than_a_result(
     assert divergence.summary.endswith("the client answered error")
 
 
-def test_errors_are_alike(record: Callable[..., Book]) -> None:
+def test_errors_are_alike(record: Callable[..., RecordedTranscript]) -> None:
     """Another code is drift."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
@@ -121,7 +123,7 @@ def test_errors_are_alike(record: Callable[..., Book]) -> None:
     assert live.informed == ["drift in s 7"]
 
 
-def test_drift_is_told_with_its_place(record: Callable[..., Book]) -> None:
+def test_drift_is_told_with_its_place(record: Callable[..., RecordedTranscript]) -> None:
     """A file that holds something else is information, with a pointer and both values."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.say('#0 result {"content": "now"}')
@@ -133,7 +135,7 @@ def test_drift_is_told_with_its_place(record: Callable[..., Book]) -> None:
     assert live.report.verdict == "clean"
 
 
-def test_an_answer_before_the_question_is_told(record: Callable[..., Book]) -> None:
+def test_an_answer_before_the_question_is_told(record: Callable[..., RecordedTranscript]) -> None:
     """A reply that was moved before the request that it answers names the reply's frame."""
     live = record(f"""
         1 -> #0 initialize {{"protocolVersion": 1}}
@@ -154,7 +156,7 @@ def test_an_answer_before_the_question_is_told(record: Callable[..., Book]) -> N
     assert live.found == ["unknown-reply-id primary in s 7", "unmatched cascade in s"]
 
 
-def test_an_answer_too_many_is_told(record: Callable[..., Book]) -> None:
+def test_an_answer_too_many_is_told(record: Callable[..., RecordedTranscript]) -> None:
     """The second reply to one request answers nothing."""
     live = asked(record, READ, 'result {"content": ""}')
     live.say(7, 7)
@@ -180,7 +182,7 @@ HOSTILE = """
 """
 
 
-def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., Book]) -> None:
+def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., RecordedTranscript]) -> None:
     """With ``--inert`` the recorded client's answers stand for the live one's, in batches too."""
     live = record(HOSTILE).replay(inert=True)
     live.say(1, 3)
@@ -201,7 +203,9 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., Book]) ->
     assert live.report.unplayed == 0
 
 
-def test_a_replay_that_is_not_inert_asks_for_everything(record: Callable[..., Book]) -> None:
+def test_a_replay_that_is_not_inert_asks_for_everything(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Replay makes a client do what the recorded agent asked for, if it may do so anywhere."""
     live = record(HOSTILE).replay(allow_outside=True)
     live.say(1, 3)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book, Live
+    from tests.playbook import Live, RecordedTranscript
 
 CANCELLED = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -34,14 +34,14 @@ PLAIN = """
 """
 
 
-def begun(record: Callable[..., Book], text: str, **start: str) -> Live:
+def begun(record: Callable[..., RecordedTranscript], text: str, **start: str) -> Live:
     """A replay in which there is a session."""
     live = record(text, **start).replay()
     live.say(1, 3)
     return live
 
 
-def test_a_late_cancel_finds_what_it_waited_for(record: Callable[..., Book]) -> None:
+def test_a_late_cancel_finds_what_it_waited_for(record: Callable[..., RecordedTranscript]) -> None:
     """What followed the cancellation waits for it, as long as it takes."""
     live = begun(record, CANCELLED)
     live.check("""
@@ -56,14 +56,16 @@ def test_a_late_cancel_finds_what_it_waited_for(record: Callable[..., Book]) -> 
     assert live.divergences == []
 
 
-def test_a_cancel_before_its_prompt_cancels_nothing(record: Callable[..., Book]) -> None:
+def test_a_cancel_before_its_prompt_cancels_nothing(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """What overtakes the prompt of its turn would not have ended it; the turn ends as it should."""
     live = begun(record, CANCELLED)
     live.say(8)
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
-def test_an_early_cancel_waits_for_no_clock(record: Callable[..., Book]) -> None:
+def test_an_early_cancel_waits_for_no_clock(record: Callable[..., RecordedTranscript]) -> None:
     """In recorded time, too, the frames before the cancellation go out at once."""
     from acp_proxy.engine.shared.pacing import Pacing
 
@@ -83,7 +85,9 @@ def test_an_early_cancel_waits_for_no_clock(record: Callable[..., Book]) -> None
     """)
 
 
-def test_a_cancel_that_was_not_recorded_ends_the_turn(record: Callable[..., Book]) -> None:
+def test_a_cancel_that_was_not_recorded_ends_the_turn(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """It is a divergence, and the turn ends as the specification wants it, so no client hangs."""
     live = begun(record, PLAIN)
     live.check("""
@@ -98,7 +102,7 @@ def test_a_cancel_that_was_not_recorded_ends_the_turn(record: Callable[..., Book
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
-def test_a_cancel_too_many_is_used_up(record: Callable[..., Book]) -> None:
+def test_a_cancel_too_many_is_used_up(record: Callable[..., RecordedTranscript]) -> None:
     """One recorded cancellation lets one pass."""
     live = begun(record, CANCELLED)
     live.say(5, 8)
@@ -108,7 +112,7 @@ def test_a_cancel_too_many_is_used_up(record: Callable[..., Book]) -> None:
     assert live.found == ["exhausted primary in s 8"]
 
 
-def test_a_cancel_left_out_is_missing_at_the_end(record: Callable[..., Book]) -> None:
+def test_a_cancel_left_out_is_missing_at_the_end(record: Callable[..., RecordedTranscript]) -> None:
     """It is required, since the agent acted on it."""
     live = begun(record, CANCELLED)
     live.say(5)
@@ -116,7 +120,9 @@ def test_a_cancel_left_out_is_missing_at_the_end(record: Callable[..., Book]) ->
     assert live.found == ["missing-expected primary in s 8", "unplayed cascade in s 9"]
 
 
-def test_after_a_cancel_the_permission_is_cancelled(record: Callable[..., Book]) -> None:
+def test_after_a_cancel_the_permission_is_cancelled(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The client must answer so, whatever the recorded one had answered by then."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -142,7 +148,9 @@ def test_after_a_cancel_the_permission_is_cancelled(record: Callable[..., Book])
     assert live.informed == ["early in s 9", "drift in s 7"]
 
 
-def test_a_cancelled_turn_excuses_nothing_in_the_next(record: Callable[..., Book]) -> None:
+def test_a_cancelled_turn_excuses_nothing_in_the_next(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Once the turn is over, a permission that is cancelled differs from one that is granted."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -177,7 +185,9 @@ CANCEL_REQUEST = """
 """
 
 
-def test_the_id_in_a_cancel_request_is_the_live_one(record: Callable[..., Book]) -> None:
+def test_the_id_in_a_cancel_request_is_the_live_one(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The recorded message that cancels the same request is it, whatever ids are used."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
@@ -191,7 +201,7 @@ def test_the_id_in_a_cancel_request_is_the_live_one(record: Callable[..., Book])
 
 
 def test_a_cancel_request_that_was_not_recorded_is_granted_and_told(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """The request is answered as a cancelled one, and the session is given up."""
     live = begun(record, PLAIN)
@@ -201,14 +211,14 @@ def test_a_cancel_request_that_was_not_recorded_is_granted_and_told(
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
-def test_a_cancel_request_too_many_is_used_up(record: Callable[..., Book]) -> None:
+def test_a_cancel_request_too_many_is_used_up(record: Callable[..., RecordedTranscript]) -> None:
     """One recorded message lets one pass."""
     live = begun(record, CANCEL_REQUEST)
     live.say(5, 7, 7)
     assert live.found == ["exhausted primary in connection 7"]
 
 
-def test_cancelling_what_is_not_open_is_told(record: Callable[..., Book]) -> None:
+def test_cancelling_what_is_not_open_is_told(record: Callable[..., RecordedTranscript]) -> None:
     """Nothing is answered, and nothing given up."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
@@ -222,7 +232,7 @@ def test_cancelling_what_is_not_open_is_told(record: Callable[..., Book]) -> Non
 
 
 def test_a_recorded_cancel_request_that_came_too_late_is_taken(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """One that met no open request harmed nobody, and nobody waits for it."""
     text = """
@@ -241,7 +251,9 @@ def test_a_recorded_cancel_request_that_came_too_late_is_taken(
         assert live.divergences == []
 
 
-def test_in_v2_an_update_ends_the_turn_that_is_cancelled(record: Callable[..., Book]) -> None:
+def test_in_v2_an_update_ends_the_turn_that_is_cancelled(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The prompt was answered long ago; what the client waits for is that the session is idle."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 V2 = """
     1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}, "capabilities": {}}
@@ -45,7 +45,7 @@ DRAFT = """
 """
 
 
-def test_the_turns_of_v2(record: Callable[..., Book]) -> None:
+def test_the_turns_of_v2(record: Callable[..., RecordedTranscript]) -> None:
     """A prompt is accepted at once, and updates follow until the session is idle."""
     live = record(V2).replay()
     live.check("""
@@ -69,7 +69,9 @@ def test_the_turns_of_v2(record: Callable[..., Book]) -> None:
     assert live.divergences == []
 
 
-def test_another_login_is_a_divergence_of_the_handshake(record: Callable[..., Book]) -> None:
+def test_another_login_is_a_divergence_of_the_handshake(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """What follows from it is told as a consequence."""
     live = record(V2).replay()
     live.say(1, '#1 auth/login {"methodId": "other"}')
@@ -78,7 +80,7 @@ def test_another_login_is_a_divergence_of_the_handshake(record: Callable[..., Bo
     assert all(" cascade " in one for one in live.found[1:])
 
 
-def test_the_draft_against_itself(record: Callable[..., Book]) -> None:
+def test_the_draft_against_itself(record: Callable[..., RecordedTranscript]) -> None:
     """Files and terminals name no session, and belong to the turn that is open."""
     live = record(DRAFT).replay()
     live.check("""
@@ -103,7 +105,7 @@ def test_the_draft_against_itself(record: Callable[..., Book]) -> None:
     assert live.divergences == []
 
 
-def test_the_draft_in_another_directory(record: Callable[..., Book]) -> None:
+def test_the_draft_in_another_directory(record: Callable[..., RecordedTranscript]) -> None:
     """Its own names for places are typed, too; what a program printed may differ."""
     live = record(DRAFT).replay()
     live.say(1)
@@ -125,7 +127,9 @@ def test_the_draft_in_another_directory(record: Callable[..., Book]) -> None:
     assert live.found == []
 
 
-def test_a_permission_of_the_draft_that_is_denied(record: Callable[..., Book]) -> None:
+def test_a_permission_of_the_draft_that_is_denied(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Granted and denied are two outcomes."""
     live = record(DRAFT).replay()
     live.say(1, 3, 5)

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book, Live
+    from tests.playbook import Live, RecordedTranscript
 
 CHAT = """
     1 -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": true}, "clientInfo": {"name": "a", "version": "1"}}
@@ -31,7 +31,7 @@ SECOND = """
 ONE = '"prompt": [{"type": "text", "text": "one"}]'
 
 
-def begun(record: Callable[..., Book], text: str = CHAT, **options: object) -> Live:
+def begun(record: Callable[..., RecordedTranscript], text: str = CHAT, **options: object) -> Live:
     """A replay in which there is a session."""
     live = record(text).replay(**options)
     live.say(1, 3)
@@ -39,7 +39,7 @@ def begun(record: Callable[..., Book], text: str = CHAT, **options: object) -> L
 
 
 def test_other_params_are_answered_with_an_error_that_names_both_sides(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """The error's data say which frame was expected, and where the client's message differs."""
     live = begun(record)
@@ -58,7 +58,7 @@ def test_other_params_are_answered_with_an_error_that_names_both_sides(
     assert b'"pointer":"/params/prompt/0/text"' in live.bytes
 
 
-def test_the_code_of_a_refusal_is_nobodys(record: Callable[..., Book]) -> None:
+def test_the_code_of_a_refusal_is_nobodys(record: Callable[..., RecordedTranscript]) -> None:
     """JSON-RPC and ACP claim the codes from -32768 to -32000."""
     live = begun(record)
     live.say('#7 session/prompt {"sessionId": "s"}')
@@ -66,7 +66,7 @@ def test_the_code_of_a_refusal_is_nobodys(record: Callable[..., Book]) -> None:
 
 
 def test_what_follows_a_divergence_in_its_session_is_a_cascade(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Requests of a session that has diverged are all answered, and none of them is primary."""
     live = begun(record)
@@ -79,7 +79,7 @@ def test_what_follows_a_divergence_in_its_session_is_a_cascade(
     assert live.found == ["params-differ primary in s 5", "unmatched cascade in s"]
 
 
-def test_another_session_goes_on_unharmed(record: Callable[..., Book]) -> None:
+def test_another_session_goes_on_unharmed(record: Callable[..., RecordedTranscript]) -> None:
     """A divergence poisons its own lane only."""
     live = begun(record, CHAT + SECOND)
     live.check("""
@@ -95,7 +95,9 @@ def test_another_session_goes_on_unharmed(record: Callable[..., Book]) -> None:
     assert live.found == ["params-differ primary in s 5"]
 
 
-def test_whoever_waits_in_a_session_that_diverges_is_answered(record: Callable[..., Book]) -> None:
+def test_whoever_waits_in_a_session_that_diverges_is_answered(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Requests that are open get an error as well, so that no client hangs."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -116,7 +118,7 @@ def test_whoever_waits_in_a_session_that_diverges_is_answered(record: Callable[.
     assert live.found == ["params-differ primary in s 6"]
 
 
-def test_a_message_too_many_is_used_up(record: Callable[..., Book]) -> None:
+def test_a_message_too_many_is_used_up(record: Callable[..., RecordedTranscript]) -> None:
     """What was recorded but has been played is exhausted, which is not the same as unknown."""
     live = begun(record)
     live.check("""
@@ -130,7 +132,9 @@ def test_a_message_too_many_is_used_up(record: Callable[..., Book]) -> None:
     assert [miss.is_played for miss in live.divergences[0].near_misses] == [False, True]
 
 
-def test_a_method_that_was_never_recorded_is_unmatched(record: Callable[..., Book]) -> None:
+def test_a_method_that_was_never_recorded_is_unmatched(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The report names what the recording expected instead."""
     live = begun(record)
     live.check("""
@@ -141,7 +145,7 @@ def test_a_method_that_was_never_recorded_is_unmatched(record: Callable[..., Boo
 
 
 def test_a_session_that_was_never_recorded_belongs_to_the_connection(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Its requests are refused, and the sessions that were recorded go on."""
     live = begun(record)
@@ -154,7 +158,9 @@ def test_a_session_that_was_never_recorded_belongs_to_the_connection(
     assert live.found == ["unmatched primary in connection"]
 
 
-def test_an_unexpected_notification_gives_nothing_up(record: Callable[..., Book]) -> None:
+def test_an_unexpected_notification_gives_nothing_up(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """It is a divergence, and what follows is played all the same."""
     live = begun(record)
     live.check("""
@@ -165,7 +171,9 @@ def test_an_unexpected_notification_gives_nothing_up(record: Callable[..., Book]
     assert live.found == ["unexpected-notification primary in s"]
 
 
-def test_a_message_that_is_missing_is_missed_after_a_second(record: Callable[..., Book]) -> None:
+def test_a_message_that_is_missing_is_missed_after_a_second(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """It is told when a later one of its lane has come, and not a millisecond too early."""
     live = begun(record)
     live.check("""
@@ -177,7 +185,7 @@ def test_a_message_that_is_missing_is_missed_after_a_second(record: Callable[...
     assert live.found == ["missing-expected primary in s 5"]
 
 
-def test_mere_reordering_resolves_itself(record: Callable[..., Book]) -> None:
+def test_mere_reordering_resolves_itself(record: Callable[..., RecordedTranscript]) -> None:
     """A message that comes late, but within a second of the others, is no divergence."""
     live = begun(record)
     live.check("""
@@ -191,7 +199,9 @@ def test_mere_reordering_resolves_itself(record: Callable[..., Book]) -> None:
     assert live.found == []
 
 
-def test_any_input_gives_the_missing_another_second(record: Callable[..., Book]) -> None:
+def test_any_input_gives_the_missing_another_second(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The second begins anew with each line, since the client is busy."""
     live = begun(record, CHAT + SECOND)
     live.check("""
@@ -207,7 +217,7 @@ def test_any_input_gives_the_missing_another_second(record: Callable[..., Book])
     assert live.found == []
 
 
-def test_a_missing_message_is_missed_once(record: Callable[..., Book]) -> None:
+def test_a_missing_message_is_missed_once(record: Callable[..., RecordedTranscript]) -> None:
     """Neither time nor the end of input makes another divergence of it."""
     live = begun(record)
     live.say(7)
@@ -216,7 +226,9 @@ def test_a_missing_message_is_missed_once(record: Callable[..., Book]) -> None:
     assert live.found == ["missing-expected primary in s 5"]
 
 
-def test_a_session_that_was_given_up_wakes_nobody(record: Callable[..., Book]) -> None:
+def test_a_session_that_was_given_up_wakes_nobody(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A message that is missing there is not waited for, though a later one has come."""
     live = begun(record)
     live.check("""
@@ -231,7 +243,7 @@ def test_a_session_that_was_given_up_wakes_nobody(record: Callable[..., Book]) -
     assert live.found == ["unmatched primary in s 5"]
 
 
-def test_lenient_skips_the_missing_exchange(record: Callable[..., Book]) -> None:
+def test_lenient_skips_the_missing_exchange(record: Callable[..., RecordedTranscript]) -> None:
     """With ``--lenient`` its reply is left out, it is reported, and the session goes on."""
     live = begun(record, lenient=True)
     live.check("""
@@ -244,7 +256,9 @@ def test_lenient_skips_the_missing_exchange(record: Callable[..., Book]) -> None
     assert live.found == ["missing-expected primary in s 5"]
 
 
-def test_lenient_goes_on_after_a_message_that_differs(record: Callable[..., Book]) -> None:
+def test_lenient_goes_on_after_a_message_that_differs(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The other message is refused, and the one that it should have been is skipped."""
     live = begun(record, lenient=True)
     live.check("""
@@ -257,7 +271,7 @@ def test_lenient_goes_on_after_a_message_that_differs(record: Callable[..., Book
     assert live.found == ["params-differ primary in s 5", "missing-expected cascade in s 5"]
 
 
-def test_lenient_skips_a_missing_handshake(record: Callable[..., Book]) -> None:
+def test_lenient_skips_a_missing_handshake(record: Callable[..., RecordedTranscript]) -> None:
     """A client that never initializes is answered all the same, and told."""
     live = record(CHAT).replay(lenient=True)
     live.check("""
@@ -270,7 +284,9 @@ def test_lenient_skips_a_missing_handshake(record: Callable[..., Book]) -> None:
     assert live.found == ["missing-expected primary in connection 1"]
 
 
-def test_a_missing_handshake_is_missed_after_a_second(record: Callable[..., Book]) -> None:
+def test_a_missing_handshake_is_missed_after_a_second(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A client that does not initialize is refused what it asks, instead of waiting for ever."""
     live = record(CHAT).replay()
     live.check("""
@@ -286,7 +302,9 @@ def test_a_missing_handshake_is_missed_after_a_second(record: Callable[..., Book
     ]
 
 
-def test_another_handshake_is_primary_and_all_else_follows(record: Callable[..., Book]) -> None:
+def test_another_handshake_is_primary_and_all_else_follows(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Capabilities and the protocol's version count."""
     live = record(CHAT).replay()
     live.check("""
@@ -298,7 +316,9 @@ def test_another_handshake_is_primary_and_all_else_follows(record: Callable[...,
     assert all(" cascade " in one for one in live.found[1:])
 
 
-def test_another_name_and_version_of_the_client_are_forgiven(record: Callable[..., Book]) -> None:
+def test_another_name_and_version_of_the_client_are_forgiven(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Of initialize, nothing counts but the protocol's version and the capabilities."""
     live = record(CHAT).replay()
     live.check("""
@@ -318,7 +338,7 @@ def test_another_name_and_version_of_the_client_are_forgiven(record: Callable[..
     ],
 )
 def test_other_spellings_of_the_same_value_are_the_same(
-    record: Callable[..., Book], params: str
+    record: Callable[..., RecordedTranscript], params: str
 ) -> None:
     """The order of keys, the spelling of numbers and strings, and ``_meta`` do not count."""
     live = begun(record)
@@ -339,7 +359,9 @@ def test_other_spellings_of_the_same_value_are_the_same(
         (f'{{"sessionId": "s", {ONE}, "n": 1, "a/b~": null}}', "/params/a~1b~0"),
     ],
 )
-def test_other_values_differ(record: Callable[..., Book], params: str, pointer: str) -> None:
+def test_other_values_differ(
+    record: Callable[..., RecordedTranscript], params: str, pointer: str
+) -> None:
     """A truth value is no number, a string is none either, and null is not nothing."""
     live = begun(record)
     live.say(f"#2 session/prompt {params}")
@@ -350,7 +372,9 @@ def test_other_values_differ(record: Callable[..., Book], params: str, pointer: 
 @pytest.mark.parametrize(
     "pointer", ["/params/prompt/0/text", "/params/prompt/*/text", "/params/prompt", "/*/*/0"]
 )
-def test_what_is_ignored_does_not_count(record: Callable[..., Book], pointer: str) -> None:
+def test_what_is_ignored_does_not_count(
+    record: Callable[..., RecordedTranscript], pointer: str
+) -> None:
     """``--ignore`` takes a JSON pointer, in which ``*`` is any key or item."""
     live = begun(record, ignored=(pointer,))
     live.check("""
@@ -360,7 +384,9 @@ def test_what_is_ignored_does_not_count(record: Callable[..., Book], pointer: st
     assert live.divergences == []
 
 
-def test_the_same_request_twice_is_taken_in_recorded_order(record: Callable[..., Book]) -> None:
+def test_the_same_request_twice_is_taken_in_recorded_order(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Of equal candidates the first recorded one is it."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -380,7 +406,7 @@ def test_the_same_request_twice_is_taken_in_recorded_order(record: Callable[...,
     """)
 
 
-def test_garbage_is_answered_with_a_parse_error(record: Callable[..., Book]) -> None:
+def test_garbage_is_answered_with_a_parse_error(record: Callable[..., RecordedTranscript]) -> None:
     """It is a divergence of the connection, and sessions go on."""
     live = begun(record)
     live.check(r"""
@@ -400,16 +426,16 @@ def test_garbage_is_answered_with_a_parse_error(record: Callable[..., Book]) -> 
     ]
 
 
-def test_blank_lines_of_a_client_are_nothing(record: Callable[..., Book]) -> None:
+def test_blank_lines_of_a_client_are_nothing(record: Callable[..., RecordedTranscript]) -> None:
     """An empty line, or one of spaces, is neither answered nor told."""
     live = begun(record)
     live.say("| ", "| \\x20\\r", 5)
     assert live.divergences == []
 
 
-def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., Book]) -> None:
+def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., RecordedTranscript]) -> None:
     """An agent's own parse error comes after the line that it was about, and not before."""
-    book = record(r"""
+    recorded = record(r"""
         1 -> #0 initialize {"protocolVersion": 1}
         2 <- #0 result {"protocolVersion": 1}
         3 -> | what?
@@ -419,7 +445,7 @@ def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., Book]) -> 
         7 -> #1 session/new {"cwd": "/p"}
         8 <- #1 result {"sessionId": "s"}
     """)
-    live = book.replay()
+    live = recorded.replay()
     live.check("""
         -> 1
         <- 2
@@ -434,13 +460,13 @@ def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., Book]) -> 
         <- end
     """)
     assert live.divergences == []
-    sober = book.replay()
+    sober = recorded.replay()
     sober.say(1, 7)
     sober.leave()
     assert sober.found == []
 
 
-def test_an_answer_that_nobody_asked_for_is_told(record: Callable[..., Book]) -> None:
+def test_an_answer_that_nobody_asked_for_is_told(record: Callable[..., RecordedTranscript]) -> None:
     """A reply whose id is not open is a divergence, and nothing is given up."""
     live = begun(record)
     live.check("""
@@ -451,7 +477,7 @@ def test_an_answer_that_nobody_asked_for_is_told(record: Callable[..., Book]) ->
     assert live.found == ["unknown-reply-id primary in connection"]
 
 
-def test_a_recorded_answer_to_nothing_is_taken(record: Callable[..., Book]) -> None:
+def test_a_recorded_answer_to_nothing_is_taken(record: Callable[..., RecordedTranscript]) -> None:
     """What a client says of a line that it could not read is said again, or not, without harm."""
     text = """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -468,7 +494,7 @@ def test_a_recorded_answer_to_nothing_is_taken(record: Callable[..., Book]) -> N
         assert live.divergences == []
 
 
-def test_a_stall_tells_what_each_lane_waits_for(record: Callable[..., Book]) -> None:
+def test_a_stall_tells_what_each_lane_waits_for(record: Callable[..., RecordedTranscript]) -> None:
     """After the timeout the replay ends, with exit code 3 and what was expected."""
     live = begun(record, CHAT + SECOND)
     live.say(5, 9)
@@ -486,7 +512,7 @@ def test_a_stall_tells_what_each_lane_waits_for(record: Callable[..., Book]) -> 
     ]
 
 
-def test_a_stall_timeout_of_nothing_never_stalls(record: Callable[..., Book]) -> None:
+def test_a_stall_timeout_of_nothing_never_stalls(record: Callable[..., RecordedTranscript]) -> None:
     """Zero seconds on the command line are no limit for the engine, and it waits for ever."""
     live = begun(record, stall_ns=None)
     live.check("""
@@ -497,7 +523,9 @@ def test_a_stall_timeout_of_nothing_never_stalls(record: Callable[..., Book]) ->
     assert live.found == []
 
 
-def test_a_client_that_owes_nothing_may_be_silent(record: Callable[..., Book]) -> None:
+def test_a_client_that_owes_nothing_may_be_silent(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Once all is played, time makes no divergence."""
     live = begun(record)
     live.say(5, 7)
@@ -506,7 +534,9 @@ def test_a_client_that_owes_nothing_may_be_silent(record: Callable[..., Book]) -
     assert live.divergences == []
 
 
-def test_a_client_that_goes_away_is_told_what_was_left(record: Callable[..., Book]) -> None:
+def test_a_client_that_goes_away_is_told_what_was_left(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Messages that are left are missing, frames that are left are unplayed, lane by lane."""
     live = begun(record, CHAT + SECOND)
     live.check("""
@@ -523,7 +553,7 @@ def test_a_client_that_goes_away_is_told_what_was_left(record: Callable[..., Boo
     assert live.report.exit_code == 1
 
 
-def test_after_its_end_a_replay_says_nothing(record: Callable[..., Book]) -> None:
+def test_after_its_end_a_replay_says_nothing(record: Callable[..., RecordedTranscript]) -> None:
     """Events that still come are not answered."""
     live = begun(record)
     live.leave()
@@ -532,7 +562,7 @@ def test_after_its_end_a_replay_says_nothing(record: Callable[..., Book]) -> Non
 
 
 def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Of a client that repeats itself the report counts the rest, and shows what is primary."""
     live = begun(record)

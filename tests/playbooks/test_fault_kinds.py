@@ -11,14 +11,14 @@ import pytest
 from acp_proxy.faults.outputs import ScheduledWrite
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.protocol.peers import Direction
-from tests.fault_book import Book, check
+from tests.fault_playbook import FaultTranscript, check
 
 UPDATE = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}'
 
 
-def delivered(book: Book) -> bytes:
+def delivered(recorded: FaultTranscript) -> bytes:
     """All bytes that went out."""
-    return b"".join(o.data for o in book.outputs if isinstance(o, ScheduledWrite))
+    return b"".join(o.data for o in recorded.outputs if isinstance(o, ScheduledWrite))
 
 
 def test_noop_lets_everything_pass() -> None:
@@ -60,13 +60,13 @@ def test_latency_keeps_the_order() -> None:
 
 def test_latency_varies_by_jitter() -> None:
     """Jitter adds or takes away, never more than it says, and differs from frame to frame."""
-    book = Book(["latency latency_ms=100 jitter_ms=20"])
+    recorded = FaultTranscript(["latency latency_ms=100 jitter_ms=20"])
     due = []
     for _ in range(50):
-        book.now += 10**9
-        for output in book.say(Direction.TO_CLIENT, b"x\n"):
+        recorded.now += 10**9
+        for output in recorded.say(Direction.TO_CLIENT, b"x\n"):
             if isinstance(output, ScheduledWrite):
-                due.append((output.due - book.now) / 1e6)
+                due.append((output.due - recorded.now) / 1e6)
     assert all(80 <= late <= 120 for late in due)
     assert len(set(due)) == 50
     assert min(due) < 90
@@ -92,7 +92,7 @@ def test_bandwidth_holds_over_frames() -> None:
 
 def test_slice_splits_characters_and_tokens() -> None:
     """Cuts fall into UTF-8 characters and tokens, and nothing is lost."""
-    book = check(
+    recorded = check(
         ["slice bytes=1 delay_ms=2"],
         r"""
         1 <- | \xc3\xa91
@@ -102,7 +102,7 @@ def test_slice_splits_characters_and_tokens() -> None:
         <- | \n at 6ms
         """,
     )
-    assert delivered(book) == "é1\n".encode()
+    assert delivered(recorded) == "é1\n".encode()
 
 
 def test_drop_lets_nothing_pass() -> None:
@@ -186,11 +186,13 @@ def test_corrupt_does_what_its_mode_says(mode: str, line: str) -> None:
 @pytest.mark.parametrize(("mode", "byte"), [("bad-utf8", b"\xff"), ("nul", b"\0")])
 def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
     """The byte stands in the line, in another place each time."""
-    book = Book([f"corrupt mode={mode}"])
+    recorded = FaultTranscript([f"corrupt mode={mode}"])
     lines = set()
     for _ in range(40):
         (out,) = [
-            o for o in book.say(Direction.TO_CLIENT, b"123456\n") if isinstance(o, ScheduledWrite)
+            o
+            for o in recorded.say(Direction.TO_CLIENT, b"123456\n")
+            if isinstance(o, ScheduledWrite)
         ]
         assert out.data.replace(byte, b"") == b"123456\n"
         assert out.data.count(byte) == 1
@@ -201,11 +203,13 @@ def test_corrupt_puts_a_byte_somewhere(mode: str, byte: bytes) -> None:
 
 def test_a_flipped_bit_never_makes_two_lines() -> None:
     """One bit differs, and no byte becomes the end of a line."""
-    book = Book(["corrupt"])
+    recorded = FaultTranscript(["corrupt"])
     line = bytes(b for b in range(256) if b not in b"\r\n")
     for _ in range(300):
         (out,) = [
-            o for o in book.say(Direction.TO_AGENT, line + b"\n") if isinstance(o, ScheduledWrite)
+            o
+            for o in recorded.say(Direction.TO_AGENT, line + b"\n")
+            if isinstance(o, ScheduledWrite)
         ]
         assert out.data.count(b"\n") == 1
         assert b"\r" not in out.data
@@ -230,7 +234,7 @@ def test_truncate_cuts_the_end() -> None:
 
 def test_truncate_without_newline_glues_the_next_frame() -> None:
     """The receiver sees half a frame and the next one as one line."""
-    book = check(
+    recorded = check(
         ["truncate keep_bytes=3 newline=false times=1"],
         r"""
         1 <- | abcdef
@@ -239,7 +243,7 @@ def test_truncate_without_newline_glues_the_next_frame() -> None:
         <- 2
         """,
     )
-    assert delivered(book) == b"abcxyz\n"
+    assert delivered(recorded) == b"abcxyz\n"
 
 
 def test_replace_by_a_line() -> None:
@@ -256,7 +260,7 @@ def test_replace_by_a_line() -> None:
 def test_replace_sets_members() -> None:
     """Members are set, made on the way, appended to lists; what has no such place is no match."""
     rule = """replace 'set={"/params/a"=1, "/params/new/b"=[true], "/params/list/-"="x"}'"""
-    book = check(
+    recorded = check(
         [rule],
         r"""
         1 <- | {"params":{"a":0,"list":[]}}
@@ -267,7 +271,7 @@ def test_replace_sets_members() -> None:
         <- 3
         """,
     )
-    assert book.engine.fired == {"replace": 1}
+    assert recorded.engine.fired == {"replace": 1}
 
 
 def test_error_reply_answers_a_request_of_either_side() -> None:
@@ -365,9 +369,9 @@ def test_a_reply_can_come_twice() -> None:
 @pytest.mark.parametrize("mode", ["wrong-id", "orphan"])
 def test_a_reply_can_have_an_id_that_nobody_knows(mode: str) -> None:
     """Only its id differs; `orphan` leaves the true reply as well."""
-    book = Book([f"reply mode={mode}"])
+    recorded = FaultTranscript([f"reply mode={mode}"])
     raw = b'{"jsonrpc": "2.0", "id": 1, "result": 1e3}\n'
-    out = [o.data for o in book.say(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
+    out = [o.data for o in recorded.say(Direction.TO_CLIENT, raw) if isinstance(o, ScheduledWrite)]
     if mode == "orphan":
         assert out.pop(0) == raw
     (line,) = out
@@ -391,7 +395,7 @@ def test_ignore_cancel_swallows_cancellations_only() -> None:
 
 def test_stall_keeps_all_that_follows() -> None:
     """Nothing passes in that direction any more, the other goes on, and there is no end."""
-    book = check(
+    recorded = check(
         ["stall where='method:session/update' after=1"],
         f"""
         1 <- {UPDATE}
@@ -404,19 +408,19 @@ def test_stall_keeps_all_that_follows() -> None:
         end of to-client
         """,
     )
-    assert [(f.frame, f.delivered) for f in book.fired] == [(2, None), (3, None)]
+    assert [(f.frame, f.delivered) for f in recorded.fired] == [(2, None), (3, None)]
 
 
 def test_a_stalled_direction_gets_no_error_reply_either() -> None:
     """What a rule would inject into a stalled direction stays away, and is not told."""
-    book = check(
+    recorded = check(
         ["stall where=dir:to-client", "error-reply where=kind:request"],
         """
         1 <- | x
         2 -> #1 session/prompt {}
         """,
     )
-    assert [(f.rule, f.received is None) for f in book.fired] == [
+    assert [(f.rule, f.received is None) for f in recorded.fired] == [
         ("stall", False),
         ("error-reply", False),
     ]
@@ -464,8 +468,8 @@ def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
         assert len({key for key, _ in pairs}) == len(pairs)
         return dict(pairs)
 
-    book = Book(["huge-frame bytes=70000"])
-    (out,) = [o for o in book.say(Direction.TO_CLIENT, message.encode() + b"\n")
+    recorded = FaultTranscript(["huge-frame bytes=70000"])
+    (out,) = [o for o in recorded.say(Direction.TO_CLIENT, message.encode() + b"\n")
               if isinstance(o, ScheduledWrite)]  # fmt: skip
     assert len(out.data) == 70000
     padded = json.loads(out.data, object_pairs_hook=once)
@@ -479,7 +483,7 @@ def test_a_huge_frame_is_legal_and_just_as_large(message: str) -> None:
 
 def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
     """What has no params or is as large already is no match."""
-    book = check(
+    recorded = check(
         ["huge-frame bytes=60"],
         r"""
         1 <- | {"jsonrpc":"2.0","id":1,"result":null}
@@ -490,12 +494,12 @@ def test_a_huge_frame_needs_a_place_for_the_padding() -> None:
         <- 3
         """,
     )
-    assert book.engine.fired == {"huge-frame": 0}
+    assert recorded.engine.fired == {"huge-frame": 0}
 
 
 def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
     """What fits passes, then the direction ends, and nothing follows."""
-    book = check(
+    recorded = check(
         ["limit-data bytes=6 where=dir:to-client"],
         r"""
         1 <- | abc
@@ -509,7 +513,7 @@ def test_limit_data_ends_in_the_middle_of_a_frame() -> None:
         <- end
         """,
     )
-    assert book.engine.fired == {"limit-data": 1}
+    assert recorded.engine.fired == {"limit-data": 1}
 
 
 def test_close_ends_a_direction() -> None:
@@ -603,7 +607,7 @@ def test_rules_apply_in_the_order_of_the_plan() -> None:
 
 def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None:
     """A rule that would change a frame does not fire at nothing; a signal does."""
-    book = check(
+    recorded = check(
         ["drop", "duplicate", "kill times=1", "stray-stdout times=1"],
         r"""
         1 <- | abc
@@ -611,7 +615,7 @@ def test_a_dropped_frame_sets_off_no_change_but_what_happens_beside_it() -> None
         signal 9
         """,
     )
-    assert book.engine.fired == {"drop": 1, "duplicate": 0, "kill": 1, "stray-stdout": 1}
+    assert recorded.engine.fired == {"drop": 1, "duplicate": 0, "kill": 1, "stray-stdout": 1}
 
 
 def test_what_happens_beside_a_frame_happens_once() -> None:

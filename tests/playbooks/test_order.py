@@ -10,7 +10,7 @@ from acp_proxy.engine.shared.playback_options import Order
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 TWO_SESSIONS = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -28,13 +28,13 @@ TWO_SESSIONS = """
 """
 
 
-def test_a_replay_begins_with_silence(record: Callable[..., Book]) -> None:
+def test_a_replay_begins_with_silence(record: Callable[..., RecordedTranscript]) -> None:
     """Nothing goes out before the client has said something."""
     live = record(TWO_SESSIONS).replay()
     live.check(".. 20s")
 
 
-def test_each_message_releases_what_followed_it(record: Callable[..., Book]) -> None:
+def test_each_message_releases_what_followed_it(record: Callable[..., RecordedTranscript]) -> None:
     """A client that says what was said hears what was answered, frame by frame."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
@@ -56,7 +56,7 @@ def test_each_message_releases_what_followed_it(record: Callable[..., Book]) -> 
     assert live.divergences == []
 
 
-def test_two_sessions_do_not_wait_for_each_other(record: Callable[..., Book]) -> None:
+def test_two_sessions_do_not_wait_for_each_other(record: Callable[..., RecordedTranscript]) -> None:
     """The turn of one session goes on whatever the other's client does."""
     live = record(TWO_SESSIONS).replay()
     live.say(1, 3, 5)
@@ -72,7 +72,9 @@ def test_two_sessions_do_not_wait_for_each_other(record: Callable[..., Book]) ->
     assert live.found == []
 
 
-def test_recorded_order_keeps_all_frames_in_theirs(record: Callable[..., Book]) -> None:
+def test_recorded_order_keeps_all_frames_in_theirs(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """With ``--order recorded`` a frame waits for every frame before it, whatever its session."""
     live = record(TWO_SESSIONS).replay(order=Order.RECORDED)
     live.say(1, 3, 5)
@@ -87,7 +89,7 @@ def test_recorded_order_keeps_all_frames_in_theirs(record: Callable[..., Book]) 
     assert live.found == []
 
 
-def test_causal_order_waits_for_requests_alone(record: Callable[..., Book]) -> None:
+def test_causal_order_waits_for_requests_alone(record: Callable[..., RecordedTranscript]) -> None:
     """With ``--order causal`` only a reply waits, and what stands behind it in its session."""
     live = record(TWO_SESSIONS).replay(order=Order.CAUSAL)
     live.check("""
@@ -106,7 +108,9 @@ def test_causal_order_waits_for_requests_alone(record: Callable[..., Book]) -> N
     """)
 
 
-def test_two_equal_session_new_and_swapped_replies(record: Callable[..., Book]) -> None:
+def test_two_equal_session_new_and_swapped_replies(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A client asks for two sessions at once, is answered the wrong way round, and all is well."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
@@ -150,7 +154,9 @@ INTERCHANGEABLE = """
 """
 
 
-def test_sessions_with_the_same_history_are_interchangeable(record: Callable[..., Book]) -> None:
+def test_sessions_with_the_same_history_are_interchangeable(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A prompt that comes in the twin of the session it was recorded in swaps the two."""
     live = record(INTERCHANGEABLE).replay()
     live.say(1, 3, 5, 7, 9)
@@ -164,7 +170,9 @@ def test_sessions_with_the_same_history_are_interchangeable(record: Callable[...
     assert live.found == []
 
 
-def test_twins_are_interchangeable_in_another_directory(record: Callable[..., Book]) -> None:
+def test_twins_are_interchangeable_in_another_directory(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Where the client works has nothing to do with whether two sessions are alike."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
@@ -177,7 +185,7 @@ def test_twins_are_interchangeable_in_another_directory(record: Callable[..., Bo
 
 
 def test_sessions_with_other_histories_are_not_interchangeable(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Once something else was said in one of them, a session is itself alone."""
     live = record(INTERCHANGEABLE).replay()
@@ -190,7 +198,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(
 
 
 def test_updates_come_before_the_reply_that_creates_their_session(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """They wait for the request, and go out in their place."""
     live = record("""
@@ -210,7 +218,9 @@ def test_updates_come_before_the_reply_that_creates_their_session(
     """)
 
 
-def test_an_update_after_the_turn_comes_without_another_word(record: Callable[..., Book]) -> None:
+def test_an_update_after_the_turn_comes_without_another_word(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A turn is not over when its answer has passed."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -233,7 +243,7 @@ def test_an_update_after_the_turn_comes_without_another_word(record: Callable[..
     """)
 
 
-def test_replies_go_out_of_order_as_they_did(record: Callable[..., Book]) -> None:
+def test_replies_go_out_of_order_as_they_did(record: Callable[..., RecordedTranscript]) -> None:
     """The reply that was recorded first goes first, though it was asked for last."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -254,7 +264,7 @@ def test_replies_go_out_of_order_as_they_did(record: Callable[..., Book]) -> Non
     """)
 
 
-def test_the_same_id_is_open_in_both_directions(record: Callable[..., Book]) -> None:
+def test_the_same_id_is_open_in_both_directions(record: Callable[..., RecordedTranscript]) -> None:
     """Both sides number their own requests; a reply belongs to the request of the other side."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -276,9 +286,11 @@ def test_the_same_id_is_open_in_both_directions(record: Callable[..., Book]) -> 
     assert live.found == []
 
 
-def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Callable[..., Book]) -> None:
+def test_an_id_that_the_agent_uses_twice_is_answered_twice(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Of two open requests with one id, a reply answers the older one."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {"protocolVersion": 1}
         2 <- #0 result {"protocolVersion": 1}
         3 -> #1 session/new {"cwd": "/p"}
@@ -290,7 +302,7 @@ def test_an_id_that_the_agent_uses_twice_is_answered_twice(record: Callable[...,
         9 -> #7 result {"content": "b"}
         10 <- #2 result {"stopReason": "end_turn"}
     """)
-    live = book.replay()
+    live = recorded.replay()
     live.say(1, 3)
     live.check("""
         -> 5
@@ -315,7 +327,7 @@ HISTORY_PANEL = """
 """
 
 
-def test_a_history_panel_need_not_be_opened(record: Callable[..., Book]) -> None:
+def test_a_history_panel_need_not_be_opened(record: Callable[..., RecordedTranscript]) -> None:
     """A request of the connection that nobody depends on may be left out; that is told, no more."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
@@ -334,7 +346,9 @@ def test_a_history_panel_need_not_be_opened(record: Callable[..., Book]) -> None
     assert live.report.verdict == "clean"
 
 
-def test_what_was_in_flight_together_stays_in_order(record: Callable[..., Book]) -> None:
+def test_what_was_in_flight_together_stays_in_order(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A reply waits a second for another request that was open in the recording, and not longer."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
@@ -349,7 +363,9 @@ def test_what_was_in_flight_together_stays_in_order(record: Callable[..., Book])
     assert live.divergences == []
 
 
-def test_a_request_that_is_left_out_holds_nothing_up(record: Callable[..., Book]) -> None:
+def test_a_request_that_is_left_out_holds_nothing_up(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """After a second of silence the reply that waits for it goes out; asked late, it is answered."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
@@ -367,7 +383,9 @@ def test_a_request_that_is_left_out_holds_nothing_up(record: Callable[..., Book]
     assert live.informed == ["late in connection 3"]
 
 
-def test_recorded_order_lets_pass_what_is_left_out(record: Callable[..., Book]) -> None:
+def test_recorded_order_lets_pass_what_is_left_out(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Also in recorded order nobody waits for a history panel longer than a second."""
     live = record(HISTORY_PANEL).replay(order=Order.RECORDED)
     live.check("""
@@ -384,7 +402,7 @@ def test_recorded_order_lets_pass_what_is_left_out(record: Callable[..., Book]) 
     assert live.found == []
 
 
-def test_initialize_twice(record: Callable[..., Book]) -> None:
+def test_initialize_twice(record: Callable[..., RecordedTranscript]) -> None:
     """A client that initializes twice is answered twice."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -402,7 +420,7 @@ def test_initialize_twice(record: Callable[..., Book]) -> None:
     assert live.divergences == []
 
 
-def test_nothing_goes_out_before_the_handshake(record: Callable[..., Book]) -> None:
+def test_nothing_goes_out_before_the_handshake(record: Callable[..., RecordedTranscript]) -> None:
     """A session is matched, and its frames wait for the reply to initialize."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
@@ -415,7 +433,7 @@ def test_nothing_goes_out_before_the_handshake(record: Callable[..., Book]) -> N
 
 
 def test_the_recording_may_show_that_a_frame_came_before_the_handshake(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """What the recorded agent said before its initialize reply is said again."""
     live = record("""
@@ -432,7 +450,7 @@ def test_the_recording_may_show_that_a_frame_came_before_the_handshake(
     """)
 
 
-def test_a_client_may_pipeline(record: Callable[..., Book]) -> None:
+def test_a_client_may_pipeline(record: Callable[..., RecordedTranscript]) -> None:
     """A message that comes before its time is taken, and what goes out stays in order."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -458,7 +476,9 @@ def test_a_client_may_pipeline(record: Callable[..., Book]) -> None:
     assert live.informed == ["early in s 6"]
 
 
-def test_notifications_of_the_client_block_nothing(record: Callable[..., Book]) -> None:
+def test_notifications_of_the_client_block_nothing(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Left out, late or in time: a notification that cancels nothing is never waited for."""
     text = """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -481,7 +501,7 @@ def test_notifications_of_the_client_block_nothing(record: Callable[..., Book]) 
         assert live.divergences == []
 
 
-def test_a_fork_begins_the_session_that_it_makes(record: Callable[..., Book]) -> None:
+def test_a_fork_begins_the_session_that_it_makes(record: Callable[..., RecordedTranscript]) -> None:
     """Updates of a forked session wait for the request that forks it."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -510,7 +530,9 @@ def test_a_fork_begins_the_session_that_it_makes(record: Callable[..., Book]) ->
     assert live.divergences == []
 
 
-def test_a_request_that_was_never_answered_is_not_answered(record: Callable[..., Book]) -> None:
+def test_a_request_that_was_never_answered_is_not_answered(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Neither by the agent, nor does the client have to answer what it never answered."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -532,7 +554,7 @@ def test_a_request_that_was_never_answered_is_not_answered(record: Callable[...,
     assert live.informed == ["drift in s 6", "unanswered in s 5"]
 
 
-def test_an_agent_that_died_mid_turn_dies_again(record: Callable[..., Book]) -> None:
+def test_an_agent_that_died_mid_turn_dies_again(record: Callable[..., RecordedTranscript]) -> None:
     """Its output ends once all that it had said is out and the client has said its part."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -554,7 +576,9 @@ def test_an_agent_that_died_mid_turn_dies_again(record: Callable[..., Book]) -> 
     assert (live.found, live.informed) == ([], ["unanswered in s 5"])
 
 
-def test_a_connection_without_sessions_is_played_to_its_end(record: Callable[..., Book]) -> None:
+def test_a_connection_without_sessions_is_played_to_its_end(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Notifications far behind the last request go out, too."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""

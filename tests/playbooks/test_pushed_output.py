@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.verify_book import verify
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book, Live
+    from tests.playbook import Live, RecordedTranscript
 
 BEGIN = """
     1 -> #0 initialize {"protocolVersion": 1, "clientInfo": {"name": "c"}, "capabilities": {"terminal": {}}}
@@ -49,7 +49,7 @@ AWAITED = (
 )
 
 
-def until(record: Callable[..., Book], text: str, **options: bool) -> Live:
+def until(record: Callable[..., RecordedTranscript], text: str, **options: bool) -> Live:
     """A replay in which the client has a terminal, and calls it something else."""
     live = record(text).replay(**options)
     live.say(1, 3, 5)
@@ -57,7 +57,7 @@ def until(record: Callable[..., Book], text: str, **options: bool) -> Live:
     return live
 
 
-def test_the_recorded_pieces_keep_their_place(record: Callable[..., Book]) -> None:
+def test_the_recorded_pieces_keep_their_place(record: Callable[..., RecordedTranscript]) -> None:
     """Whatever is in them; the agent goes on when it has had all of them."""
     live = until(record, WATCHED)
     live.check("""
@@ -74,7 +74,7 @@ def test_the_recorded_pieces_keep_their_place(record: Callable[..., Book]) -> No
 
 
 @pytest.mark.parametrize("pieces", [0, 1])
-def test_fewer_pieces_are_enough(record: Callable[..., Book], pieces: int) -> None:
+def test_fewer_pieces_are_enough(record: Callable[..., RecordedTranscript], pieces: int) -> None:
     """The agent goes on after a moment, and that is told and no divergence."""
     live = until(record, WATCHED)
     for number in range(pieces):
@@ -86,7 +86,7 @@ def test_fewer_pieces_are_enough(record: Callable[..., Book], pieces: int) -> No
     assert live.report.verdict == "clean"
 
 
-def test_a_piece_that_comes_late_is_answered(record: Callable[..., Book]) -> None:
+def test_a_piece_that_comes_late_is_answered(record: Callable[..., RecordedTranscript]) -> None:
     """As it was when it came in time."""
     live = until(record, WATCHED)
     assert live.wait("2s") == ["<- 12"]
@@ -96,7 +96,9 @@ def test_a_piece_that_comes_late_is_answered(record: Callable[..., Book]) -> Non
     assert live.report.verdict == "clean"
 
 
-def test_more_pieces_are_answered_as_the_others_were(record: Callable[..., Book]) -> None:
+def test_more_pieces_are_answered_as_the_others_were(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Until the terminal is released; then there is none that could put anything out."""
     live = until(record, AWAITED)
     for number in range(3, 9):
@@ -109,7 +111,9 @@ def test_more_pieces_are_answered_as_the_others_were(record: Callable[..., Book]
     assert live.say('#9 terminal/output {"terminalId": "T", "data": "a"}') == ["<- refusal #9"]
 
 
-def test_nobody_waits_for_output_once_the_program_has_ended(record: Callable[..., Book]) -> None:
+def test_nobody_waits_for_output_once_the_program_has_ended(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Its exit is told after all that it has put out."""
     live = until(record, AWAITED)
     live.check("""
@@ -121,7 +125,9 @@ def test_nobody_waits_for_output_once_the_program_has_ended(record: Callable[...
     assert live.found == []
 
 
-def test_a_wait_that_was_over_too_early_ends_nothing(record: Callable[..., Book]) -> None:
+def test_a_wait_that_was_over_too_early_ends_nothing(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The program still runs."""
     text = AWAITED.replace('{"exitCode": 0}', '{"exitCode": null, "timedOut": true}')
     live = until(record, text)
@@ -129,7 +135,9 @@ def test_a_wait_that_was_over_too_early_ends_nothing(record: Callable[..., Book]
     assert live.say('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 10"]
 
 
-def test_output_of_a_terminal_that_is_not_there_is_refused(record: Callable[..., Book]) -> None:
+def test_output_of_a_terminal_that_is_not_there_is_refused(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """It is no further piece of another one's."""
     live = until(record, WATCHED)
     said = live.say('#3 terminal/output {"terminalId": "other", "data": "a"}')
@@ -137,7 +145,7 @@ def test_output_of_a_terminal_that_is_not_there_is_refused(record: Callable[...,
     assert live.found[0] == "binding-conflict primary in s 8"
 
 
-def test_two_terminals_are_told_apart(record: Callable[..., Book]) -> None:
+def test_two_terminals_are_told_apart(record: Callable[..., RecordedTranscript]) -> None:
     """More output of the one is not taken for the other's, which has no name yet."""
     live = until(
         record,
@@ -168,7 +176,9 @@ def test_two_terminals_are_told_apart(record: Callable[..., Book]) -> None:
     assert live.found == []
 
 
-def test_output_is_not_waited_for_where_nothing_runs(record: Callable[..., Book]) -> None:
+def test_output_is_not_waited_for_where_nothing_runs(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A terminal that the client is not to see puts nothing out."""
     live = record(AWAITED).replay(inert=True)
     live.say(1, 3)
@@ -177,7 +187,7 @@ def test_output_is_not_waited_for_where_nothing_runs(record: Callable[..., Book]
     assert live.found == []
 
 
-def test_verify_pushes_what_a_terminal_put_out(record: Callable[..., Book]) -> None:
+def test_verify_pushes_what_a_terminal_put_out(record: Callable[..., RecordedTranscript]) -> None:
     """As often as it was recorded, whatever the agent answers to each piece."""
     live = verify(record(AWAITED)).check("""
         -> 1
@@ -202,7 +212,7 @@ def test_verify_pushes_what_a_terminal_put_out(record: Callable[..., Book]) -> N
 
 
 def test_verify_pushes_no_output_of_a_terminal_that_was_never_made(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """The agent would not know what it is of; nobody waits for an answer to it."""
     live = verify(record(WATCHED)).check("""

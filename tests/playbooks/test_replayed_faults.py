@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 STORY = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -27,11 +27,13 @@ LOST = 2 << 4
 """The bits of `flags` that say that a frame was not delivered."""
 
 
-def mark(book: Book, number: int, delivered: bytes | None, *, injected: bool = False) -> None:
+def mark(
+    recorded: RecordedTranscript, number: int, delivered: bytes | None, *, injected: bool = False
+) -> None:
     """Writes down that a fault hit a frame, or made it up."""
-    seq = book.seq(number)
-    received = None if injected else book.raw[number].rstrip(b"\n")
-    with closing(sqlite3.connect(book.path)) as connection:
+    seq = recorded.seq(number)
+    received = None if injected else recorded.raw[number].rstrip(b"\n")
+    with closing(sqlite3.connect(recorded.path)) as connection:
         connection.execute("UPDATE frame_rows SET fault = 'rule' WHERE seq = ?", (seq,))
         if delivered is None:
             lost = f"UPDATE frame_rows SET flags = flags & ~48 | {LOST} WHERE seq = ?"
@@ -41,91 +43,99 @@ def mark(book: Book, number: int, delivered: bytes | None, *, injected: bool = F
         connection.commit()
 
 
-def lose_without_a_word(book: Book, number: int) -> None:
+def lose_without_a_word(recorded: RecordedTranscript, number: int) -> None:
     """Marks a frame that met with a direction in which nothing passed any more."""
-    with closing(sqlite3.connect(book.path)) as connection:
+    with closing(sqlite3.connect(recorded.path)) as connection:
         connection.execute(
             f"UPDATE frame_rows SET fault = 'stall', flags = flags & ~48 | {LOST} WHERE seq = ?",
-            (book.seq(number),),
+            (recorded.seq(number),),
         )
         connection.commit()
 
 
-def test_what_never_arrived_is_not_played(record: Callable[..., Book]) -> None:
+def test_what_never_arrived_is_not_played(record: Callable[..., RecordedTranscript]) -> None:
     """A dropped update is left out, and the rest goes on."""
-    book = record(STORY)
-    mark(book, 6, None)
-    live = book.replay()
+    recorded = record(STORY)
+    mark(recorded, 6, None)
+    live = recorded.replay()
     live.say(1, 3)
     live.check("-> 5\n<- 7\n<- 8\n-> 9\n<- 10\n-> end\n<- end")
     assert live.divergences == []
 
 
-def test_what_was_changed_is_played_as_it_arrived(record: Callable[..., Book]) -> None:
+def test_what_was_changed_is_played_as_it_arrived(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A broken line goes out broken, byte for byte, also one without its end."""
-    book = record(STORY)
-    mark(book, 6, b'{"jsonrpc": "2.0"\r\n')
-    mark(book, 7, b'{"half')
-    live = book.replay()
+    recorded = record(STORY)
+    mark(recorded, 6, b'{"jsonrpc": "2.0"\r\n')
+    mark(recorded, 7, b'{"half')
+    live = recorded.replay()
     live.say(1, 3)
     live.bytes = b""
     live.say(5)
-    assert live.bytes == b'{"jsonrpc": "2.0"\r\n{"half' + book.raw[8]
+    assert live.bytes == b'{"jsonrpc": "2.0"\r\n{"half' + recorded.raw[8]
 
 
-def test_the_last_rule_says_what_arrived(record: Callable[..., Book]) -> None:
+def test_the_last_rule_says_what_arrived(record: Callable[..., RecordedTranscript]) -> None:
     """Of several rules at one frame each has a row, and the last one counts."""
-    book = record(STORY)
-    mark(book, 6, b"first\n")
-    mark(book, 6, b"second\n")
-    live = book.replay()
+    recorded = record(STORY)
+    mark(recorded, 6, b"first\n")
+    mark(recorded, 6, b"second\n")
+    live = recorded.replay()
     live.say(1, 3)
     live.bytes = b""
     live.say(5)
     assert live.bytes.startswith(b"second\n")
 
 
-def test_what_was_made_up_is_played_to_the_client(record: Callable[..., Book]) -> None:
+def test_what_was_made_up_is_played_to_the_client(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """An injected update is an update; an injected one of the client's is not asked for."""
-    book = record(
+    recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
             "11 <-", '10 -> #7 result {"outcome": {"outcome": "cancelled"}}\n    11 <-'
         )
     )
-    mark(book, 7, book.raw[7], injected=True)
-    mark(book, 10, book.raw[10], injected=True)
-    live = book.replay()
+    mark(recorded, 7, recorded.raw[7], injected=True)
+    mark(recorded, 10, recorded.raw[10], injected=True)
+    live = recorded.replay()
     live.say(1, 3)
     live.check("-> 5\n<- 6\n<- 7\n<- 8\n-> 9\n<- 11\n-> end\n<- end")
     assert live.divergences == []
 
 
-def test_what_the_client_said_is_expected_whatever_arrived(record: Callable[..., Book]) -> None:
+def test_what_the_client_said_is_expected_whatever_arrived(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A reply of the client's that was dropped, or changed, has to come as it was said."""
-    book = record(STORY)
-    mark(book, 9, None)
-    mark(book, 5, b"something else\n")
-    live = book.replay()
+    recorded = record(STORY)
+    mark(recorded, 9, None)
+    mark(recorded, 5, b"something else\n")
+    live = recorded.replay()
     live.say(1, 3)
     live.check("-> 5\n<- 6\n<- 7\n<- 8\n-> 9\n<- 10\n-> end\n<- end")
     assert live.divergences == []
 
 
-def test_a_request_whose_answer_was_lost_stays_open(record: Callable[..., Book]) -> None:
+def test_a_request_whose_answer_was_lost_stays_open(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The client that waited for ever then does so again, and nothing diverges."""
-    book = record(STORY)
-    mark(book, 10, None)
-    live = book.replay()
+    recorded = record(STORY)
+    mark(recorded, 10, None)
+    live = recorded.replay()
     live.say(1, 3, 5)
     live.check("-> 9\n-> end\n<- end")
     assert live.found == []
 
 
-def test_nothing_is_played_behind_a_stall(record: Callable[..., Book]) -> None:
+def test_nothing_is_played_behind_a_stall(record: Callable[..., RecordedTranscript]) -> None:
     """Frames that met with a stalled direction have no row of their own among the fired."""
-    book = record(STORY)
-    mark(book, 8, None)
-    lose_without_a_word(book, 10)
-    live = book.replay()
+    recorded = record(STORY)
+    mark(recorded, 8, None)
+    lose_without_a_word(recorded, 10)
+    live = recorded.replay()
     live.say(1, 3)
     live.check("-> 5\n<- 6\n<- 7")

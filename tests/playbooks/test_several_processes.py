@@ -15,7 +15,7 @@ from tests.playbook import Playing, wire
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 
 def chat(session: str, prompt: str) -> str:
@@ -40,22 +40,22 @@ class Starting(Playing):
     engine: RecordingChoice
 
 
-def start(*books: Book, **options: object) -> Starting:
+def start(*transcripts: RecordedTranscript, **options: object) -> Starting:
     """Starts an agent that may be any of several recordings."""
-    replays = [Replay(book.script(), ReplayOptions(**options)) for book in books]  # type: ignore[arg-type]
-    return Starting(RecordingChoice(replays), books[0])
+    replays = [Replay(recorded.script(), ReplayOptions(**options)) for recorded in transcripts]  # type: ignore[arg-type]
+    return Starting(RecordingChoice(replays), transcripts[0])
 
 
-def chosen(live: Starting, *replays: Book) -> Book:
+def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
     """The recording that is played."""
     path = live.engine.chosen.state.script._path  # type: ignore[attr-defined]
-    return next(book for book in replays if book.path == path)
+    return next(recorded for recorded in replays if recorded.path == path)
 
 
-def test_a_session_id_tells_no_recordings_apart(record: Callable[..., Book]) -> None:
+def test_a_session_id_tells_no_recordings_apart(record: Callable[..., RecordedTranscript]) -> None:
     """The first one's id is said, and the recording that the prompt chooses goes on with it."""
-    books = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
-    live = start(*books)
+    transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
+    live = start(*transcripts)
     live.check(r"""
         -> 1
         <- 2
@@ -69,7 +69,7 @@ def test_a_session_id_tells_no_recordings_apart(record: Callable[..., Book]) -> 
         -> end
         <- end
     """)
-    assert chosen(live, *books) is books[1]
+    assert chosen(live, *transcripts) is transcripts[1]
     assert live.divergences == []
     assert live.engine.state.bindings.changed == {"b": "a"}
 
@@ -77,13 +77,13 @@ def test_a_session_id_tells_no_recordings_apart(record: Callable[..., Book]) -> 
 NAMES = ("one", "two", "three")
 
 
-def test_the_third_of_three_is_found(record: Callable[..., Book]) -> None:
+def test_the_third_of_three_is_found(record: Callable[..., RecordedTranscript]) -> None:
     """Those that do not have the prompt drop out one by one, or all at once."""
-    books = [record(chat(name, f"say {name}")) for name in NAMES]
-    for name, book in zip(NAMES, books, strict=True):
-        live = start(*books)
+    transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
+    for name, recorded in zip(NAMES, transcripts, strict=True):
+        live = start(*transcripts)
         live.say(1, 3, f'#2 session/prompt {{"sessionId": "one", "prompt": ["say {name}"]}}')
-        assert chosen(live, *books) is book
+        assert chosen(live, *transcripts) is recorded
         said = f'{{"sessionId": "one", "update": {{"text": "{name} say {name}"}}}}'
         asked = f'{{"sessionId": "one", "path": "/p/{name}"}}'
         assert live.bytes.endswith(
@@ -91,11 +91,13 @@ def test_the_third_of_three_is_found(record: Callable[..., Book]) -> None:
         )
 
 
-def test_the_first_is_the_one_where_the_client_says_the_same(record: Callable[..., Book]) -> None:
+def test_the_first_is_the_one_where_the_client_says_the_same(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Nothing is kept between starts, so that of equal prompts the first is always answered."""
-    books = [record(chat("a", "x")), record(chat("b", "x"))]
+    transcripts = [record(chat("a", "x")), record(chat("b", "x"))]
     for _ in range(2):
-        live = start(*books)
+        live = start(*transcripts)
         live.check("""
             -> 1
             <- 2
@@ -105,7 +107,7 @@ def test_the_first_is_the_one_where_the_client_says_the_same(record: Callable[..
             <- 6
             <- 7
         """)
-        assert chosen(live, *books) is books[0]
+        assert chosen(live, *transcripts) is transcripts[0]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_the_first_is_the_one_where_the_client_says_the_same(record: Callable[..
     ],
 )
 def test_answers_that_differ_in_anything_else_are_not_the_same(
-    record: Callable[..., Book], answer: str
+    record: Callable[..., RecordedTranscript], answer: str
 ) -> None:
     """Only what stands where the protocol puts a session id may differ; the first one is played."""
     second = chat("b", "y").replace('#1 result {"sessionId": "b"}', answer)
@@ -135,7 +137,7 @@ def test_answers_that_differ_in_anything_else_are_not_the_same(
     assert live.found == ["params-differ primary in a 5"]
 
 
-def test_all_but_the_id_stays_byte_for_byte(record: Callable[..., Book]) -> None:
+def test_all_but_the_id_stays_byte_for_byte(record: Callable[..., RecordedTranscript]) -> None:
     """Spaces, escapes and numbers stand as they were recorded, also beside a replaced id."""
     line = r'| {{"params" : {{"sessionId":{}, "n":1e3,"t":"\\u0062"}},"method":"session/update"}}'
     said = '6 <- session/update {"sessionId": "b", "update": {"text": "b y"}}'
@@ -174,14 +176,14 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 @pytest.mark.parametrize("late", [0, 1])
 @pytest.mark.parametrize("prompt", ["x", "y"])
 def test_an_update_that_raced_with_the_prompt_decides_nothing(
-    record: Callable[..., Book], late: int, prompt: str
+    record: Callable[..., RecordedTranscript], late: int, prompt: str
 ) -> None:
     """It is held back until the prompt has come, and follows it then, whoever is chosen."""
-    books = [
+    transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
     ]
-    live = start(*books)
+    live = start(*transcripts)
     live.check("""
         -> 1
         <- 2
@@ -197,18 +199,22 @@ def test_an_update_that_raced_with_the_prompt_decides_nothing(
     assert live.divergences == []
 
 
-def test_an_update_that_differs_decides_for_the_first(record: Callable[..., Book]) -> None:
+def test_an_update_that_differs_decides_for_the_first(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Its content is the agent's own, and no id, so that nobody could take it for the same."""
-    books = [
+    transcripts = [
         record(hasty("a", "x", comes_late=False)),
         record(hasty("b", "y", comes_late=False, update="other commands")),
     ]
-    live = start(*books)
+    live = start(*transcripts)
     assert live.say(1, 3) == ["<- 2", "<- 4", "<- 5"]
-    assert chosen(live, *books) is books[0]
+    assert chosen(live, *transcripts) is transcripts[0]
 
 
-def test_frames_that_wait_for_their_time_are_waited_for(record: Callable[..., Book]) -> None:
+def test_frames_that_wait_for_their_time_are_waited_for(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Recorded gaps are never the same; what all say goes out when the slowest says it."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
@@ -226,7 +232,9 @@ def test_frames_that_wait_for_their_time_are_waited_for(record: Callable[..., Bo
     """)
 
 
-def test_a_session_that_the_client_names_keeps_its_name(record: Callable[..., Book]) -> None:
+def test_a_session_that_the_client_names_keeps_its_name(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """It was made by an earlier process; what differs at its place is another session."""
     loads = """
         1 -> #0 initialize {{"protocolVersion": 1}}
@@ -237,14 +245,14 @@ def test_a_session_that_the_client_names_keeps_its_name(record: Callable[..., Bo
         6 -> #2 session/prompt {{"sessionId": "old", "prompt": ["{}"]}}
         7 <- #2 result {{"stopReason": "end_turn"}}
     """
-    books = [record(loads.format("odd", "x")), record(loads.format("old", "y"))]
-    live = start(*books)
+    transcripts = [record(loads.format("odd", "x")), record(loads.format("old", "y"))]
+    live = start(*transcripts)
     live.say(1, 3)
-    assert chosen(live, *books) is books[0]
+    assert chosen(live, *transcripts) is transcripts[0]
     assert len(live.engine.replays) == 1
 
 
-def test_two_sessions_of_one_process_keep_apart(record: Callable[..., Book]) -> None:
+def test_two_sessions_of_one_process_keep_apart(record: Callable[..., RecordedTranscript]) -> None:
     """Each gets the name that was said for it; one name for two sessions is not the same."""
     two = """
         1 -> #0 initialize {{"protocolVersion": 1}}
@@ -257,22 +265,24 @@ def test_two_sessions_of_one_process_keep_apart(record: Callable[..., Book]) -> 
         8 <- session/update {{"sessionId": "{1}", "update": {{}}}}
         9 <- session/update {{"sessionId": "{0}", "update": {{}}}}
     """
-    books = [record(two.format("a1", "a2", "x")), record(two.format("b1", "b2", "y"))]
-    live = start(*books)
+    transcripts = [record(two.format("a1", "a2", "x")), record(two.format("b1", "b2", "y"))]
+    live = start(*transcripts)
     assert live.say(1, 3, 5) == ["<- 2", "<- 4", "<- 9", "<- 6"]
     live.check("""
         -> #3 session/prompt {"sessionId": "a2", "prompt": ["y"]}
         <- 8
     """)
-    live = start(books[0], record(two.format("b", "b", "y")))
+    live = start(transcripts[0], record(two.format("b", "b", "y")))
     live.say(1, 3, 5)
     assert len(live.engine.replays) == 1
 
 
-def test_an_earlier_divergence_of_all_decides_nothing(record: Callable[..., Book]) -> None:
+def test_an_earlier_divergence_of_all_decides_nothing(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A client that sends garbage to begin with still finds its own recording."""
-    books = [record(chat("a", "x")), record(chat("b", "y"))]
-    live = start(*books)
+    transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
+    live = start(*transcripts)
     live.say("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')
-    assert chosen(live, *books) is books[1]
+    assert chosen(live, *transcripts) is transcripts[1]
     assert live.found == ["malformed-input primary in connection"]

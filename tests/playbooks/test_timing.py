@@ -11,7 +11,7 @@ from acp_proxy.engine.shared.pacing import Pacing
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 SLOW = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -33,9 +33,11 @@ SLOW = """
 # each frame takes a millisecond itself, so the gaps are 100, 20, 200, 300 and 5000 ms
 
 
-def timed(book: Book, pacing: Pacing, waits: str = "10s") -> list[tuple[str, float]]:
+def timed(
+    recorded: RecordedTranscript, pacing: Pacing, waits: str = "10s"
+) -> list[tuple[str, float]]:
     """Plays the conversation; returns the frames that went out, each with its milliseconds."""
-    live = book.replay(pacing=pacing)
+    live = recorded.replay(pacing=pacing)
     for message in (1, 3, 5):
         live.say(message)
         live.wait(waits)
@@ -56,14 +58,14 @@ def timed(book: Book, pacing: Pacing, waits: str = "10s") -> list[tuple[str, flo
     ids=["instant", "recorded", "x0.5", "idle-cap", "fixed"],
 )
 def test_gaps_are_exact(
-    record: Callable[..., Book], pacing: Pacing, moments: tuple[float, ...]
+    record: Callable[..., RecordedTranscript], pacing: Pacing, moments: tuple[float, ...]
 ) -> None:
     """To the nanosecond, and a person's minute of thinking is not waited for again."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
 def test_a_client_that_pipelines_does_not_replay_thinking_either(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """The gap is counted from what came last in the recording, not from what came last live."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
@@ -72,7 +74,7 @@ def test_a_client_that_pipelines_does_not_replay_thinking_either(
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
 
 
-def test_two_lanes_keep_their_own_time(record: Callable[..., Book]) -> None:
+def test_two_lanes_keep_their_own_time(record: Callable[..., RecordedTranscript]) -> None:
     """What one session waits for, the other does not; the order within each is kept."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -106,7 +108,9 @@ def test_two_lanes_keep_their_own_time(record: Callable[..., Book]) -> None:
     ]
 
 
-def test_a_frame_that_waits_for_its_time_is_no_stall(record: Callable[..., Book]) -> None:
+def test_a_frame_that_waits_for_its_time_is_no_stall(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A gap that is longer than the timeout is waited for; the timeout begins after it."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -123,7 +127,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(record: Callable[..., Book]
     assert live.found == ["stall primary in a 5"]
 
 
-def test_all_is_drained_when_the_client_leaves(record: Callable[..., Book]) -> None:
+def test_all_is_drained_when_the_client_leaves(record: Callable[..., RecordedTranscript]) -> None:
     """What only waited for its time goes out at once, before the end."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
@@ -134,12 +138,12 @@ def test_all_is_drained_when_the_client_leaves(record: Callable[..., Book]) -> N
     assert live.found == []
 
 
-def test_timing_changes_no_bytes(record: Callable[..., Book]) -> None:
+def test_timing_changes_no_bytes(record: Callable[..., RecordedTranscript]) -> None:
     """Whatever the timing, the same bytes go out."""
-    book = record(SLOW)
-    wanted = b"".join(book.raw[n] for n in (2, 4, 6, 7, 8))
+    recorded = record(SLOW)
+    wanted = b"".join(recorded.raw[n] for n in (2, 4, 6, 7, 8))
     for pacing in (Pacing(), Pacing(1.0), Pacing(fixed_ns=10**6), Pacing(3.0, cap_ns=10)):
-        live = book.replay(pacing=pacing, stall_ns=None)
+        live = recorded.replay(pacing=pacing, stall_ns=None)
         for message in (1, 3, 5):
             live.say(message)
             live.wait("100s")

@@ -12,7 +12,7 @@ from acp_proxy.engine.agent.report import text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book, Live
+    from tests.playbook import Live, RecordedTranscript
 
 KEY = """
     1 -> #0 initialize {"protocolVersion": 1, "clientInfo": {"name": "c"}, "capabilities": {"fs": {"read": true}}}
@@ -34,7 +34,7 @@ SERVERS = """
 """
 
 
-def begun(record: Callable[..., Book], text: str) -> Live:
+def begun(record: Callable[..., RecordedTranscript], text: str) -> Live:
     """A replay in which the hands have been shaken."""
     live = record(text).replay()
     live.say(1)
@@ -54,7 +54,7 @@ def begun(record: Callable[..., Book], text: str) -> Live:
     ],
 )
 def test_credentials_are_the_clients_own(
-    record: Callable[..., Book], recording: str, said: str
+    record: Callable[..., RecordedTranscript], recording: str, said: str
 ) -> None:
     """Any are as good as the recorded ones, as with the configuration of MCP servers."""
     live = begun(record, recording)
@@ -76,7 +76,7 @@ def test_credentials_are_the_clients_own(
     ],
 )
 def test_nobody_is_told_a_credential(
-    record: Callable[..., Book], recording: str, said: str
+    record: Callable[..., RecordedTranscript], recording: str, said: str
 ) -> None:
     """Neither the recorded ones nor the client's, in an error or in a report, if something else differs."""
     live = begun(record, recording)
@@ -89,7 +89,7 @@ def test_nobody_is_told_a_credential(
         assert "sk-CI" not in told
 
 
-def test_a_capability_may_be_false_or_left_out(record: Callable[..., Book]) -> None:
+def test_a_capability_may_be_false_or_left_out(record: Callable[..., RecordedTranscript]) -> None:
     """Both say that the client cannot do it; one that it can do is another matter."""
     said = '#0 initialize {"protocolVersion": 1, "clientInfo": {"name": "x"}, "capabilities": %s}'
     for capabilities in (
@@ -124,7 +124,7 @@ DRAFT = """
 """
 
 
-def test_the_drafts_values_are_the_live_clients(record: Callable[..., Book]) -> None:
+def test_the_drafts_values_are_the_live_clients(record: Callable[..., RecordedTranscript]) -> None:
     """In its tool calls' output, in the source of a picture, and in methods it only plans."""
     live = begun(record, DRAFT)
     live.check("""
@@ -145,7 +145,7 @@ def test_the_drafts_values_are_the_live_clients(record: Callable[..., Book]) -> 
     assert live.divergences == []
 
 
-def test_a_cancellation_may_have_any_reason(record: Callable[..., Book]) -> None:
+def test_a_cancellation_may_have_any_reason(record: Callable[..., RecordedTranscript]) -> None:
     """Or none; it is still the one that was recorded."""
     for said in ('{"sessionId": "s"}', '{"sessionId": "s", "reason": {"code": 3}}'):
         live = begun(record, DRAFT)
@@ -168,7 +168,9 @@ V2 = """
 """
 
 
-def test_the_directories_of_v2_are_the_live_clients(record: Callable[..., Book]) -> None:
+def test_the_directories_of_v2_are_the_live_clients(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """In whole messages, in content that comes by chunks, and in plans that are files."""
     live = begun(record, V2)
     live.check("""
@@ -195,7 +197,9 @@ ANYBODYS = """
 """
 
 
-def test_a_path_anywhere_may_be_in_the_live_directory(record: Callable[..., Book]) -> None:
+def test_a_path_anywhere_may_be_in_the_live_directory(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """In methods that are anybody's own, and in the answers to them, as a whole string."""
     live = begun(record, ANYBODYS)
     live.check("""
@@ -211,7 +215,9 @@ def test_a_path_anywhere_may_be_in_the_live_directory(record: Callable[..., Book
 
 
 @pytest.mark.parametrize("path", ["/z/other", "/y/src", "/z2/src", "z/src", "/z/src/"])
-def test_another_path_is_another_message(record: Callable[..., Book], path: str) -> None:
+def test_another_path_is_another_message(
+    record: Callable[..., RecordedTranscript], path: str
+) -> None:
     """The rest of it below the directory has to be the same."""
     live = begun(record, ANYBODYS)
     live.say('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
@@ -241,7 +247,7 @@ TODAY = """
 
 
 def test_ids_that_the_client_chose_are_put_into_what_the_agent_says(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Those of its requests, of its messages, and of connections to MCP servers."""
     live = begun(record, TODAY)
@@ -274,7 +280,9 @@ EDITS = """
 """
 
 
-def test_a_workspace_is_a_directory_that_the_client_chose(record: Callable[..., Book]) -> None:
+def test_a_workspace_is_a_directory_that_the_client_chose(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """As a URI, and so are the folders beside it; when something was done is chance."""
     live = begun(record, EDITS)
     live.check("""
@@ -286,7 +294,7 @@ def test_a_workspace_is_a_directory_that_the_client_chose(record: Callable[..., 
     assert live.divergences == []
 
 
-def test_a_process_has_another_number(record: Callable[..., Book]) -> None:
+def test_a_process_has_another_number(record: Callable[..., RecordedTranscript]) -> None:
     """That is not even told."""
     live = begun(
         record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)

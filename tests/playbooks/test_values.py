@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book, Live
+    from tests.playbook import Live, RecordedTranscript
 
 STRANGE = r"""
     1 -> #0 initialize {"protocolVersion": 1}
@@ -28,7 +28,7 @@ STRANGE = r"""
 
 @pytest.mark.parametrize("token", ['"text"', "1.0", "-7", '"0b7c6c1e-18e0-4b8f-9d6e-7d8f7a3f6f51"', '"\\u00e9\\n"', "123456789012345678901234567890"])  # fmt: skip
 def test_a_reply_repeats_the_live_id_and_nothing_else_changes(
-    record: Callable[..., Book], token: str
+    record: Callable[..., RecordedTranscript], token: str
 ) -> None:
     """The id's token is cut in; spaces, escapes, key order and duplicate keys survive."""
     live = record(STRANGE).replay()
@@ -40,18 +40,22 @@ def test_a_reply_repeats_the_live_id_and_nothing_else_changes(
     assert live.divergences == []
 
 
-def test_whatever_an_agent_wrote_is_written_again(record: Callable[..., Book]) -> None:
+def test_whatever_an_agent_wrote_is_written_again(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Lines that are not ACP, blank ones, a CRLF and an unfinished end go out byte for byte."""
-    book = record(STRANGE)
-    live = book.replay()
+    recorded = record(STRANGE)
+    live = recorded.replay()
     live.say(1, 3)
     assert live.say(5) == ["<- 6", "<- 7", "<- 8", "<- 9", "<- 10"]
-    recorded = b"".join(book.raw[n] for n in (2, 4, 6, 7, 8, 9, 10))
-    assert live.bytes == recorded
+    written = b"".join(recorded.raw[n] for n in (2, 4, 6, 7, 8, 9, 10))
+    assert live.bytes == written
     assert live.bytes.endswith(b'\r\n{"id":2,"result":{"stopReason":"end_turn"}}\n{"unfinished":')
 
 
-def test_bytes_that_are_no_text_do_not_stop_a_reply(record: Callable[..., Book]) -> None:
+def test_bytes_that_are_no_text_do_not_stop_a_reply(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A client in another directory hears broken UTF-8 as it was."""
     live = record(r"""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -68,7 +72,9 @@ def test_bytes_that_are_no_text_do_not_stop_a_reply(record: Callable[..., Book])
     """)
 
 
-def test_the_agents_own_ids_are_the_recorded_ones(record: Callable[..., Book]) -> None:
+def test_the_agents_own_ids_are_the_recorded_ones(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A request of the agent's goes out as it was, and a client answers with that token."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
@@ -110,14 +116,14 @@ ELSEWHERE = """
 """
 
 
-def begun(record: Callable[..., Book], text: str, **options: object) -> Live:
+def begun(record: Callable[..., RecordedTranscript], text: str, **options: object) -> Live:
     """A replay in which the hands have been shaken."""
     live = record(text).replay(**options)
     live.say(1)
     return live
 
 
-def test_directories_are_the_live_clients(record: Callable[..., Book]) -> None:
+def test_directories_are_the_live_clients(record: Callable[..., RecordedTranscript]) -> None:
     """Paths and URIs under them are moved at typed places; what only looks like one is not."""
     live = begun(record, BOUND)
     live.check(
@@ -134,7 +140,7 @@ def test_directories_are_the_live_clients(record: Callable[..., Book]) -> None:
     assert live.report.bindings == {"/srv/app": "/home/me/my app", "/srv/lib": "/opt/lib/"}
 
 
-def test_texts_are_rewritten_when_asked_for(record: Callable[..., Book]) -> None:
+def test_texts_are_rewritten_when_asked_for(record: Callable[..., RecordedTranscript]) -> None:
     """With ``--rewrite-text`` directories move in free text, too, once and as whole names."""
     live = begun(record, BOUND, rewrite_text=True)
     live.say('#1 session/new {"cwd": "/srv/app/deep", "additionalDirectories": ["/l"]}')
@@ -145,7 +151,7 @@ def test_texts_are_rewritten_when_asked_for(record: Callable[..., Book]) -> None
     """)
 
 
-def test_a_rewritten_text_is_still_json(record: Callable[..., Book]) -> None:
+def test_a_rewritten_text_is_still_json(record: Callable[..., RecordedTranscript]) -> None:
     """A directory with a quote in its name is escaped where it stands in a text."""
     live = begun(record, BOUND, rewrite_text=True)
     live.say(r'#1 session/new {"cwd": "/a\"b\\c", "additionalDirectories": ["/l"]}')
@@ -157,7 +163,9 @@ def test_a_rewritten_text_is_still_json(record: Callable[..., Book]) -> None:
     )
 
 
-def test_a_name_that_no_encoding_can_carry_is_escaped(record: Callable[..., Book]) -> None:
+def test_a_name_that_no_encoding_can_carry_is_escaped(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A lone surrogate in the client's directory stops nothing."""
     live = begun(record, TERMINALS)
     live.say(r'#1 session/new {"cwd": "/\ud800"}')
@@ -167,7 +175,7 @@ def test_a_name_that_no_encoding_can_carry_is_escaped(record: Callable[..., Book
     """)
 
 
-def test_a_path_of_its_own_differs(record: Callable[..., Book]) -> None:
+def test_a_path_of_its_own_differs(record: Callable[..., RecordedTranscript]) -> None:
     """What does not lie under the client's directory as it did is no match."""
     live = begun(record, BOUND)
     live.say('#1 session/new {"cwd": "/q", "additionalDirectories": ["/l"]}')
@@ -178,7 +186,7 @@ def test_a_path_of_its_own_differs(record: Callable[..., Book]) -> None:
     assert live.found == ["params-differ primary in s 5"]
 
 
-def test_one_directory_cannot_be_two(record: Callable[..., Book]) -> None:
+def test_one_directory_cannot_be_two(record: Callable[..., RecordedTranscript]) -> None:
     """One recorded value with two live ones is a conflict, and the report says which."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -199,7 +207,9 @@ def test_one_directory_cannot_be_two(record: Callable[..., Book]) -> None:
     assert (difference.pointer, difference.live) == ("/params/cwd", '"/y"')
 
 
-def test_one_message_cannot_give_a_directory_two_names(record: Callable[..., Book]) -> None:
+def test_one_message_cannot_give_a_directory_two_names(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Also within one message a recorded value has one live one."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -211,7 +221,9 @@ def test_one_message_cannot_give_a_directory_two_names(record: Callable[..., Boo
     assert live.found == ["binding-conflict primary in s 3"]
 
 
-def test_the_directories_of_two_sessions_choose_between_them(record: Callable[..., Book]) -> None:
+def test_the_directories_of_two_sessions_choose_between_them(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Exact equality wins over a value that would have to be bound."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -230,7 +242,9 @@ def test_the_directories_of_two_sessions_choose_between_them(record: Callable[..
     assert live.report.bindings == {}
 
 
-def test_a_client_may_load_a_session_by_another_name(record: Callable[..., Book]) -> None:
+def test_a_client_may_load_a_session_by_another_name(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """What a later process calls the session is what it hears from then on."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -276,7 +290,7 @@ TERMINALS = """
 """
 
 
-def test_terminals_are_the_live_clients(record: Callable[..., Book]) -> None:
+def test_terminals_are_the_live_clients(record: Callable[..., RecordedTranscript]) -> None:
     """The id that the client gives a terminal is the one that it hears; released, it is free."""
     live = begun(record, TERMINALS)
     live.say(3)
@@ -298,7 +312,7 @@ def test_terminals_are_the_live_clients(record: Callable[..., Book]) -> None:
     assert live.divergences == []
 
 
-def test_a_terminal_that_lives_cannot_be_two(record: Callable[..., Book]) -> None:
+def test_a_terminal_that_lives_cannot_be_two(record: Callable[..., RecordedTranscript]) -> None:
     """Two terminals that had one id at once have one id again, or it is a conflict."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -332,7 +346,7 @@ BATCHES = """
 """
 
 
-def test_batches_go_both_ways(record: Callable[..., Book]) -> None:
+def test_batches_go_both_ways(record: Callable[..., RecordedTranscript]) -> None:
     """A batch is answered member by member; only replies get the client's ids."""
     live = begun(record, BATCHES)
     live.check("""
@@ -347,7 +361,7 @@ def test_batches_go_both_ways(record: Callable[..., Book]) -> None:
     assert live.divergences == []
 
 
-def test_a_recorded_batch_plays_against_itself(record: Callable[..., Book]) -> None:
+def test_a_recorded_batch_plays_against_itself(record: Callable[..., RecordedTranscript]) -> None:
     """Sent as it was recorded, it is answered as it was."""
     live = begun(record, BATCHES)
     live.check("""
@@ -363,7 +377,7 @@ def test_a_recorded_batch_plays_against_itself(record: Callable[..., Book]) -> N
     assert live.divergences == []
 
 
-def test_a_member_of_a_batch_diverges_alone(record: Callable[..., Book]) -> None:
+def test_a_member_of_a_batch_diverges_alone(record: Callable[..., RecordedTranscript]) -> None:
     """What differs in one member is told of that member."""
     live = begun(record, BATCHES)
     live.say(3)
@@ -375,7 +389,7 @@ def test_a_member_of_a_batch_diverges_alone(record: Callable[..., Book]) -> None
     assert live.found == ["params-differ primary in s 5"]
 
 
-def test_depth_is_no_way_to_stop_a_replay(record: Callable[..., Book]) -> None:
+def test_depth_is_no_way_to_stop_a_replay(record: Callable[..., RecordedTranscript]) -> None:
     """A message that is nested beyond measure differs, and is answered."""
     live = begun(record, BOUND)
     deep = '{"a":' * 700 + "1" + "}" * 700

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.playbooks.test_replayed_faults import mark
-from tests.verify_asking import (
+from tests.permission_playbook import (
     ALLOW,
     END,
     LS,
@@ -23,27 +22,28 @@ from tests.verify_asking import (
     selected,
     write,
 )
-from tests.verify_book import verify
+from tests.playbooks.test_replayed_faults import mark
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 
 def test_the_agent_is_answered_what_it_asked_and_not_what_faults_made_of_it(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """One request arrived as another one, and one was made up."""
-    book = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
-    mark(book, 6, book.raw[6].replace(b"/a", b"/b"))
-    live = verify(book).check(STARTED)
+    recorded = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
+    mark(recorded, 6, recorded.raw[6].replace(b"/a", b"/b"))
+    live = verify(recorded).check(STARTED)
     assert live.play(f"<- {read('/a')}") == ["-> 7"]
-    live = verify(book).check(STARTED)
+    live = verify(recorded).check(STARTED)
     assert live.play(f"<- {read('/b')}") == ["-> refusal #0"]
 
 
-def test_an_answer_repeats_the_live_token(record: Callable[..., Book]) -> None:
+def test_an_answer_repeats_the_live_token(record: Callable[..., RecordedTranscript]) -> None:
     """However the agent numbers its requests now; no other byte changes."""
     live = asking(
         record, f'<- {read("/p/f")}\n-> {{"jsonrpc":"2.0" , "id":0,"result":{{"content":"1e3"}}}}'
@@ -58,7 +58,9 @@ def test_an_answer_repeats_the_live_token(record: Callable[..., Book]) -> None:
 
 
 @pytest.mark.parametrize("live_", [read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"])
-def test_what_was_not_recorded_is_refused(record: Callable[..., Book], live_: str) -> None:
+def test_what_was_not_recorded_is_refused(
+    record: Callable[..., RecordedTranscript], live_: str
+) -> None:
     """With an error, so that nobody waits; and it is told what is like it."""
     live = asking(
         record,
@@ -82,7 +84,7 @@ def test_what_was_not_recorded_is_refused(record: Callable[..., Book], live_: st
     assert len(divergence.near_misses) == ("_x/y" not in live_)
 
 
-def test_what_is_asked_too_often_is_refused(record: Callable[..., Book]) -> None:
+def test_what_is_asked_too_often_is_refused(record: Callable[..., RecordedTranscript]) -> None:
     """And that is told from what was never asked."""
     live = asking(record, f"<- {leave(LS, ALLOW)}\n-> {selected('y')}")
     live.check(f"""
@@ -98,10 +100,10 @@ def test_what_is_asked_too_often_is_refused(record: Callable[..., Book]) -> None
     assert (miss.seq, miss.is_played) == (live.divergences[0].seq, True)
 
 
-def test_a_refusal_says_what_it_is(record: Callable[..., Book]) -> None:
+def test_a_refusal_says_what_it_is(record: Callable[..., RecordedTranscript]) -> None:
     """Its kind, the recorded requests that are like it, and where it was asked, besides a text."""
     again = '<- #7 _x/y {"sessionId": "s"}'
-    book = record(f"""
+    recorded = record(f"""
         {START}
         6 {again}
         7 -> #7 result 1
@@ -109,14 +111,14 @@ def test_a_refusal_says_what_it_is(record: Callable[..., Book]) -> None:
         9 -> #0 result {{"content": "x"}}
         10 <- {END}
     """)
-    live = verify(book)
+    live = verify(recorded)
     live.play("<- #6 _x/z {}", "<- 2", "<- 4", f"<- {read('/p/g')}", again, again)
     said = [json.loads(line) for line in live.bytes.splitlines()]
     errors = [one["error"] for one in said if "error" in one]
     assert [error["data"] for error in errors] == [
         {"divergence": "unmatched", "recorded": [], "lane": "connection"},
-        {"divergence": "unmatched", "recorded": [book.seq(8)], "lane": "s"},
-        {"divergence": "exhausted", "recorded": [book.seq(6)], "lane": "s"},
+        {"divergence": "unmatched", "recorded": [recorded.seq(8)], "lane": "s"},
+        {"divergence": "exhausted", "recorded": [recorded.seq(6)], "lane": "s"},
     ]
     assert {error["code"] for error in errors} == {-31999}
     assert [error["message"] for error in errors] == [
@@ -136,7 +138,7 @@ def test_a_refusal_says_what_it_is(record: Callable[..., Book]) -> None:
     ],
 )
 def test_only_what_was_recorded_can_be_asked_too_often(
-    record: Callable[..., Book], recorded: str, other: str
+    record: Callable[..., RecordedTranscript], recorded: str, other: str
 ) -> None:
     """Another one of the method was never recorded, however many of them the agent has made."""
     again = recorded.replace("#0", "#2")
@@ -154,10 +156,12 @@ def test_only_what_was_recorded_can_be_asked_too_often(
     assert [one.kind for one in live.divergences] == ["unmatched", "exhausted"]
 
 
-def test_what_names_no_session_is_known_everywhere(record: Callable[..., Book]) -> None:
+def test_what_names_no_session_is_known_everywhere(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Whichever session somebody spoke of last."""
     ask = "#%d _x/y {}"
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{}}
         2 <- {ask % 5}
         3 -> #5 result 1
@@ -167,12 +171,14 @@ def test_what_names_no_session_is_known_everywhere(record: Callable[..., Book]) 
         7 -> #2 session/prompt {{"sessionId": "s"}}
         8 <- {END}
     """)
-    live = verify(book).check(f"-> 1\n<- {ask % 5}\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7")
+    live = verify(recorded).check(f"-> 1\n<- {ask % 5}\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7")
     live.check(f"<- {ask % 6}\n-> refusal #6\n<- 8\n-> end")
     assert live.found == ["exhausted primary in s 2"]
 
 
-def test_what_is_left_does_not_hide_what_is_used_up(record: Callable[..., Book]) -> None:
+def test_what_is_left_does_not_hide_what_is_used_up(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Another request of the method may still come."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"}'
     recorded = f"<- {create % (0, 'ls')}\n-> #0 result {{}}\n<- {create % (1, 'ps')}"
@@ -190,10 +196,12 @@ def test_what_is_left_does_not_hide_what_is_used_up(record: Callable[..., Book])
     assert live.found == ["exhausted primary in s 6"]
 
 
-def test_what_is_like_it_is_told_with_what_matters_first(record: Callable[..., Book]) -> None:
+def test_what_is_like_it_is_told_with_what_matters_first(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """What differs only by the directories that stand for one another does not count."""
     create = '#%d terminal/create {"callId": "%s", "env": [%s], "args": ["%s/a"], "command": "%s", "sessionId": "s"}'
-    book = record(f"""
+    recorded = record(f"""
         {START}
         6 <- {create % (0, "x", 1, "/p", "cp")}
         7 -> #0 result {{}}
@@ -203,7 +211,7 @@ def test_what_is_like_it_is_told_with_what_matters_first(record: Callable[..., B
         11 -> #2 result {{}}
         12 <- {END}
     """)
-    live = verify(book, roots={"/p": "/live"})
+    live = verify(recorded, roots={"/p": "/live"})
     live.check(STARTED.replace("-> 3", '-> #1 session/new {"cwd": "/live"}'))
     live.check(f"""
         <- {create % (9, "other", 1, "/live", "ls")}
@@ -214,13 +222,15 @@ def test_what_is_like_it_is_told_with_what_matters_first(record: Callable[..., B
     misses = live.divergences[0].near_misses
     told = [(miss.seq, [one.pointer for one in miss.differences]) for miss in misses]
     assert told == [
-        (book.seq(6), ["/params/command", "/params/callId"]),
-        (book.seq(10), ["/params/args/0", "/params/callId"]),
-        (book.seq(8), ["/params/command", "/params/env/0", "/params/callId"]),
+        (recorded.seq(6), ["/params/command", "/params/callId"]),
+        (recorded.seq(10), ["/params/args/0", "/params/callId"]),
+        (recorded.seq(8), ["/params/command", "/params/env/0", "/params/callId"]),
     ]
 
 
-def test_near_misses_compare_what_can_be_compared(record: Callable[..., Book]) -> None:
+def test_near_misses_compare_what_can_be_compared(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """An agent may send whatever it likes."""
     deep = '{"a": ' * 700 + "1" + "}" * 700
     ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
@@ -236,7 +246,9 @@ def test_near_misses_compare_what_can_be_compared(record: Callable[..., Book]) -
     assert len(live.divergences[0].near_misses) == 1
 
 
-def test_a_lenient_client_answers_with_what_is_next(record: Callable[..., Book]) -> None:
+def test_a_lenient_client_answers_with_what_is_next(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The next one of the method will do."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "x"}}', lenient=True)
     live.check(f"""
@@ -248,7 +260,7 @@ def test_a_lenient_client_answers_with_what_is_next(record: Callable[..., Book])
     assert live.found == []
 
 
-def test_ignored_places_do_not_count(record: Callable[..., Book]) -> None:
+def test_ignored_places_do_not_count(record: Callable[..., RecordedTranscript]) -> None:
     """For equality; identity alone would have taken the first."""
     call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
@@ -283,7 +295,7 @@ def test_ignored_places_do_not_count(record: Callable[..., Book]) -> None:
     ],
 )
 def test_only_the_question_that_was_accepted_is_accepted(
-    record: Callable[..., Book], asked: str, is_answered: bool
+    record: Callable[..., RecordedTranscript], asked: str, is_answered: bool
 ) -> None:
     """What a person has filled in or agreed to is no answer to another question."""
     call = '#0 elicitation/create {"sessionId": "s", %s}'
@@ -293,7 +305,7 @@ def test_only_the_question_that_was_accepted_is_accepted(
     assert said == (["-> 7"] if is_answered else ["-> refusal #0"])
 
 
-def test_a_command_is_told_by_its_words(record: Callable[..., Book]) -> None:
+def test_a_command_is_told_by_its_words(record: Callable[..., RecordedTranscript]) -> None:
     """Two that were started in one order may be started in the other."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'
     live = asking(
@@ -326,7 +338,7 @@ def test_a_command_is_told_by_its_words(record: Callable[..., Book]) -> None:
     assert live.found == []
 
 
-def test_what_was_never_answered_is_not_answered(record: Callable[..., Book]) -> None:
+def test_what_was_never_answered_is_not_answered(record: Callable[..., RecordedTranscript]) -> None:
     """The recorded client did not answer either, and the agent went on."""
     live = asking(record, "<- #0 _x/y {}")
     live.check(f"""
@@ -337,7 +349,7 @@ def test_what_was_never_answered_is_not_answered(record: Callable[..., Book]) ->
     assert live.found == []
 
 
-def test_requests_in_a_batch_are_answered_in_one(record: Callable[..., Book]) -> None:
+def test_requests_in_a_batch_are_answered_in_one(record: Callable[..., RecordedTranscript]) -> None:
     """As they were; each answer has the live id of its request."""
     asked = '[{"jsonrpc": "2.0", "id": %s, "method": "_x/a"}, {"jsonrpc": "2.0", "id": %s, "method": "_x/b"}]'
     answered = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acp_proxy.engine.shared.playback_options import Order
-from tests.verify_asking import (
+from tests.permission_playbook import (
     ALLOW,
     END,
     HAS_SESSION,
@@ -18,12 +18,12 @@ from tests.verify_asking import (
     outcome,
     selected,
 )
-from tests.verify_book import verify
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 
 CANCELLED = f"""{SESSION}
@@ -36,7 +36,9 @@ CANCELLED = f"""{SESSION}
 """
 
 
-def test_a_cancellation_comes_when_as_much_was_said(record: Callable[..., Book]) -> None:
+def test_a_cancellation_comes_when_as_much_was_said(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The user pressed stop after two updates."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
@@ -51,7 +53,9 @@ def test_a_cancellation_comes_when_as_much_was_said(record: Callable[..., Book])
     assert (live.found, live.informed) == ([], [])
 
 
-def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Callable[..., Book]) -> None:
+def test_a_cancellation_does_not_wait_for_a_silent_agent(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """An agent that says less, and waits, is cancelled all the same, before that is a stall."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
@@ -69,7 +73,9 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(record: Callable[..., B
     )
 
 
-def test_an_agent_that_is_slow_is_not_cancelled_early(record: Callable[..., Book]) -> None:
+def test_an_agent_that_is_slow_is_not_cancelled_early(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """While its turn goes on, it has all the time before a stall."""
     live = verify(record(CANCELLED)).check(f"{HAS_SESSION}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
     assert live.informed == []
@@ -77,7 +83,7 @@ def test_an_agent_that_is_slow_is_not_cancelled_early(record: Callable[..., Book
     live.check(f"{HAS_SESSION}\n-> 5\n<- 6\n.. 269s\n.. 1s\n-> 8\n<- 10\n-> end")
 
 
-def test_what_is_over_is_not_cancelled(record: Callable[..., Book]) -> None:
+def test_what_is_over_is_not_cancelled(record: Callable[..., RecordedTranscript]) -> None:
     """An agent that ends its turn before the user would press stop is not told to stop."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
@@ -90,9 +96,11 @@ def test_what_is_over_is_not_cancelled(record: Callable[..., Book]) -> None:
     assert live.informed == ["late in s 8"]
 
 
-def test_a_cancelled_request_is_cancelled_if_it_is_open(record: Callable[..., Book]) -> None:
+def test_a_cancelled_request_is_cancelled_if_it_is_open(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The same holds for `$/cancel_request`: what was answered is not cancelled."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 session/list {}
@@ -100,7 +108,7 @@ def test_a_cancelled_request_is_cancelled_if_it_is_open(record: Callable[..., Bo
         5 -> $/cancel_request {"requestId": 1}
         6 <- #1 error {"code": -32800, "message": "cancelled"}
     """)
-    live = verify(book).check("""
+    live = verify(recorded).check("""
         -> 1
         <- 2
         -> 3
@@ -110,7 +118,7 @@ def test_a_cancelled_request_is_cancelled_if_it_is_open(record: Callable[..., Bo
         -> end
     """)
     assert (live.found, live.informed) == ([], [])
-    live = verify(book).check("""
+    live = verify(recorded).check("""
         -> 1
         <- 2
         -> 3
@@ -120,7 +128,7 @@ def test_a_cancelled_request_is_cancelled_if_it_is_open(record: Callable[..., Bo
     assert (live.found, live.informed) == ([], ["late in connection 5"])
 
 
-def test_causal_order_waits_for_answers_alone(record: Callable[..., Book]) -> None:
+def test_causal_order_waits_for_answers_alone(record: Callable[..., RecordedTranscript]) -> None:
     """A cancellation goes out as soon as there is something to cancel."""
     verify(record(CANCELLED), order=Order.CAUSAL).check(f"""{HAS_SESSION}
         -> 5
@@ -130,7 +138,9 @@ def test_causal_order_waits_for_answers_alone(record: Callable[..., Book]) -> No
     """)
 
 
-def test_what_comes_after_a_cancellation_is_cancelled(record: Callable[..., Book]) -> None:
+def test_what_comes_after_a_cancellation_is_cancelled(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A permission that was given before the user pressed stop, or never, is not given after."""
     live = asking(
         record,
@@ -155,7 +165,9 @@ def test_what_comes_after_a_cancellation_is_cancelled(record: Callable[..., Book
     assert live.informed == ["early in s 8", "late in s 7", "late in s"]
 
 
-def test_a_permission_that_is_open_is_closed_by_a_cancellation(record: Callable[..., Book]) -> None:
+def test_a_permission_that_is_open_is_closed_by_a_cancellation(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """As the recorded client did, or as a client must."""
     live = asking(
         record,
@@ -183,10 +195,12 @@ def test_a_permission_that_is_open_is_closed_by_a_cancellation(record: Callable[
     assert live.found == []
 
 
-def test_a_permission_of_another_session_stays_open(record: Callable[..., Book]) -> None:
+def test_a_permission_of_another_session_stays_open(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Its turn is not the one that is cancelled; it is closed with its own."""
     ask = leave({}, token=7).replace('"sessionId": "s"', '"sessionId": "b"')
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{}}
         2 <- #0 result {{}}
         3 -> #1 session/new {{"cwd": "/"}}
@@ -202,7 +216,7 @@ def test_a_permission_of_another_session_stays_open(record: Callable[..., Book])
         13 -> session/cancel {{"sessionId": "b"}}
         14 <- #4 result {{}}
     """)
-    live = verify(book)
+    live = verify(recorded)
     live.play("<- 2", "<- 4", "<- 6")
     live.check(f"<- 9\n<- 10\n-> 11\n<- 12\n-> 13\n-> {outcome(None, 7)}\n<- 14\n-> end")
     assert (live.found, live.informed) == ([], [])

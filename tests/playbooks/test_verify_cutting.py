@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.engine.shared.playback_options import Order
-from tests.verify_asking import HAS_SESSION, SESSION, UPDATE
-from tests.verify_book import verify
+from tests.permission_playbook import HAS_SESSION, SESSION, UPDATE
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 
 def chunk(text: str, kind: str = "agent_message_chunk") -> str:
@@ -47,7 +47,7 @@ STOPPED = f"""{SESSION}
     ],
 )
 def test_how_a_text_is_cut_does_not_matter(
-    record: Callable[..., Book], cut: list[list[str]]
+    record: Callable[..., RecordedTranscript], cut: list[list[str]]
 ) -> None:
     """A text that is over counts as one; of one that is not, its characters count."""
     first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
@@ -57,22 +57,22 @@ def test_how_a_text_is_cut_does_not_matter(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_a_character_may_be_cut_in_two(record: Callable[..., Book]) -> None:
+def test_a_character_may_be_cut_in_two(record: Callable[..., RecordedTranscript]) -> None:
     """Some agents do so; it is as long as it was."""
-    book = record(f"""{SESSION}
+    recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {chunk(FIRST_HALF)}
         7 <- {chunk(SECOND_HALF)}
         8 -> session/cancel {{"sessionId": "s"}}
         9 <- #2 result {{}}
     """)
-    live = verify(book).check(f"{HAS_SESSION}\n-> 5\n<- {chunk('abc')}")
+    live = verify(recorded).check(f"{HAS_SESSION}\n-> 5\n<- {chunk('abc')}")
     live.check(f"<- {chunk('😀')}\n-> 8\n<- 9\n-> end")
     assert live.informed == []
-    live = verify(book).check(f"{HAS_SESSION}\n-> 5\n<- {chunk('😀')}\n<- {chunk('😀')}\n-> 8")
+    live = verify(recorded).check(f"{HAS_SESSION}\n-> 5\n<- {chunk('😀')}\n<- {chunk('😀')}\n-> 8")
 
 
-def test_a_thought_is_another_text(record: Callable[..., Book]) -> None:
+def test_a_thought_is_another_text(record: Callable[..., RecordedTranscript]) -> None:
     """So is another message, where they have names."""
     live = verify(record(STOPPED)).check(
         f"{HAS_SESSION}\n-> 5\n<- {chunk('Let me think so it is')}"
@@ -83,10 +83,12 @@ def test_a_thought_is_another_text(record: Callable[..., Book]) -> None:
 @pytest.mark.parametrize(
     "kind", ["usage_update", "session_info_update", "available_commands_update"]
 )
-def test_how_things_are_does_not_count(record: Callable[..., Book], kind: str) -> None:
+def test_how_things_are_does_not_count(
+    record: Callable[..., RecordedTranscript], kind: str
+) -> None:
     """That comes when it pleases: it is not waited for, and stands for nothing else."""
     state = STATE % kind
-    book = record(f"""{SESSION}
+    recorded = record(f"""{SESSION}
         5 <- {state}
         6 -> #2 session/prompt {{"sessionId": "s"}}
         7 <- {state}
@@ -94,28 +96,30 @@ def test_how_things_are_does_not_count(record: Callable[..., Book], kind: str) -
         9 -> session/cancel {{"sessionId": "s"}}
         10 <- #2 result {{}}
     """)
-    live = verify(book).check(f"{HAS_SESSION}\n-> 6\n<- 5\n<- {state}\n<- {chunk('a')}\n<- {state}")
+    live = verify(recorded).check(
+        f"{HAS_SESSION}\n-> 6\n<- 5\n<- {state}\n<- {chunk('a')}\n<- {state}"
+    )
     live.check(f"<- {chunk('b')}\n-> 9\n<- 10\n-> end")
     assert (live.found, live.informed) == ([], [])
 
 
-def test_at_the_end_it_is_waited_for(record: Callable[..., Book]) -> None:
+def test_at_the_end_it_is_waited_for(record: Callable[..., RecordedTranscript]) -> None:
     """As often as it was said in all, if it was said last; or five seconds."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
-    book = record(f"""{SESSION}
+    recorded = record(f"""{SESSION}
         5 <- {title}
         6 -> #2 session/prompt {{"sessionId": "s"}}
         7 <- {usage}
         8 <- #2 result {{}}
         9 <- {title}
     """)
-    verify(book).check(f"{HAS_SESSION}\n-> 6\n<- 5\n<- 8\n.. 4.9s\n<- {title}\n-> end")
-    verify(book).check(f"{HAS_SESSION}\n-> 6\n<- 5\n<- {title}\n<- 8\n-> end")
-    verify(book).check(f"{HAS_SESSION}\n-> 6\n<- 5\n<- 8\n.. 4.9s\n.. 0.1s\n-> end")
+    verify(recorded).check(f"{HAS_SESSION}\n-> 6\n<- 5\n<- 8\n.. 4.9s\n<- {title}\n-> end")
+    verify(recorded).check(f"{HAS_SESSION}\n-> 6\n<- 5\n<- {title}\n<- 8\n-> end")
+    verify(recorded).check(f"{HAS_SESSION}\n-> 6\n<- 5\n<- 8\n.. 4.9s\n.. 0.1s\n-> end")
 
 
 def test_one_that_goes_on_with_its_turn_is_not_cancelled_early(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """However slowly the text comes; but other things are not waited for as long."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
@@ -128,11 +132,11 @@ def test_one_that_goes_on_with_its_turn_is_not_cancelled_early(
 
 
 def test_recorded_order_does_not_depend_on_the_cutting_either(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Characters of all texts count, and all else by number."""
-    book = record(STOPPED)
-    live = verify(book, order=Order.RECORDED).check(f"{HAS_SESSION}\n-> 5")
+    recorded = record(STOPPED)
+    live = verify(recorded, order=Order.RECORDED).check(f"{HAS_SESSION}\n-> 5")
     for text in "Let me thin":
         live.check(f"<- {chunk(text)}")
     live.check(f"<- {chunk('k')}\n<- {UPDATE % 1}\n<- {chunk('so it ')}\n<- {chunk('is')}\n-> 10")

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.events import WriteStalled
-from tests.verify_book import verify
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 STORY = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -28,7 +28,9 @@ STORY = """
 ERROR = 'error {"code": -32603, "message": "no"}'
 
 
-def test_a_session_that_cannot_be_made_is_given_up(record: Callable[..., Book]) -> None:
+def test_a_session_that_cannot_be_made_is_given_up(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Once; what does not need it goes on."""
     live = verify(record(STORY)).check(f"""
         -> 1
@@ -43,7 +45,9 @@ def test_a_session_that_cannot_be_made_is_given_up(record: Callable[..., Book]) 
     assert (live.report.unsaid, live.report.is_played_out) == (1, False)
 
 
-def test_a_session_that_cannot_be_loaded_is_given_up(record: Callable[..., Book]) -> None:
+def test_a_session_that_cannot_be_loaded_is_given_up(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Unless it was made here."""
     load = '#2 session/load {"sessionId": "%s", "cwd": "/p"}'
     story = f'{STORY}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
@@ -55,7 +59,7 @@ def test_a_session_that_cannot_be_loaded_is_given_up(record: Callable[..., Book]
     assert live.found == []
 
 
-def test_without_a_handshake_there_is_nothing(record: Callable[..., Book]) -> None:
+def test_without_a_handshake_there_is_nothing(record: Callable[..., RecordedTranscript]) -> None:
     """All is given up, and told as what follows."""
     live = verify(record(STORY)).check(f"""
         -> 1
@@ -70,22 +74,24 @@ def test_without_a_handshake_there_is_nothing(record: Callable[..., Book]) -> No
     assert (live.report.unsaid, live.report.is_played_out) == (3, False)
 
 
-def test_what_is_given_up_was_not_played(record: Callable[..., Book]) -> None:
+def test_what_is_given_up_was_not_played(record: Callable[..., RecordedTranscript]) -> None:
     """Answers that nobody asks for now among it; who leaves then, leaves nothing undone."""
     leave = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
     story = f'{STORY}\n{leave}\n-> session/cancel {{"sessionId": "s"}}'
     live = verify(record(story)).check(f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n-> end")
     assert (live.report.unsaid, live.report.is_played_out) == (3, False)
-    book = record(f"{STORY}\n9 <- _x/y {{}}")
-    live = verify(book).check(f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n<- end\n-> end")
+    recorded = record(f"{STORY}\n9 <- _x/y {{}}")
+    live = verify(recorded).check(f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n<- end\n-> end")
     assert live.found == ["outcome-differs primary in s 4", "unplayed cascade in s 5"]
-    book = record("1 -> #0 initialize {}\n2 <- #0 result {}")
-    live = verify(book).check(f"-> 1\n<- #0 {ERROR}\n-> end")
+    recorded = record("1 -> #0 initialize {}\n2 <- #0 result {}")
+    live = verify(recorded).check(f"-> 1\n<- #0 {ERROR}\n-> end")
     assert (live.report.unsaid, live.report.is_played_out) == (0, False)
 
 
 @pytest.mark.parametrize("answer", [ERROR, 'result {"stopReason": "refusal"}'])
-def test_another_answer_is_no_reason_to_stop(record: Callable[..., Book], answer: str) -> None:
+def test_another_answer_is_no_reason_to_stop(
+    record: Callable[..., RecordedTranscript], answer: str
+) -> None:
     """The comparison of the recordings tells of it."""
     live = verify(record(STORY)).check(f"""
         -> 1
@@ -101,7 +107,9 @@ def test_another_answer_is_no_reason_to_stop(record: Callable[..., Book], answer
     assert live.found == []
 
 
-def test_silence_is_a_stall_when_an_answer_is_owed(record: Callable[..., Book]) -> None:
+def test_silence_is_a_stall_when_an_answer_is_owed(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """It names what is waited for, and since when."""
     live = verify(record(STORY)).check("""
         -> 1
@@ -126,9 +134,9 @@ def test_silence_is_a_stall_when_an_answer_is_owed(record: Callable[..., Book]) 
     assert (owed.lane, owed.method, owed.waited_ms) == ("s", "session/prompt", 50_000)
 
 
-def test_a_stall_names_the_oldest_first(record: Callable[..., Book]) -> None:
+def test_a_stall_names_the_oldest_first(record: Callable[..., RecordedTranscript]) -> None:
     """Of all answers that are owed, however the requests are numbered."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 _x/a {}
@@ -137,8 +145,8 @@ def test_a_stall_names_the_oldest_first(record: Callable[..., Book]) -> None:
         6 <- #2 result {}
         7 <- #1 result {}
     """)
-    live = verify(book).check("-> 1\n<- 2\n-> 3\n.. 2s\n<- 4\n-> 5\n.. 30s\n-> end")
-    a, b = book.seq(3), book.seq(5)
+    live = verify(recorded).check("-> 1\n<- 2\n-> 3\n.. 2s\n<- 4\n-> 5\n.. 30s\n-> end")
+    a, b = recorded.seq(3), recorded.seq(5)
     assert live.divergences[0].summary == (
         f"nothing came for 30 s; the answer to _x/a #{a} has not come for 32.0 s;"
         f" the answer to _x/b #{b} has not come for 30.0 s"
@@ -146,7 +154,7 @@ def test_a_stall_names_the_oldest_first(record: Callable[..., Book]) -> None:
     assert [owed.seq for owed in live.report.owed] == [a, b]
 
 
-def test_one_may_wait_for_ever(record: Callable[..., Book]) -> None:
+def test_one_may_wait_for_ever(record: Callable[..., RecordedTranscript]) -> None:
     """Without a limit nothing is a stall."""
     verify(record(STORY), stall_ns=None).check("""
         -> 1
@@ -156,7 +164,7 @@ def test_one_may_wait_for_ever(record: Callable[..., Book]) -> None:
     """)
 
 
-def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., Book]) -> None:
+def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., RecordedTranscript]) -> None:
     """Whoever writes to it notices."""
     live = verify(record(STORY)).check("-> 1")
     live._feed(WriteStalled(live.now))
@@ -167,7 +175,7 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., Book]) -> 
     ]
 
 
-def test_an_agent_that_leaves_too_early_is_told(record: Callable[..., Book]) -> None:
+def test_an_agent_that_leaves_too_early_is_told(record: Callable[..., RecordedTranscript]) -> None:
     """While an answer is owed, or before something could be said."""
     live = verify(record(STORY)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.found == ["agent-left primary in s 5"]
@@ -178,7 +186,7 @@ def test_an_agent_that_leaves_too_early_is_told(record: Callable[..., Book]) -> 
     assert live.found == ["agent-left primary in connection 10"]
 
 
-def test_an_agent_may_leave_when_all_is_said(record: Callable[..., Book]) -> None:
+def test_an_agent_may_leave_when_all_is_said(record: Callable[..., RecordedTranscript]) -> None:
     """Then nothing is lost."""
     trailing = f"{STORY}\n9 <- _x/y {{}}"
     live = verify(record(trailing)).check(
@@ -187,20 +195,22 @@ def test_an_agent_may_leave_when_all_is_said(record: Callable[..., Book]) -> Non
     assert live.found == []
 
 
-def test_an_agent_leaves_where_it_left(record: Callable[..., Book]) -> None:
+def test_an_agent_leaves_where_it_left(record: Callable[..., RecordedTranscript]) -> None:
     """What the recorded client said after that, nobody could hear."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 _x/y {}
         <- end
         4 -> #2 _x/z {}
     """)
-    live = verify(book).check("-> 1\n<- 2\n-> 3\n-> 4\n<- end\n-> end")
+    live = verify(recorded).check("-> 1\n<- 2\n-> 3\n-> 4\n<- end\n-> end")
     assert live.found == []
 
 
-def test_an_agent_that_leaves_where_it_left_owes_nothing(record: Callable[..., Book]) -> None:
+def test_an_agent_that_leaves_where_it_left_owes_nothing(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """What was recorded after that is not missed, though it waits; what was before it, is."""
     story = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(story % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
@@ -209,7 +219,7 @@ def test_an_agent_that_leaves_where_it_left_owes_nothing(record: Callable[..., B
     assert live.found == ["agent-left primary in connection 4"]
 
 
-def test_an_answer_more_is_told(record: Callable[..., Book]) -> None:
+def test_an_answer_more_is_told(record: Callable[..., RecordedTranscript]) -> None:
     """An answer to what was answered, and one to nothing; unless the recorded agent did so."""
     live = verify(record(STORY)).check("""
         -> 1
@@ -224,12 +234,14 @@ def test_an_answer_more_is_told(record: Callable[..., Book]) -> None:
         "answered-twice primary in connection",
         "unknown-reply-id cascade in connection",
     ]
-    book = record(f"{STORY}\n9 <- #77 result {{}}\n10 <- #3 result {{}}")
-    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> end\n<- 9\n<- 10")
+    recorded = record(f"{STORY}\n9 <- #77 result {{}}\n10 <- #3 result {{}}")
+    live = verify(recorded).check(
+        "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> end\n<- 9\n<- 10"
+    )
     assert live.found == []
 
 
-def test_an_answer_after_the_end_is_told_as_well(record: Callable[..., Book]) -> None:
+def test_an_answer_after_the_end_is_told_as_well(record: Callable[..., RecordedTranscript]) -> None:
     """The agent may still say something when its input has ended."""
     live = verify(record(STORY)).check("""
         -> 1
@@ -246,7 +258,7 @@ def test_an_answer_after_the_end_is_told_as_well(record: Callable[..., Book]) ->
     assert live.found == ["answered-twice primary in connection"]
 
 
-def test_what_is_no_message_is_information(record: Callable[..., Book]) -> None:
+def test_what_is_no_message_is_information(record: Callable[..., RecordedTranscript]) -> None:
     """The comparison counts it; as many as were recorded are not worth a word."""
     live = verify(record(STORY)).check("-> 1\n<- | hello\n<- 2\n-> 3")
     assert (live.found, live.informed) == ([], ["malformed-input in connection"])
@@ -254,9 +266,11 @@ def test_what_is_no_message_is_information(record: Callable[..., Book]) -> None:
     assert live.informed == []
 
 
-def test_garbage_of_the_clients_goes_out_in_its_place(record: Callable[..., Book]) -> None:
+def test_garbage_of_the_clients_goes_out_in_its_place(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """An agent that answers it with an error does so, and one that says nothing is not waited for."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> | what?
@@ -264,13 +278,13 @@ def test_garbage_of_the_clients_goes_out_in_its_place(record: Callable[..., Book
         5 -> #1 _x/y {}
         6 <- #1 result {}
     """)
-    live = verify(book).check("-> 1\n<- 2\n-> 3\n-> 5\n<- 4\n<- 6\n-> end")
+    live = verify(recorded).check("-> 1\n<- 2\n-> 3\n-> 5\n<- 4\n<- 6\n-> end")
     assert live.found == []
-    live = verify(book).check("-> 1\n<- 2\n-> 3\n-> 5\n<- 6\n-> end")
+    live = verify(recorded).check("-> 1\n<- 2\n-> 3\n-> 5\n<- 6\n-> end")
     assert live.found == []
 
 
-def test_an_agent_that_never_stops_is_stopped(record: Callable[..., Book]) -> None:
+def test_an_agent_that_never_stops_is_stopped(record: Callable[..., RecordedTranscript]) -> None:
     """A hundred thousand lines without an answer are a flood."""
     live = verify(record(STORY)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     for _ in range(100_000):
@@ -281,7 +295,9 @@ def test_an_agent_that_never_stops_is_stopped(record: Callable[..., Book]) -> No
     assert live.engine.is_hopeless
 
 
-def test_a_line_without_an_end_is_a_flood_and_no_silence(record: Callable[..., Book]) -> None:
+def test_a_line_without_an_end_is_a_flood_and_no_silence(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Bytes that come are signs of life; what has come of the line is not counted twice."""
     live = verify(record(STORY), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     live.part(1 << 20)
@@ -295,10 +311,12 @@ def test_a_line_without_an_end_is_a_flood_and_no_silence(record: Callable[..., B
     assert live.found == ["flood primary in s", "unplayed cascade in connection 7"]
 
 
-def test_in_v2_a_stall_names_the_turn_that_has_not_ended(record: Callable[..., Book]) -> None:
+def test_in_v2_a_stall_names_the_turn_that_has_not_ended(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """There the prompt is answered at once, and an update ends its turn."""
     idle = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}
         2 <- #0 result {{"protocolVersion": 2, "capabilities": {{}}}}
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -310,7 +328,7 @@ def test_in_v2_a_stall_names_the_turn_that_has_not_ended(record: Callable[..., B
         9 <- #3 result {{}}
         10 <- session/update {idle}
     """)
-    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n.. 30s\n-> end")
+    live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n.. 30s\n-> end")
     assert live.found == ["stall primary in s 5", "unplayed cascade in s 8"]
     seq = live.divergences[0].seq
     assert live.divergences[0].summary == (
@@ -322,7 +340,7 @@ def test_in_v2_a_stall_names_the_turn_that_has_not_ended(record: Callable[..., B
 DRIP = '<- _x/drip {"sessionId": "s"}'
 
 
-def test_what_never_ends_is_ended(record: Callable[..., Book]) -> None:
+def test_what_never_ends_is_ended(record: Callable[..., RecordedTranscript]) -> None:
     """However the time is spent; nothing is said after that."""
     live = verify(record(STORY), timeout_ns=60 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n.. 10s\n<- 4\n-> 5")
@@ -336,9 +354,11 @@ def test_what_never_ends_is_ended(record: Callable[..., Book]) -> None:
     )
 
 
-def test_last_words_that_never_come_are_no_reason_to_fail(record: Callable[..., Book]) -> None:
+def test_last_words_that_never_come_are_no_reason_to_fail(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Where all is said and answered, it is over when its time is."""
-    book = record(f"{STORY}\n9 <- _x/y {{}}")
-    live = verify(book, timeout_ns=4 * 10**9)
+    recorded = record(f"{STORY}\n9 <- _x/y {{}}")
+    live = verify(recorded, timeout_ns=4 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n.. 4s\n-> end")
     assert (live.found, live.engine.is_hopeless) == ([], False)

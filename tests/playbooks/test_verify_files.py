@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.verify_asking import END, asking, read, write
+from tests.permission_playbook import END, asking, read, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 WHOLE, SECOND, THIRD = r"1\n2\n3\n", r"2\n", r"3\n"
 
@@ -19,7 +19,7 @@ def content(text: str, token: str = "0") -> str:
     return f'{{"jsonrpc":"2.0","id":{token},"result":{{"content":"{text}"}}}}'
 
 
-def test_a_file_that_is_read_again_is_known(record: Callable[..., Book]) -> None:
+def test_a_file_that_is_read_again_is_known(record: Callable[..., RecordedTranscript]) -> None:
     """Its content is the recorded one, or a part of it; that is information, and no divergence."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
     live.check(f"""
@@ -40,7 +40,9 @@ def test_a_file_that_is_read_again_is_known(record: Callable[..., Book]) -> None
     assert live.informed == ["served in s"] * 4
 
 
-def test_a_part_of_a_file_is_known_from_the_whole(record: Callable[..., Book]) -> None:
+def test_a_part_of_a_file_is_known_from_the_whole(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Also if the whole has not been read yet; but no whole from a part."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2"}}')
     live.check(f"""
@@ -59,7 +61,7 @@ def test_a_part_of_a_file_is_known_from_the_whole(record: Callable[..., Book]) -
     """)
 
 
-def test_what_the_agent_has_written_it_can_read(record: Callable[..., Book]) -> None:
+def test_what_the_agent_has_written_it_can_read(record: Callable[..., RecordedTranscript]) -> None:
     """What it wrote in this run, and not what it did in the recording."""
     live = asking(record, f"<- {write('/p/f', 'old')}\n-> #0 result null")
     live.check(f"""
@@ -73,7 +75,7 @@ def test_what_the_agent_has_written_it_can_read(record: Callable[..., Book]) -> 
     assert live.found == []
 
 
-def test_a_write_that_was_refused_leaves_nothing(record: Callable[..., Book]) -> None:
+def test_a_write_that_was_refused_leaves_nothing(record: Callable[..., RecordedTranscript]) -> None:
     """Neither one that the recorded client refused, nor one that was never asked for."""
     live = asking(record, f'<- {write("/p/f", "x")}\n-> #0 error {{"code": 1, "message": "no"}}')
     live.check(f"""
@@ -90,7 +92,7 @@ def test_a_write_that_was_refused_leaves_nothing(record: Callable[..., Book]) ->
     """)
 
 
-def test_a_part_that_was_read_is_no_whole(record: Callable[..., Book]) -> None:
+def test_a_part_that_was_read_is_no_whole(record: Callable[..., RecordedTranscript]) -> None:
     """Nobody has said what the rest is."""
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
@@ -104,7 +106,7 @@ def test_a_part_that_was_read_is_no_whole(record: Callable[..., Book]) -> None:
     assert live.found == ["unmatched primary in s"]
 
 
-def test_a_file_is_what_it_was_at_first(record: Callable[..., Book]) -> None:
+def test_a_file_is_what_it_was_at_first(record: Callable[..., RecordedTranscript]) -> None:
     """Where it was recorded twice, and the live agent has read neither."""
     live = asking(
         record,

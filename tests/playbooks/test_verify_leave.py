@@ -13,13 +13,13 @@ from attrs import field, frozen
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests import captures
-from tests.verify_book import LiveAgent, verify
+from tests.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 PERMISSION = "session/request_permission"
 DATA = captures.ROOT.parent
@@ -352,7 +352,7 @@ def answer(case: Case) -> dict[str, Any]:
     return {"outcome": {"outcome": "selected", "optionId": chosen}}
 
 
-def recording(record: Callable[..., Book], case: Case) -> Book:
+def recording(record: Callable[..., RecordedTranscript], case: Case) -> RecordedTranscript:
     """A recording in which leave is given."""
     said = "\n".join(transcript(documents_of(case)))
     return record(f"""
@@ -367,14 +367,14 @@ def recording(record: Callable[..., Book], case: Case) -> Book:
     """)
 
 
-def replies(book: Book, said: Said, **options: Any) -> tuple[Any, LiveAgent]:
+def replies(recorded: RecordedTranscript, said: Said, **options: Any) -> tuple[Any, LiveAgent]:
     """Says that to the recorded client; returns its answer to the request."""
-    live = verify(book, **options)
+    live = verify(recorded, **options)
     for line in ("<- 2", "<- 4", *transcript(said)):
         heard = live.play(line)
     (reply,) = heard
     if reply.removeprefix("-> ").isdigit():
-        return json.loads(book.raw[int(reply.removeprefix("-> "))])["result"], live
+        return json.loads(recorded.raw[int(reply.removeprefix("-> "))])["result"], live
     return json.loads(reply.removeprefix("-> "))["result"], live
 
 
@@ -396,31 +396,35 @@ def case(request: pytest.FixtureRequest) -> Case:
     return cases()[place]
 
 
-def test_leave_for_anything_else_is_refused(record: Callable[..., Book], case: Case) -> None:
+def test_leave_for_anything_else_is_refused(
+    record: Callable[..., RecordedTranscript], case: Case
+) -> None:
     """Whatever is changed, added or taken away."""
-    book = recording(record, case)
+    recorded = recording(record, case)
     changes = [*mutations(case)]
     assert len(changes) > 2
     for name, said in changes:
-        reply, live = replies(book, said)
+        reply, live = replies(recorded, said)
         try:
             check_refused(case, reply, live)
         except AssertionError as e:
             raise AssertionError(f"{name}: {json.dumps(said)} was answered {reply}") from e
 
 
-def test_leave_for_the_same_is_given(record: Callable[..., Book], case: Case) -> None:
+def test_leave_for_the_same_is_given(record: Callable[..., RecordedTranscript], case: Case) -> None:
     """Unless nobody can tell that it is the same, since it names nothing."""
-    book = recording(record, case)
+    recorded = recording(record, case)
     for name, said in variations(case):
-        reply, live = replies(book, said)
+        reply, live = replies(recorded, said)
         if case.is_nameless:
             check_refused(case, reply, live)
         else:
             assert (name, reply, live.divergences) == (name, answer(case), [])
 
 
-def test_leave_for_the_same_is_given_elsewhere(record: Callable[..., Book], case: Case) -> None:
+def test_leave_for_the_same_is_given_elsewhere(
+    record: Callable[..., RecordedTranscript], case: Case
+) -> None:
     """In another directory."""
     text = json.dumps(documents_of(case))
     said = json.loads(text.replace(case.cwd, "/live/here"))

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.verify_asking import END, START, STARTED, read
-from tests.verify_book import verify
+from tests.permission_playbook import END, START, STARTED, read
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     ],
 )
 def test_a_directory_is_moved_once(
-    record: Callable[..., Book], was: str, now: str, recorded: str, came: str
+    record: Callable[..., RecordedTranscript], was: str, now: str, transcript: str, came: str
 ) -> None:
     """Also into one below it; both paths are told as they are now."""
     start = START.replace('"/p"', f'"{was}"')
-    book = record(f'{start}\n<- {read(recorded)}\n-> #0 result {{"content": "A"}}\n<- {END}')
-    live = verify(book, roots={was: now})
+    recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
+    live = verify(recorded, roots={was: now})
     live.check(STARTED.replace("-> 3", f'-> #1 session/new {{"cwd": "{now}"}}'))
     live.check(f"<- {read(came)}\n-> refusal #0")
     ((miss,),) = [one.near_misses for one in live.divergences]

@@ -9,16 +9,18 @@ import pytest
 
 from acp_proxy.engine.shared.pacing import Pacing
 from acp_proxy.engine.shared.playback_options import Order
-from tests.verify_asking import END, HAS_SESSION, SESSION, UPDATE, asking, read
-from tests.verify_book import verify
+from tests.permission_playbook import END, HAS_SESSION, SESSION, UPDATE, asking, read
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 
-def test_a_message_waits_for_the_answers_before_it(record: Callable[..., Book]) -> None:
+def test_a_message_waits_for_the_answers_before_it(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """However long the agent takes, nothing is said before it has answered."""
     live = verify(
         record(f'{SESSION} 5 -> #2 session/prompt {{"sessionId": "s"}}\n6 <- #2 result {{}}')
@@ -37,9 +39,9 @@ def test_a_message_waits_for_the_answers_before_it(record: Callable[..., Book]) 
     assert live.found == []
 
 
-def test_what_was_in_flight_together_is_so_again(record: Callable[..., Book]) -> None:
+def test_what_was_in_flight_together_is_so_again(record: Callable[..., RecordedTranscript]) -> None:
     """Two requests that were open at once go out at once, and their answers may come in any order."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {"protocolVersion": 1}
         2 <- #0 result {"protocolVersion": 1}
         3 -> #"a" session/new {"cwd": "/p"}
@@ -49,7 +51,7 @@ def test_what_was_in_flight_together_is_so_again(record: Callable[..., Book]) ->
         7 -> #"c" session/prompt {"sessionId": "one"}
         8 <- #"c" result {"stopReason": "end_turn"}
     """)
-    verify(book).check("""
+    verify(recorded).check("""
         -> 1
         <- 2
         -> 3
@@ -62,9 +64,9 @@ def test_what_was_in_flight_together_is_so_again(record: Callable[..., Book]) ->
     """)
 
 
-def test_lanes_do_not_wait_for_what_came_later(record: Callable[..., Book]) -> None:
+def test_lanes_do_not_wait_for_what_came_later(record: Callable[..., RecordedTranscript]) -> None:
     """A session's message waits for answers that were recorded before it, and not for later ones."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 session/new {"cwd": "/"}
@@ -78,7 +80,7 @@ def test_lanes_do_not_wait_for_what_came_later(record: Callable[..., Book]) -> N
         11 <- #3 result {}
         12 <- #5 result {}
     """)
-    verify(book).check("""
+    verify(recorded).check("""
         -> 1
         <- 2
         -> 3
@@ -96,21 +98,21 @@ def test_lanes_do_not_wait_for_what_came_later(record: Callable[..., Book]) -> N
 
 
 def test_a_message_follows_what_the_agent_said_after_its_last_answer(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """What trails an answer is waited for, but not longer than the agent is silent."""
-    book = record(f"""{SESSION}
+    recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
         7 <- #2 result {{}}
     """)
-    verify(book).check(f"""{HAS_SESSION}
+    verify(recorded).check(f"""{HAS_SESSION}
         <- 5
         -> 6
         <- 7
         -> end
     """)
-    live = verify(book).check(f"""{HAS_SESSION}
+    live = verify(recorded).check(f"""{HAS_SESSION}
         .. 5s
         -> 6
         <- 7
@@ -120,15 +122,17 @@ def test_a_message_follows_what_the_agent_said_after_its_last_answer(
     assert live.sent[-2] == ("6", 5000.0)
 
 
-def test_one_that_was_silent_for_long_may_be_so_again(record: Callable[..., Book]) -> None:
+def test_one_that_was_silent_for_long_may_be_so_again(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Where the recorded agent took two seconds, nine of silence are nothing."""
-    book = record(f"""{SESSION}
+    recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
         7 <- #2 result {{}}
     """)
-    live = verify(book).check(f"""{HAS_SESSION}
+    live = verify(recorded).check(f"""{HAS_SESSION}
         .. 9s
         .. 1.1s
         -> 6
@@ -139,29 +143,29 @@ def test_one_that_was_silent_for_long_may_be_so_again(record: Callable[..., Book
 
 
 def test_an_agent_that_is_never_silent_is_not_waited_for_for_ever(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """What does not come is given up after a while, whatever else comes."""
-    book = record(f"""{SESSION}
+    recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
         7 <- #2 result {{}}
     """)
-    live = verify(book).check(HAS_SESSION)
+    live = verify(recorded).check(HAS_SESSION)
     said = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(130)]
     assert [place for place, news in enumerate(said) if "-> 6" in news] == [124]
     assert "other things came for 50.0 s" in live.divergences[0].summary
 
 
-def test_the_end_waits_for_the_last_words(record: Callable[..., Book]) -> None:
+def test_the_end_waits_for_the_last_words(record: Callable[..., RecordedTranscript]) -> None:
     """All that the recorded agent said at last is waited for, or a silence."""
-    book = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
-    verify(book).check(f"""{HAS_SESSION}
+    recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
+    verify(recorded).check(f"""{HAS_SESSION}
         <- 5
         <- 6
         -> end
     """)
-    verify(book).check(f"""{HAS_SESSION}
+    verify(recorded).check(f"""{HAS_SESSION}
         <- 5
         .. 5s
         -> end
@@ -169,7 +173,7 @@ def test_the_end_waits_for_the_last_words(record: Callable[..., Book]) -> None:
 
 
 def test_an_agent_that_goes_on_and_on_does_not_put_off_the_end(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Last words that do not come are given up after a while, whatever else comes."""
     live = verify(record(f"{SESSION} 5 <- {UPDATE % 1}")).check(HAS_SESSION)
@@ -179,9 +183,11 @@ def test_an_agent_that_goes_on_and_on_does_not_put_off_the_end(
     assert (live.found, live.engine.is_played_out) == ([], True)
 
 
-def test_answers_keep_their_place_among_questions(record: Callable[..., Book]) -> None:
+def test_answers_keep_their_place_among_questions(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A program is over when the agent has looked twice, as it was; or when it does not look."""
-    book = record(f"""{SESSION}
+    recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- #0 terminal/create {{"sessionId": "s", "command": "ls"}}
         7 -> #0 result {{"terminalId": "t"}}
@@ -193,7 +199,7 @@ def test_answers_keep_their_place_among_questions(record: Callable[..., Book]) -
         13 -> #1 result {{"exitCode": 0}}
         14 <- #2 result {{}}
     """)
-    live = verify(book).check(f"""{HAS_SESSION}
+    live = verify(recorded).check(f"""{HAS_SESSION}
         -> 5
         <- 6
         -> 7
@@ -207,7 +213,7 @@ def test_answers_keep_their_place_among_questions(record: Callable[..., Book]) -
         -> end
     """)
     assert live.found == []
-    verify(book).check(f"""{HAS_SESSION}
+    verify(recorded).check(f"""{HAS_SESSION}
         -> 5
         <- 6
         -> 7
@@ -221,9 +227,9 @@ def test_answers_keep_their_place_among_questions(record: Callable[..., Book]) -
     """)
 
 
-def test_an_answer_is_never_held_back_for_long(record: Callable[..., Book]) -> None:
+def test_an_answer_is_never_held_back_for_long(record: Callable[..., RecordedTranscript]) -> None:
     """An agent that asks in an earlier turn than it did is answered, since it may wait for that."""
-    book = record(f"""{SESSION}
+    recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}
         7 -> #3 session/prompt {{"sessionId": "s", "prompt": [2]}}
@@ -231,7 +237,7 @@ def test_an_answer_is_never_held_back_for_long(record: Callable[..., Book]) -> N
         9 -> #0 result {{"content": "x"}}
         10 <- #3 result {{}}
     """)
-    live = verify(book).check(f"""{HAS_SESSION}
+    live = verify(recorded).check(f"""{HAS_SESSION}
         -> 5
         <- 8
         .. 1s
@@ -244,9 +250,11 @@ def test_an_answer_is_never_held_back_for_long(record: Callable[..., Book]) -> N
     assert live.found == []
 
 
-def test_recorded_order_waits_for_all_that_was_said(record: Callable[..., Book]) -> None:
+def test_recorded_order_waits_for_all_that_was_said(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Also for what was said in another session."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 session/new {"cwd": "/"}
@@ -265,11 +273,11 @@ def test_recorded_order_waits_for_all_that_was_said(record: Callable[..., Book])
         -> 5
         <- 6
     """
-    verify(book, order=Order.RECORDED).check(f"{opened}\n<- 7\n-> 8\n<- 9\n-> end")
-    verify(book).check(f"{opened}\n-> 8\n<- 7\n<- 9\n-> end")
+    verify(recorded, order=Order.RECORDED).check(f"{opened}\n<- 7\n-> 8\n<- 9\n-> end")
+    verify(recorded).check(f"{opened}\n-> 8\n<- 7\n<- 9\n-> end")
 
 
-def test_causal_order_answers_at_once(record: Callable[..., Book]) -> None:
+def test_causal_order_answers_at_once(record: Callable[..., RecordedTranscript]) -> None:
     """Whatever else the agent had asked before, and in which order it was answered."""
     story = f'<- #5 _x/a {{}}\n-> #5 result 1\n<- {read("/p/f")}\n-> #0 result {{"content": "A"}}'
     live = asking(record, story, order=Order.CAUSAL)
@@ -291,27 +299,29 @@ def test_causal_order_answers_at_once(record: Callable[..., Book]) -> None:
     ],
 )
 def test_a_client_thinks_as_long_as_it_is_told_to(
-    record: Callable[..., Book], pacing: Pacing, thought: int, gap: float
+    record: Callable[..., RecordedTranscript], pacing: Pacing, thought: int, gap: float
 ) -> None:
     """Its thinking time is counted from when it could have gone on; that is nobody's stall."""
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{}}
         2 <- #0 result {{}}
         .. {thought * 1000 - 1}ms
         3 -> #1 _x/y {{}}
         4 <- #1 result {{}}
     """)
-    live = verify(book, pacing=pacing)
+    live = verify(recorded, pacing=pacing)
     live.play(".. 1s", "<- 2", f".. {gap + 1000}ms", "<- 4")
     (_, _), (what, at), _ = live.sent
     assert (what, at) == ("3", 1000 + gap)
     assert live.found == []
 
 
-def test_in_v2_a_prompt_waits_for_the_turn_before_it(record: Callable[..., Book]) -> None:
+def test_in_v2_a_prompt_waits_for_the_turn_before_it(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """There an update ends the turn, and not the answer."""
     idle = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}
         2 <- #0 result {{"protocolVersion": 2, "capabilities": {{}}}}
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -324,7 +334,7 @@ def test_in_v2_a_prompt_waits_for_the_turn_before_it(record: Callable[..., Book]
         10 <- #3 result {{}}
         11 <- {idle}
     """)
-    verify(book).check(f"""{HAS_SESSION}
+    verify(recorded).check(f"""{HAS_SESSION}
         -> 5
         <- 6
         <- 7
@@ -339,16 +349,16 @@ def test_in_v2_a_prompt_waits_for_the_turn_before_it(record: Callable[..., Book]
 
 
 def test_what_was_said_in_a_turn_that_is_over_is_said_at_once(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Nothing that it waits for will come."""
-    book = record(f"""{SESSION}
+    recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {UPDATE % 1}
         7 -> #3 session/set_mode {{"sessionId": "s"}}
         8 <- #3 result {{}}
         9 <- #2 result {{}}
     """)
-    live = verify(book).check(f"{HAS_SESSION}\n-> 5\n<- 9\n-> 7\n<- 8\n-> end")
+    live = verify(recorded).check(f"{HAS_SESSION}\n-> 5\n<- 9\n-> 7\n<- 8\n-> end")
     assert (live.found, live.informed) == ([], ["early in s 7"])
     assert live.divergences[0].summary.endswith("the turn was over")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.verify_asking import (
+from tests.permission_playbook import (
     END,
     LS,
     REJECT,
@@ -20,12 +20,12 @@ from tests.verify_asking import (
     outcome,
     selected,
 )
-from tests.verify_book import LiveAgent, verify
+from tests.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 GRANTED = '#7 result {"granted": true, "scope": "always"}'
 DENIED = '{"jsonrpc":"2.0","id":7,"result":{"granted":false}}'
@@ -55,12 +55,12 @@ def bare(call: str = "c", token: int = 0) -> str:
     return f"#{token} session/request_permission {params}"
 
 
-def drafted(record: Callable[..., Book], recorded: str) -> LiveAgent:
+def drafted(record: Callable[..., RecordedTranscript], lines: str) -> LiveAgent:
     """A verification of a recording of the 1.0 draft, as `asking`."""
     start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
-    book = record(f"{start}\n{recorded}\n<- {END}")
-    assert book.script().dialect == "draft-1.0"
-    return verify(book).check(STARTED)
+    recorded = record(f"{start}\n{lines}\n<- {END}")
+    assert recorded.script().dialect == "draft-1.0"
+    return verify(recorded).check(STARTED)
 
 
 READ = {"operation": "file_read", "resource": "/p/a"}
@@ -81,7 +81,7 @@ READ = {"operation": "file_read", "resource": "/p/a"}
     ],
 )
 def test_a_draft_request_for_something_else_is_not_granted(
-    record: Callable[..., Book], came: dict[str, Any]
+    record: Callable[..., RecordedTranscript], came: dict[str, Any]
 ) -> None:
     """The operation and the resource have to be the recorded ones; no is ``granted``, false."""
     live = drafted(record, f"<- {draft_ask(**READ)}\n-> {GRANTED}")
@@ -99,7 +99,7 @@ def test_a_draft_request_for_something_else_is_not_granted(
 
 @pytest.mark.parametrize("more", [{}, {"reason": "because"}, {"toolCallId": "unknown"}])
 def test_a_draft_request_for_the_same_is_granted(
-    record: Callable[..., Book], more: dict[str, Any]
+    record: Callable[..., RecordedTranscript], more: dict[str, Any]
 ) -> None:
     """Whatever the reason, and whatever the tool call is called."""
     live = drafted(record, f"<- {draft_ask(**READ, reason='to see')}\n-> {GRANTED}")
@@ -107,7 +107,9 @@ def test_a_draft_request_for_the_same_is_granted(
     assert live.found == []
 
 
-def test_a_draft_request_covers_what_its_tool_call_announced(record: Callable[..., Book]) -> None:
+def test_a_draft_request_covers_what_its_tool_call_announced(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The same operation for another input is another request."""
     mcp = {"operation": "mcp_tool", "toolCallId": "c"}
     story = f"""
@@ -124,21 +126,25 @@ def test_a_draft_request_covers_what_its_tool_call_announced(record: Callable[..
     assert live.found == ["permission-differs primary in s 7"]
 
 
-def test_a_draft_operation_without_a_resource_names_nothing(record: Callable[..., Book]) -> None:
+def test_a_draft_operation_without_a_resource_names_nothing(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Such a request could mean anything, so it is refused even when nothing changed."""
     live = drafted(record, f"<- {draft_ask(operation='network_access')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(operation='network_access')}\n-> {DENIED}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_a_draft_denial_is_repeated(record: Callable[..., Book]) -> None:
+def test_a_draft_denial_is_repeated(record: Callable[..., RecordedTranscript]) -> None:
     """What was denied is denied for anything, as in v1."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.found == []
 
 
-def test_a_draft_request_in_a_cancelled_turn_is_denied(record: Callable[..., Book]) -> None:
+def test_a_draft_request_in_a_cancelled_turn_is_denied(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The draft knows no outcome that is called cancelled."""
     story = f'-> session/cancel {{"sessionId": "s"}}\n<- {draft_ask(**READ)}\n-> {GRANTED}'
     start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
@@ -156,7 +162,7 @@ BARE = f"""
 """Leave for what was announced before, as the documents' own example has it."""
 
 
-def test_an_id_stands_for_what_was_announced(record: Callable[..., Book]) -> None:
+def test_an_id_stands_for_what_was_announced(record: Callable[..., RecordedTranscript]) -> None:
     """Under any id, in any title, and in any number of updates."""
     for first in (
         [announce(call="other", **LS)],
@@ -171,7 +177,7 @@ def test_an_id_stands_for_what_was_announced(record: Callable[..., Book]) -> Non
         assert live.found == []
 
 
-def test_an_id_for_something_else_is_refused(record: Callable[..., Book]) -> None:
+def test_an_id_for_something_else_is_refused(record: Callable[..., RecordedTranscript]) -> None:
     """Announced as another tool call, changed since, finished, or in another session."""
     elsewhere = announce("c", **LS).replace('"sessionId": "s"', '"sessionId": "t"')
     for first in (
@@ -190,7 +196,7 @@ def test_an_id_for_something_else_is_refused(record: Callable[..., Book]) -> Non
 
 
 def test_an_id_that_was_never_announced_is_refused_even_unchanged(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """It may stand for anything."""
     live = asking(record, f"<- {bare()}\n-> {selected('y')}")
@@ -199,14 +205,16 @@ def test_an_id_that_was_never_announced_is_refused_even_unchanged(
     assert "did not say" in live.divergences[0].summary
 
 
-def test_where_something_is_said_does_not_matter(record: Callable[..., Book]) -> None:
+def test_where_something_is_said_does_not_matter(record: Callable[..., RecordedTranscript]) -> None:
     """In the request itself, or in what announced its tool call."""
     live = asking(record, BARE)
     live.check(f"<- {leave({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.found == []
 
 
-def test_a_tool_call_that_changes_before_the_answer_is_refused(record: Callable[..., Book]) -> None:
+def test_a_tool_call_that_changes_before_the_answer_is_refused(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """What leave was asked for is not what it would be given for."""
     slow = (
         f"<- {announce(**LS)}\n<- {bare()}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
@@ -246,7 +254,7 @@ def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:
     ],
 )
 def test_a_command_of_v2_and_its_directory_have_to_be_the_same(
-    record: Callable[..., Book], came: str, *, is_same: bool
+    record: Callable[..., RecordedTranscript], came: str, *, is_same: bool
 ) -> None:
     """The title does not."""
     live = asking(record, f"<- {v2_command()}\n-> {selected('y')}")
@@ -261,7 +269,7 @@ def member(what: str) -> str:
     return f'{{"jsonrpc":"2.0","id":{token},"method":"{method}","params":{params}}}'
 
 
-def test_nothing_else_is_granted_in_a_batch(record: Callable[..., Book]) -> None:
+def test_nothing_else_is_granted_in_a_batch(record: Callable[..., RecordedTranscript]) -> None:
     """Each request of one is looked at for itself, and so is each answer."""
     one, two = leave(LS, token=1), leave({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
@@ -280,7 +288,9 @@ def test_nothing_else_is_granted_in_a_batch(record: Callable[..., Book]) -> None
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Callable[..., Book]) -> None:
+def test_an_option_of_another_kind_is_not_chosen_in_a_batch(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The recorded answer does not go out with an id that means something else now."""
     one, two = leave(LS, token=1), leave({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
@@ -296,7 +306,9 @@ def test_an_option_of_another_kind_is_not_chosen_in_a_batch(record: Callable[...
     assert live.found == ["outcome-differs primary in s 7"]
 
 
-def test_what_is_allowed_for_ever_has_to_be_called_the_same(record: Callable[..., Book]) -> None:
+def test_what_is_allowed_for_ever_has_to_be_called_the_same(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Such an option says by its name how far it reaches; its kind alone does not."""
     always = ("a:allow_always:Always allow ls", "n:reject_once")
     for offered, answer in (

@@ -13,7 +13,7 @@ from acp_proxy.engine.client.permission_scope import differences, moved, scope
 from acp_proxy.engine.client.request_keys import key_of
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer
-from tests.verify_asking import (
+from tests.permission_playbook import (
     ALLOW,
     END,
     LS,
@@ -27,18 +27,18 @@ from tests.verify_asking import (
     outcome,
     selected,
 )
-from tests.verify_book import LiveAgent, verify
+from tests.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 PAIRS = Path(__file__).parents[1] / "data" / "pairs"
 EDIT = {"kind": "edit", "locations": [{"path": "/p/a"}], "content": [{"type": "diff", "path": "/p/a", "newText": "x"}]}  # fmt: skip
 
 
-def elsewhere(record: Callable[..., Book], recorded: str) -> LiveAgent:
+def elsewhere(record: Callable[..., RecordedTranscript], recorded: str) -> LiveAgent:
     """A verification as `asking`, in which ``/p`` is ``/live``."""
     live = verify(record(f"{START}\n{recorded}\n<- {END}"), roots={"/p": "/live"})
     return live.check(STARTED.replace("-> 3", '-> #1 session/new {"cwd": "/live"}'))
@@ -68,7 +68,7 @@ def elsewhere(record: Callable[..., Book], recorded: str) -> LiveAgent:
     ],
 )  # fmt: skip
 def test_leave_for_something_else_is_not_given(
-    record: Callable[..., Book], was: dict[str, Any], came: dict[str, Any]
+    record: Callable[..., RecordedTranscript], was: dict[str, Any], came: dict[str, Any]
 ) -> None:
     """It is rejected and told, and what was allowed is still allowed."""
     live = elsewhere(record, f"<- {leave(was)}\n-> {selected('y')}")
@@ -98,7 +98,7 @@ def test_leave_for_something_else_is_not_given(
     ],
 )  # fmt: skip
 def test_leave_for_the_same_is_given(
-    record: Callable[..., Book], was: dict[str, Any], came: dict[str, Any]
+    record: Callable[..., RecordedTranscript], was: dict[str, Any], came: dict[str, Any]
 ) -> None:
     """However it is called, and wherever the directories are."""
     live = elsewhere(record, f"<- {leave(was)}\n-> {selected('y')}")
@@ -116,7 +116,7 @@ def test_leave_for_the_same_is_given(
     ],
 )
 def test_the_answer_is_one_that_is_offered(
-    record: Callable[..., Book], offered: tuple[str, ...], answer: str | None
+    record: Callable[..., RecordedTranscript], offered: tuple[str, ...], answer: str | None
 ) -> None:
     """Rejected for once, rather than for ever; what was allowed is so for what it was given for."""
     live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
@@ -155,7 +155,7 @@ def test_the_answer_is_one_that_is_offered(
     ],
 )
 def test_what_else_is_offered_does_not_matter(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
     chosen: str,
     offered: tuple[str, ...],
     answer: str | None,
@@ -176,7 +176,9 @@ def test_what_else_is_offered_does_not_matter(
     assert live.found == ([] if answer else ["outcome-differs primary in s 7"])
 
 
-def test_what_was_chosen_without_being_offered_is_chosen_again(record: Callable[..., Book]) -> None:
+def test_what_was_chosen_without_being_offered_is_chosen_again(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The client's words mean as little as they did; if they mean something now, nobody says so."""
     live = asking(record, f"<- {leave(LS)}\n-> {selected('what')}")
     live.check(f"<- {leave(LS)}\n-> 7\n<- {END}\n-> end")
@@ -186,10 +188,10 @@ def test_what_was_chosen_without_being_offered_is_chosen_again(record: Callable[
     assert live.found == ["outcome-differs primary in s 7"]
 
 
-def test_among_equals_the_options_decide(record: Callable[..., Book]) -> None:
+def test_among_equals_the_options_decide(record: Callable[..., RecordedTranscript]) -> None:
     """So that each of them gets its own answer."""
-    book = f"<- {leave(LS)}\n-> {selected('y')}\n<- {leave(LS, REJECT, token=1)}\n-> {selected('n', 1)}"
-    live = asking(record, book)
+    recorded = f"<- {leave(LS)}\n-> {selected('y')}\n<- {leave(LS, REJECT, token=1)}\n-> {selected('n', 1)}"
+    live = asking(record, recorded)
     live.check(f"""
         <- {leave({**LS, "title": "other"}, "n:reject_once:Nope", token=1)}
         .. 1s
@@ -202,7 +204,9 @@ def test_among_equals_the_options_decide(record: Callable[..., Book]) -> None:
     assert live.found == []
 
 
-def test_leave_is_asked_too_often_only_for_the_same(record: Callable[..., Book]) -> None:
+def test_leave_is_asked_too_often_only_for_the_same(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """However the agent calls it, and whatever it offers; it is rejected as a client rejects."""
     live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
     live.check(f"""
@@ -218,17 +222,19 @@ def test_leave_is_asked_too_often_only_for_the_same(record: Callable[..., Book])
     assert [one.kind for one in live.divergences] == ["permission-differs", "exhausted"]
 
 
-def test_what_was_rejected_is_rejected_for_anything(record: Callable[..., Book]) -> None:
+def test_what_was_rejected_is_rejected_for_anything(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """There is nothing to be careful about; the comparison tells."""
     live = asking(record, f"<- {leave(LS)}\n-> {selected('n')}")
     live.check(f"<- {leave(RM)}\n-> 7\n<- {END}\n-> end")
     assert live.found == []
 
 
-def test_each_gets_its_own_answer_in_any_order(record: Callable[..., Book]) -> None:
+def test_each_gets_its_own_answer_in_any_order(record: Callable[..., RecordedTranscript]) -> None:
     """What leave is asked for tells one from another."""
-    book = f"<- {leave(LS)}\n-> {selected('y')}\n<- {leave(RM, token=1)}\n-> {selected('n', 1)}"
-    live = asking(record, book)
+    recorded = f"<- {leave(LS)}\n-> {selected('y')}\n<- {leave(RM, token=1)}\n-> {selected('n', 1)}"
+    live = asking(record, recorded)
     live.check(f"""
         <- {leave({**RM, "toolCallId": "x"}, token=1)}
         .. 1s
@@ -252,7 +258,7 @@ NAMELESS = [
 
 @pytest.mark.parametrize("call", NAMELESS)
 def test_what_names_nothing_is_refused_even_unchanged(
-    record: Callable[..., Book], call: dict[str, Any]
+    record: Callable[..., RecordedTranscript], call: dict[str, Any]
 ) -> None:
     """A title is for a person: two requests of one title may be for different things."""
     live = asking(record, f"<- {leave(call)}\n-> {selected('y')}")
@@ -262,7 +268,7 @@ def test_what_names_nothing_is_refused_even_unchanged(
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
 def test_a_lenient_client_believes_a_title(
-    record: Callable[..., Book], call: dict[str, Any]
+    record: Callable[..., RecordedTranscript], call: dict[str, Any]
 ) -> None:
     """But no other title, and none of what says more."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
@@ -272,7 +278,7 @@ def test_a_lenient_client_believes_a_title(
         assert (live.found == []) is is_allowed
 
 
-def test_a_lenient_client_allows_nothing_else(record: Callable[..., Book]) -> None:
+def test_a_lenient_client_allows_nothing_else(record: Callable[..., RecordedTranscript]) -> None:
     """It answers with what is like a request; leave for one thing is not like leave for another."""
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
         live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", lenient=True)
@@ -280,7 +286,7 @@ def test_a_lenient_client_allows_nothing_else(record: Callable[..., Book]) -> No
         assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_what_is_ignored_is_not_allowed(record: Callable[..., Book]) -> None:
+def test_what_is_ignored_is_not_allowed(record: Callable[..., RecordedTranscript]) -> None:
     """Differences of a request for leave may be ignored in a report; that gives no leave."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
     live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", ignored=ignored)
@@ -288,7 +294,7 @@ def test_what_is_ignored_is_not_allowed(record: Callable[..., Book]) -> None:
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_a_cancelled_turn_rejects_nothing(record: Callable[..., Book]) -> None:
+def test_a_cancelled_turn_rejects_nothing(record: Callable[..., RecordedTranscript]) -> None:
     """The protocol wants cancelled."""
     story = f'-> session/cancel {{"sessionId": "s"}}\n<- {leave(LS)}\n-> {selected("y")}'
     live = verify(record(f"{START}\n{story}\n<- {END}")).check(f"{STARTED}\n-> 6")
@@ -296,7 +302,9 @@ def test_a_cancelled_turn_rejects_nothing(record: Callable[..., Book]) -> None:
     assert (live.found, live.informed) == ([], ["late in s"])
 
 
-def test_what_is_nested_too_deeply_is_not_allowed(record: Callable[..., Book]) -> None:
+def test_what_is_nested_too_deeply_is_not_allowed(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Nobody can say what it is."""
     deep: Any = {"command": "ls"}
     for _ in range(700):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.permission_playbook import END, LS, RM, asking, leave, outcome, selected
 from tests.playbooks.test_verify_permissions import elsewhere
-from tests.verify_asking import END, LS, RM, asking, leave, outcome, selected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 BARE: dict[str, Any] = {}
 
@@ -27,7 +27,7 @@ def updated(**members: Any) -> str:
 @pytest.mark.parametrize("lenient", [False, True])
 @pytest.mark.parametrize("other", ["y:allow_always", "y:reject_once", "y:allow_once_more"])
 def test_an_id_of_two_kinds_is_not_chosen(
-    record: Callable[..., Book], other: str, *, lenient: bool
+    record: Callable[..., RecordedTranscript], other: str, *, lenient: bool
 ) -> None:
     """Nobody can say which of them the agent takes it for, whichever it offers first."""
     for offered in (("y:allow_once", other), (other, "y:allow_once")):
@@ -36,7 +36,9 @@ def test_an_id_of_two_kinds_is_not_chosen(
         assert live.found == ["outcome-differs primary in s 7"]
 
 
-def test_an_id_that_allows_as_well_does_not_reject(record: Callable[..., Book]) -> None:
+def test_an_id_that_allows_as_well_does_not_reject(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """It is cancelled, or another option rejects."""
     both = ("x:reject_once", "x:allow_once")
     for offered, answer in ((both, None), ((*both, "n:reject_always"), "n")):
@@ -45,7 +47,7 @@ def test_an_id_that_allows_as_well_does_not_reject(record: Callable[..., Book]) 
         assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_all_of_a_title_counts(record: Callable[..., Book]) -> None:
+def test_all_of_a_title_counts(record: Callable[..., RecordedTranscript]) -> None:
     """A lenient client believes the same title, not one that begins and is as long."""
     long = "rm -rf " + "a/" * 100
     for title, is_allowed in ((f"{long}x", True), (f"{long}y", False)):
@@ -57,7 +59,7 @@ def test_all_of_a_title_counts(record: Callable[..., Book]) -> None:
 
 @pytest.mark.parametrize("call", [BARE, {"kind": "execute"}, {"title": "", "kind": "execute"}])
 def test_a_lenient_client_believes_no_missing_title(
-    record: Callable[..., Book], call: dict[str, Any]
+    record: Callable[..., RecordedTranscript], call: dict[str, Any]
 ) -> None:
     """Two requests that say nothing are not called alike."""
     live = asking(record, f"<- {leave(call)}\n-> {selected('y')}", lenient=True)
@@ -65,7 +67,9 @@ def test_a_lenient_client_believes_no_missing_title(
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_an_update_that_cannot_be_read_may_say_anything(record: Callable[..., Book]) -> None:
+def test_an_update_that_cannot_be_read_may_say_anything(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """So leave for its tool call is no longer what it was."""
     first = updated(rawInput={"command": "ls"})
     live = asking(record, f"<- {first}\n<- {leave(BARE)}\n-> {selected('y')}")
@@ -75,7 +79,7 @@ def test_an_update_that_cannot_be_read_may_say_anything(record: Callable[..., Bo
 
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
-def test_a_small_number_is_no_time(record: Callable[..., Book], name: str) -> None:
+def test_a_small_number_is_no_time(record: Callable[..., RecordedTranscript], name: str) -> None:
     """Names such as ``insertAt`` also say where in a file; a moment is a large number."""
     raw = {"path": "/p/a"}
     was = {"rawInput": {**raw, name: 5}}
@@ -102,7 +106,7 @@ def test_a_small_number_is_no_time(record: Callable[..., Book], name: str) -> No
     ],
 )
 def test_a_neighbour_of_the_directory_does_not_move_with_it(
-    record: Callable[..., Book], text: str
+    record: Callable[..., RecordedTranscript], text: str
 ) -> None:
     """What begins like it or ends like it is another one."""
     was = {"rawInput": {"command": text}}
@@ -112,14 +116,16 @@ def test_a_neighbour_of_the_directory_does_not_move_with_it(
 
 
 @pytest.mark.parametrize("raw", [{"background": True}, {"tool": "sh"}, {"description": "List"}])
-def test_what_says_only_how_names_nothing(record: Callable[..., Book], raw: dict[str, Any]) -> None:
+def test_what_says_only_how_names_nothing(
+    record: Callable[..., RecordedTranscript], raw: dict[str, Any]
+) -> None:
     """A switch, the name of a tool or a text for a person may go with any command."""
     call = {"title": "ls", "kind": "execute", "rawInput": raw}
     live = asking(record, f"<- {leave(call)}\n-> {selected('y')}")
     live.check(f"<- {leave(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
 
 
-def test_escapes_of_other_bytes_are_other_places(record: Callable[..., Book]) -> None:
+def test_escapes_of_other_bytes_are_other_places(record: Callable[..., RecordedTranscript]) -> None:
     """What is no UTF-8 is compared as it is."""
     was, came = ({"locations": [{"uri": f"file:///p/%{byte}"}]} for byte in ("ff", "fe"))
     live = asking(record, f"<- {leave(was)}\n-> {selected('y')}")

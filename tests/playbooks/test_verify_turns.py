@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.permission_playbook import leave, outcome
 from tests.playbook import START_NS
-from tests.verify_asking import leave, outcome
-from tests.verify_book import verify
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 YES = 'result {"outcome": {"outcome": "selected", "optionId": "y"}}'
 LS, RM = {"rawInput": {"command": "ls"}}, {"rawInput": {"command": "rm -rf ~"}}
@@ -34,16 +34,16 @@ TWO_PROMPTS = f"""
 """
 
 
-def test_a_turn_that_ends_cancels_no_other(record: Callable[..., Book]) -> None:
+def test_a_turn_that_ends_cancels_no_other(record: Callable[..., RecordedTranscript]) -> None:
     """Of two prompts in flight; leave for something else is told as that."""
     live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
     live.check(f"<- {leave(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
     assert (live.found, live.informed) == (["permission-differs primary in s 8"], [])
 
 
-def test_a_cancellation_is_of_all_turns(record: Callable[..., Book]) -> None:
+def test_a_cancellation_is_of_all_turns(record: Callable[..., RecordedTranscript]) -> None:
     """It names a session; so what is asked after it is cancelled as long as one of them is open."""
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 1}}
         2 <- #0 result {{"protocolVersion": 1}}
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -58,16 +58,18 @@ def test_a_cancellation_is_of_all_turns(record: Callable[..., Book]) -> None:
         12 -> #0 {YES}
         13 <- #4 result {{"stopReason": "end_turn"}}
     """)
-    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n-> 7\n<- 8")
+    live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n-> 7\n<- 8")
     live.check(
         f"<- {leave(LS, token=9)}\n-> {outcome(None, 9)}\n<- 9\n-> 10\n<- 11\n-> 12\n<- 13\n-> end"
     )
     assert (live.found, live.informed) == ([], ["late in s"])
 
 
-def test_what_is_asked_in_the_next_turn_is_not_cancelled(record: Callable[..., Book]) -> None:
+def test_what_is_asked_in_the_next_turn_is_not_cancelled(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Though the prompt went out before the turn was over that was cancelled."""
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 1}}
         2 <- #0 result {{"protocolVersion": 1}}
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -80,16 +82,16 @@ def test_what_is_asked_in_the_next_turn_is_not_cancelled(record: Callable[..., B
         10 -> #0 {YES}
         11 <- #3 result {{"stopReason": "end_turn"}}
     """)
-    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n-> 7\n<- 8")
+    live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n-> 7\n<- 8")
     live.check(f"<- {leave(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n<- 11\n-> end")
     assert live.found == ["permission-differs primary in s 9"]
 
 
 def test_what_is_asked_after_a_cancelled_turn_is_not_cancelled(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """In v2, too, where an update ends it."""
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -101,14 +103,14 @@ def test_what_is_asked_after_a_cancelled_turn_is_not_cancelled(
         9 <- {leave(LS)}
         10 -> #0 {YES}
     """)
-    live = verify(book).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8")
+    live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8")
     live.check(f"<- {leave(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n-> end")
     assert live.found == ["permission-differs primary in s 9"]
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_what_is_not_asked_in_its_turn_is_not_waited_for(
-    record: Callable[..., Book], version: int
+    record: Callable[..., RecordedTranscript], version: int
 ) -> None:
     """However a turn ends: with the answer, or in v2 with an update."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
@@ -139,9 +141,9 @@ def test_what_is_not_asked_in_its_turn_is_not_waited_for(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_a_turn_that_goes_on_is_waited_for(record: Callable[..., Book]) -> None:
+def test_a_turn_that_goes_on_is_waited_for(record: Callable[..., RecordedTranscript]) -> None:
     """An update that tells the same while no turn is open ends none, and gives nothing up."""
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -157,6 +159,8 @@ def test_a_turn_that_goes_on_is_waited_for(record: Callable[..., Book]) -> None:
         13 -> #11 result {{"content": "B"}}
         14 <- {IDLE}
     """)
-    live = verify(book).check(f"-> 1\n<- 2\n-> 3\n<- {IDLE}\n<- 4\n-> 5\n<- 6\n<- 7\n-> 8\n<- 9")
+    live = verify(recorded).check(
+        f"-> 1\n<- 2\n-> 3\n<- {IDLE}\n<- 4\n-> 5\n<- 6\n<- 7\n-> 8\n<- 9"
+    )
     live.check("<- 12\n.. 0.9s\n<- 10\n-> 11\n-> 13\n<- 14\n-> end")
     assert (live.found, live.informed) == ([], [])

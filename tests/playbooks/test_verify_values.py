@@ -5,17 +5,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.verify_book import verify
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 
-def test_a_session_is_called_as_the_agent_calls_it(record: Callable[..., Book]) -> None:
+def test_a_session_is_called_as_the_agent_calls_it(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """In every message of the client's; no other byte changes."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 session/new {"cwd": "/p"}
@@ -23,7 +25,7 @@ def test_a_session_is_called_as_the_agent_calls_it(record: Callable[..., Book]) 
         5 -> {"jsonrpc":"2.0","method":"session/prompt","id":2,"params":{ "sessionId":"s", "x":[1e3,"s"]}}
         6 <- #2 result {}
     """)
-    live = verify(book).check("""
+    live = verify(recorded).check("""
         -> 1
         <- 2
         -> 3
@@ -36,9 +38,9 @@ def test_a_session_is_called_as_the_agent_calls_it(record: Callable[..., Book]) 
     assert live.found == []
 
 
-def test_sessions_that_change_places_keep_theirs(record: Callable[..., Book]) -> None:
+def test_sessions_that_change_places_keep_theirs(record: Callable[..., RecordedTranscript]) -> None:
     """The request that made a session tells which one it is, and not the order of the answers."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 session/new {"cwd": "/"}
@@ -48,7 +50,7 @@ def test_sessions_that_change_places_keep_theirs(record: Callable[..., Book]) ->
         7 -> #3 session/prompt {"sessionId": "b"}
         8 <- #3 result {}
     """)
-    verify(book).check("""
+    verify(recorded).check("""
         -> 1
         <- 2
         -> 3
@@ -71,7 +73,7 @@ ASKS = """
 """
 
 
-def test_a_session_may_ask_before_it_is_named(record: Callable[..., Book]) -> None:
+def test_a_session_may_ask_before_it_is_named(record: Callable[..., RecordedTranscript]) -> None:
     """As long as one session is being made, what comes is of that one."""
     live = verify(record(ASKS)).check("""
         -> 1
@@ -85,9 +87,11 @@ def test_a_session_may_ask_before_it_is_named(record: Callable[..., Book]) -> No
     assert live.found == []
 
 
-def test_what_may_be_of_two_sessions_is_held_back(record: Callable[..., Book]) -> None:
+def test_what_may_be_of_two_sessions_is_held_back(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Until the answer comes that names the session."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 session/new {"cwd": "/"}
@@ -97,7 +101,7 @@ def test_what_may_be_of_two_sessions_is_held_back(record: Callable[..., Book]) -
         7 <- #1 result {"sessionId": "a"}
         8 <- #2 result {"sessionId": "b"}
     """)
-    live = verify(book).check("""
+    live = verify(recorded).check("""
         -> 1
         <- 2
         -> 3
@@ -111,10 +115,12 @@ def test_what_may_be_of_two_sessions_is_held_back(record: Callable[..., Book]) -
     assert live.found == []
 
 
-def test_what_comes_before_a_session_is_named_counts(record: Callable[..., Book]) -> None:
+def test_what_comes_before_a_session_is_named_counts(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """As soon as it is known which of two it is; so the end does not wait for it once more."""
     state = '{"sessionId": "%s", "update": {"sessionUpdate": "usage_update"}}'
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{}}
         2 <- #0 result {{}}
         3 -> #1 session/new {{"cwd": "/"}}
@@ -123,7 +129,7 @@ def test_what_comes_before_a_session_is_named_counts(record: Callable[..., Book]
         6 <- #2 result {{"sessionId": "b"}}
         7 <- session/update {state % "b"}
     """)
-    live = verify(book).check(f"""
+    live = verify(recorded).check(f"""
         -> 1
         <- 2
         -> 3
@@ -137,11 +143,11 @@ def test_what_comes_before_a_session_is_named_counts(record: Callable[..., Book]
 
 
 def test_what_is_said_is_counted_from_the_answer_that_names_the_session(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Also where it was not known before of which of two it was: the prompt waits for the rest."""
     said = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
-    book = record(f"""
+    recorded = record(f"""
         1 -> #0 initialize {{}}
         2 <- #0 result {{}}
         3 -> #1 session/new {{"cwd": "/"}}
@@ -153,7 +159,7 @@ def test_what_is_said_is_counted_from_the_answer_that_names_the_session(
         9 -> #3 session/prompt {{"sessionId": "a"}}
         10 <- #3 result {{"stopReason": "end_turn"}}
     """)
-    live = verify(book).check(f"""
+    live = verify(recorded).check(f"""
         -> 1
         <- 2
         -> 3
@@ -169,9 +175,11 @@ def test_what_is_said_is_counted_from_the_answer_that_names_the_session(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_a_session_of_an_earlier_process_keeps_its_name(record: Callable[..., Book]) -> None:
+def test_a_session_of_an_earlier_process_keeps_its_name(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """The client names it, so it is called as it was; what streams before the answer is its own."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p"}
@@ -180,7 +188,7 @@ def test_a_session_of_an_earlier_process_keeps_its_name(record: Callable[..., Bo
         6 -> #2 session/prompt {"sessionId": "old"}
         7 <- #2 result {}
     """)
-    live = verify(book).check("""
+    live = verify(recorded).check("""
         -> 1
         <- 2
         -> 3
@@ -194,10 +202,10 @@ def test_a_session_of_an_earlier_process_keeps_its_name(record: Callable[..., Bo
 
 
 def test_a_session_that_was_made_here_is_loaded_by_its_new_name(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """And forked from."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 session/new {"cwd": "/p"}
@@ -209,7 +217,7 @@ def test_a_session_that_was_made_here_is_loaded_by_its_new_name(
         9 -> #4 session/prompt {"sessionId": "t"}
         10 <- #4 result {}
     """)
-    verify(book).check("""
+    verify(recorded).check("""
         -> 1
         <- 2
         -> 3
@@ -237,7 +245,9 @@ MOVED = """
 ROOTS = {"/p": "/tmp/new", "/q": "/tmp/q"}
 
 
-def test_directories_are_replaced_where_the_protocol_has_them(record: Callable[..., Book]) -> None:
+def test_directories_are_replaced_where_the_protocol_has_them(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """And the agent's requests are understood with the new ones."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
@@ -254,7 +264,9 @@ def test_directories_are_replaced_where_the_protocol_has_them(record: Callable[.
     assert live.engine.state.recording.roots == ["/p", "/q"]
 
 
-def test_directories_are_replaced_in_texts_if_one_wants_that(record: Callable[..., Book]) -> None:
+def test_directories_are_replaced_in_texts_if_one_wants_that(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Also in what files hold."""
     verify(record(MOVED), roots=ROOTS, rewrite_text=True).check("""
         -> 1
@@ -269,7 +281,7 @@ def test_directories_are_replaced_in_texts_if_one_wants_that(record: Callable[..
     """)
 
 
-def test_the_recorded_path_is_another_one_now(record: Callable[..., Book]) -> None:
+def test_the_recorded_path_is_another_one_now(record: Callable[..., RecordedTranscript]) -> None:
     """An agent that insists on it gets nothing."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
@@ -286,10 +298,10 @@ def test_the_recorded_path_is_another_one_now(record: Callable[..., Book]) -> No
 
 
 def test_a_relative_directory_is_replaced_where_the_protocol_has_it(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """And what is below it; in texts it is an ordinary word."""
-    book = record("""
+    recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
         3 -> #1 session/new {"cwd": ".", "additionalDirectories": ["../q"]}
@@ -302,7 +314,7 @@ def test_a_relative_directory_is_replaced_where_the_protocol_has_it(
         10 <- #2 result {}
     """)
     roots = {"/p": "/live", "/q": "/other", ".": "/live", "../q": "/other"}
-    live = verify(book, roots=roots, rewrite_text=True).check("""
+    live = verify(recorded, roots=roots, rewrite_text=True).check("""
         -> 1
         <- 2
         -> #1 session/new {"cwd": "/live", "additionalDirectories": ["/other"]}

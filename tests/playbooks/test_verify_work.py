@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.verify_asking import ALLOW, END, REJECT, START, STARTED, asking, leave, selected
-from tests.verify_book import verify
+from tests.permission_playbook import ALLOW, END, REJECT, START, STARTED, asking, leave, selected
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 FEW, MANY = 60, 240
 
@@ -35,7 +35,9 @@ def calls(work: Callable[[], Any]) -> int:
     return count
 
 
-def parallel(record: Callable[..., Book], ask: Callable[[int], str], many: int) -> tuple[int, Any]:
+def parallel(
+    record: Callable[..., RecordedTranscript], ask: Callable[[int], str], many: int
+) -> tuple[int, Any]:
     """Plays a turn in which so many requests are asked before any is answered."""
     asked = "\n".join(f"<- {ask(n)}" for n in range(many))
     answered = "\n".join(f"-> {selected('y', n)}" for n in range(many))
@@ -54,7 +56,7 @@ def parallel(record: Callable[..., Book], ask: Callable[[int], str], many: int) 
     ],
 )
 def test_parallel_requests_cost_as_much_as_single_ones(
-    record: Callable[..., Book], ask: Callable[[int], str]
+    record: Callable[..., RecordedTranscript], ask: Callable[[int], str]
 ) -> None:
     """Four times as many are four times the work, and not sixteen."""
     few, live = parallel(record, ask, FEW)
@@ -64,7 +66,7 @@ def test_parallel_requests_cost_as_much_as_single_ones(
     assert many < 1.5 * MANY / FEW * few
 
 
-def test_requests_in_another_order_cost_no_more(record: Callable[..., Book]) -> None:
+def test_requests_in_another_order_cost_no_more(record: Callable[..., RecordedTranscript]) -> None:
     """The last first: each is looked up, also if its tool call is called otherwise now."""
 
     def backwards(many: int) -> int:
@@ -81,7 +83,9 @@ def test_requests_in_another_order_cost_no_more(record: Callable[..., Book]) -> 
 
 
 @pytest.mark.parametrize("is_over", [False, True])
-def test_other_sessions_cost_nothing(record: Callable[..., Book], is_over: bool) -> None:
+def test_other_sessions_cost_nothing(
+    record: Callable[..., RecordedTranscript], is_over: bool
+) -> None:
     """What is said in one is as much work, however many are done, or wait for it to be over."""
 
     def hearing(many: int) -> int:
@@ -102,7 +106,9 @@ def test_other_sessions_cost_nothing(record: Callable[..., Book], is_over: bool)
     assert hearing(MANY) < 1.1 * hearing(FEW)
 
 
-def test_an_agent_that_is_always_refused_is_stopped(record: Callable[..., Book]) -> None:
+def test_an_agent_that_is_always_refused_is_stopped(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """After a thousand times, unless it did something that was recorded in between."""
     read = '<- #%d fs/read_text_file {"sessionId": "s", "path": "/p/%d"}'
     live = asking(record, f"{read % (0, 0)}\n-> #0 result {{}}")

@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book, Live
+    from tests.playbook import Live, RecordedTranscript
 
 V1 = '{"protocolVersion": 1}', '{"protocolVersion": 1, "agentCapabilities": {}}'
 V2 = '{"protocolVersion": 2}', '{"protocolVersion": 2}'
@@ -18,7 +18,10 @@ DRAFT = '{"protocolVersion": 1, "capabilities": {}}', '{"protocolVersion": 1, "c
 
 
 def asked(
-    record: Callable[..., Book], recorded: str, dialect: tuple[str, str] = V1, **options: Any
+    record: Callable[..., RecordedTranscript],
+    recorded: str,
+    dialect: tuple[str, str] = V1,
+    **options: Any,
 ) -> Live:
     """A replay in which a turn has just begun, in a session in ``/live`` that was in ``/p``."""
     new = "workingDirectory" if dialect is DRAFT else "cwd"
@@ -72,7 +75,7 @@ ACTIVE: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT], ids=["v1", "v2", "draft"])
 @pytest.mark.parametrize("method", ACTIVE)
 def test_an_inert_agent_asks_for_nothing_that_acts(
-    record: Callable[..., Book], method: str, dialect: tuple[str, str]
+    record: Callable[..., RecordedTranscript], method: str, dialect: tuple[str, str]
 ) -> None:
     """In no dialect, alone or in a batch; the recorded answer stands for the client's."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
@@ -93,7 +96,7 @@ def test_an_inert_agent_asks_for_nothing_that_acts(
 @pytest.mark.parametrize("method", HARMLESS)
 @pytest.mark.parametrize("dialect", [V1, DRAFT], ids=["v1", "draft"])
 def test_an_inert_agent_reads_and_asks(
-    record: Callable[..., Book], method: str, dialect: tuple[str, str]
+    record: Callable[..., RecordedTranscript], method: str, dialect: tuple[str, str]
 ) -> None:
     """Files are read, and a person is asked."""
     live = asked(record, answered(method, HARMLESS[method]), dialect, inert=True)
@@ -103,7 +106,7 @@ def test_an_inert_agent_reads_and_asks(
 
 
 def test_files_are_not_read_where_the_dialect_knows_no_such_method(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """In v2 nobody knows what it does."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
@@ -112,7 +115,7 @@ def test_files_are_not_read_where_the_dialect_knows_no_such_method(
 
 @pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
 def test_an_inert_agent_has_forms_filled_in(
-    record: Callable[..., Book], mode: str | None, *, passes: bool
+    record: Callable[..., RecordedTranscript], mode: str | None, *, passes: bool
 ) -> None:
     """And no page opened."""
     params = (
@@ -139,7 +142,7 @@ def test_an_inert_agent_has_forms_filled_in(
     ],
 )
 def test_an_inert_agent_says_nothing_else_that_acts(
-    record: Callable[..., Book], line: str, *, passes: bool
+    record: Callable[..., RecordedTranscript], line: str, *, passes: bool
 ) -> None:
     """Notifications of no known meaning, and lines in which a careless reader finds a request."""
     live = asked(record, f"<- {line}", inert=True)
@@ -159,7 +162,7 @@ PUSHED = f"""
 
 @pytest.mark.parametrize("order", ["session", "recorded", "causal"])
 def test_nobody_waits_for_output_of_a_terminal_that_was_withheld(
-    record: Callable[..., Book], order: str
+    record: Callable[..., RecordedTranscript], order: str
 ) -> None:
     """The draft's clients push it, and this one has no such terminal."""
     live = asked(record, PUSHED, DRAFT, inert=True, order=order)
@@ -169,7 +172,7 @@ def test_nobody_waits_for_output_of_a_terminal_that_was_withheld(
 
 
 def test_nobody_waits_for_messages_to_a_server_that_was_withheld(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """MCP through the client needs a connection."""
     live = asked(
@@ -188,7 +191,7 @@ def test_nobody_waits_for_messages_to_a_server_that_was_withheld(
 
 
 def test_requests_that_may_follow_from_an_extension_need_not_come(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """What a client of extensions says of its own need not be about what was withheld."""
     story = f"""
@@ -239,7 +242,10 @@ OUTSIDE: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize("dialect", [V1, DRAFT], ids=["v1", "draft"])
 @pytest.mark.parametrize(("method", "params"), OUTSIDE)
 def test_nothing_is_changed_outside_the_clients_directories(
-    record: Callable[..., Book], method: str, params: dict[str, Any], dialect: tuple[str, str]
+    record: Callable[..., RecordedTranscript],
+    method: str,
+    params: dict[str, Any],
+    dialect: tuple[str, str],
 ) -> None:
     """It is answered from the recording, and told; whoever wants it says so."""
     live = asked(record, answered(method, params), dialect)
@@ -271,7 +277,7 @@ INSIDE: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("method", "params"), INSIDE)
 def test_what_is_inside_is_asked_for(
-    record: Callable[..., Book], method: str, params: dict[str, Any]
+    record: Callable[..., RecordedTranscript], method: str, params: dict[str, Any]
 ) -> None:
     """As it was recorded, with the live directories in it; so is what only reads."""
     live = asked(record, answered(method, params))
@@ -281,7 +287,7 @@ def test_what_is_inside_is_asked_for(
 
 
 def test_nothing_is_changed_before_the_client_has_named_a_directory(
-    record: Callable[..., Book],
+    record: Callable[..., RecordedTranscript],
 ) -> None:
     """Nowhere is inside then."""
     live = record("""
@@ -298,7 +304,9 @@ def test_nothing_is_changed_before_the_client_has_named_a_directory(
     assert len(live.report.withheld) == 2
 
 
-def test_all_about_a_terminal_that_was_withheld_is_withheld(record: Callable[..., Book]) -> None:
+def test_all_about_a_terminal_that_was_withheld_is_withheld(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """And nothing about another one, even if the client gives it that name."""
     live = asked(
         record,
@@ -327,7 +335,9 @@ def test_all_about_a_terminal_that_was_withheld_is_withheld(record: Callable[...
     assert len(live.report.withheld) == 3
 
 
-def test_a_hostile_recording_is_played_without_harm(record: Callable[..., Book]) -> None:
+def test_a_hostile_recording_is_played_without_harm(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """It wants to write everywhere and to run a shell; an inert replay asks for none of that."""
     story = "\n".join(
         line.replace("#7", f"#{number}")
@@ -360,7 +370,7 @@ TWO_WAYS = [
 @pytest.mark.parametrize("inert", [False, True])
 @pytest.mark.parametrize("line", TWO_WAYS)
 def test_what_another_reader_takes_for_a_change_is_withheld(
-    record: Callable[..., Book], line: str, *, inert: bool
+    record: Callable[..., RecordedTranscript], line: str, *, inert: bool
 ) -> None:
     """A client may accept broken JSON, take the first of two members or pass over capitals."""
     came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()

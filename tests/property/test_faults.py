@@ -13,7 +13,7 @@ from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.protocol.peers import Direction
-from tests.fault_book import plan_of
+from tests.fault_playbook import plan_of
 from tests.strategies import broken_lines, lines
 
 if TYPE_CHECKING:

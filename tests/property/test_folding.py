@@ -11,7 +11,7 @@ from acp_proxy.cli.render.output import clusters, columns_of, fit
 from acp_proxy.inspection.folding import KEPT, ChunkRun, fold, run_line
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.safe_text import visible
-from tests.scribe import line, notification, text, update
+from tests.log_writer import line, notification, text, update
 
 Row = dict[str, Any]
 

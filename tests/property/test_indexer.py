@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from acp_proxy.capture.log_format import END, HEADER, LAST_KIND, MAGIC, STREAM_NAMES, UNDELIVERED
 from acp_proxy.store import record_handler
 from acp_proxy.store.indexer import Indexer
+from tests.log_writer import LogWriter
 from tests.logs import reader
 from tests.rows import dump, new_database, query, stream_bytes
-from tests.scribe import Scribe
 from tests.strategies import lines
 
 if TYPE_CHECKING:
@@ -59,31 +59,31 @@ def joined(chunks: Chunks, stream: int) -> bytes:
 
 
 @contextlib.contextmanager
-def log_of(chunks: Chunks, ends: set[int]) -> Iterator[Scribe]:
+def log_of(chunks: Chunks, ends: set[int]) -> Iterator[LogWriter]:
     """A log of chunks, after which some streams end and the recorder may have been killed."""
-    with TemporaryDirectory() as directory, Scribe(Path(directory, "x.db")) as scribe:
+    with TemporaryDirectory() as directory, LogWriter(Path(directory, "x.db")) as recorder:
         for stream, chunk in chunks:
-            scribe.chunk(stream, chunk)
+            recorder.chunk(stream, chunk)
         for stream in ends:
-            scribe.event(END, stream, reason="end of file")
+            recorder.event(END, stream, reason="end of file")
         if len(ends) == 3:
-            scribe.close()
-        yield scribe
+            recorder.close()
+        yield recorder
 
 
-def index(scribe: Scribe, connection: sqlite3.Connection, limits: list[int]) -> None:
+def index(recorder: LogWriter, connection: sqlite3.Connection, limits: list[int]) -> None:
     """Indexes all of a log, each batch by a fresh indexer, as if it had crashed in between."""
-    with reader(scribe.log_path) as log:
+    with reader(recorder.log_path) as log:
         batch = 0
         while Indexer(connection, log).step(limits[batch % len(limits)]):
             batch += 1
         Indexer(connection, log).settle()
 
 
-def rows_of(scribe: Scribe, limits: list[int]) -> dict[str, list[Any]]:
+def rows_of(recorder: LogWriter, limits: list[int]) -> dict[str, list[Any]]:
     """Every row that a log becomes."""
     with new_database() as connection:
-        index(scribe, connection, limits)
+        index(recorder, connection, limits)
         return dump(connection)
 
 
@@ -94,15 +94,15 @@ def rows_of(scribe: Scribe, limits: list[int]) -> dict[str, list[Any]]:
 )
 def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: list[int]) -> None:
     """Whatever the batches and however often the indexer dies, nothing is lost or doubled."""
-    with log_of(chunks, ends) as scribe:
-        assert rows_of(scribe, limits) == rows_of(scribe, [WHOLE])
+    with log_of(chunks, ends) as recorder:
+        assert rows_of(recorder, limits) == rows_of(recorder, [WHOLE])
 
 
 @given(random_chunks | conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]))
 def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -> None:
     """The lines of a stream and their newlines, joined, are the very bytes that passed."""
-    with log_of(chunks, ends) as scribe, new_database() as connection:
-        index(scribe, connection, [limit])
+    with log_of(chunks, ends) as recorder, new_database() as connection:
+        index(recorder, connection, [limit])
         for stream in (1, 2, 3):
             assert stream_bytes(connection, STREAM_NAMES[stream]) == joined(chunks, stream)
         numbers = query(connection, "SELECT seq FROM frames UNION ALL SELECT seq FROM events")
@@ -123,10 +123,10 @@ def test_large_lines_are_lines(chunks: Chunks, ends: set[int], limit: int, large
         rows = [dict(zip(names, row, strict=True)) for row in cursor]
         return [{k: v for k, v in row.items() if k not in read_from_line} for row in rows]
 
-    with log_of(chunks, ends) as scribe, new_database() as small, new_database() as usual:
+    with log_of(chunks, ends) as recorder, new_database() as small, new_database() as usual:
         with mock.patch.multiple(record_handler, LARGE=large, EDGE=large):
-            index(scribe, small, [limit])
-        index(scribe, usual, [WHOLE])
+            index(recorder, small, [limit])
+        index(recorder, usual, [WHOLE])
         assert frames(small) == frames(usual)
 
 
@@ -135,11 +135,11 @@ def test_the_last_bytes_of_a_stream_are_undelivered(
     chunks: Chunks, stream: int, lost: int, ended: bool, limit: int
 ) -> None:
     """A frame has arrived in full, in part or not at all, as the bytes that were lost say."""
-    with log_of(chunks, set()) as scribe, new_database() as connection:
-        scribe.event(UNDELIVERED, stream, bytes=lost)
+    with log_of(chunks, set()) as recorder, new_database() as connection:
+        recorder.event(UNDELIVERED, stream, bytes=lost)
         if ended:
-            scribe.event(END, stream, reason="the reader is gone")
-        index(scribe, connection, [limit])
+            recorder.event(END, stream, reason="the reader is gone")
+        index(recorder, connection, [limit])
         sql = "SELECT delivered FROM frames WHERE stream = ? ORDER BY seq"
         for other in (1, 2, 3):
             whole = joined(chunks, other)
@@ -187,8 +187,8 @@ def test_commits_may_fail(
     chunks: Chunks, limit: int, failures: list[bool], same_indexer: bool
 ) -> None:
     """After any failed commits, whether the indexer lives on or not, each frame is there once."""
-    with log_of(chunks, {1, 2, 3}) as scribe, new_database() as connection:
-        with reader(scribe.log_path) as log:
+    with log_of(chunks, {1, 2, 3}) as recorder, new_database() as connection:
+        with reader(recorder.log_path) as log:
             flaky = cast("sqlite3.Connection", Flaky(connection, failures))
             machine = Indexer(flaky, log)
             while machine.behind:
@@ -200,7 +200,7 @@ def test_commits_may_fail(
                     machine = Indexer(flaky, log)
             failures.clear()
             machine.settle()
-        assert dump(connection) == rows_of(scribe, [WHOLE])
+        assert dump(connection) == rows_of(recorder, [WHOLE])
 
 
 @given(
@@ -222,9 +222,9 @@ def test_commits_may_fail(
 )  # fmt: skip
 def test_any_log_is_indexed(written: list[tuple[int, int, int, bytes]]) -> None:
     """A log is not trusted: whatever its records say, they become rows."""
-    with log_of([(1, b"x\n")], set()) as scribe, new_database() as connection:
-        with scribe.log_path.open("ab") as file:
+    with log_of([(1, b"x\n")], set()) as recorder, new_database() as connection:
+        with recorder.log_path.open("ab") as file:
             for kind, stream, t_ns, payload in written:
                 file.write(HEADER.pack(MAGIC, kind, stream, len(payload), t_ns) + payload)
-        index(scribe, connection, [1])
+        index(recorder, connection, [1])
         assert query(connection, "SELECT min(raw) FROM frames") != [None]

@@ -21,8 +21,17 @@ from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests import reactive
+from tests.log_writer import (
+    LogWriter,
+    error,
+    handshake,
+    notification,
+    request,
+    result,
+    text,
+    update,
+)
 from tests.reactive import Conversation, play
-from tests.scribe import Scribe, error, handshake, notification, request, result, text, update
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -348,8 +357,8 @@ def record(said: list[Line], path: Path) -> None:
     next_id, next_ask = 1, 0
     open_requests: dict[int, list[int]] = {}
     open_asks: dict[int, list[int]] = {}
-    with Scribe(path) as scribe:
-        handshake(scribe)
+    with LogWriter(path) as recorder:
+        handshake(recorder)
         for direction, (lane, message) in said:
             requests, asks = open_requests.setdefault(lane, []), open_asks.setdefault(lane, [])
             match message:
@@ -367,10 +376,10 @@ def record(said: list[Line], path: Path) -> None:
                     requests.append(next_id)
                     message = request(next_id, method, **params)
                     next_id += 1
-            (scribe.to_agent if direction == "->" else scribe.to_client)(message)
-        scribe.end()
-        scribe.close()
-        scribe.finish()
+            (recorder.to_agent if direction == "->" else recorder.to_client)(message)
+        recorder.end()
+        recorder.close()
+        recorder.finish()
 
 
 def recorded(said: list[Line]) -> Iterator[Conversation]:

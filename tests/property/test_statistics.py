@@ -15,7 +15,7 @@ from acp_proxy.inspection.measures.traffic import percentile
 from acp_proxy.inspection.measures.turn_times import WAITING, Part, TurnClock, TurnTime
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import run
-from tests.scribe import MS, Scribe, notification, request, result, text, update
+from tests.log_writer import MS, LogWriter, notification, request, result, text, update
 from tests.strategies import broken_lines, lines
 
 if TYPE_CHECKING:
@@ -66,11 +66,11 @@ def test_the_parts_of_a_turn_make_up_the_turn(
 ) -> None:
     """However requests, updates and turns overlap, no time is lost and none is counted twice."""
     with TemporaryDirectory() as directory:
-        with Scribe(Path(directory) / "x.db", dialect=dialect) as scribe:
+        with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for (stream, message), pause in talk:
-                (scribe.to_agent if stream == 1 else scribe.to_client)(message)
-                scribe.t_ns += pause * MS
-        with RecordingReader(scribe.path) as reader:
+                (recorder.to_agent if stream == 1 else recorder.to_client)(message)
+                recorder.t_ns += pause * MS
+        with RecordingReader(recorder.path) as reader:
             found = gather(reader)
             rows = {row["id"]: row for row in reader.query("SELECT * FROM turns")}
             assert {turn.id for turn in found.turns} == set(rows)
@@ -89,11 +89,11 @@ def test_the_parts_of_a_turn_make_up_the_turn(
 def test_any_recording_has_statistics(talk: list[tuple[int, bytes]], dialect: str) -> None:
     """Whatever was said, every form is printed, and nothing in it is a control character."""
     with TemporaryDirectory() as directory:
-        with Scribe(Path(directory) / "x.db", dialect=dialect) as scribe:
+        with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for stream, line in talk:
-                scribe.chunk(stream, line + b"\n")
+                recorder.chunk(stream, line + b"\n")
         for more in ((), ("--json",), ("kind:request",)):
-            done = run("inspect", "stats", scribe.path, *more)
+            done = run("inspect", "stats", recorder.path, *more)
             assert done.exit_code == 0
             assert more == ("--json",) or done.stdout.replace("\n", "").isprintable()
 

@@ -19,7 +19,7 @@ from acp_proxy.inspection.diagnosis.summary import is_troubled, summarize
 from acp_proxy.inspection.diagnosis.values import PROBLEM
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import run
-from tests.scribe import Scribe
+from tests.log_writer import LogWriter
 
 WORDS = st.sampled_from(
     ["s", "c", "t", "y", "pending", "completed", "\x1b[2J", "你好", "", "x" * 300]
@@ -75,17 +75,17 @@ STEPS = st.lists(st.tuples(st.integers(1, 3), LINES) | EVENTS, max_size=25)
 def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pause: int) -> None:
     """For a person and for programs, running and ended; and nothing commands the terminal."""
     with tempfile.TemporaryDirectory() as directory:
-        with Scribe(Path(directory, "x.db")) as scribe:
+        with LogWriter(Path(directory, "x.db")) as recorder:
             for step in steps:
-                scribe.t_ns += pause
+                recorder.t_ns += pause
                 if len(step) == 2:
-                    scribe.chunk(step[0], step[1] + b"\n")
+                    recorder.chunk(step[0], step[1] + b"\n")
                 else:
-                    scribe.event(step[0], step[1], **step[2])
-            look_at(scribe.path)
+                    recorder.event(step[0], step[1], **step[2])
+            look_at(recorder.path)
             if is_closed:
-                scribe.close()
-        look_at(scribe.path)
+                recorder.close()
+        look_at(recorder.path)
 
 
 def look_at(path: Path) -> None:

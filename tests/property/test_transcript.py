@@ -25,8 +25,8 @@ from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_writer import RowWriter
 from acp_proxy.transcript.spelling import Style, find_style, make_visible, spell
 from acp_proxy.transcript.values import event_data, milliseconds, nanoseconds, read_event_data
+from tests.log_writer import STARTED_AT, LogWriter
 from tests.property.test_indexer import conversations
-from tests.scribe import STARTED_AT, Scribe
 from tests.strategies import broken_lines, json_values, lines
 from tests.texts import assert_comes_back, rows_of_text, text_of
 
@@ -64,21 +64,21 @@ def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -
     """A recording of what happened."""
     names = ("", *Stream)
     with TemporaryDirectory() as directory:
-        with Scribe(Path(directory, "x.db"), dialect=dialect) as scribe:
+        with LogWriter(Path(directory, "x.db"), dialect=dialect) as recorder:
             for what, where, detail in happened:
                 if what == "wait":
-                    scribe.t_ns += where
+                    recorder.t_ns += where
                 elif what == "chunk":
-                    scribe.chunk(where, detail)
+                    recorder.chunk(where, detail)
                 elif what == GAP:
-                    scribe.event(GAP, reason="full", since=2**60 + detail, **{names[where]: 9})
+                    recorder.event(GAP, reason="full", since=2**60 + detail, **{names[where]: 9})
                 elif what == SIGNAL:
-                    scribe.event(SIGNAL, signal=detail, action="é\udcff")
+                    recorder.event(SIGNAL, signal=detail, action="é\udcff")
                 else:
-                    scribe.event(what, where, bytes=detail, reason="\x9b")
+                    recorder.event(what, where, bytes=detail, reason="\x9b")
             if closed:
-                scribe.close()
-            scribe.finish()
+                recorder.close()
+            recorder.finish()
         yield Path(directory, "x.db")
 
 

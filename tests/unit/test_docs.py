@@ -44,7 +44,7 @@ from acp_proxy.inspection.waits import PendingRequest, Silence
 from acp_proxy.recording import Recording
 from tests.commands import run
 from tests.differing import differing, printed
-from tests.scribe import record_story
+from tests.log_writer import record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -230,7 +230,7 @@ def test_the_variables_of_inspect_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     """What a variable says is what its option would say."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     command = variable.split("_")[2].lower()
     flag = f"--{'-'.join(variable.split('_')[3:]).lower()}"
     value = _VALUES.get(flag, [])
@@ -246,7 +246,7 @@ def test_the_variables_of_inspect_are_read(
 def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
     """Each member of what --json prints has its row, and there is no row for another."""
     text = page("json.md")
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     listed = json.loads(run("inspect", "list", "--json", tmp_path).stdout)
     shown = json.loads(run("inspect", "show", "--json", path).stdout)
     lines = [json.loads(line) for line in run("inspect", "log", "--json", path).stdout.splitlines()]
@@ -281,7 +281,7 @@ def test_every_member_of_the_json_is_documented(tmp_path: Path) -> None:
 
 def test_every_member_of_the_statistics_is_documented(tmp_path: Path) -> None:
     """What `stats` prints as JSON is on the page of JSON, member by member and no other."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     found = json.loads(run("inspect", "stats", "--json", path).stdout)
     text = section(page("json.md"), "inspect stats")
     values = {
@@ -368,7 +368,7 @@ def test_every_field_of_our_values_is_documented(value: Any, title: str) -> None
 )
 def test_every_column_is_documented(tmp_path: Path, table: str) -> None:
     """Each table's page has exactly its columns, in their order."""
-    with sqlite3.connect(record_story(tmp_path / "x.db")) as connection:
+    with sqlite3.connect(record_conversation(tmp_path / "x.db")) as connection:
         columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
     connection.close()
     rows = section(page("database.md"), table).partition("| kind |")[0]
@@ -386,7 +386,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
     documented = "start eof signal exit undelivered gap fault note"
     assert first_cells(kinds) == documented.split()
     assert set(first_cells(section(text, "Views"))) == {"timeline", "unanswered", "latency"}
-    with sqlite3.connect(record_story(tmp_path / "x.db")) as connection:
+    with sqlite3.connect(record_conversation(tmp_path / "x.db")) as connection:
         for (kind,) in connection.execute("SELECT DISTINCT kind FROM frames"):
             assert f"`{kind}`" in section(text, "frames")
     connection.close()
@@ -395,7 +395,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the page suggests to type works, and finds something in a recording with a turn."""
     monkeypatch.chdir(tmp_path)
-    record_story(tmp_path / "run.db")
+    record_conversation(tmp_path / "run.db")
     text = page("database.md")
     (block,) = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     for line in block.splitlines():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.fork_server import Forked, ForkServer
-from tests.scribe import record_story
+from tests.log_writer import record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +65,7 @@ def test_a_fork_has_its_own_surroundings(server: ForkServer, tmp_path: Path) -> 
 
 def test_the_interpreter_has_the_encoding_of_the_server(server: ForkServer, tmp_path: Path) -> None:
     """What the interpreter reads from its environment as it starts is the server's."""
-    record_story(tmp_path / "x.db")
+    record_conversation(tmp_path / "x.db")
     said, code = end(start(server, tmp_path, "inspect", "log", "x.db"))
     assert code == 0
     assert b"hello \\u4f60\\u597d" in said

@@ -16,7 +16,7 @@ from acp_proxy.store.library import list_recordings, paths
 from acp_proxy.store.lookup import resolve
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import complaint
-from tests.scribe import Scribe, record_story
+from tests.log_writer import LogWriter, record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -129,7 +129,7 @@ def test_a_directory_tells_its_recordings(tmp_path: Path) -> None:
     home.mkdir()
     answers = []
     for name in ("a.db", "b.db", "c.db", "d.db"):
-        record_story(home / name)
+        record_conversation(home / name)
         with pytest.raises(NoSuchRecording) as caught:
             resolve(str(home), tmp_path, tmp_path)
         answers.append(str(caught.value).partition(" recordings, ")[2].partition(";"))
@@ -143,7 +143,7 @@ def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
     """A directory that is called as a recording hides none."""
     (tmp_path / "run").mkdir()
     (tmp_path / "given").mkdir()
-    record_story(tmp_path / "run.db", name="given")
+    record_conversation(tmp_path / "run.db", name="given")
     assert resolve("run", tmp_path, tmp_path) == tmp_path / "run.db"
     assert resolve("given", tmp_path, tmp_path) == tmp_path / "run.db"
 
@@ -159,10 +159,10 @@ def test_a_path_that_cannot_be_looked_at(tmp_path: Path) -> None:
 
 def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
     """Neither that of a database with a log, nor that of a log: nothing waits for a writer."""
-    with Scribe(tmp_path / "x.db"):
+    with LogWriter(tmp_path / "x.db"):
         pass
     named_pipe(tmp_path / "x.db")
-    record_story(tmp_path / "y.db")
+    record_conversation(tmp_path / "y.db")
     named_pipe(tmp_path / "y.db.log")
     assert paths(tmp_path) == [tmp_path / "x.db", tmp_path / "y.db"]
     problems = {entry.path.name: entry.problem for entry in list_recordings(tmp_path)}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.playbook import Book, duration, record, wire
+from tests.playbook import RecordedTranscript, duration, record, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,22 +22,22 @@ TALK = """
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     """A recording of a handshake."""
     made = record(tmp_path, TALK)
     yield made
     made.close()
 
 
-def test_a_transcript_becomes_the_frames_that_it_says(book: Book) -> None:
+def test_a_transcript_becomes_the_frames_that_it_says(recorded: RecordedTranscript) -> None:
     """Messages as JSON, whole lines with their own ends, and time between them."""
-    assert book.raw == {
+    assert recorded.raw == {
         1: b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}\n',
         2: b'{"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}}\n',
         3: b"odd\r\n",
     }
-    script = book.script()
-    first, second = script.wire(book.seq(1)), script.wire(book.seq(2))
+    script = recorded.script()
+    first, second = script.wire(recorded.seq(1)), script.wire(recorded.seq(2))
     assert second.t_ns - first.t_ns == 2_001_000_000
 
 
@@ -51,23 +51,23 @@ def test_a_line_that_is_none_is_refused(tmp_path: Path, line: str) -> None:
         record(tmp_path, line)
 
 
-def test_what_goes_out_is_compared(book: Book) -> None:
+def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
     """A frame that is missing, one too many and another one all fail."""
     for wrong in ("-> 1", "-> 1\n<- 2", "-> 1\n<- 3\n<- 2", "-> 1\n<- 2\n<- 3\n<- end"):
         with pytest.raises(AssertionError):
-            book.replay().check(wrong)
-    book.replay().check("-> 1\n<- 2\n<- 3")
+            recorded.replay().check(wrong)
+    recorded.replay().check("-> 1\n<- 2\n<- 3")
 
 
-def test_a_live_line_that_is_none_is_refused(book: Book) -> None:
+def test_a_live_line_that_is_none_is_refused(recorded: RecordedTranscript) -> None:
     """Numbers are for recordings."""
     with pytest.raises(ValueError, match="expected a line such as"):
-        book.replay().check("1 -> 1")
+        recorded.replay().check("1 -> 1")
 
 
-def test_other_bytes_are_not_called_by_the_frames_number(book: Book) -> None:
+def test_other_bytes_are_not_called_by_the_frames_number(recorded: RecordedTranscript) -> None:
     """A reply that was given another id is shown as it is."""
-    live = book.replay()
+    live = recorded.replay()
     assert live.say('#"x" initialize {"protocolVersion": 1}')[0] == (
         '<- {"jsonrpc": "2.0", "id": "x", "result": {"protocolVersion": 1}}'
     )

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 from acp_proxy.cli.completion import JoiningBashComplete, joined
 from acp_proxy.cli.main import cli
-from tests.scribe import Scribe, record_story
+from tests.log_writer import LogWriter, record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +30,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     directory = tmp_path / "recordings"
     directory.mkdir()
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(directory))
-    record_story(directory / "hello.db", id="abcdef123456")
-    with Scribe(directory / "help.db"):
+    record_conversation(directory / "hello.db", id="abcdef123456")
+    with LogWriter(directory / "help.db"):
         pass
     (directory / "broken.db").write_text("no database")
     (directory / "notes.txt").touch()

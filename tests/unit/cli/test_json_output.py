@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.store.annotations import set_note
 from tests.commands import run
-from tests.scribe import Scribe, notification, record_story, request, result, text
+from tests.log_writer import LogWriter, notification, record_conversation, request, result, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,22 +40,22 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     tmp_path /= bad
     tmp_path.mkdir()
     monkeypatch.chdir(tmp_path)
-    record_story(tmp_path / "good.db", id="aaaa")
-    with Scribe(tmp_path / "bad.db", id="bbbb", name=bad, cwd=f"/{bad}", arg=[bad]) as scribe:
+    record_conversation(tmp_path / "good.db", id="aaaa")
+    with LogWriter(tmp_path / "bad.db", id="bbbb", name=bad, cwd=f"/{bad}", arg=[bad]) as recorder:
         names = {"clientInfo": {"name": bad, "version": bad, "title": bad}}
-        scribe.to_agent(raw(request(bad, "initialize", protocolVersion=1, **names)))
-        scribe.to_client(raw(result(bad, protocolVersion=1, agentInfo=names["clientInfo"])))
-        scribe.to_agent(raw(request(1, "session/new", cwd=f"/{bad}", mcpServers=[])))
-        scribe.to_client(raw(result(1, sessionId=bad)))
-        scribe.to_agent(raw(request(2, "session/prompt", sessionId=bad, prompt=[text(bad)])))
+        recorder.to_agent(raw(request(bad, "initialize", protocolVersion=1, **names)))
+        recorder.to_client(raw(result(bad, protocolVersion=1, agentInfo=names["clientInfo"])))
+        recorder.to_agent(raw(request(1, "session/new", cwd=f"/{bad}", mcpServers=[])))
+        recorder.to_client(raw(result(1, sessionId=bad)))
+        recorder.to_agent(raw(request(2, "session/prompt", sessionId=bad, prompt=[text(bad)])))
         update = {"sessionUpdate": "tool_call", "toolCallId": bad, "title": bad, "kind": bad}
-        scribe.to_client(raw(notification("session/update", sessionId=bad, update=update)))
-        scribe.to_client(raw(request(bad, f"_{bad}", x=bad)), f"no json {bad}\n".encode())
-        scribe.stderr(bad)
-        scribe.to_client(raw({"id": 2, "error": {"code": -32000, "message": bad, "data": bad}}))
-        scribe.end(code=1)
-        scribe.close()
-        scribe.finish()
+        recorder.to_client(raw(notification("session/update", sessionId=bad, update=update)))
+        recorder.to_client(raw(request(bad, f"_{bad}", x=bad)), f"no json {bad}\n".encode())
+        recorder.stderr(bad)
+        recorder.to_client(raw({"id": 2, "error": {"code": -32000, "message": bad, "data": bad}}))
+        recorder.end(code=1)
+        recorder.close()
+        recorder.finish()
     set_note(tmp_path / "bad.db", bad)
     plan = '[[fault]]\nkind = "drop"\nwhere = "method:_needle*"\n'
     (tmp_path / "plan.toml").write_text(plan)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commands import complaint, run
-from tests.scribe import Scribe, handshake, record_story
+from tests.log_writer import LogWriter, handshake, record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,24 +44,24 @@ def other_database(path: Path) -> None:
 
 def newer_version(path: Path) -> None:
     """A recording in a format of the future."""
-    with contextlib.closing(sqlite3.connect(record_story(path))) as connection:
+    with contextlib.closing(sqlite3.connect(record_conversation(path))) as connection:
         connection.execute("PRAGMA user_version = 1000")
 
 
 def truncated(path: Path) -> None:
     """A recording whose second half is gone."""
-    os.truncate(record_story(path), path.stat().st_size // 2)
+    os.truncate(record_conversation(path), path.stat().st_size // 2)
 
 
 def headless(path: Path) -> None:
     """A recording whose list of tables is overwritten."""
-    content = record_story(path).read_bytes()
+    content = record_conversation(path).read_bytes()
     path.write_bytes(content[:100] + bytes(400) + content[500:])
 
 
 def broken_schema(path: Path) -> None:
     """A recording whose list of tables holds nonsense, with a line break in it."""
-    content = record_story(path).read_bytes()
+    content = record_conversation(path).read_bytes()
     path.write_bytes(content.replace(b"CREATE TABLE", b"CREATE T\n\x1b[E"))
 
 
@@ -77,11 +77,11 @@ def other_log(path: Path) -> None:
 
 def lost_database(path: Path) -> None:
     """A log whose beginning is in a database that is gone."""
-    with Scribe(path) as scribe:
-        handshake(scribe)
-        scribe.index()
-        scribe.trim()
-        handshake(scribe)
+    with LogWriter(path) as recorder:
+        handshake(recorder)
+        recorder.index()
+        recorder.trim()
+        handshake(recorder)
     path.unlink()
 
 
@@ -131,8 +131,8 @@ def test_a_recording_that_is_not_found(
     tmp_path: Path, command: list[str], word: str, answer: str
 ) -> None:
     """An unknown name, a wrong path and a start of several ids are answered differently."""
-    record_story(tmp_path / "one.db", id="aacc", wall=10**18)
-    record_story(tmp_path / "two.db", id="aabb")
+    record_conversation(tmp_path / "one.db", id="aacc", wall=10**18)
+    record_conversation(tmp_path / "two.db", id="aabb")
     assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))
 
 
@@ -199,7 +199,7 @@ def test_wrong_use(arguments: list[str], answer: str) -> None:
 
 def test_wrong_use_in_the_environment(tmp_path: Path) -> None:
     """A wrong value in a variable is named by the option it stands for."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     assert complaint("inspect", "log", path, ACP_PROXY_LOG_SEQ="x").startswith(
         "invalid value for '--seq'"
     )

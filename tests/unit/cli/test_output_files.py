@@ -20,7 +20,7 @@ from acp_proxy.cli.output_files import (
     write_text,
 )
 from tests.commands import complaint
-from tests.scribe import Scribe, handshake
+from tests.log_writer import LogWriter, handshake
 
 HELLO = Path(__file__).parents[3] / "recordings" / "hello.db"
 TOLD = "cannot write a report into the file of a recording: "
@@ -99,8 +99,8 @@ def test_no_report_takes_the_place_of_any_other_recording(
     """In whatever form, and whatever it is called; another report may go."""
     shutil.copy(HELLO, "other.db")
     Path("hard.json").hardlink_to(golden)
-    with Scribe(Path("left.db")) as scribe:
-        handshake(scribe)
+    with LogWriter(Path("left.db")) as recorder:
+        handshake(recorder)
     words = [sys.executable, "-m", "acp_proxy"]
     subprocess.run([*words, "inspect", "export", golden, "-o", "text.jsonl"], check=True)
     before = Path(other).read_bytes()

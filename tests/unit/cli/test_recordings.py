@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commands import complaint, run
-from tests.scribe import Scribe, handshake, record_story
+from tests.log_writer import LogWriter, handshake, record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,18 +24,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     here.mkdir()
     home.mkdir()
     monkeypatch.chdir(here)
-    record_story(home / "old.db", id="aaaa", cwd=str(here), wall=HOUR_NS)
-    record_story(home / "newer.db", id="bbbb", cwd="/b", wall=2 * HOUR_NS)
+    record_conversation(home / "old.db", id="aaaa", cwd=str(here), wall=HOUR_NS)
+    record_conversation(home / "newer.db", id="bbbb", cwd="/b", wall=2 * HOUR_NS)
     return home
 
 
 @pytest.fixture
-def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scribe]:
+def running(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LogWriter]:
     """A recording that runs in another directory until it is followed."""
-    with Scribe(home / "run.db", id="cccc", cwd="/c", wall=3 * HOUR_NS) as scribe:
-        handshake(scribe)
-        monkeypatch.setattr("time.sleep", lambda _: scribe.leave())
-        yield scribe
+    with LogWriter(home / "run.db", id="cccc", cwd="/c", wall=3 * HOUR_NS) as recorder:
+        handshake(recorder)
+        monkeypatch.setattr("time.sleep", lambda _: recorder.abandon())
+        yield recorder
 
 
 @pytest.mark.parametrize(
@@ -60,16 +60,16 @@ def test_the_newest_of_all_needs_no_words(home: Path, monkeypatch: pytest.Monkey
     assert run("inspect", "show", "latest", home=home).stderr == ""
 
 
-def test_following_prefers_what_runs(home: Path, running: Scribe) -> None:
+def test_following_prefers_what_runs(home: Path, running: LogWriter) -> None:
     """Although the current directory has a recording, which has ended."""
     result = run("inspect", "log", "latest", "--follow", home=home)
     assert "initialize" in result.stdout
     assert result.stderr == f"acp-proxy: the recording has ended: {running.path}\n"
 
 
-def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: Scribe) -> None:
+def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: LogWriter) -> None:
     """One that began later, and has ended."""
-    record_story(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
+    record_conversation(home / "brief.db", id="dddd", cwd="/d", wall=4 * HOUR_NS)
     told = run("inspect", "log", "latest", "--follow", home=home).stderr.splitlines()
     assert told == [
         "acp-proxy: latest is run.db, which is running; brief.db is newer, made in /d",
@@ -84,9 +84,9 @@ def test_following_waits_for_the_next_recording(
     with contextlib.ExitStack() as made:
 
         def begin(_: float) -> None:
-            scribe = made.enter_context(Scribe(home / "next.db", id="eeee", wall=5 * HOUR_NS))
-            handshake(scribe)
-            monkeypatch.setattr("time.sleep", lambda _: scribe.leave())
+            recorder = made.enter_context(LogWriter(home / "next.db", id="eeee", wall=5 * HOUR_NS))
+            handshake(recorder)
+            monkeypatch.setattr("time.sleep", lambda _: recorder.abandon())
 
         monkeypatch.setattr("time.sleep", begin)
         result = run("inspect", "log", "latest", "--follow", home=home)
@@ -113,7 +113,7 @@ def test_a_directory_that_is_gone_is_no_obstacle(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recordings are found by path and by name where the working directory was removed."""
-    path = record_story(tmp_path / "story.db")
+    path = record_conversation(tmp_path / "story.db")
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)

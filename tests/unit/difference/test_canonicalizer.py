@@ -10,8 +10,8 @@ import pytest
 from acp_proxy.difference.canonicalizer import Canonicalizer
 from acp_proxy.difference.result import Change, Counts
 from acp_proxy.filters import parse
+from tests.log_writer import request, result, text
 from tests.runs import IN, OUT, UUIDS, Run, compare, rules
-from tests.scribe import request, result, text
 
 ID = "0b5cf80e-5e1a-4c53-9f4c-2f7d3a1b6c0"
 

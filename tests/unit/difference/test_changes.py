@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.difference.result import Change, Counts
+from tests.log_writer import request
 from tests.runs import IN, Run, compare
-from tests.scribe import request
 
 
 def telling(number: int, *told: str) -> Run:

@@ -8,8 +8,8 @@ import pytest
 
 from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import Change
+from tests.log_writer import error, request, result
 from tests.runs import IN, OUT, Run, compare
-from tests.scribe import error, request, result
 
 
 def pushes(run: Run, *said: tuple[str, str], stream: str | None = None) -> Run:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.log_writer import notification, request, result
 from tests.runs import IN, OUT, Run, compare
-from tests.scribe import notification, request, result
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from acp_proxy.difference.result import Counts
+from tests.log_writer import request
 from tests.runs import OUT, Run, compare
-from tests.scribe import request
 
 
 def run(number: int, cwd: str, said: Any) -> Run:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from acp_proxy.difference.result import Counts
+from tests.log_writer import error, result
 from tests.runs import IN, Run, rules
-from tests.scribe import error, result
 
 PLACE = "/params/update/n"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.log_writer import notification, request, result, text
 from tests.runs import IN, OUT, Run, compare
-from tests.scribe import notification, request, result, text
 
 
 def talk(**sessions: list[str]) -> Run:

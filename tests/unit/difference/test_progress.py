@@ -14,8 +14,8 @@ import pytest
 
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.learning import learn
+from tests.log_writer import notification
 from tests.runs import IN, Run
-from tests.scribe import notification
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

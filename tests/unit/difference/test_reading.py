@@ -12,10 +12,9 @@ from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.difference.result import Change, Counts, MethodLatency
 from acp_proxy.store.reader import RecordingReader
-from tests.runs import IN, OUT, Run, compare
-from tests.scribe import (
+from tests.log_writer import (
     MS,
-    Scribe,
+    LogWriter,
     handshake,
     line,
     notification,
@@ -24,6 +23,7 @@ from tests.scribe import (
     text,
     update,
 )
+from tests.runs import IN, OUT, Run, compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,61 +36,61 @@ HELP = update("s-1", "agent_message_chunk", content=text("Help!"))
 FRAMES = 6
 
 
-def told(scribe: Scribe) -> None:
+def told(recorder: LogWriter) -> None:
     """A session in which nothing goes wrong."""
-    handshake(scribe)
-    scribe.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
-    scribe.to_client(result(1, sessionId="s-1"), HELLO, update("s-1", "plan", entries=[]))
+    handshake(recorder)
+    recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
+    recorder.to_client(result(1, sessionId="s-1"), HELLO, update("s-1", "plan", entries=[]))
 
 
 def compared(
     directory: Path,
-    a: Callable[[Scribe], None],
-    b: Callable[[Scribe], None],
+    a: Callable[[LogWriter], None],
+    b: Callable[[LogWriter], None],
     pauses: tuple[tuple[int, int], ...] = (),
 ) -> Diff:
     """What is different between two stories."""
     paths = []
     for name, tell in (("a", a), ("b", b)):
-        with Scribe(directory / f"{name}.db") as scribe:
-            tell(scribe)
-            scribe.end()
-            scribe.close()
-            scribe.finish()
-        paths.append(scribe.path)
+        with LogWriter(directory / f"{name}.db") as recorder:
+            tell(recorder)
+            recorder.end()
+            recorder.close()
+            recorder.finish()
+        paths.append(recorder.path)
     with RecordingReader(paths[0]) as of_a, RecordingReader(paths[1]) as of_b:
         return diff(of_a, of_b, DiffOptions(pauses=pauses))
 
 
-def made_up(scribe: Scribe) -> None:
+def made_up(recorder: LogWriter) -> None:
     """The same session, in which faults say something of their own."""
-    handshake(scribe)
-    scribe.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
+    handshake(recorder)
+    recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
     for stream, said in (
         (TO_CLIENT, notification("session/update", sessionId="s-1", update={"x": 1})),
         (TO_CLIENT, "no message"),
         (TO_AGENT, notification("session/cancel", sessionId="s-1")),
     ):
-        scribe._record(capture_log.PART, stream, line(said))
-        fields = {"rule": "r", "action": "stray-stdout", "at": scribe.t_ns}
-        scribe.event(capture_log.MADE, stream, **fields)
-    scribe.to_client(result(1, sessionId="s-1"), HELLO, update("s-1", "plan", entries=[]))
+        recorder._record(capture_log.PART, stream, line(said))
+        fields = {"rule": "r", "action": "stray-stdout", "at": recorder.t_ns}
+        recorder.event(capture_log.MADE, stream, **fields)
+    recorder.to_client(result(1, sessionId="s-1"), HELLO, update("s-1", "plan", entries=[]))
 
 
-def spoiled(scribe: Scribe) -> None:
+def spoiled(recorder: LogWriter) -> None:
     """The same session, of which faults let only a part arrive, and that spoiled."""
-    handshake(scribe)
-    scribe.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
-    scribe.to_client(result(1, sessionId="s-1"), HELLO)
-    scribe._record(capture_log.PART, TO_CLIENT, line(HELP))
-    scribe.event(capture_log.FAULT, TO_CLIENT, rule="r", action="corrupt", delivered="full")
-    scribe.to_client(update("s-1", "plan", entries=[]))
-    scribe.event(capture_log.FAULT, TO_CLIENT, rule="r", action="drop", delivered="none")
+    handshake(recorder)
+    recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))
+    recorder.to_client(result(1, sessionId="s-1"), HELLO)
+    recorder._record(capture_log.PART, TO_CLIENT, line(HELP))
+    recorder.event(capture_log.FAULT, TO_CLIENT, rule="r", action="corrupt", delivered="full")
+    recorder.to_client(update("s-1", "plan", entries=[]))
+    recorder.event(capture_log.FAULT, TO_CLIENT, rule="r", action="drop", delivered="none")
 
 
 @pytest.mark.parametrize("other", [made_up, spoiled])
 def test_a_recording_is_compared_as_it_was_received(
-    tmp_path: Path, other: Callable[[Scribe], None]
+    tmp_path: Path, other: Callable[[LogWriter], None]
 ) -> None:
     """What faults have made up was said by nobody; what they have spoiled was said before."""
     found = compared(tmp_path, told, other)
@@ -103,13 +103,13 @@ def test_a_recording_is_compared_as_it_was_received(
 def test_what_the_agent_says_beside_the_protocol_is_not_compared(tmp_path: Path) -> None:
     """Lines of stderr, blank ones on any stream, and events."""
 
-    def noisy(scribe: Scribe) -> None:
-        scribe.stderr("warning")
-        scribe.chunk(TO_CLIENT, b"\n\r\n  \n")
-        scribe.chunk(TO_AGENT, b"\n")
-        scribe.chunk(STDERR, b"\n")
-        scribe.event(capture_log.NOTE, text="a note")
-        told(scribe)
+    def noisy(recorder: LogWriter) -> None:
+        recorder.stderr("warning")
+        recorder.chunk(TO_CLIENT, b"\n\r\n  \n")
+        recorder.chunk(TO_AGENT, b"\n")
+        recorder.chunk(STDERR, b"\n")
+        recorder.event(capture_log.NOTE, text="a note")
+        told(recorder)
 
     found = compared(tmp_path, told, noisy)
     assert (found.counts, found.a.frames, found.b.frames) == (Counts(), FRAMES, FRAMES)
@@ -132,30 +132,30 @@ def test_each_side_tells_how_many_frames_it_has() -> None:
 # Latencies
 
 
-def asked(scribe: Scribe, method: str, *waits_ms: int) -> None:
+def asked(recorder: LogWriter, method: str, *waits_ms: int) -> None:
     """Requests that are answered after a while."""
     for place, wait in enumerate(waits_ms):
-        scribe.to_agent(request(f"{method}-{place}", method))
-        scribe.t_ns += wait * MS - MS
-        scribe.to_client(result(f"{method}-{place}"))
+        recorder.to_agent(request(f"{method}-{place}", method))
+        recorder.t_ns += wait * MS - MS
+        recorder.to_client(result(f"{method}-{place}"))
 
 
 def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
     """In the order of A: the median by its nearest rank, the lower of two, and the most."""
 
-    def a(scribe: Scribe) -> None:
-        asked(scribe, "x/even", 40, 10, 30, 20)
-        asked(scribe, "x/odd", 90, 50, 70)
-        asked(scribe, "x/only_a", 5)
-        scribe.to_agent(request("never", "x/never"))
+    def a(recorder: LogWriter) -> None:
+        asked(recorder, "x/even", 40, 10, 30, 20)
+        asked(recorder, "x/odd", 90, 50, 70)
+        asked(recorder, "x/only_a", 5)
+        recorder.to_agent(request("never", "x/never"))
 
-    def b(scribe: Scribe) -> None:
-        asked(scribe, "x/only_b", 7, 9)
-        asked(scribe, "x/odd", 3)
-        asked(scribe, "x/even", 2, 4, 6, 8, 10, 12)
-        scribe.to_client(request("one", "x/odd"))
-        scribe.t_ns += MS
-        scribe.to_agent(result("one"))
+    def b(recorder: LogWriter) -> None:
+        asked(recorder, "x/only_b", 7, 9)
+        asked(recorder, "x/odd", 3)
+        asked(recorder, "x/even", 2, 4, 6, 8, 10, 12)
+        recorder.to_client(request("one", "x/odd"))
+        recorder.t_ns += MS
+        recorder.to_agent(result("one"))
 
     found = compared(tmp_path, a, b)
     to_agent = "to-agent"
@@ -172,10 +172,10 @@ def test_latencies_are_compared_by_method(tmp_path: Path) -> None:
 def test_what_its_client_held_up_is_in_no_table_of_latencies(tmp_path: Path) -> None:
     """An exchange that was open in a pause is left out, and a method of which nothing is left."""
 
-    def told(scribe: Scribe) -> None:
-        asked(scribe, "x/held", 5000)
-        asked(scribe, "x/both", 5000, 7)
-        asked(scribe, "x/quick", 3)
+    def told(recorder: LogWriter) -> None:
+        asked(recorder, "x/held", 5000)
+        asked(recorder, "x/both", 5000, 7)
+        asked(recorder, "x/quick", 3)
 
     paused = ((2 * MS, 4000 * MS), (9000 * MS, 9500 * MS))
     found = compared(tmp_path, told, told, pauses=paused)
@@ -189,8 +189,8 @@ def test_latencies_are_no_difference(tmp_path: Path) -> None:
     """However long one had to wait."""
     found = compared(
         tmp_path,
-        lambda scribe: asked(scribe, "x/y", 1, 2, 3),
-        lambda scribe: asked(scribe, "x/y", 3000, 2000, 1000),
+        lambda recorder: asked(recorder, "x/y", 1, 2, 3),
+        lambda recorder: asked(recorder, "x/y", 3000, 2000, 1000),
     )
     assert found.is_equal
     assert found.latency == (

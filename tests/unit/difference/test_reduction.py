@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from acp_proxy.difference.options import Expect
+from tests.log_writer import error, notification, request, result, text
 from tests.runs import IN, OUT, Run, Said, compare
-from tests.scribe import error, notification, request, result, text
 
 ALWAYS = "frames structure outcome"
 """What is another outcome is also another structure, and that is other frames."""

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from acp_proxy.difference.result import Counts, Field
+from tests.log_writer import notification, text
 from tests.runs import IN, OUT, Run, compare
-from tests.scribe import notification, text
 
 
 def test_a_text_is_the_same_in_other_pieces() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.difference.result import Change, Counts
+from tests.log_writer import notification, request, result, text
 from tests.runs import IN, OUT, Run, compare
-from tests.scribe import notification, request, result, text
 
 
 def sessions(number: int, *words: str) -> Run:

@@ -8,8 +8,8 @@ import pytest
 
 from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import Change, Counts
+from tests.log_writer import error, notification, request, result
 from tests.runs import IN, OUT, Run, compare
-from tests.scribe import error, notification, request, result
 
 
 def test_a_request_is_no_notification() -> None:

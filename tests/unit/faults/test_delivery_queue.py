@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from acp_proxy.faults.outputs import ScheduledWrite
 from acp_proxy.protocol.peers import Direction
-from tests.fault_book import Book, check
+from tests.fault_playbook import FaultTranscript, check
 
 CLIENT = Direction.TO_CLIENT
 
 
 def test_nothing_is_lost_when_a_direction_ends_twice() -> None:
     """The second end returns nothing."""
-    book = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
-    assert list(book.engine.end(CLIENT, book.now)) == []
+    recorded = check(["reorder after_frames=9"], "1 <- | a\n<- end\n<- 1\nend of to-client")
+    assert list(recorded.engine.end(CLIENT, recorded.now)) == []
 
 
 def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
@@ -32,13 +32,14 @@ def test_held_frames_go_out_in_the_order_of_their_waiting() -> None:
 
 def test_what_is_held_stays_small() -> None:
     """Beyond a megabyte the oldest of several held frames goes out, whatever it waits for."""
-    book = Book(["reorder after_frames=1000"])
+    recorded = FaultTranscript(["reorder after_frames=1000"])
     line = b"x" * 400_000 + b"\n"
     out = [
-        len([o for o in book.say(CLIENT, line) if isinstance(o, ScheduledWrite)]) for _ in range(5)
+        len([o for o in recorded.say(CLIENT, line) if isinstance(o, ScheduledWrite)])
+        for _ in range(5)
     ]
     assert out == [0, 0, 1, 1, 1]
-    large = Book(["reorder after_frames=1000"])
+    large = FaultTranscript(["reorder after_frames=1000"])
     assert not any(
         isinstance(o, ScheduledWrite) for o in large.say(CLIENT, b"x" * 3_000_000 + b"\n")
     )

@@ -14,7 +14,7 @@ from acp_proxy.faults.effects import (
 )
 from acp_proxy.faults.outputs import DirectionEnd, Fired, RuleEffect, ScheduledWrite
 from acp_proxy.protocol.peers import Direction
-from tests.fault_book import START_NS, Book, check
+from tests.fault_playbook import START_NS, FaultTranscript, check
 
 CLIENT, AGENT = Direction.TO_CLIENT, Direction.TO_AGENT
 
@@ -29,7 +29,9 @@ def test_side_effects_name_their_rules() -> None:
     """They follow what fired, in the order of the plan."""
     rules = ["pause name=p", "stderr-flood name=w lines=1", "kill name=k", "exit name=e code=3",
              "close name=c", "stall name=s"]  # fmt: skip
-    outputs = Book([f"{rule} where=dir:to-client" for rule in rules]).say(CLIENT, update())
+    outputs = FaultTranscript([f"{rule} where=dir:to-client" for rule in rules]).say(
+        CLIENT, update()
+    )
     (first,) = [n for n, o in enumerate(outputs) if isinstance(o, RuleEffect) and o.rule == "p"]
     assert not any(isinstance(o, Fired) for o in outputs[first:])
     assert outputs[first:] == [
@@ -71,21 +73,21 @@ def test_an_injected_reply_closes_its_request() -> None:
 # What fired
 
 
-def firings(book: Book) -> list[tuple[str, bool, bytes | None]]:
+def firings(recorded: FaultTranscript) -> list[tuple[str, bool, bytes | None]]:
     """Each rule that fired: its name, whether it injected the line, and what arrived."""
-    return [(fired.rule, fired.received is None, fired.delivered) for fired in book.fired]
+    return [(fired.rule, fired.received is None, fired.delivered) for fired in recorded.fired]
 
 
 def test_every_rule_has_what_arrived_in_the_end() -> None:
     """A frame at which several rules fire has one firing of each, with the same bytes."""
-    book = check(
+    recorded = check(
         ["truncate keep_bytes=2", "latency latency_ms=1", "corrupt mode=crlf"],
         r"""
         1 <- | abc
         <- | ab\r\n at 1ms
         """,
     )
-    assert firings(book) == [
+    assert firings(recorded) == [
         ("truncate", False, b"ab\r\n"),
         ("latency", False, b"ab\r\n"),
         ("corrupt", False, b"ab\r\n"),
@@ -94,7 +96,7 @@ def test_every_rule_has_what_arrived_in_the_end() -> None:
 
 def test_an_injected_line_has_one_firing_in_its_place() -> None:
     """Before the frame if it goes before it, as it arrives, with the rule that made it."""
-    book = check(
+    recorded = check(
         ["stray-stdout text=x", "duplicate", "truncate keep_bytes=1"],
         r"""
         1 <- | abc
@@ -103,7 +105,7 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
         <- | a\n
         """,
     )
-    assert firings(book) == [
+    assert firings(recorded) == [
         ("stray-stdout", True, b"x\n"),
         ("stray-stdout", False, b"a\n"),
         ("duplicate", False, b"a\n"),
@@ -114,19 +116,19 @@ def test_an_injected_line_has_one_firing_in_its_place() -> None:
 
 def test_what_is_lost_is_delivered_as_nothing() -> None:
     """A dropped frame arrives as nothing, and so does one of which no byte is left."""
-    book = check(
+    recorded = check(
         ["drop where=text:a", "truncate keep_bytes=0 newline=false"],
         """
         1 <- | a
         2 <- | b
         """,
     )
-    assert firings(book) == [("drop", False, None), ("truncate", False, None)]
+    assert firings(recorded) == [("drop", False, None), ("truncate", False, None)]
 
 
 def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
     """The rule itself fired once."""
-    book = check(
+    recorded = check(
         ["close where=text:a"],
         """
         1 <- | a
@@ -134,15 +136,15 @@ def test_frames_after_a_stop_name_the_rule_that_stopped_them() -> None:
         2 <- | b
         """,
     )
-    assert firings(book) == [("close", False, None), ("close", False, None)]
-    assert book.engine.fired == {"close": 1}
-    assert [fired.frame for fired in book.fired] == [1, 2]
+    assert firings(recorded) == [("close", False, None), ("close", False, None)]
+    assert recorded.engine.fired == {"close": 1}
+    assert [fired.frame for fired in recorded.fired] == [1, 2]
 
 
 def test_a_plan_without_rules_lets_everything_pass() -> None:
     """No rule fires either."""
-    book = Book([])
-    outputs = book.say(AGENT, b"x\r\n")
+    recorded = FaultTranscript([])
+    outputs = recorded.say(AGENT, b"x\r\n")
     assert [(o.data, o.due) for o in outputs if isinstance(o, ScheduledWrite)] == [
         (b"x\r\n", START_NS)
     ]

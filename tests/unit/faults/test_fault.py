@@ -8,7 +8,7 @@ from attrs import define, frozen
 
 from acp_proxy.faults.fault import Fault, MatchedFrame
 from acp_proxy.faults.registry import KINDS
-from tests.fault_book import check
+from tests.fault_playbook import check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

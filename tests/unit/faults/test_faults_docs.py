@@ -15,7 +15,7 @@ import pytest
 from acp_proxy.faults.manual import Setting, first_sentence, manual_of, trigger_manual
 from acp_proxy.faults.plan import load_plan, ready_plans, structure_plan
 from acp_proxy.faults.registry import KINDS
-from tests.fault_book import check
+from tests.fault_playbook import check
 from tests.unit.test_docs import first_cells, page, section
 
 PAGE = page("faults.md")

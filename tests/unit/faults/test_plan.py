@@ -20,7 +20,7 @@ from acp_proxy.faults.plan import (
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import Trigger, Window, settings_of
 from acp_proxy.inspection.fault_effects import rules
-from tests.fault_book import plan_of
+from tests.fault_playbook import plan_of
 
 
 def refused(path: Path, text: str) -> str:

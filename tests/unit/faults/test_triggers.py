@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.faults.outputs import ScheduledWrite
 from acp_proxy.protocol.peers import Direction
-from tests.fault_book import Book, check, plan_of
+from tests.fault_playbook import FaultTranscript, check, plan_of
 
 CLIENT = Direction.TO_CLIENT
 
@@ -19,11 +19,11 @@ def update(session: str = "s") -> bytes:
     return json.dumps(message).encode() + b"\n"
 
 
-def hits(book: Book, count: int, session: str = "s") -> list[int]:
+def hits(recorded: FaultTranscript, count: int, session: str = "s") -> list[int]:
     """Which of some updates do not arrive, counted from 1."""
     lost = []
     for number in range(1, count + 1):
-        if not any(isinstance(o, ScheduledWrite) for o in book.say(CLIENT, update(session))):
+        if not any(isinstance(o, ScheduledWrite) for o in recorded.say(CLIENT, update(session))):
             lost.append(number)
     return lost
 
@@ -47,7 +47,7 @@ def hits(book: Book, count: int, session: str = "s") -> list[int]:
 )
 def test_a_trigger_chooses_matches(trigger: str, lost: list[int]) -> None:
     """`after` lets the first pass, `every` takes each n-th of the rest, `times` ends it."""
-    assert hits(Book([f"drop {trigger}"]), 6) == lost
+    assert hits(FaultTranscript([f"drop {trigger}"]), 6) == lost
 
 
 def test_a_window_opens_and_closes() -> None:
@@ -70,30 +70,30 @@ def test_a_window_opens_and_closes() -> None:
 
 def test_triggers_count_in_scopes() -> None:
     """Each session counts for itself, so interleaving does not matter."""
-    book = Book(["drop after=1 times=1 where=dir:to-client"])
+    recorded = FaultTranscript(["drop after=1 times=1 where=dir:to-client"])
     arrived = []
     for session in "ababab":
         arrived.append(
-            any(isinstance(o, ScheduledWrite) for o in book.say(CLIENT, update(session)))
+            any(isinstance(o, ScheduledWrite) for o in recorded.say(CLIENT, update(session)))
         )
     assert arrived == [True, True, False, False, True, True]
 
 
 def test_a_probability_holds_over_many_frames() -> None:
     """A fifth of many frames is a fifth of them."""
-    lost = hits(Book(["drop probability=0.2"]), 2000)
+    lost = hits(FaultTranscript(["drop probability=0.2"]), 2000)
     assert 340 < len(lost) < 460
 
 
 def test_a_seed_has_a_fixed_schedule() -> None:
     """The same plan, seed and frames give the same faults in every version, and delays."""
-    assert hits(Book(["drop name=flaky probability=0.3"], seed=42), 24) == SCHEDULE
-    book = Book(["latency name=slow latency_ms=100 jitter_ms=50"], seed=42)
+    assert hits(FaultTranscript(["drop name=flaky probability=0.3"], seed=42), 24) == SCHEDULE
+    recorded = FaultTranscript(["latency name=slow latency_ms=100 jitter_ms=50"], seed=42)
     late = []
     for _ in range(4):
-        book.now += 10**9
-        (out,) = [o for o in book.say(CLIENT, update()) if isinstance(o, ScheduledWrite)]
-        late.append(round((out.due - book.now) / 1e6, 3))
+        recorded.now += 10**9
+        (out,) = [o for o in recorded.say(CLIENT, update()) if isinstance(o, ScheduledWrite)]
+        late.append(round((out.due - recorded.now) / 1e6, 3))
     assert late == LATE
 
 
@@ -104,5 +104,5 @@ LATE = [128.389, 85.12, 66.8, 122.929]
 def test_other_seeds_have_other_schedules() -> None:
     """The seed of a plan counts more than the one that was chosen for it."""
     plan = plan_of("drop probability=0.3")
-    schedules = {tuple(hits(Book(plan, seed), 30)) for seed in range(5)}
+    schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5

@@ -11,7 +11,15 @@ from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.choice import neighborhood, of_session, of_turn, row_of
 from acp_proxy.store.inspection_queries import last_number
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import Scribe, handshake, record_story, request, result, text, update
+from tests.log_writer import (
+    LogWriter,
+    handshake,
+    record_conversation,
+    request,
+    result,
+    text,
+    update,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +28,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[RecordingReader]:
-    """The recording of `tell_story`."""
-    with RecordingReader(record_story(tmp_path / "story.db")) as reader:
+    """The recording of `write_conversation`."""
+    with RecordingReader(record_conversation(tmp_path / "story.db")) as reader:
         yield reader
 
 
@@ -72,21 +80,21 @@ def test_a_turn_is_its_frames(story: RecordingReader) -> None:
 
 def test_a_turn_may_still_come(tmp_path: Path) -> None:
     """While the recorder runs somebody may wait for the next turn."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        with RecordingReader(recorder.path) as reader:
             assert list(reader.rows(of_turn(reader, 1))) == []
 
 
 def record_sessions(path: Path, *sessions: str) -> Path:
     """Records sessions that were made, and one that only an update names."""
-    with Scribe(path) as scribe:
+    with LogWriter(path) as recorder:
         for number, session in enumerate(sessions):
-            scribe.to_agent(request(number, "session/new", cwd="/"))
-            scribe.to_client(result(number, sessionId=session))
-            scribe.to_client(update(session, "agent_message_chunk", content=text("a")))
-        scribe.to_client(update("heard-of", "agent_message_chunk", content=text("a")))
-        scribe.close()
+            recorder.to_agent(request(number, "session/new", cwd="/"))
+            recorder.to_client(result(number, sessionId=session))
+            recorder.to_client(update(session, "agent_message_chunk", content=text("a")))
+        recorder.to_client(update("heard-of", "agent_message_chunk", content=text("a")))
+        recorder.close()
     return path
 
 
@@ -122,9 +130,9 @@ def test_a_session_that_is_not_meant_clearly(
 
 def test_there_may_be_no_session(tmp_path: Path) -> None:
     """A recording of a handshake says that it has none."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+    with RecordingReader(recorder.path) as reader:
         assert len(list(reader.rows(EVERYTHING))) == 3
         with pytest.raises(BadFilter, match="it has no sessions"):
             of_session(reader, "s")

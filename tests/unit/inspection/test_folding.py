@@ -9,7 +9,7 @@ import pytest
 
 from acp_proxy.inspection.folding import KEPT, ChunkRun, fold
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import MS, Scribe, line, notification, request, text, update
+from tests.log_writer import MS, LogWriter, line, notification, request, text, update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,12 +150,12 @@ def test_only_the_beginning_of_a_long_text_is_kept() -> None:
 
 def test_the_other_direction_ends_a_run(tmp_path: Path) -> None:
     """In a recording, what the client says while the agent streams stands where it was said."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_client(chunk("a"), chunk("b"))
-        scribe.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))
-        scribe.to_client(chunk("c"), chunk("d"))
-        scribe.stderr("hm")
-        scribe.to_client(chunk("e"), chunk("f"))
-        scribe.close()
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(chunk("a"), chunk("b"))
+        recorder.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))
+        recorder.to_client(chunk("c"), chunk("d"))
+        recorder.stderr("hm")
+        recorder.to_client(chunk("e"), chunk("f"))
+        recorder.close()
+    with RecordingReader(recorder.path) as reader:
         assert spans(fold(reader.rows())) == [(1, 1), (2, 3), (4, 4), (5, 6), (7, 7), (8, 9)]

@@ -11,7 +11,7 @@ import pytest
 
 from acp_proxy.inspection.frames import EventView, FrameView, facts
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import Scribe, record_story
+from tests.log_writer import LogWriter, record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 def views(tmp_path: Path, *lines: bytes) -> list[FrameView]:
     """Records lines of the agent, and returns their views."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for line in lines:
-            scribe.chunk(2, line)
-        scribe.end()
-    with RecordingReader(scribe.path) as reader:
+            recorder.chunk(2, line)
+        recorder.end()
+    with RecordingReader(recorder.path) as reader:
         return [FrameView.of(row) for row in reader.frames()]
 
 
@@ -81,7 +81,7 @@ def test_a_large_line_that_is_no_json_stands_as_text(tmp_path: Path) -> None:
 
 def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
     """Each line of the timeline is an object with `message`, `text`, `base64` or `event`."""
-    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = [json.loads(FrameView.of(row).json()) for row in reader.frames()]
         events = [EventView.of(row).json() for row in reader.query("SELECT * FROM events")]
     for line in lines:
@@ -114,7 +114,7 @@ START = datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC)
 
 def test_all_that_is_known_of_a_frame_is_told(tmp_path: Path) -> None:
     """Each column that has something to say is a fact, in words where its value is a code."""
-    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         rows = {row["seq"]: row for row in reader.rows()}
     known = {name: value for name, value in facts(rows[9], START) if value}
     at = datetime.fromisoformat("2025-06-15T15:06:40.008+00:00").astimezone()
@@ -145,10 +145,10 @@ def test_all_that_is_known_of_a_frame_is_told(tmp_path: Path) -> None:
 
 def test_a_frame_that_took_its_time_says_so(tmp_path: Path) -> None:
     """Where the first byte came earlier than the last one, that is a fact."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(2, b"slow")
-        scribe.chunk(2, b"ly\n")
-        scribe.end()
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(2, b"slow")
+        recorder.chunk(2, b"ly\n")
+        recorder.end()
+    with RecordingReader(recorder.path) as reader:
         (row,) = reader.frames()
     assert dict(facts(row, START))["arrived"] == "over 1 ms"

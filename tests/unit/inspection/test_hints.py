@@ -11,7 +11,16 @@ from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import Tone, frame_line
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import run
-from tests.scribe import Scribe, error, handshake, notification, request, result, text, update
+from tests.log_writer import (
+    LogWriter,
+    error,
+    handshake,
+    notification,
+    request,
+    result,
+    text,
+    update,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,26 +35,26 @@ CALL = "toolu_0123456789XyZ"
 @pytest.fixture
 def worked(tmp_path: Path) -> Path:
     """Two tool calls at once, a permission, and one that fails."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
-        scribe.to_client(
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
+        recorder.to_client(
             update("s", "tool_call", toolCallId=CALL, title="pytest -q", status="pending"),  # 5
             update("s", "tool_call", toolCallId="b", title="Read a.py", status="pending"),  # 6
             request(7, "session/request_permission", sessionId="s",
                     toolCall={"toolCallId": CALL}, options=OPTIONS),  # 7
         )  # fmt: skip
-        scribe.to_agent(result(7, outcome={"outcome": "selected", "optionId": "o1"}))  # 8
+        recorder.to_agent(result(7, outcome={"outcome": "selected", "optionId": "o1"}))  # 8
         failed = {"type": "content", "content": text("command not found")}
-        scribe.to_client(
+        recorder.to_client(
             update("s", "tool_call_update", toolCallId="b", status="completed"),  # 9
             update("s", "tool_call_update", toolCallId=CALL, status="failed", content=[failed]),
         )
-        scribe.to_client(result(1, stopReason="end_turn"))  # 11
-        scribe.end()
-        scribe.close()
-        scribe.finish()
-    return scribe.path
+        recorder.to_client(result(1, stopReason="end_turn"))  # 11
+        recorder.end()
+        recorder.close()
+        recorder.finish()
+    return recorder.path
 
 
 def texts(path: Path) -> dict[int, str]:
@@ -100,19 +109,19 @@ def test_an_error_has_the_name_that_its_dialect_gives_the_code(
     tmp_path: Path, dialect: str, code: int, said: str
 ) -> None:
     """The same number means different things in two dialects."""
-    with Scribe(tmp_path / "x.db", dialect=dialect) as scribe:
-        scribe.to_agent(request(1, "session/list"))
-        scribe.to_client(error(1, code, "no"))
-    assert texts(scribe.path)[3] == said
+    with LogWriter(tmp_path / "x.db", dialect=dialect) as recorder:
+        recorder.to_agent(request(1, "session/list"))
+        recorder.to_client(error(1, code, "no"))
+    assert texts(recorder.path)[3] == said
 
 
 def test_a_permission_of_the_draft_names_the_call(tmp_path: Path) -> None:
     """It has but the id of one that was announced with its tool."""
-    with Scribe(tmp_path / "x.db", dialect="draft-1.0") as scribe:
+    with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         data = {"id": "tc_123", "tool": "fs/write_text_file", "status": "pending"}
-        scribe.to_client(
+        recorder.to_client(
             notification("session/update", sessionId="s", type="tool_call", data=data),
             request(9, "session/request_permission", sessionId="s", operation="file_write",
                     resource="/w/a", toolCallId="tc_123"),
         )  # fmt: skip
-    assert texts(scribe.path)[3] == "file_write /w/a: (fs/write_text_file, tc_123)"
+    assert texts(recorder.path)[3] == "file_write /w/a: (fs/write_text_file, tc_123)"

@@ -20,7 +20,7 @@ from acp_proxy.inspection.timeline import (
 )
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import byte_size, duration
-from tests.scribe import MS, record_story
+from tests.log_writer import MS, record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lines(tmp_path: Path) -> dict[int, TimelineLine]:
-    """The lines of `tell_story` by their number."""
-    with RecordingReader(record_story(tmp_path / "story.db")) as reader:
+    """The lines of `write_conversation` by their number."""
+    with RecordingReader(record_conversation(tmp_path / "story.db")) as reader:
         found = {row["seq"]: frame_line(row) for row in reader.frames()}
         events = reader.query("SELECT * FROM events")
         return found | {row["seq"]: event_line(row) for row in events}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from acp_proxy.inspection.unfolded import unfolded
 from tests.commands import run
-from tests.scribe import Scribe, handshake, line, request, update
+from tests.log_writer import LogWriter, handshake, line, request, update
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,11 +40,11 @@ def test_a_diff_has_the_lines_that_changed() -> None:
 
 def test_a_file_has_its_lines(tmp_path: Path) -> None:
     """Below the message, under the pointer of its place."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
         written = {"sessionId": "s", "path": "/a", "content": "one\n\x1b[2Jtwo\n"}
-        scribe.to_client(request(1, "fs/write_text_file", **written))
-    out = run("inspect", "log", "--seq", "4", scribe.path).stdout
+        recorder.to_client(request(1, "fs/write_text_file", **written))
+    out = run("inspect", "log", "--seq", "4", recorder.path).stdout
     assert out.endswith("\n\n/params/content:\n  one\n  \\x1b[2Jtwo\n")
 
 

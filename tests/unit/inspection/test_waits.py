@@ -19,10 +19,10 @@ from acp_proxy.inspection.waits import (
 )
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import (
+from tests.log_writer import (
     MS,
     ORIGIN_NS,
-    Scribe,
+    LogWriter,
     error,
     handshake,
     notification,
@@ -43,55 +43,55 @@ S = 10**9
 
 
 @pytest.fixture
-def scribe(tmp_path: Path) -> Iterator[Scribe]:
+def recorder(tmp_path: Path) -> Iterator[LogWriter]:
     """A log in which client and agent have met, and a session with an open prompt."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)  # 2, 3
-        scribe.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))  # 4
-        scribe.to_client(result(1, sessionId="s"))  # 5
-        prompt(scribe, 2)  # 6
-        yield scribe
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)  # 2, 3
+        recorder.to_agent(request(1, "session/new", cwd="/srv", mcpServers=[]))  # 4
+        recorder.to_client(result(1, sessionId="s"))  # 5
+        prompt(recorder, 2)  # 6
+        yield recorder
 
 
-def prompt(scribe: Scribe, rpc_id: int, session: str = "s") -> None:
+def prompt(recorder: LogWriter, rpc_id: int, session: str = "s") -> None:
     """The client prompts."""
-    scribe.to_agent(request(rpc_id, "session/prompt", sessionId=session, prompt=[text("go")]))
+    recorder.to_agent(request(rpc_id, "session/prompt", sessionId=session, prompt=[text("go")]))
 
 
-def chunk(scribe: Scribe, session: str = "s") -> None:
+def chunk(recorder: LogWriter, session: str = "s") -> None:
     """The agent streams a piece."""
-    scribe.to_client(update(session, "agent_message_chunk", content=text("…")))
+    recorder.to_client(update(session, "agent_message_chunk", content=text("…")))
 
 
-def permission(scribe: Scribe, rpc_id: Any = 0) -> None:
+def permission(recorder: LogWriter, rpc_id: Any = 0) -> None:
     """The agent asks for a permission."""
     call = {"toolCallId": "c", "title": "Run tests"}
     options = [{"optionId": "y", "kind": "allow_once"}]
-    scribe.to_client(
+    recorder.to_client(
         request(rpc_id, "session/request_permission", sessionId="s", toolCall=call, options=options)
     )
 
 
-def terminal(scribe: Scribe) -> None:
+def terminal(recorder: LogWriter) -> None:
     """The agent has the client run a program."""
-    scribe.to_client(request(7, "terminal/create", sessionId="s", command="make"))
-    scribe.to_agent(result(7, terminalId="t"))
+    recorder.to_client(request(7, "terminal/create", sessionId="s", command="make"))
+    recorder.to_agent(result(7, terminalId="t"))
 
 
-def told(scribe: Scribe, *, live: bool = False) -> Summary:
+def told(recorder: LogWriter, *, live: bool = False) -> Summary:
     """What the first screen says, now."""
     if not live:
-        scribe.leave()
-    with RecordingReader(scribe.path) as reader:
+        recorder.abandon()
+    with RecordingReader(recorder.path) as reader:
         assert reader.live is live
-        return summarize(reader, ORIGIN_NS + scribe.t_ns)
+        return summarize(reader, ORIGIN_NS + recorder.t_ns)
 
 
-def finish(scribe: Scribe) -> None:
+def finish(recorder: LogWriter) -> None:
     """The turn ends, and then the conversation."""
-    scribe.to_client(result(2, stopReason="end_turn"))
-    scribe.end()
-    scribe.close()
+    recorder.to_client(result(2, stopReason="end_turn"))
+    recorder.end()
+    recorder.close()
 
 
 def sentences(summary: Summary) -> list[str]:
@@ -102,45 +102,45 @@ def sentences(summary: Summary) -> list[str]:
 # WaitTracker that are no hang
 
 
-def ask_a_person(scribe: Scribe) -> Callable[[], None]:
+def ask_a_person(recorder: LogWriter) -> Callable[[], None]:
     """A permission."""
-    permission(scribe)
-    return lambda: scribe.to_agent(result(0, outcome={"outcome": "selected", "optionId": "y"}))
+    permission(recorder)
+    return lambda: recorder.to_agent(result(0, outcome={"outcome": "selected", "optionId": "y"}))
 
 
-def ask_for_a_form(scribe: Scribe) -> Callable[[], None]:
+def ask_for_a_form(recorder: LogWriter) -> Callable[[], None]:
     """An elicitation."""
-    scribe.to_client(request(0, "elicitation/create", sessionId="s", message="Who?"))
-    return lambda: scribe.to_agent(result(0, action="accept"))
+    recorder.to_client(request(0, "elicitation/create", sessionId="s", message="Who?"))
+    return lambda: recorder.to_agent(result(0, action="accept"))
 
 
-def ask_beside_the_session(scribe: Scribe) -> Callable[[], None]:
+def ask_beside_the_session(recorder: LogWriter) -> Callable[[], None]:
     """An elicitation that belongs to a request and names no session."""
-    scribe.to_client(request(0, "elicitation/create", requestId=2, message="Who?"))
-    return lambda: scribe.to_agent(result(0, action="accept"))
+    recorder.to_client(request(0, "elicitation/create", requestId=2, message="Who?"))
+    return lambda: recorder.to_agent(result(0, action="accept"))
 
 
-def wait_for_exit(scribe: Scribe) -> Callable[[], None]:
+def wait_for_exit(recorder: LogWriter) -> Callable[[], None]:
     """A program whose end is waited for."""
-    terminal(scribe)
-    scribe.to_client(request(0, "terminal/wait_for_exit", sessionId="s", terminalId="t"))
-    return lambda: scribe.to_agent(result(0, exitCode=0))
+    terminal(recorder)
+    recorder.to_client(request(0, "terminal/wait_for_exit", sessionId="s", terminalId="t"))
+    return lambda: recorder.to_agent(result(0, exitCode=0))
 
 
-def run_a_terminal(scribe: Scribe) -> Callable[[], None]:
+def run_a_terminal(recorder: LogWriter) -> Callable[[], None]:
     """A program that runs while the agent has a tool call in progress."""
-    terminal(scribe)
+    terminal(recorder)
     content = [{"type": "terminal", "terminalId": "t"}]
-    scribe.to_client(
+    recorder.to_client(
         update("s", "tool_call", toolCallId="c", status="in_progress", content=content)
     )
     return lambda: None
 
 
-def log_in(scribe: Scribe) -> Callable[[], None]:
+def log_in(recorder: LogWriter) -> Callable[[], None]:
     """A person who logs in."""
-    scribe.to_client(result(2, stopReason="end_turn"))
-    scribe.to_agent(request(2, "authenticate", methodId="browser"))
+    recorder.to_client(result(2, stopReason="end_turn"))
+    recorder.to_agent(request(2, "authenticate", methodId="browser"))
     return lambda: None
 
 
@@ -158,103 +158,103 @@ WAITS = [
     ("begin", "awaited_", "said"), WAITS, ids=lambda v: getattr(v, "__name__", "")
 )
 def test_an_hour_without_a_peer_to_act_is_no_hang(
-    scribe: Scribe, begin: Callable[[Scribe], Callable[[], None]], awaited_: str, said: str
+    recorder: LogWriter, begin: Callable[[LogWriter], Callable[[], None]], awaited_: str, said: str
 ) -> None:
     """While it lasts it is told in a neutral tone, and when it is over there was no silence."""
-    go_on = begin(scribe)
-    scribe.t_ns += HOUR
-    running = told(scribe, live=True)
+    go_on = begin(recorder)
+    recorder.t_ns += HOUR
+    running = told(recorder, live=True)
     assert running.problems == []
     (waiting,) = running.waiting
     assert waiting.text.startswith(f"{said}, 1 h 0 min")
     assert waiting.awaited == awaited_
     assert waiting.waited_ns == pytest.approx(HOUR, abs=100 * MS)
     go_on()
-    finish(scribe)
-    ended = told(scribe)
+    finish(recorder)
+    ended = told(recorder)
     assert ended.problems == []
     assert ended.waiting == []
     assert ended.longest_silence is not None
     assert ended.longest_silence.length_ns < S
 
 
-def test_a_prompt_that_streams_is_no_hang(scribe: Scribe) -> None:
+def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
     """An hour of chunks is a turn under way; its last update is what matters."""
     for _ in range(120):
-        scribe.t_ns += 30 * S
-        chunk(scribe)
-    scribe.t_ns += 2 * S
-    running = told(scribe, live=True)
+        recorder.t_ns += 30 * S
+        chunk(recorder)
+    recorder.t_ns += 2 * S
+    running = told(recorder, live=True)
     assert running.problems == []
     (waiting,) = running.waiting
     assert waiting.text == "in turn 1 (prompt #6), streaming, last update 2.0 s ago (#126)"
-    finish(scribe)
-    assert told(scribe).problems == []
+    finish(recorder)
+    assert told(recorder).problems == []
 
 
-def test_a_prompt_that_was_just_sent_is_no_hang(scribe: Scribe) -> None:
+def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
     """A model may think."""
-    scribe.t_ns += 59 * S
-    summary = told(scribe, live=True)
+    recorder.t_ns += 59 * S
+    summary = told(recorder, live=True)
     assert summary.problems == []
     assert [w.text for w in summary.waiting] == ["in turn 1 (prompt #6), nothing came yet, 59.0 s"]
 
 
-def test_a_tool_call_of_the_agents_own_is_no_hang(scribe: Scribe) -> None:
+def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
     """Some agents run commands themselves, and say nothing meanwhile."""
-    scribe.to_client(update("s", "tool_call", toolCallId="c", title="make", status="pending"))
-    scribe.to_client(update("s", "tool_call", toolCallId="d", title="ls", status="pending"))
-    scribe.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
-    scribe.t_ns += HOUR
-    (waiting,) = told(scribe, live=True).waiting
+    recorder.to_client(update("s", "tool_call", toolCallId="c", title="make", status="pending"))
+    recorder.to_client(update("s", "tool_call", toolCallId="d", title="ls", status="pending"))
+    recorder.to_client(update("s", "tool_call_update", toolCallId="d", status="completed"))
+    recorder.t_ns += HOUR
+    (waiting,) = told(recorder, live=True).waiting
     assert 'tool call "make" (#7) in progress' in waiting.text
-    scribe.to_client(update("s", "tool_call_update", toolCallId="c", status="completed"))
-    finish(scribe)
-    ended = told(scribe)
+    recorder.to_client(update("s", "tool_call_update", toolCallId="c", status="completed"))
+    finish(recorder)
+    ended = told(recorder)
     assert ended.problems == []
     assert ended.longest_silence is not None
     assert ended.longest_silence.from_seq == 9
 
 
-def test_a_session_without_a_prompt_owes_nothing(scribe: Scribe) -> None:
+def test_a_session_without_a_prompt_owes_nothing(recorder: LogWriter) -> None:
     """Between two turns a person may sleep."""
-    scribe.to_client(result(2, stopReason="end_turn"))
-    scribe.t_ns += HOUR
-    assert told(scribe, live=True).waiting == []
-    prompt(scribe, 2)
-    finish(scribe)
-    assert told(scribe).problems == []
+    recorder.to_client(result(2, stopReason="end_turn"))
+    recorder.t_ns += HOUR
+    assert told(recorder, live=True).waiting == []
+    prompt(recorder, 2)
+    finish(recorder)
+    assert told(recorder).problems == []
 
 
-def test_who_cannot_be_heard_is_not_blamed(scribe: Scribe) -> None:
+def test_who_cannot_be_heard_is_not_blamed(recorder: LogWriter) -> None:
     """While the client does not read, it is not the agent who says nothing."""
-    scribe.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=ORIGIN_NS)
-    scribe.t_ns += HOUR
-    scribe.event(capture_log.NOTE, capture_log.TO_CLIENT, action="resumed", since=ORIGIN_NS)
-    finish(scribe)
-    kinds = {problem.kind for problem in told(scribe).problems}
+    recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="stalled", since=ORIGIN_NS)
+    recorder.t_ns += HOUR
+    recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="resumed", since=ORIGIN_NS)
+    finish(recorder)
+    kinds = {problem.kind for problem in told(recorder).problems}
     assert kinds == {"not-reading"}
 
 
-def test_an_agent_that_is_gone_owes_nothing(scribe: Scribe) -> None:
+def test_an_agent_that_is_gone_owes_nothing(recorder: LogWriter) -> None:
     """After its end nothing can come, so there is no silence."""
-    scribe.event(capture_log.EXIT, code=0)
-    scribe.t_ns += HOUR
-    scribe.close()
-    summary = told(scribe)
+    recorder.event(capture_log.EXIT, code=0)
+    recorder.t_ns += HOUR
+    recorder.close()
+    summary = told(recorder)
     assert [problem.kind for problem in summary.problems] == ["agent-ended"]
 
 
-def test_replayed_history_is_no_turn(scribe: Scribe) -> None:
+def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
     """What session/load streams is neither late nor a turn, and the load is pending meanwhile."""
-    scribe.to_client(result(2, stopReason="end_turn"))
-    scribe.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
-    chunk(scribe)
-    scribe.to_client(update("s", "tool_call", toolCallId="c", status="pending"))
-    scribe.to_client(result(3))
-    scribe.end()
-    scribe.close()
-    summary = told(scribe)
+    recorder.to_client(result(2, stopReason="end_turn"))
+    recorder.to_agent(request(3, "session/load", sessionId="s", cwd="/srv", mcpServers=[]))
+    chunk(recorder)
+    recorder.to_client(update("s", "tool_call", toolCallId="c", status="pending"))
+    recorder.to_client(result(3))
+    recorder.end()
+    recorder.close()
+    summary = told(recorder)
     assert summary.problems == []
     assert len(summary.turns) == 1
     assert summary.tool_calls == []
@@ -264,19 +264,19 @@ def test_replayed_history_is_no_turn(scribe: Scribe) -> None:
 # Hangs
 
 
-def test_an_agent_that_is_silent_in_a_prompt_hangs(scribe: Scribe) -> None:
+def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
     """It is named with what it owes, since when and for how long; when it goes on, until when."""
-    chunk(scribe)  # 7
-    scribe.t_ns += HOUR
-    running = told(scribe, live=True)
+    chunk(recorder)  # 7
+    recorder.t_ns += HOUR
+    running = told(recorder, live=True)
     assert sentences(running) == [
         'client waits for agent: session/prompt "go" (#6), 1 h 0 min,'
         " nothing came for 1 h 0 min (since #7)"
     ]
     assert running.waiting == []
-    chunk(scribe)
-    finish(scribe)
-    ended = told(scribe)
+    chunk(recorder)
+    finish(recorder)
+    ended = told(recorder)
     assert [(p.severity, p.text, p.seqs) for p in ended.problems] == [
         (
             "remark",
@@ -291,87 +291,87 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(scribe: Scribe) -> None:
     assert silence.length_ns == HOUR + MS
 
 
-def test_a_client_that_does_not_answer_hangs(scribe: Scribe) -> None:
+def test_a_client_that_does_not_answer_hangs(recorder: LogWriter) -> None:
     """A file is no matter of a person; the agent is not blamed for waiting."""
-    scribe.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a.py"))
-    scribe.t_ns += HOUR
-    running = told(scribe, live=True)
+    recorder.to_client(request(0, "fs/read_text_file", sessionId="s", path="/srv/a.py"))
+    recorder.t_ns += HOUR
+    running = told(recorder, live=True)
     assert sentences(running) == [
         'agent waits for client: fs/read_text_file "/srv/a.py" (#7), 1 h 0 min, nothing came of it'
     ]
     assert running.waiting == []
-    scribe.to_agent(result(0, content="x"))
-    finish(scribe)
-    ended = told(scribe)
+    recorder.to_agent(result(0, content="x"))
+    finish(recorder)
+    ended = told(recorder)
     assert sentences(ended) == [
         "the client sent nothing for 1 h 0 min in turn 1, from #7 to #8,"
         " with fs/read_text_file #7 unanswered"
     ]
 
 
-def test_a_hang_until_the_end_is_told(scribe: Scribe) -> None:
+def test_a_hang_until_the_end_is_told(recorder: LogWriter) -> None:
     """Of an ended recording both the cut turn and the silence are told."""
-    scribe.t_ns += HOUR
-    scribe.event(capture_log.EXIT, signal=9)
-    scribe.close()
-    killed, silent = sentences(told(scribe))
+    recorder.t_ns += HOUR
+    recorder.event(capture_log.EXIT, signal=9)
+    recorder.close()
+    killed, silent = sentences(told(recorder))
     assert killed.startswith("the agent was killed by SIGKILL")
     assert "in the middle of turn 1" in killed
     assert silent.startswith("the agent sent nothing for 1 h 0 min in turn 1, from #6,")
     assert silent.endswith("until the end")
 
 
-def test_a_session_may_be_silent_while_another_streams(scribe: Scribe) -> None:
+def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> None:
     """Silence is looked for in each session by itself."""
-    scribe.to_agent(request(3, "session/new", cwd="/srv", mcpServers=[]))
-    scribe.to_client(result(3, sessionId="other"))
-    prompt(scribe, 4, "other")
+    recorder.to_agent(request(3, "session/new", cwd="/srv", mcpServers=[]))
+    recorder.to_client(result(3, sessionId="other"))
+    prompt(recorder, 4, "other")
     for _ in range(100):
-        scribe.t_ns += S
-        chunk(scribe, "other")
-    (problem,) = told(scribe, live=True).problems
+        recorder.t_ns += S
+        chunk(recorder, "other")
+    (problem,) = told(recorder, live=True).problems
     assert problem.text.startswith('client waits for agent: session/prompt "go" (#6), 1')
-    (waiting,) = told(scribe, live=True).waiting
+    (waiting,) = told(recorder, live=True).waiting
     assert waiting.session == "other"
     assert "streaming" in waiting.text
 
 
-def test_a_program_that_has_ended_holds_nobody_up(scribe: Scribe) -> None:
+def test_a_program_that_has_ended_holds_nobody_up(recorder: LogWriter) -> None:
     """After its exit, or its release, the agent owes again."""
-    terminal(scribe)
-    scribe.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
-    scribe.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
-    scribe.t_ns += HOUR
-    (problem,) = told(scribe, live=True).problems
+    terminal(recorder)
+    recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
+    recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
+    recorder.t_ns += HOUR
+    (problem,) = told(recorder, live=True).problems
     assert "nothing came for 1 h 0 min (since #10)" in problem.text
 
 
-def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(scribe: Scribe) -> None:
+def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: LogWriter) -> None:
     """Once the client has cancelled, no person decides any more, and it has to say so."""
-    permission(scribe)
-    scribe.t_ns += HOUR
-    assert told(scribe, live=True).problems == []
-    scribe.to_agent(notification("session/cancel", sessionId="s"))
-    scribe.t_ns += 11 * S
-    (problem,) = told(scribe, live=True).problems
+    permission(recorder)
+    recorder.t_ns += HOUR
+    assert told(recorder, live=True).problems == []
+    recorder.to_agent(notification("session/cancel", sessionId="s"))
+    recorder.t_ns += 11 * S
+    (problem,) = told(recorder, live=True).problems
     assert problem.text.startswith("agent waits for client: session/request_permission")
 
 
 def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
     """In v2 the answer to the prompt only accepts it; idle ends the turn."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent(request(0, "initialize", protocolVersion=2, info={"name": "c"}))
-        scribe.to_client(result(0, protocolVersion=2, info={"name": "a"}, capabilities={}))
-        prompt(scribe, 1)  # 4
-        scribe.to_client(result(1))  # 5
-        scribe.t_ns += HOUR
-        (problem,) = told(scribe, live=True).problems
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(0, "initialize", protocolVersion=2, info={"name": "c"}))
+        recorder.to_client(result(0, protocolVersion=2, info={"name": "a"}, capabilities={}))
+        prompt(recorder, 1)  # 4
+        recorder.to_client(result(1))  # 5
+        recorder.t_ns += HOUR
+        (problem,) = told(recorder, live=True).problems
         assert problem.text.endswith("1 h 0 min, nothing came for 1 h 0 min (since #5)")
-        scribe.to_client(update("s", "state_update", state="idle", stopReason="end_turn"))
-        scribe.t_ns += HOUR
-        scribe.end()
-        scribe.close()
-        summary = told(scribe)
+        recorder.to_client(update("s", "state_update", state="idle", stopReason="end_turn"))
+        recorder.t_ns += HOUR
+        recorder.end()
+        recorder.close()
+        summary = told(recorder)
     assert sentences(summary) == [
         "the agent sent nothing for 1 h 0 min in turn 1, from #5 to #6,"
         " with session/prompt #4 unanswered"
@@ -380,12 +380,12 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
 
 def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
     """Each member of a batch is waited for by itself."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent([request(1, "session/list"), request(2, "session/new")])
-        scribe.t_ns += HOUR
-        scribe.to_client([result(1), error(2, -32603, "no")])
-        scribe.end()
-        summary = told(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent([request(1, "session/list"), request(2, "session/new")])
+        recorder.t_ns += HOUR
+        recorder.to_client([result(1), error(2, -32603, "no")])
+        recorder.end()
+        summary = told(recorder)
     (silence,) = [p for p in summary.problems if p.kind == "silence"]
     assert silence.text.endswith("from #2 to #3, with session/list #2 unanswered")
 

@@ -12,7 +12,7 @@ from acp_proxy.protocol.session_directories import SessionDirectories
 from acp_proxy.store.inspection_queries import exchanges_by_own_session
 from acp_proxy.store.queries import turn_spans
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import Scribe, notification, request, result
+from tests.log_writer import LogWriter, notification, request, result
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,11 +85,11 @@ OF_B = [4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 16]
 
 def record(path: Path, *, every: int | None = None) -> Path:
     """Records the chat; the indexer goes on from what it remembered after every so many frames."""
-    with Scribe(path, dialect="draft-1.0") as scribe:
+    with LogWriter(path, dialect="draft-1.0") as recorder:
         for number, (peer, message) in enumerate(CHAT, 1):
-            getattr(scribe, peer)(message)
+            getattr(recorder, peer)(message)
             if every is not None and number % every == 0:
-                scribe.index()
+                recorder.index()
     return path
 
 

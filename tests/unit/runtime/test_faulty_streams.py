@@ -13,7 +13,7 @@ from acp_proxy.faults.effects import ExitEffect, SignalEffect
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.runtime.faulty_streams import FaultyStreams, let_go_on_signal
 from acp_proxy.runtime.replayer import now_ns
-from tests.fault_book import plan_of
+from tests.fault_playbook import plan_of
 
 if TYPE_CHECKING:
     from trio.abc import ReceiveStream, SendStream

@@ -14,7 +14,7 @@ from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.runtime import pruning
 from acp_proxy.runtime.pruning import make_room
 from acp_proxy.store.old_recordings import delete
-from tests.scribe import record_story
+from tests.log_writer import record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A recordings directory with recordings of 7, 6, 5, 4, 3, 2 and 0 days."""
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", str(tmp_path))
     for days in (7, 6, 5, 4, 3, 2, 0):
-        path = record_story(tmp_path / f"d{days}.db")
+        path = record_conversation(tmp_path / f"d{days}.db")
         os.utime(path, (time.time() - days * DAY, time.time() - days * DAY))
     return tmp_path
 

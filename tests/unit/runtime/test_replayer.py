@@ -28,7 +28,7 @@ from acp_proxy.events import Event, LineReceived
 from acp_proxy.runtime import replayer as replayer_module
 from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer
 from acp_proxy.runtime.verifier import Verifier
-from tests.playbook import Book, record
+from tests.playbook import RecordedTranscript, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +59,7 @@ LANE_A, LANE_B = (4, 9, 11, 14), (6, 10, 12)
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     """A conversation in two sessions."""
     made = record(tmp_path, TALK)
     yield made
@@ -69,9 +69,9 @@ def book(tmp_path: Path) -> Iterator[Book]:
 class Client:
     """The client's ends of a replay that runs in the background."""
 
-    def __init__(self, book: Book, nursery: trio.Nursery, **options: Any) -> None:
-        self.book = book
-        self.replay = Replay(book.script(), ReplayOptions(**options))
+    def __init__(self, recorded: RecordedTranscript, nursery: trio.Nursery, **options: Any) -> None:
+        self.recorded = recorded
+        self.replay = Replay(recorded.script(), ReplayOptions(**options))
         self.heard = b""
         self.ended = trio.Event()
         self.into, source = memory_stream_pair()
@@ -85,11 +85,11 @@ class Client:
 
     async def say(self, *numbers: int) -> None:
         """Says recorded frames."""
-        await self.into.send_all(b"".join(self.book.raw[number] for number in numbers))
+        await self.into.send_all(b"".join(self.recorded.raw[number] for number in numbers))
 
     async def hears(self, *numbers: int) -> float:
         """Expects recorded frames, and nothing else; returns when the last of them came."""
-        wanted = b"".join(self.book.raw[number] for number in numbers)
+        wanted = b"".join(self.recorded.raw[number] for number in numbers)
         heard = b""
         while len(heard) < len(wanted):
             heard += await self._out.receive_some()
@@ -114,10 +114,10 @@ def at(seconds: float) -> Any:
     return pytest.approx(seconds, abs=2e-9)
 
 
-async def test_recorded_timing_is_exact(book: Book, clock: MockClock) -> None:
+async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
     """Frames come after the gaps that were recorded, a person's minute left out."""
     async with trio.open_nursery() as nursery:
-        client = Client(book, nursery, pacing=Pacing(1.0))
+        client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.say(1)
         assert await client.hears(2) == at(0.25)
         await trio.sleep(3)
@@ -135,10 +135,10 @@ async def test_recorded_timing_is_exact(book: Book, clock: MockClock) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_instant_timing_takes_no_time(book: Book, clock: MockClock) -> None:
+async def test_instant_timing_takes_no_time(recorded: RecordedTranscript, clock: MockClock) -> None:
     """Everything that may go out goes out at once."""
     async with trio.open_nursery() as nursery:
-        client = Client(book, nursery)
+        client = Client(recorded, nursery)
         await client.say(1, 3, 5, 7, 8, 13)
         assert await client.hears(2, 4, 6, 9, 11, 10, 12, 14) == 0.0
         await client.into.aclose()
@@ -146,10 +146,12 @@ async def test_instant_timing_takes_no_time(book: Book, clock: MockClock) -> Non
     assert client.found == []
 
 
-async def test_a_missing_message_is_noticed_in_time(book: Book, clock: MockClock) -> None:
+async def test_a_missing_message_is_noticed_in_time(
+    recorded: RecordedTranscript, clock: MockClock
+) -> None:
     """The driver wakes the engine when it asked to be woken: a second after the last line."""
     async with trio.open_nursery() as nursery:
-        client = Client(book, nursery)
+        client = Client(recorded, nursery)
         await client.say(1, 3)
         await client.hears(2, 4)
         await client.say(13)
@@ -159,10 +161,10 @@ async def test_a_missing_message_is_noticed_in_time(book: Book, clock: MockClock
         await client.ended.wait()
 
 
-async def test_a_client_that_hangs_stalls(book: Book, clock: MockClock) -> None:
+async def test_a_client_that_hangs_stalls(recorded: RecordedTranscript, clock: MockClock) -> None:
     """After the timeout the driver ends, and the verdict is a stall."""
     async with trio.open_nursery() as nursery:
-        client = Client(book, nursery, stall_ns=5 * 10**9)
+        client = Client(recorded, nursery, stall_ns=5 * 10**9)
         await client.say(1)
         await client.hears(2)
         await client.ended.wait()
@@ -170,10 +172,12 @@ async def test_a_client_that_hangs_stalls(book: Book, clock: MockClock) -> None:
     assert set(client.found) == {"stall"}
 
 
-async def test_a_client_that_does_not_read_stalls(book: Book, clock: MockClock) -> None:
+async def test_a_client_that_does_not_read_stalls(
+    recorded: RecordedTranscript, clock: MockClock
+) -> None:
     """Bytes that nobody takes for as long as the timeout end the replay, and are told."""
     async with trio.open_nursery() as nursery:
-        client = Client(book, nursery, stall_ns=5 * 10**9)
+        client = Client(recorded, nursery, stall_ns=5 * 10**9)
         client.sink.send_stream.send_all_hook = trio.sleep_forever
         await client.say(1)
         await client.ended.wait()
@@ -187,11 +191,11 @@ async def broken() -> None:
 
 
 async def test_a_client_that_hears_nothing_any_more_is_not_a_crash(
-    book: Book, clock: MockClock
+    recorded: RecordedTranscript, clock: MockClock
 ) -> None:
     """Writing to a client that is gone is no error; its end of input ends the replay."""
     async with trio.open_nursery() as nursery:
-        client = Client(book, nursery)
+        client = Client(recorded, nursery)
         client.sink.send_stream.send_all_hook = broken
         await client.say(1, 3, 5)
         await client.into.aclose()
@@ -199,20 +203,26 @@ async def test_a_client_that_hears_nothing_any_more_is_not_a_crash(
     assert "missing-expected" in client.found
 
 
-async def test_a_last_line_without_an_end_is_a_line(book: Book, clock: MockClock) -> None:
+async def test_a_last_line_without_an_end_is_a_line(
+    recorded: RecordedTranscript, clock: MockClock
+) -> None:
     """What stands before the end of input counts, with a newline or without; CRs do not."""
     async with trio.open_nursery() as nursery:
-        client = Client(book, nursery)
-        await client.into.send_all(book.raw[1].replace(b"\n", b"\r\n") + book.raw[3].rstrip())
+        client = Client(recorded, nursery)
+        await client.into.send_all(
+            recorded.raw[1].replace(b"\n", b"\r\n") + recorded.raw[3].rstrip()
+        )
         await client.into.aclose()
         await client.hears(2, 4)
         await client.ended.wait()
     assert client.replay.lines == 2
 
 
-async def test_a_source_that_breaks_has_ended(book: Book, clock: MockClock) -> None:
+async def test_a_source_that_breaks_has_ended(
+    recorded: RecordedTranscript, clock: MockClock
+) -> None:
     """An error while reading is the end of input."""
-    replay = Replay(book.script(), ReplayOptions())
+    replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     source.receive_stream.receive_some_hook = broken
     sink, _ = memory_stream_pair()
@@ -300,9 +310,9 @@ def test_a_client_that_cannot_be_read_is_not_heard_first() -> None:
     os.close(source)
 
 
-async def test_a_signal_is_a_goodbye(book: Book, clock: MockClock) -> None:
+async def test_a_signal_is_a_goodbye(recorded: RecordedTranscript, clock: MockClock) -> None:
     """It ends the play as the end of input does, and whoever started it may know."""
-    replay = Replay(book.script(), ReplayOptions())
+    replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
     replayer = Replayer(replay, source, sink)
@@ -332,7 +342,7 @@ class Jittery(trio.abc.ReceiveStream):
         await self._stream.aclose()
 
 
-async def talk_once(book: Book, chance: random.Random, order: Order) -> bytes:
+async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: Order) -> bytes:
     """Lets the scripted client talk to a replay over bad lines; returns all that it heard."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
@@ -344,8 +354,8 @@ async def talk_once(book: Book, chance: random.Random, order: Order) -> bytes:
             heard.extend(data)
             return data
 
-    replay = Replay(book.script(), ReplayOptions(order=order))
-    client = ScriptedClient(book.script())
+    replay = Replay(recorded.script(), ReplayOptions(order=order))
+    client = ScriptedClient(recorded.script())
 
     async def agent() -> None:
         await Replayer(replay, Jittery(source, chance), sink).run()
@@ -359,15 +369,17 @@ async def talk_once(book: Book, chance: random.Random, order: Order) -> bytes:
     return bytes(heard)
 
 
-async def test_the_scripted_client_hears_a_last_line_without_an_end(book: Book) -> None:
+async def test_the_scripted_client_hears_a_last_line_without_an_end(
+    recorded: RecordedTranscript,
+) -> None:
     """Which is all that is missing to what was recorded."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
-    client = ScriptedClient(book.script())
-    lines = [book.raw[n].replace(b"\n", b"\r\n") for n in (2, 4, 6, 9, 10, 11, 12)]
+    client = ScriptedClient(recorded.script())
+    lines = [recorded.raw[n].replace(b"\n", b"\r\n") for n in (2, 4, 6, 9, 10, 11, 12)]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(Verifier(client, out, into).run)
-        await sink.send_all(b"".join(lines) + book.raw[14].rstrip(b"\n"))
+        await sink.send_all(b"".join(lines) + recorded.raw[14].rstrip(b"\n"))
         await trio.testing.wait_all_tasks_blocked()
         await sink.aclose()
     assert client.is_done
@@ -375,18 +387,18 @@ async def test_the_scripted_client_hears_a_last_line_without_an_end(book: Book) 
     await source.aclose()
 
 
-async def test_a_thousand_runs_are_one(book: Book, clock: MockClock) -> None:
+async def test_a_thousand_runs_are_one(recorded: RecordedTranscript, clock: MockClock) -> None:
     """G1 and G2: random chunks and sleeps over two lanes, one hash, and it is the recording's."""
-    lanes = [{book.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
+    lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(1000):
         order = Order.RECORDED if seed % 2 else Order.SESSION
-        heard = await talk_once(book, random.Random(seed), order)
+        heard = await talk_once(recorded, random.Random(seed), order)
         if order is Order.SESSION:
             lines = heard.splitlines(keepends=True)
             heard = b"".join(line for lane in lanes for line in lines if line in lane)
         hashes[order].add(hashlib.sha256(heard).hexdigest())
-    whole = b"".join(book.raw[n] for n in (2, 4, 6, 9, 10, 11, 12, 14))
-    by_lane = b"".join(book.raw[n] for n in LANE_A + LANE_B)
+    whole = b"".join(recorded.raw[n] for n in (2, 4, 6, 9, 10, 11, 12, 14))
+    by_lane = b"".join(recorded.raw[n] for n in LANE_A + LANE_B)
     assert hashes[Order.RECORDED] == {hashlib.sha256(whole).hexdigest()}
     assert hashes[Order.SESSION] == {hashlib.sha256(by_lane).hexdigest()}

@@ -15,7 +15,7 @@ from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.pacing import Pacing
 from acp_proxy.runtime import verifier
 from acp_proxy.runtime.verifier import Verifier, environment
-from tests.playbook import Book, record, wire
+from tests.playbook import RecordedTranscript, record, wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,17 +35,17 @@ MUCH_TO_SAY = "\n".join(f"-> #{n} _x/y {{}}" for n in range(200)) + "\n<- #0 res
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[[str], Book]]:
+def make(tmp_path: Path) -> Iterator[Callable[[str], RecordedTranscript]]:
     """Makes recordings."""
-    books = []
+    transcripts = []
 
-    def made(transcript: str) -> Book:
-        books.append(record(tmp_path, transcript))
-        return books[-1]
+    def made(transcript: str) -> RecordedTranscript:
+        transcripts.append(record(tmp_path, transcript))
+        return transcripts[-1]
 
     yield made
-    for book in books:
-        book.close()
+    for recorded in transcripts:
+        recorded.close()
 
 
 @pytest.fixture
@@ -59,16 +59,16 @@ class Agent:
 
     def __init__(
         self,
-        book: Book,
+        recorded: RecordedTranscript,
         nursery: trio.Nursery,
         pair: Any = memory_stream_pair,
         show: Callable[[str], None] | None = None,
         **options: Any,
     ) -> None:
         self._show = show
-        self.book = book
+        self.recorded = recorded
         self.engine = Verification(
-            RecordedClient(book.script(as_said=True)), VerifyOptions(**options)
+            RecordedClient(recorded.script(as_said=True)), VerifyOptions(**options)
         )
         self.ended = trio.Event()
         self.into, source = pair()
@@ -82,11 +82,11 @@ class Agent:
 
     async def say(self, *numbers: int) -> None:
         """Says recorded frames."""
-        await self.into.send_all(b"".join(self.book.raw[number] for number in numbers))
+        await self.into.send_all(b"".join(self.recorded.raw[number] for number in numbers))
 
     async def hears(self, *numbers: int) -> float:
         """Expects recorded frames, and nothing else; returns when the last of them came."""
-        wanted = b"".join(self.book.raw[number] for number in numbers)
+        wanted = b"".join(self.recorded.raw[number] for number in numbers)
         heard = b""
         while len(heard) < len(wanted):
             chunk = await self._out.receive_some(len(wanted) - len(heard))
@@ -114,18 +114,18 @@ class Agent:
 
 
 async def test_what_comes_byte_by_byte_is_a_line(
-    make: Callable[[str], Book], clock: MockClock
+    make: Callable[[str], RecordedTranscript], clock: MockClock
 ) -> None:
     """And several lines in a chunk are several; the end of the last one may be missing."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery)
         await agent.hears(1)
-        for byte in agent.book.raw[2]:
+        for byte in agent.recorded.raw[2]:
             await agent.into.send_all(bytes([byte]))
         await agent.hears(3)
         await agent.say(4, 5)
         await agent.hears(6)
-        await agent.into.send_all(agent.book.raw[7].removesuffix(b"\n"))
+        await agent.into.send_all(agent.recorded.raw[7].removesuffix(b"\n"))
         await agent.into.aclose()
         await agent.ended.wait()
     assert agent.found == []
@@ -133,7 +133,7 @@ async def test_what_comes_byte_by_byte_is_a_line(
 
 
 async def test_the_sink_is_closed_when_all_is_said(
-    make: Callable[[str], Book], clock: MockClock
+    make: Callable[[str], RecordedTranscript], clock: MockClock
 ) -> None:
     """And what comes after that is heard all the same."""
     async with trio.open_nursery() as nursery:
@@ -151,7 +151,7 @@ async def test_the_sink_is_closed_when_all_is_said(
     assert agent.found == ["answered-twice"]
 
 
-async def test_time_is_trios(make: Callable[[str], Book], clock: MockClock) -> None:
+async def test_time_is_trios(make: Callable[[str], RecordedTranscript], clock: MockClock) -> None:
     """Five seconds of silence are enough, to the nanosecond."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery)
@@ -165,7 +165,9 @@ async def test_time_is_trios(make: Callable[[str], Book], clock: MockClock) -> N
         await agent.into.aclose()
 
 
-async def test_silence_is_a_stall(make: Callable[[str], Book], clock: MockClock) -> None:
+async def test_silence_is_a_stall(
+    make: Callable[[str], RecordedTranscript], clock: MockClock
+) -> None:
     """After the time that is given for it; then nobody waits for the agent's last words."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery, stall_ns=3 * 10**9)
@@ -175,7 +177,9 @@ async def test_silence_is_a_stall(make: Callable[[str], Book], clock: MockClock)
     assert agent.found == ["stall", "unplayed"]
 
 
-async def test_bytes_are_signs_of_life(make: Callable[[str], Book], clock: MockClock) -> None:
+async def test_bytes_are_signs_of_life(
+    make: Callable[[str], RecordedTranscript], clock: MockClock
+) -> None:
     """Though no line ends; only when they stop, it is a stall."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery, stall_ns=3 * 10**9)
@@ -189,7 +193,9 @@ async def test_bytes_are_signs_of_life(make: Callable[[str], Book], clock: MockC
     assert agent.found == ["stall", "unplayed"]
 
 
-async def test_an_agent_that_drips_is_ended(make: Callable[[str], Book], clock: MockClock) -> None:
+async def test_an_agent_that_drips_is_ended(
+    make: Callable[[str], RecordedTranscript], clock: MockClock
+) -> None:
     """It is never silent for long, and never has an end."""
     async with trio.open_nursery() as nursery:
         agent = Agent(make(TALK), nursery, timeout_ns=600 * 10**9)
@@ -201,7 +207,9 @@ async def test_an_agent_that_drips_is_ended(make: Callable[[str], Book], clock: 
     assert agent.found == ["stall", "unplayed"]
 
 
-async def test_who_waits_is_told_what_for(make: Callable[[str], Book], clock: MockClock) -> None:
+async def test_who_waits_is_told_what_for(
+    make: Callable[[str], RecordedTranscript], clock: MockClock
+) -> None:
     """From the third second on, each second anew, until something comes."""
     shown: list[str] = []
     async with trio.open_nursery() as nursery:
@@ -212,11 +220,11 @@ async def test_who_waits_is_told_what_for(make: Callable[[str], Book], clock: Mo
         await agent.say(2)
         await agent.hears(3)
         await trio.sleep(5.5)
-        what = f"the answer to session/new #{agent.book.seq(3)}"
+        what = f"the answer to session/new #{agent.recorded.seq(3)}"
         assert shown == [f"waiting {seconds} s for {what}" for seconds in (3, 4, 5)]
         await agent.say(4)
         await trio.sleep(3.5)
-        what = f"what the agent had sent before session/prompt #{agent.book.seq(6)}"
+        what = f"what the agent had sent before session/prompt #{agent.recorded.seq(6)}"
         assert shown[3:] == ["", f"waiting 3 s for {what}"]
         await agent.into.aclose()
         await agent.ended.wait()
@@ -224,7 +232,7 @@ async def test_who_waits_is_told_what_for(make: Callable[[str], Book], clock: Mo
 
 
 async def test_an_agent_that_does_not_read_does_not_stop_us(
-    make: Callable[[str], Book], clock: MockClock
+    make: Callable[[str], RecordedTranscript], clock: MockClock
 ) -> None:
     """However much there is to say to it."""
     async with trio.open_nursery() as nursery:
@@ -235,7 +243,7 @@ async def test_an_agent_that_does_not_read_does_not_stop_us(
 
 
 async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
-    make: Callable[[str], Book], clock: MockClock
+    make: Callable[[str], RecordedTranscript], clock: MockClock
 ) -> None:
     """We hear all of it, while our answers wait."""
     with trio.fail_after(A_DAY_S):
@@ -256,7 +264,9 @@ async def test_an_agent_that_writes_before_it_reads_is_not_deaf(
     assert agent.engine.is_played_out
 
 
-async def test_who_thinks_makes_nobody_deaf(make: Callable[[str], Book], clock: MockClock) -> None:
+async def test_who_thinks_makes_nobody_deaf(
+    make: Callable[[str], RecordedTranscript], clock: MockClock
+) -> None:
     """An agent has as long to read as ever, however long there was nothing to read."""
     talk = TALK.replace("    6 ->", "    .. 10s\n    6 ->")
     with trio.fail_after(A_DAY_S):
@@ -278,7 +288,7 @@ async def test_who_thinks_makes_nobody_deaf(make: Callable[[str], Book], clock: 
 
 
 async def test_an_agent_that_talks_is_not_deaf(
-    make: Callable[[str], Book], clock: MockClock
+    make: Callable[[str], RecordedTranscript], clock: MockClock
 ) -> None:
     """Whatever waits for it; once it is silent, too, it is."""
     with trio.fail_after(A_DAY_S):
@@ -295,7 +305,7 @@ async def test_an_agent_that_talks_is_not_deaf(
 
 
 async def test_without_a_limit_nobody_is_deaf(
-    make: Callable[[str], Book], clock: MockClock
+    make: Callable[[str], RecordedTranscript], clock: MockClock
 ) -> None:
     """However late it reads, and whatever it says until then."""
     with trio.fail_after(A_DAY_S):
@@ -311,7 +321,7 @@ async def test_without_a_limit_nobody_is_deaf(
 
 
 async def test_a_line_without_an_end_counts_as_one(
-    make: Callable[[str], Book], clock: MockClock, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[str], RecordedTranscript], clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So no agent can fill the memory."""
     monkeypatch.setattr(verifier, "_LONGEST_LINE", 1000)

@@ -16,7 +16,7 @@ from acp_proxy.store.database import open_readonly
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import VERSION
 from acp_proxy.store.text_export import write_transcript
-from tests.scribe import Scribe, handshake, record_story, tell_story
+from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ def note_of(path: Path) -> str | None:
 
 def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
     """A note is any text; the file stays one file, as old as it was."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     os.utime(path, (1e9, 1e9))
     set_note(path, "zwei\nZeilen 你好")
     assert note_of(path) == "zwei\nZeilen 你好"
@@ -53,7 +53,7 @@ def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
 
 def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
     """Reading migrates nothing, and what the column would say is nothing."""
-    path = make_old(record_story(tmp_path / "x.db"))
+    path = make_old(record_conversation(tmp_path / "x.db"))
     before = path.read_bytes()
     assert note_of(path) is None
     assert quick_look(path) == ("c0ffee000001", None)
@@ -62,7 +62,7 @@ def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
 
 def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
     """An older recording gets the column with its first note, and nothing else changes."""
-    path = make_old(record_story(tmp_path / "x.db"))
+    path = make_old(record_conversation(tmp_path / "x.db"))
     set_note(path, "words")
     assert note_of(path) == "words"
     with contextlib.closing(open_readonly(path)) as connection:
@@ -72,44 +72,44 @@ def test_a_note_migrates_a_recording_of_version_1(tmp_path: Path) -> None:
 
 def test_a_running_recording_of_version_1_is_read(tmp_path: Path) -> None:
     """The tail of an older recorder's log has no room for a note, and needs none."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        make_old(scribe.path)
-        tell_story(scribe)
-        with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        make_old(recorder.path)
+        write_conversation(recorder)
+        with RecordingReader(recorder.path) as reader:
             assert (reader.live, reader.count(), reader.recording.note) == (True, 20, None)
             assert reader.recording.exit_code == 3
 
 
 def test_a_dead_recording_of_version_1_is_finished(tmp_path: Path) -> None:
     """What an older recorder left is finished with the column for notes."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        make_old(scribe.path)
-        tell_story(scribe)
-    set_note(scribe.path, "words")
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        make_old(recorder.path)
+        write_conversation(recorder)
+    set_note(recorder.path, "words")
+    with RecordingReader(recorder.path) as reader:
         assert (reader.recording.note, reader.count()) == ("words", 20)
 
 
 def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> None:
     """Note and name stay whatever the recorder writes later, and are seen at once."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        set_note(scribe.path, "words")
-        rename(scribe.path, "other", moves=False)
-        tell_story(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        set_note(recorder.path, "words")
+        rename(recorder.path, "other", moves=False)
+        write_conversation(recorder)
         for _ in range(2):
-            with RecordingReader(scribe.path) as reader:
+            with RecordingReader(recorder.path) as reader:
                 found = reader.recording
                 assert (found.note, found.name, found.exit_code) == ("words", "other", 3)
-            scribe.index()
-        scribe.close()
-        scribe.finish()
-    with RecordingReader(scribe.path) as reader:
+            recorder.index()
+        recorder.close()
+        recorder.finish()
+    with RecordingReader(recorder.path) as reader:
         found = reader.recording
         assert (found.note, found.name, found.state) == ("words", "other", "complete")
 
@@ -117,16 +117,16 @@ def test_a_note_on_a_running_recording_survives_its_recorder(tmp_path: Path) -> 
 def test_a_recording_that_has_no_row_yet_has_to_wait(tmp_path: Path) -> None:
     """In the first moments there is nothing to write into; the advice is to try again."""
     with (
-        Scribe(tmp_path / "x.db") as scribe,
+        LogWriter(tmp_path / "x.db") as recorder,
         pytest.raises(CannotAnnotate, match="only just begun; try again"),
     ):
-        set_note(scribe.path, "words")
+        set_note(recorder.path, "words")
 
 
 def test_a_locked_recording_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While another program writes, the advice is to try again."""
     monkeypatch.setattr("acp_proxy.store.annotations._PATIENCE_S", 0.0)
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(CannotAnnotate, match="another program has locked it; try again"):
@@ -150,7 +150,7 @@ def test_what_is_no_recording_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
     """Only the header line of a text changes; remarks, frames and permissions stay."""
-    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = list(write_transcript(reader))
     path = tmp_path / "y.jsonl"
     path.write_bytes(b"".join([b"# a remark\n", *lines]))
@@ -171,7 +171,7 @@ def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
 
 def test_renaming_moves_the_file(tmp_path: Path) -> None:
     """The file gets the name as well, with the suffix that it had."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         (tmp_path / "z.jsonl").write_bytes(b"".join(write_transcript(reader)))
     assert rename(path, "v1.2", moves=True) == tmp_path / "v1.2.db"
@@ -184,7 +184,7 @@ def test_renaming_moves_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("taken", ["y.db", "y.db.log", "y.db-journal", "y.jsonl"])
 def test_renaming_replaces_nothing(tmp_path: Path, taken: str) -> None:
     """Where a recording goes by that name already, nothing at all is changed."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     (tmp_path / taken).write_text("precious")
     with pytest.raises(CannotAnnotate, match="a recording with that name exists"):
         rename(path, "y", moves=True)
@@ -195,7 +195,7 @@ def test_renaming_replaces_nothing(tmp_path: Path, taken: str) -> None:
 
 def test_renaming_to_the_files_own_name_moves_nothing(tmp_path: Path) -> None:
     """A recording whose file is called so already gets the name alone."""
-    path = record_story(tmp_path / "x.db", name="given")
+    path = record_conversation(tmp_path / "x.db", name="given")
     assert rename(path, "x", moves=True) == path
     with RecordingReader(path) as reader:
         assert reader.recording.name == "x"
@@ -203,7 +203,7 @@ def test_renaming_to_the_files_own_name_moves_nothing(tmp_path: Path) -> None:
 
 def test_a_file_that_somebody_has_open_stays(tmp_path: Path) -> None:
     """While a write-ahead log is beside it, a database is not moved away from it."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     shutil.copy(path, tmp_path / "copy")
     with contextlib.closing(sqlite3.connect(path)) as other:
         other.execute("PRAGMA journal_mode=WAL")
@@ -216,7 +216,7 @@ def test_a_file_that_somebody_has_open_stays(tmp_path: Path) -> None:
 
 def test_an_empty_file_beside_a_recording_is_named(tmp_path: Path) -> None:
     """Nobody need have the recording open: what lies there is told, and not touched."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     planted = tmp_path / "x.db-wal"
     planted.touch()
     with pytest.raises(CannotAnnotate, match=r": x\.db-wal is beside it, so another program may"):

@@ -17,7 +17,7 @@ from acp_proxy.errors import (
 )
 from acp_proxy.store import database
 from acp_proxy.store.schema import VERSION
-from tests.scribe import record_story
+from tests.log_writer import record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,7 +91,7 @@ def test_somebody_elses_database_is_never_written_to(tmp_path: Path) -> None:
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
     """A recording that is opened to be read cannot be changed by any statement."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         for statement in ("DELETE FROM events", "CREATE TABLE t (x)", "PRAGMA user_version = 7"):
             with pytest.raises(sqlite3.OperationalError, match="readonly"):
@@ -100,7 +100,7 @@ def test_a_reader_cannot_write(tmp_path: Path) -> None:
 
 def test_a_files_schema_is_not_trusted(tmp_path: Path) -> None:
     """What a file's own views and triggers say reaches no function that could do harm."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_readonly(path)) as connection:
         assert connection.execute("PRAGMA trusted_schema").fetchone() == (0,)
 
@@ -128,7 +128,7 @@ def test_another_programs_database_is_not_a_recording(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
     """A recording of a later version is refused, and the advice is to upgrade."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
     with pytest.raises(NewerRecording, match=f"format {VERSION + 1} .* format {VERSION}; upgrade"):
@@ -137,7 +137,7 @@ def test_a_newer_format_is_refused_with_a_hint(tmp_path: Path) -> None:
 
 def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
     """A database whose list of tables cannot be read is damaged, and the advice is to recover."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     content = bytearray(path.read_bytes())
     content[100:110] = bytes(10)
     path.write_bytes(content)
@@ -147,7 +147,7 @@ def test_a_broken_schema_is_damage(tmp_path: Path) -> None:
 
 def test_a_locked_file_is_not_called_damaged(tmp_path: Path) -> None:
     """A file that another program has locked is called locked, and the advice is to try again."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(UnreadableRecording, match="another program has locked it") as caught:

@@ -18,7 +18,7 @@ from acp_proxy.recording import FrameHead
 from acp_proxy.store.conditions import translate
 from acp_proxy.store.reader import RecordingReader
 from tests.batches import CHAT, lines_of, recording
-from tests.scribe import Scribe, notification, record_story, tell_story
+from tests.log_writer import LogWriter, notification, record_conversation, write_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,14 +74,14 @@ def readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Recording
     """Finished recordings, and one that runs and is half indexed."""
     directory = tmp_path_factory.mktemp("recordings")
     with contextlib.ExitStack() as stack:
-        story = record_story(directory / "story.db")
-        scribe = stack.enter_context(Scribe(directory / "running.db"))
-        tell_story(scribe)
-        scribe.index()
-        tell_story(scribe)
+        story = record_conversation(directory / "story.db")
+        recorder = stack.enter_context(LogWriter(directory / "running.db"))
+        write_conversation(recorder)
+        recorder.index()
+        write_conversation(recorder)
         batches = directory / "batches.jsonl"
         batches.write_bytes(b"".join(lines_of(*CHAT)))
-        paths = [story, scribe.path, batches, *RECORDINGS]
+        paths = [story, recorder.path, batches, *RECORDINGS]
         yield [stack.enter_context(RecordingReader(path)) for path in paths]
 
 
@@ -121,12 +121,12 @@ def test_a_request_is_found_by_what_its_answer_named(tmp_path: Path, indexed: in
         ("to_client", {"id": 1, "method": "terminal/create", "params": {"sessionId": "s-new"}}),
         ("to_agent", {"id": 1, "result": {"terminalId": "t-new"}}),
     ]
-    with Scribe(tmp_path / "named.db") as scribe:
+    with LogWriter(tmp_path / "named.db") as recorder:
         for number, (peer, message) in enumerate(said):
             if number == indexed:
-                scribe.index()
-            getattr(scribe, peer)({"jsonrpc": "2.0", **message})
-        with RecordingReader(scribe.path) as reader:
+                recorder.index()
+            getattr(recorder, peer)({"jsonrpc": "2.0", **message})
+        with RecordingReader(recorder.path) as reader:
 
             def methods(text: str) -> list[str]:
                 chosen = parse(text)
@@ -193,10 +193,10 @@ def test_frames_are_counted(readers: list[RecordingReader]) -> None:
 
 def test_many_numbers_are_fetched_in_pieces(tmp_path: Path) -> None:
     """Nothing is lost or doubled where one piece of a filter's numbers ends and the next begins."""
-    with Scribe(tmp_path / "long.db") as scribe:
+    with LogWriter(tmp_path / "long.db") as recorder:
         for number in range(5000):
-            scribe.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
-    with RecordingReader(scribe.path) as reader:
+            recorder.to_agent({"jsonrpc": "2.0", "method": "x" if number % 2 else "y"})
+    with RecordingReader(recorder.path) as reader:
         found = [row["seq"] for row in reader.frames(parse("method:x"))]
     assert found == list(range(3, 5002, 2))
 
@@ -211,7 +211,7 @@ def test_what_no_column_tells_is_not_translated() -> None:
 @pytest.mark.parametrize("spoil", ["kind = 99", "flags = 0", "method = 12345", "t_ns = 'x'"])
 def test_codes_that_stand_for_nothing_are_damage(tmp_path: Path, spoil: str) -> None:
     """A number that no recorder has written is never guessed at."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE frame_rows SET {spoil} WHERE seq = 6")
     with RecordingReader(path) as reader, pytest.raises(DamagedRecording):
@@ -220,7 +220,7 @@ def test_codes_that_stand_for_nothing_are_damage(tmp_path: Path, spoil: str) -> 
 
 def test_a_filter_of_thousands_of_terms_finds_what_it_means(tmp_path: Path) -> None:
     """SQLite would refuse so many; each row is asked then."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         for word in ("seq:6", "session:s-1", "method:session/prompt"):
             few = [row["seq"] for row in reader.frames(parse(word))]
@@ -234,10 +234,10 @@ def test_a_filter_of_thousands_of_terms_finds_what_it_means(tmp_path: Path) -> N
 
 def test_a_pattern_of_many_stars_takes_no_time(tmp_path: Path) -> None:
     """SQLite would try every way in which it might fit."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_client(notification("a" * 2000))
-        scribe.close()
-        scribe.finish()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(notification("a" * 2000))
+        recorder.close()
+        recorder.finish()
     with RecordingReader(tmp_path / "x.db") as reader:
         assert list(reader.frames(parse(f"method:{'*a' * 30}*b"))) == []
         assert len(list(reader.frames(parse(f"method:{'*a' * 30}*")))) == 1

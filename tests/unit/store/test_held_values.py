@@ -22,7 +22,7 @@ from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.store.text_export import write_parts, write_transcript
 from acp_proxy.transcript.pieces import member
 from tests.commands import complaint, run
-from tests.scribe import Scribe, line, notification, record_story, tell_story
+from tests.log_writer import LogWriter, line, notification, record_conversation, write_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def change(path: Path, sql: str, *parameters: object) -> Path:
 @pytest.fixture
 def large(tmp_path: Path) -> Path:
     """A recording with a line that is larger than what is held."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     return change(path, "UPDATE frame_rows SET raw = ? WHERE seq = ?", LARGE, SEQ)
 
 
@@ -123,7 +123,7 @@ def test_a_line_that_is_not_utf_8_comes_back(tmp_path: Path) -> None:
     pieces = [content[n : n + 100] for n in range(0, len(content), 100)]
     written = json.loads(b"{" + b"".join(member(lambda: pieces)) + b"}")
     assert list(written) == ["base64"]
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     change(path, "UPDATE frame_rows SET raw = ? || zeroblob(0) WHERE seq = 13", b"\xff" * 8)
     change(path, "UPDATE frame_rows SET raw = CAST(raw AS BLOB)")
     with RecordingReader(path) as reader:
@@ -150,14 +150,14 @@ def test_a_large_line_in_a_log_is_read_the_same(
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
-        scribe.index()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+        recorder.index()
         for start in range(0, len(LARGE), MAX_PAYLOAD):
-            scribe.chunk(TO_CLIENT, LARGE[start : start + MAX_PAYLOAD])
-        scribe.chunk(TO_CLIENT, b"\n")
+            recorder.chunk(TO_CLIENT, LARGE[start : start + MAX_PAYLOAD])
+        recorder.chunk(TO_CLIENT, b"\n")
     monkeypatch.setattr(log_recovery, "finish", refuse)
-    with RecordingReader(scribe.path) as reader:
+    with RecordingReader(recorder.path) as reader:
         (row,) = (row for row in reader.frames() if is_excerpt(row))
         assert row["raw"] == LARGE[:EXCERPT]
         sql = "SELECT raw, size FROM frames WHERE seq = ?"
@@ -189,7 +189,7 @@ def read_all(path: Path) -> None:
 )
 def test_a_value_that_no_recorder_writes_is_refused(tmp_path: Path, sql: str) -> None:
     """A text of many megabytes in another column is told in one line, and not held."""
-    path = change(record_story(tmp_path / "x.db"), sql, MUCH)
+    path = change(record_conversation(tmp_path / "x.db"), sql, MUCH)
     assert MUCH > LONGEST_TEXT
     tracemalloc.start()
     try:

@@ -14,7 +14,7 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.store import text_import
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_import import import_transcript, new_rows
-from tests.scribe import Scribe, record_story
+from tests.log_writer import LogWriter, record_conversation
 from tests.texts import HEADER, rows_of_recording, text_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def make(text: bytes, directory: Path, **options: str) -> Path:
 
 def test_the_database_is_a_plain_private_file(tmp_path: Path) -> None:
     """It has the rows of the text, belongs to its owner alone, and nothing is beside it."""
-    text = text_of(record_story(tmp_path / "x.db"))
+    text = text_of(record_conversation(tmp_path / "x.db"))
     home = tmp_path / "home"
     home.mkdir()
     path = make(text, home, stem="y")
@@ -45,7 +45,7 @@ def test_what_is_there_is_never_touched(tmp_path: Path) -> None:
     """A database, a file of any kind and a log that will be one each keep their name."""
     (tmp_path / "x.db").write_bytes(b"mine")
     (tmp_path / "x-3.db").symlink_to("nowhere")
-    with Scribe(tmp_path / "x-2.db"):
+    with LogWriter(tmp_path / "x-2.db"):
         (tmp_path / "x-4.db-journal").touch()
         assert make(HEADER, tmp_path) == tmp_path / "x-5.db"
     assert (tmp_path / "x.db").read_bytes() == b"mine"

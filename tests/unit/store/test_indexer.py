@@ -15,22 +15,22 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.store import database, indexer, record_handler
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.indexer_state import load_state
-from tests.logs import reader
-from tests.rows import dump, new_database, query, stream_bytes
-from tests.scribe import (
+from tests.log_writer import (
     MS,
     STARTED_AT,
-    Scribe,
+    LogWriter,
     error,
     handshake,
     line,
     notification,
     request,
     result,
-    tell_story,
     text,
     update,
+    write_conversation,
 )
+from tests.logs import reader
+from tests.rows import dump, new_database, query, stream_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def scribe(tmp_path: Path) -> Iterator[Scribe]:
+def recorder(tmp_path: Path) -> Iterator[LogWriter]:
     """A log that has begun."""
-    with Scribe(tmp_path / "x.db") as writing:
+    with LogWriter(tmp_path / "x.db") as writing:
         yield writing
 
 
@@ -51,9 +51,9 @@ def rows() -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def index(scribe: Scribe, rows: sqlite3.Connection, limit: int = 1 << 30) -> Indexer:
+def index(recorder: LogWriter, rows: sqlite3.Connection, limit: int = 1 << 30) -> Indexer:
     """Indexes all that the log has."""
-    with reader(scribe.log_path) as log:
+    with reader(recorder.log_path) as log:
         machine = Indexer(rows, log)
         while machine.step(limit):
             pass
@@ -61,9 +61,9 @@ def index(scribe: Scribe, rows: sqlite3.Connection, limit: int = 1 << 30) -> Ind
     return machine
 
 
-def settle(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def settle(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """Indexes all that the log has and ends the recording."""
-    with reader(scribe.log_path) as log:
+    with reader(recorder.log_path) as log:
         machine = Indexer(rows, log)
         while machine.step():
             pass
@@ -86,10 +86,10 @@ def recording(rows: sqlite3.Connection) -> dict[str, Any]:
 # Frames
 
 
-def test_frames_have_what_the_contract_says(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_frames_have_what_the_contract_says(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """A frame has its number, times, kind, labels, bytes and newline."""
-    tell_story(scribe)
-    index(scribe, rows)
+    write_conversation(recorder)
+    index(recorder, rows)
     columns = "seq, stream, kind, method, rpc_id, exchange, session, turn, tool_call"
     assert frames(rows, columns) == [
         (2, "to-agent", "request", "initialize", "0", 1, None, None, None),
@@ -120,10 +120,10 @@ def test_frames_have_what_the_contract_says(scribe: Scribe, rows: sqlite3.Connec
     assert frames(rows, "parse_error")[-1] == "not JSON at character 0: expecting value"
 
 
-def test_exchanges_turns_and_events(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_exchanges_turns_and_events(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """What belongs together has rows of its own, and so has what is no frame."""
-    tell_story(scribe)
-    index(scribe, rows)
+    write_conversation(recorder)
+    index(recorder, rows)
     columns = "id, direction, method, outcome, request_seq, response_seq"
     assert query(rows, f"SELECT {columns} FROM exchanges WHERE id > 2 ORDER BY id") == [
         (3, "to-agent", "session/prompt", "result", 6, 15),
@@ -144,53 +144,55 @@ def test_exchanges_turns_and_events(scribe: Scribe, rows: sqlite3.Connection) ->
     assert json.loads(data) == {"stream": "to-agent", "reason": "end of file"}
 
 
-def test_the_recording_follows_the_conversation(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_the_recording_follows_the_conversation(
+    recorder: LogWriter, rows: sqlite3.Connection
+) -> None:
     """The one row says what was known at the start, then who talks, then how it ended."""
-    index(scribe, rows)
+    index(recorder, rows)
     begun = recording(rows)
     assert begun["command"] == '["agent", "--acp"]'
     assert (begun["name"], begun["state"], begun["started_at"]) == ("x", "recording", STARTED_AT)
     assert (begun["client_name"], begun["dialect"], begun["ended_at"]) == (None, None, None)
-    handshake(scribe)
-    index(scribe, rows)
+    handshake(recorder)
+    index(recorder, rows)
     known = recording(rows)
     assert (known["client_name"], known["client_version"]) == ("ed", "1.2")
     assert (known["agent_name"], known["agent_version"]) == ("ag", "3.4")
     assert (known["dialect"], known["protocol_version"]) == ("v1", "1")
-    scribe.end(code=3)
-    scribe.close("told to stop")
-    index(scribe, rows)
+    recorder.end(code=3)
+    recorder.close("told to stop")
+    index(recorder, rows)
     ended = recording(rows)
     assert (ended["exit_code"], ended["exit_signal"]) == (3, None)
     assert (ended["state"], ended["end_reason"]) == ("complete", "told to stop")
     assert ended["ended_at"] == "2025-06-15T15:06:40.007000+00:00"
 
 
-def test_what_a_person_edits_stays(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_what_a_person_edits_stays(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """A recording that is renamed while it runs keeps its new name."""
-    index(scribe, rows)
+    index(recorder, rows)
     with rows:
         rows.execute("UPDATE recording SET name = 'mine'")
-    handshake(scribe)
-    scribe.close()
-    index(scribe, rows)
+    handshake(recorder)
+    recorder.close()
+    index(recorder, rows)
     assert (recording(rows)["name"], recording(rows)["state"]) == ("mine", "complete")
 
 
 def test_a_dialect_can_be_forced(tmp_path: Path, rows: sqlite3.Connection) -> None:
     """The dialect that the start names is that of the recording."""
-    with Scribe(tmp_path / "x.db", dialect="draft-1.0") as scribe:
-        handshake(scribe)
-        index(scribe, rows, limit=1)
+    with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
+        handshake(recorder)
+        index(recorder, rows, limit=1)
     assert recording(rows)["dialect"] == "draft-1.0"
     assert recording(rows)["dialect_reason"] == "forced by --dialect"
 
 
-def test_labels_are_stored_once(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_labels_are_stored_once(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """A text that many frames share stands in one row, in whichever batch it came first."""
     for _ in range(3):
-        scribe.to_client(update("s", "plan"), update("t", "plan"))
-        index(scribe, rows, limit=1)
+        recorder.to_client(update("s", "plan"), update("t", "plan"))
+        index(recorder, rows, limit=1)
     assert query(rows, "SELECT id, text FROM labels ORDER BY 1") == [
         (1, "session/update"),
         (2, "s"),
@@ -201,18 +203,18 @@ def test_labels_are_stored_once(scribe: Scribe, rows: sqlite3.Connection) -> Non
 def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> None:
     """Lone surrogates, NULs and bytes that are no UTF-8 become text, wherever they come from."""
     odd = {"name": "/\udcff", "arg": ["\udcfe"], "cwd": "/\udcff"}
-    with Scribe(tmp_path / "x.db", **odd) as scribe:
+    with LogWriter(tmp_path / "x.db", **odd) as recorder:
         info = '{"name": "\\ud800", "version": "\\u0000"}'
-        scribe.chunk(
+        recorder.chunk(
             TO_AGENT,
             b'{"id":"\\udc00","method":"initialize","params":{"protocolVersion":1,"clientInfo":'
             + info.encode()
             + b"}}\n",
         )
-        scribe.chunk(TO_CLIENT, b'{"method":"\\ud800\\u0000","params":{"sessionId":"\\udfff"}}\n')
-        scribe.chunk(STDERR, b"\xff\xfe\0\n")
-        scribe.chunk(TO_CLIENT, b"\xff\xfe\0\n")
-        index(scribe, rows)
+        recorder.chunk(TO_CLIENT, b'{"method":"\\ud800\\u0000","params":{"sessionId":"\\udfff"}}\n')
+        recorder.chunk(STDERR, b"\xff\xfe\0\n")
+        recorder.chunk(TO_CLIENT, b"\xff\xfe\0\n")
+        index(recorder, rows)
     found = recording(rows)
     assert (found["name"], found["command"], found["cwd"]) == ("/\\xff", '["\\\\xfe"]', "/\\xff")
     assert (found["client_name"], found["client_version"]) == ("\\ud800", "\0")
@@ -227,29 +229,29 @@ def test_any_text_can_be_stored(tmp_path: Path, rows: sqlite3.Connection) -> Non
 # Lines
 
 
-def test_unfinished_lines_wait(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_unfinished_lines_wait(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """A line is a frame when its newline or the end of its stream stands in the log."""
-    scribe.chunk(TO_CLIENT, b'{"method":')
-    scribe.chunk(TO_AGENT, b"first\n")
-    machine = index(scribe, rows)
+    recorder.chunk(TO_CLIENT, b'{"method":')
+    recorder.chunk(TO_AGENT, b"first\n")
+    machine = index(recorder, rows)
     assert not machine.is_whole
     assert frames(rows, "seq, raw") == [(2, b"first")]
-    scribe.chunk(TO_CLIENT, b'"x"}\nrest')
-    index(scribe, rows)
+    recorder.chunk(TO_CLIENT, b'"x"}\nrest')
+    index(recorder, rows)
     assert frames(rows, "seq, t_ns, t_first_ns, raw")[1:] == [
         (3, 3 * MS, 1 * MS, b'{"method":"x"}')
     ]
-    scribe.event(capture_log.END, TO_CLIENT, reason="end of file")
-    machine = index(scribe, rows)
+    recorder.event(capture_log.END, TO_CLIENT, reason="end of file")
+    machine = index(recorder, rows)
     assert machine.is_whole
     assert frames(rows, "seq, raw, newline")[2:] == [(4, b"rest", "")]
 
 
-def test_settling_ends_what_the_writer_left(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_settling_ends_what_the_writer_left(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """The unfinished lines of a writer that died are frames, and its recording is incomplete."""
     for stream in (STDERR, TO_CLIENT, TO_AGENT):
-        scribe.chunk(stream, b"unfinished")
-    settle(scribe, rows)
+        recorder.chunk(stream, b"unfinished")
+    settle(recorder, rows)
     assert frames(rows, "seq, stream, raw") == [
         (2, "to-agent", b"unfinished"),
         (3, "to-client", b"unfinished"),
@@ -259,31 +261,31 @@ def test_settling_ends_what_the_writer_left(scribe: Scribe, rows: sqlite3.Connec
     assert (found["state"], found["end_reason"]) == ("incomplete", record_handler._CUT_OFF)
     assert found["ended_at"] == "2025-06-15T15:06:40.003000+00:00"
     before = dump(rows)
-    settle(scribe, rows)
+    settle(recorder, rows)
     assert dump(rows) == before
 
 
 def test_settling_a_whole_recording_changes_nothing(
-    scribe: Scribe, rows: sqlite3.Connection
+    recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
     """A recording whose writer closed it stays complete, however often it is settled."""
-    tell_story(scribe)
-    scribe.close()
-    index(scribe, rows)
+    write_conversation(recorder)
+    recorder.close()
+    index(recorder, rows)
     before = dump(rows)
-    settle(scribe, rows)
+    settle(recorder, rows)
     assert dump(rows) == before
     assert recording(rows)["state"] == "complete"
 
 
-def test_a_gap_cuts_the_lines_that_it_tore(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_a_gap_cuts_the_lines_that_it_tore(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """What stood before the gap is a frame; what comes after it is another."""
-    scribe.chunk(TO_CLIENT, b"before")
-    scribe.chunk(TO_AGENT, b"whole ")
-    scribe.event(capture_log.GAP, reason="no space", since=3, **{"to-client": 70})
-    scribe.chunk(TO_CLIENT, b"after\n")
-    scribe.chunk(TO_AGENT, b"line\n")
-    index(scribe, rows)
+    recorder.chunk(TO_CLIENT, b"before")
+    recorder.chunk(TO_AGENT, b"whole ")
+    recorder.event(capture_log.GAP, reason="no space", since=3, **{"to-client": 70})
+    recorder.chunk(TO_CLIENT, b"after\n")
+    recorder.chunk(TO_AGENT, b"line\n")
+    index(recorder, rows)
     assert frames(rows, "seq, raw, newline") == [
         (2, b"before", ""),
         (4, b"after", "\n"),
@@ -293,13 +295,13 @@ def test_a_gap_cuts_the_lines_that_it_tore(scribe: Scribe, rows: sqlite3.Connect
     assert json.loads(data) == {"reason": "no space", "since": 3, "to-client": 70}
 
 
-def test_junk_in_the_log_costs_only_itself(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_junk_in_the_log_costs_only_itself(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """Bytes that belong to no record are skipped, even if they are more than a batch."""
-    scribe.to_agent(request(1, "a"))
-    with scribe.log_path.open("ab") as file:
+    recorder.to_agent(request(1, "a"))
+    with recorder.log_path.open("ab") as file:
         file.write(b"\0" * (indexer.BATCH + 100))
-    scribe.to_client(result(1))
-    index(scribe, rows, indexer.BATCH)
+    recorder.to_client(result(1))
+    index(recorder, rows, indexer.BATCH)
     assert frames(rows, "kind") == ["request", "response"]
 
 
@@ -323,16 +325,21 @@ def test_junk_in_the_log_costs_only_itself(scribe: Scribe, rows: sqlite3.Connect
 @pytest.mark.parametrize("limit", [1, 1 << 30])
 @pytest.mark.parametrize("last", [b"last", b"las\n", b"la\r\n"])
 def test_what_was_not_written_on_is_marked(
-    scribe: Scribe, rows: sqlite3.Connection, lost: int, delivered: list[str], limit: int, last: Any
+    recorder: LogWriter,
+    rows: sqlite3.Connection,
+    lost: int,
+    delivered: list[str],
+    limit: int,
+    last: Any,
 ) -> None:
     """The frames that the last bytes of a stream belong to say how much of them arrived."""
-    scribe.chunk(TO_CLIENT, b"1\n")
-    scribe.chunk(TO_AGENT, b"the other direction\n")
-    scribe.chunk(TO_CLIENT, b"22\r\n" + last)
-    scribe.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=lost)
-    scribe.event(capture_log.END, TO_CLIENT, reason="the reader is gone")
-    scribe.end()
-    index(scribe, rows, limit)
+    recorder.chunk(TO_CLIENT, b"1\n")
+    recorder.chunk(TO_AGENT, b"the other direction\n")
+    recorder.chunk(TO_CLIENT, b"22\r\n" + last)
+    recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=lost)
+    recorder.event(capture_log.END, TO_CLIENT, reason="the reader is gone")
+    recorder.end()
+    index(recorder, rows, limit)
     sql = "SELECT delivered FROM frames WHERE stream = ? ORDER BY seq"
     assert query(rows, sql, "to-client") == delivered
     assert query(rows, sql, "to-agent") == ["full"]
@@ -341,13 +348,13 @@ def test_what_was_not_written_on_is_marked(
 
 
 def test_a_killed_writers_last_line_may_be_undelivered(
-    scribe: Scribe, rows: sqlite3.Connection
+    recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
     """What is known of a line's delivery outlives the batch and the writer."""
-    scribe.chunk(TO_AGENT, b"unfinished")
-    scribe.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
-    index(scribe, rows)
-    settle(scribe, rows)
+    recorder.chunk(TO_AGENT, b"unfinished")
+    recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=4)
+    index(recorder, rows)
+    settle(recorder, rows)
     assert frames(rows, "delivered") == ["partial"]
 
 
@@ -364,16 +371,16 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_limits")
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n", b""])
 def test_large_lines_are_never_held(
-    scribe: Scribe, rows: sqlite3.Connection, newline: bytes
+    recorder: LogWriter, rows: sqlite3.Connection, newline: bytes
 ) -> None:
     """A line that is too large to hold has the bytes and the labels of any other."""
     raw = line(request(7, "fs/read", sessionId="s", x=["y" * 200, "\\n" * 50]))[:-1] + newline
     for start in range(0, len(raw), 30):
-        scribe.chunk(TO_CLIENT, raw[start : start + 30])
-        scribe.chunk(STDERR, b"z" * 40)
-    scribe.chunk(STDERR, b"\n")
-    scribe.event(capture_log.END, TO_CLIENT, reason="end of file")
-    index(scribe, rows, limit=70)
+        recorder.chunk(TO_CLIENT, raw[start : start + 30])
+        recorder.chunk(STDERR, b"z" * 40)
+    recorder.chunk(STDERR, b"\n")
+    recorder.event(capture_log.END, TO_CLIENT, reason="end of file")
+    index(recorder, rows, limit=70)
     assert stream_bytes(rows, "to-client") == raw
     assert set(stream_bytes(rows, "stderr")) == set(b"z\n")
     found = query(rows, "SELECT kind, method, rpc_id, session, newline, size FROM frames")
@@ -381,14 +388,14 @@ def test_large_lines_are_never_held(
 
 
 @pytest.mark.usefixtures("small_limits")
-def test_a_large_line_may_be_undelivered(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_a_large_line_may_be_undelivered(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """Large lines are marked like others, whole or unfinished."""
     for _ in range(3):
-        scribe.chunk(TO_CLIENT, b"x" * 100)
-    scribe.chunk(TO_CLIENT, b"\n" + b"y" * 150)
-    scribe.chunk(TO_CLIENT, b"y" * 150)
-    scribe.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=301)
-    settle(scribe, rows)
+        recorder.chunk(TO_CLIENT, b"x" * 100)
+    recorder.chunk(TO_CLIENT, b"\n" + b"y" * 150)
+    recorder.chunk(TO_CLIENT, b"y" * 150)
+    recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=301)
+    settle(recorder, rows)
     assert frames(rows, "seq, delivered, size") == [(2, "partial", 300), (4, "none", 300)]
 
 
@@ -397,16 +404,16 @@ def test_a_large_line_may_be_undelivered(scribe: Scribe, rows: sqlite3.Connectio
 
 def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """While the database is locked nothing is indexed, and afterwards everything once."""
-    with Scribe(tmp_path / "x.db") as scribe, reader(scribe.log_path) as log:
-        handshake(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
+        handshake(recorder)
         with (
-            closing(database.create(scribe.path)) as connection,
-            closing(sqlite3.connect(scribe.path)) as other,
+            closing(database.create(recorder.path)) as connection,
+            closing(sqlite3.connect(recorder.path)) as other,
         ):
             connection.execute("PRAGMA busy_timeout=0")
             machine = Indexer(connection, log)
             machine.step()
-            tell_story(scribe)
+            write_conversation(recorder)
             size = machine.behind
             other.execute("BEGIN IMMEDIATE")
             for _ in range(2):
@@ -415,24 +422,24 @@ def test_a_commit_that_fails_loses_and_doubles_nothing(tmp_path: Path) -> None:
                 assert (machine.behind, machine.state.offset) == (size, log.end - size)
                 assert not machine.is_whole
             other.rollback()
-            scribe.to_agent(request(9, "later"))
+            recorder.to_agent(request(9, "later"))
             start = machine.state.offset
             assert machine.step() == log.end - start
             assert machine.behind == 0
             machine.settle()
             with new_database() as rows:
-                settle(scribe, rows)
+                settle(recorder, rows)
                 assert dump(connection) == dump(rows)
 
 
 def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -> None:
     """Whoever asks whether all is indexed hears no as long as a batch waits for its commit."""
-    with Scribe(tmp_path / "x.db") as scribe, reader(scribe.log_path) as log:
-        tell_story(scribe)
-        scribe.close()
+    with LogWriter(tmp_path / "x.db") as recorder, reader(recorder.log_path) as log:
+        write_conversation(recorder)
+        recorder.close()
         with (
-            closing(database.create(scribe.path)) as connection,
-            closing(sqlite3.connect(scribe.path)) as other,
+            closing(database.create(recorder.path)) as connection,
+            closing(sqlite3.connect(recorder.path)) as other,
         ):
             connection.execute("PRAGMA busy_timeout=0")
             machine = Indexer(connection, log)
@@ -446,13 +453,13 @@ def test_the_last_batch_counts_as_behind_until_it_is_committed(tmp_path: Path) -
 
 
 def test_a_fresh_indexer_goes_on_from_the_last_commit(
-    scribe: Scribe, rows: sqlite3.Connection
+    recorder: LogWriter, rows: sqlite3.Connection
 ) -> None:
     """All that has to be remembered is in the database, open requests and turns included."""
-    scribe.to_agent(request(5, "session/prompt", sessionId="s", prompt=[text("hi")]))
-    index(scribe, rows)
-    scribe.to_client(update("s", "tool_call", toolCallId="c"), result(5, stopReason="end_turn"))
-    with reader(scribe.log_path) as log:
+    recorder.to_agent(request(5, "session/prompt", sessionId="s", prompt=[text("hi")]))
+    index(recorder, rows)
+    recorder.to_client(update("s", "tool_call", toolCallId="c"), result(5, stopReason="end_turn"))
+    with reader(recorder.log_path) as log:
         again = Indexer(rows, log)
         assert [e.method for e in again.open_requests(Direction.TO_AGENT)] == ["session/prompt"]
         again.step()
@@ -481,28 +488,28 @@ def test_any_number_in_an_event_is_indexed(
     tmp_path: Path, rows: sqlite3.Connection, number: str
 ) -> None:
     """A number that no recorder would write does not stop the indexer."""
-    with Scribe(tmp_path / "x.db", wall=number, origin=number, pid=number) as scribe:
-        scribe.to_agent(notification("x"))
-        scribe.event(capture_log.SIGNAL, signal=number, action="sent")
-        scribe.event(capture_log.UNDELIVERED, TO_AGENT, bytes=number)
+    with LogWriter(tmp_path / "x.db", wall=number, origin=number, pid=number) as recorder:
+        recorder.to_agent(notification("x"))
+        recorder.event(capture_log.SIGNAL, signal=number, action="sent")
+        recorder.event(capture_log.UNDELIVERED, TO_AGENT, bytes=number)
         lost: dict[str, Any] = {"to-agent": number}
-        scribe.event(capture_log.GAP, since=number, **lost)
-        scribe.event(capture_log.EXIT, code=number, signal=number)
-        scribe.close()
-        index(scribe, rows)
+        recorder.event(capture_log.GAP, since=number, **lost)
+        recorder.event(capture_log.EXIT, code=number, signal=number)
+        recorder.close()
+        index(recorder, rows)
     assert recording(rows)["state"] == "complete"
     assert frames(rows, "method") == ["x"]
 
 
-def test_events_of_any_bytes_are_indexed(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_events_of_any_bytes_are_indexed(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """Events without fields, or with others than theirs, are events."""
     kinds = range(capture_log.END, capture_log.LAST_KIND + 1)
     for kind in kinds:
         for payload in (b"", b"\0\xff=\xfe\0=", b"bytes=\0reason"):
-            with scribe.log_path.open("ab") as file:
+            with recorder.log_path.open("ab") as file:
                 file.write(HEADER.pack(MAGIC, kind, 0, len(payload), 1) + payload)
-    scribe.chunk(0, b"a chunk of no stream\n")
-    index(scribe, rows)
+    recorder.chunk(0, b"a chunk of no stream\n")
+    index(recorder, rows)
     assert frames(rows, "raw") == []
     assert dict(query(rows, "SELECT kind, count(*) FROM events GROUP BY kind")) == {
         "start": 4, "eof": 3, "undelivered": 3, "signal": 3, "exit": 3, "gap": 3, "note": 3,
@@ -510,12 +517,12 @@ def test_events_of_any_bytes_are_indexed(scribe: Scribe, rows: sqlite3.Connectio
     }  # fmt: skip
 
 
-def test_errors_of_messages_are_data(scribe: Scribe, rows: sqlite3.Connection) -> None:
+def test_errors_of_messages_are_data(recorder: LogWriter, rows: sqlite3.Connection) -> None:
     """Bad traffic is stored, with its reason, and stops nothing."""
     for bad in (b"\xff\n", b"[]\n", b"[[1]]\n", b"{}\n", b"[" * 5000 + b"\n", b"\xef\xbb\xbf{}\n"):
-        scribe.chunk(TO_CLIENT, bad)
-    scribe.to_client(error(None, -32700, "Parse error"))
-    index(scribe, rows)
+        recorder.chunk(TO_CLIENT, bad)
+    recorder.to_client(error(None, -32700, "Parse error"))
+    index(recorder, rows)
     assert frames(rows, "seq, kind, parse_error") == [
         (2, "invalid", "not UTF-8 at byte 0"),
         (3, "batch", "an empty batch"),

@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.store import inspection_queries as queries
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import Scribe, record_story, request, result, text, update
+from tests.log_writer import LogWriter, record_conversation, request, result, text, update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[RecordingReader]:
-    """The recording that `tell_story` makes."""
-    with RecordingReader(record_story(tmp_path / "story.db")) as reader:
+    """The recording that `write_conversation` makes."""
+    with RecordingReader(record_conversation(tmp_path / "story.db")) as reader:
         yield reader
 
 
@@ -34,11 +34,11 @@ def test_exchanges_are_chosen_by_method_direction_and_outcome(story: RecordingRe
 
 def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
     """A later one without an answer does not replace it."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent(request(0, "initialize"))
-        scribe.to_client(result(0))
-        scribe.to_agent(request(1, "initialize"))
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(0, "initialize"))
+        recorder.to_client(result(0))
+        recorder.to_agent(request(1, "initialize"))
+    with RecordingReader(recorder.path) as reader:
         row = queries.initialization(reader)
     assert row is not None
     assert (row.request_seq, row.response_seq) == (2, 3)
@@ -46,11 +46,11 @@ def test_the_initialization_that_was_answered_counts(tmp_path: Path) -> None:
 
 def test_updates_outside_turns_stand_within_the_stretches(tmp_path: Path) -> None:
     """Neither end of a stretch counts, nor what belongs to a turn."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         chunk = update("s", "agent_message_chunk", content=text("a"))
-        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))  # 2
-        scribe.to_client(chunk, result(1, stopReason="end_turn"), chunk, chunk, chunk)  # 3 to 7
-    with RecordingReader(scribe.path) as reader:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[]))  # 2
+        recorder.to_client(chunk, result(1, stopReason="end_turn"), chunk, chunk, chunk)  # 3 to 7
+    with RecordingReader(recorder.path) as reader:
         found = list(queries.updates_outside_turns(reader, [(1, 4), (4, 7)]))
     assert [(frame.seq, frame.session) for frame in found] == [(5, "s"), (6, "s")]
 
@@ -75,10 +75,10 @@ def test_updates_outside_turns_are_read_by_number(
 
 def test_the_edges_of_a_call_are_its_first_and_last_frames(tmp_path: Path) -> None:
     """They come in order; of a short call some come twice."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for title in "abcd":
-            scribe.to_client(update("s", "tool_call_update", toolCallId="c", title=title))
-    with RecordingReader(scribe.path) as reader:
+            recorder.to_client(update("s", "tool_call_update", toolCallId="c", title=title))
+    with RecordingReader(recorder.path) as reader:
         edges = queries.edges_of_call(reader, "s", "c", 1)
     assert [b'"a"' in edges[0], b'"d"' in edges[1], len(edges)] == [True, True, 2]
 

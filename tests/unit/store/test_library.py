@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acp_proxy.store.library import disk_size, list_recordings, paths, read_listed
-from tests.scribe import Scribe, handshake, record_story, tell_story
+from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
 from tests.texts import text_of
 
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def test_a_log_alone_counts(tmp_path: Path) -> None:
     """A directory's recordings are its databases, and the logs that have none yet."""
-    record_story(tmp_path / "b.db")
-    with Scribe(tmp_path / "a.db"):
+    record_conversation(tmp_path / "b.db")
+    with LogWriter(tmp_path / "a.db"):
         pass
     (tmp_path / "notes.txt").touch()
     (tmp_path / "server.log").touch()
@@ -31,7 +31,7 @@ def test_what_is_no_directory_has_no_recordings(tmp_path: Path) -> None:
 
 def test_an_entry_says_what_a_list_shows(tmp_path: Path) -> None:
     """Frames, turns, the first prompt and the bytes on the disk are in an entry."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     entry = read_listed(path)
     assert (entry.frames, entry.turns, entry.live, entry.problem) == (18, 1, False, None)
     assert entry.recording is not None
@@ -43,11 +43,11 @@ def test_an_entry_says_what_a_list_shows(tmp_path: Path) -> None:
 
 def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> None:
     """What is only in the log counts: frames, turns, the first prompt and the log's own size."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        tell_story(scribe)
-        entry = read_listed(scribe.path)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        write_conversation(recorder)
+        entry = read_listed(recorder.path)
         assert (entry.live, entry.frames, entry.turns) == (True, 20, 1)
         assert entry.first_prompt is not None
         assert entry.size == sum(found.stat().st_size for found in tmp_path.glob("x.db*"))
@@ -55,15 +55,15 @@ def test_a_running_recording_is_counted_to_its_last_frame(tmp_path: Path) -> Non
 
 def test_a_size_is_that_after_reading(tmp_path: Path) -> None:
     """A log that reading turns into a database is listed with the database's size."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-    assert read_listed(scribe.path).size == scribe.path.stat().st_size
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+    assert read_listed(recorder.path).size == recorder.path.stat().st_size
 
 
 def test_what_cannot_be_read_is_listed_with_its_problem(tmp_path: Path) -> None:
     """A broken file neither hides nor spoils the list; it is at its end, and says what is wrong."""
     (tmp_path / "b.db").write_text("no database")
-    record_story(tmp_path / "a.db")
+    record_conversation(tmp_path / "a.db")
     good, bad = list_recordings(tmp_path)
     assert (good.path.name, good.problem) == ("a.db", None)
     assert bad.recording is None
@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_listed_with_its_problem(tmp_path: Path) -> None:
 def test_the_newest_is_first(tmp_path: Path) -> None:
     """A list is ordered by when the recordings began."""
     for number in (2, 3, 1):
-        record_story(tmp_path / f"{number}.db", wall=number * 10**18)
+        record_conversation(tmp_path / f"{number}.db", wall=number * 10**18)
     assert [entry.path.stem for entry in list_recordings(tmp_path)] == ["3", "2", "1"]
 
 
@@ -83,7 +83,7 @@ def test_the_newest_is_first(tmp_path: Path) -> None:
 
 def write_text(path: Path, name: str, **start: str) -> Path:
     """Makes a recording's text form, and only that."""
-    database = record_story(path.with_suffix(".db"), name=name, **start)
+    database = record_conversation(path.with_suffix(".db"), name=name, **start)
     path.write_bytes(text_of(database))
     database.unlink()
     return path
@@ -92,7 +92,7 @@ def write_text(path: Path, name: str, **start: str) -> Path:
 def test_texts_are_recordings(tmp_path: Path) -> None:
     """A file named and begun like the text form counts; one that is only named so does not."""
     text = write_text(tmp_path / "a.jsonl", "story")
-    record_story(tmp_path / "b.db")
+    record_conversation(tmp_path / "b.db")
     (tmp_path / "c.jsonl").write_text('{"some": "thing"}\n')
     (tmp_path / "d.jsonl").mkdir()
     assert paths(tmp_path) == [text, tmp_path / "b.db"]

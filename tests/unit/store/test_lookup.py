@@ -8,11 +8,11 @@ import pytest
 
 from acp_proxy.errors import NoSuchRecording
 from acp_proxy.store.lookup import latest, latest_running, resolve
-from tests.scribe import Scribe, record_story
+from tests.log_writer import LogWriter, record_conversation
 from tests.texts import text_of
 
 HERE = Path("/srv/project")
-"""Where every recording of a scribe was made, unless it says otherwise."""
+"""Where every recording of a recorder was made, unless it says otherwise."""
 
 
 @pytest.fixture
@@ -20,9 +20,9 @@ def library(tmp_path: Path) -> Path:
     """A directory with three recordings, the newest made somewhere else."""
     directory = tmp_path / "recordings"
     directory.mkdir()
-    record_story(directory / "first.db", id="aaaa11", wall=10**18)
-    record_story(directory / "second.db", id="aabb22", wall=2 * 10**18)
-    record_story(directory / "third.db", id="ccdd33", wall=3 * 10**18, cwd="/elsewhere")
+    record_conversation(directory / "first.db", id="aaaa11", wall=10**18)
+    record_conversation(directory / "second.db", id="aabb22", wall=2 * 10**18)
+    record_conversation(directory / "third.db", id="ccdd33", wall=3 * 10**18, cwd="/elsewhere")
     return directory
 
 
@@ -34,10 +34,10 @@ def test_a_name_or_the_start_of_an_id_finds_it(library: Path, word: str) -> None
 
 def test_a_path_finds_it(library: Path, tmp_path: Path) -> None:
     """A path is taken for what it is, the log's and one without its suffix included."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        assert resolve(str(scribe.log_path), library, HERE) == scribe.path
-        assert resolve(str(scribe.path), library, HERE) == scribe.path
-    path = record_story(tmp_path / "y.db")
+    with LogWriter(tmp_path / "x.db") as recorder:
+        assert resolve(str(recorder.log_path), library, HERE) == recorder.path
+        assert resolve(str(recorder.path), library, HERE) == recorder.path
+    path = record_conversation(tmp_path / "y.db")
     assert resolve(str(path), library, HERE) == path
     assert resolve(str(tmp_path / "y"), library, HERE) == path
 
@@ -46,14 +46,14 @@ def test_a_file_here_comes_before_a_name_there(
     library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is in the current directory is meant before what is in the recordings directory."""
-    record_story(tmp_path / "second.db")
+    record_conversation(tmp_path / "second.db")
     monkeypatch.chdir(tmp_path)
     assert resolve("second", library, HERE) == Path("second.db")
 
 
 def test_a_name_given_by_option_finds_it(library: Path) -> None:
     """The name in the recording counts as well as the file's."""
-    record_story(library / "file.db", id="eeff44", name="given")
+    record_conversation(library / "file.db", id="eeff44", name="given")
     assert resolve("given", library, HERE) == library / "file.db"
 
 
@@ -74,10 +74,10 @@ def test_latest_names_the_newer_one_that_it_passes_over(library: Path) -> None:
 
 def test_only_recordings_with_a_recorder_run(library: Path) -> None:
     """A log that its recorder has left is no running recording; the newest that runs is meant."""
-    with Scribe(library / "dead.db"):
+    with LogWriter(library / "dead.db"):
         pass
     assert latest_running(library, HERE) is None
-    with Scribe(library / "live.db") as live:
+    with LogWriter(library / "live.db") as live:
         found = latest_running(library, Path("/elsewhere"))
         assert found is not None
         assert found.path == live.path
@@ -131,7 +131,7 @@ def test_latest_of_nothing_says_how_to_begin(tmp_path: Path) -> None:
 
 def write_text(path: Path, name: str, **start: str) -> Path:
     """Makes a recording's text form, and only that."""
-    database = record_story(path.with_suffix(".db"), name=name, **start)
+    database = record_conversation(path.with_suffix(".db"), name=name, **start)
     path.write_bytes(text_of(database))
     database.unlink()
     return path
@@ -142,17 +142,17 @@ def test_texts_are_found_as_databases_are(tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
     text = write_text(home / "a.jsonl", "story", id="abc000000000")
-    record_story(home / "b.db", id="def000000000")
+    record_conversation(home / "b.db", id="def000000000")
     for word in ("a", "a.jsonl", str(text), str(home / "a"), "story", "abc", "latest"):
         assert resolve(word, home, HERE) == text, word
-    record_story(home / "a.db", id="fff000000000")
+    record_conversation(home / "a.db", id="fff000000000")
     assert resolve("a", home, HERE) == home / "a.db"
     assert resolve("a.jsonl", home, HERE) == text
 
 
 def test_a_text_beside_its_database_makes_nothing_ambiguous(tmp_path: Path) -> None:
     """One recording in two forms is one recording, and the database is quicker."""
-    path = record_story(tmp_path / "x.db", name="story")
+    path = record_conversation(tmp_path / "x.db", name="story")
     (tmp_path / "exported.jsonl").write_bytes(text_of(path))
     for word in ("story", "c0ffee"):
         assert resolve(word, tmp_path, HERE) == path

@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.store.library import disk_size
 from acp_proxy.store.old_recordings import delete, prunable
-from tests.scribe import Scribe, handshake, record_story, tell_story
+from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
 from tests.texts import text_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def prune(
 def test_pruning_by_age_deletes_what_is_older(tmp_path: Path) -> None:
     """Recordings that were last written before the age are deleted, the others stay."""
     for name, days in (("a", 10), ("b", 3), ("c", 0)):
-        age(record_story(tmp_path / f"{name}.db"), days * DAY)
+        age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     assert prune(tmp_path, age=5 * DAY, spare=tmp_path / "new.db") == [tmp_path / "a.db"]
     assert names(tmp_path) == ["b.db", "c.db"]
 
@@ -52,13 +52,13 @@ def test_pruning_by_age_deletes_what_is_older(tmp_path: Path) -> None:
 def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
     """The oldest go until what is left, the new recording included, is no larger than the size."""
     for name, days in (("a", 1), ("b", 3), ("c", 2)):
-        age(record_story(tmp_path / f"{name}.db"), days * DAY)
+        age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
     one = disk_size(tmp_path / "a.db")
-    with Scribe(tmp_path / "new.db") as scribe:
-        limit = 2 * one + disk_size(scribe.path)
-        assert prune(tmp_path, size=limit, spare=scribe.path) == [tmp_path / "b.db"]
-        assert prune(tmp_path, size=limit, spare=scribe.path) == []
-        assert prune(tmp_path, size=0, spare=scribe.path) == [
+    with LogWriter(tmp_path / "new.db") as recorder:
+        limit = 2 * one + disk_size(recorder.path)
+        assert prune(tmp_path, size=limit, spare=recorder.path) == [tmp_path / "b.db"]
+        assert prune(tmp_path, size=limit, spare=recorder.path) == []
+        assert prune(tmp_path, size=0, spare=recorder.path) == [
             tmp_path / "c.db",
             tmp_path / "a.db",
         ]
@@ -68,7 +68,7 @@ def test_pruning_by_size_deletes_the_oldest(tmp_path: Path) -> None:
 @pytest.mark.parametrize("limit", [{"age": 0.0}, {"size": 0.0}], ids=["age", "size"])
 def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, float]) -> None:
     """However old or large it is, a recording whose recorder lives stays."""
-    with Scribe(tmp_path / "a.db") as unindexed, Scribe(tmp_path / "b.db") as indexed:
+    with LogWriter(tmp_path / "a.db") as unindexed, LogWriter(tmp_path / "b.db") as indexed:
         handshake(indexed)
         indexed.index()
         age(unindexed.path, 100 * DAY)
@@ -79,23 +79,23 @@ def test_a_running_recording_is_never_pruned(tmp_path: Path, limit: dict[str, fl
 
 def test_what_stays_does_not_count_as_deleted(tmp_path: Path) -> None:
     """Where the oldest is running, the next oldest goes in its place."""
-    with Scribe(tmp_path / "a.db") as running:
-        tell_story(running)
+    with LogWriter(tmp_path / "a.db") as running:
+        write_conversation(running)
         running.index()
         age(running.path, 3 * DAY)
         for name, days in (("b", 2), ("c", 1)):
-            age(record_story(tmp_path / f"{name}.db"), days * DAY)
+            age(record_conversation(tmp_path / f"{name}.db"), days * DAY)
         limit = disk_size(running.path) + disk_size(tmp_path / "c.db")
         assert prune(tmp_path, size=limit, spare=tmp_path / "new.db") == [tmp_path / "b.db"]
 
 
 def test_side_files_go_with_their_recording(tmp_path: Path) -> None:
     """The log, and what SQLite put beside the database, are deleted with it."""
-    with Scribe(tmp_path / "a.db") as scribe:
-        tell_story(scribe)
-        scribe.index()
-    age(scribe.path, 10 * DAY)
-    assert prune(tmp_path, age=DAY, spare=tmp_path / "new.db") == [scribe.path]
+    with LogWriter(tmp_path / "a.db") as recorder:
+        write_conversation(recorder)
+        recorder.index()
+    age(recorder.path, 10 * DAY)
+    assert prune(tmp_path, age=DAY, spare=tmp_path / "new.db") == [recorder.path]
     assert names(tmp_path) == []
 
 
@@ -104,10 +104,10 @@ def test_what_cannot_be_read_is_not_ours_to_delete(tmp_path: Path) -> None:
     (tmp_path / "a.db").write_text("somebody's")
     (tmp_path / "b.db").touch()
     (tmp_path / "c.db.log").write_text("somebody's log, longer than a first record is")
-    record_story(tmp_path / "new.db")
-    damaged = record_story(tmp_path / "d.db")
+    record_conversation(tmp_path / "new.db")
+    damaged = record_conversation(tmp_path / "d.db")
     damaged.write_bytes(damaged.read_bytes().replace(b"CREATE TABLE", b"CREATE TEXTS"))
-    cut = record_story(tmp_path / "e.db")
+    cut = record_conversation(tmp_path / "e.db")
     cut.write_bytes(cut.read_bytes()[:2000])
     for name in "abcde":
         age(tmp_path / f"{name}.db", 10 * DAY)
@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_not_ours_to_delete(tmp_path: Path) -> None:
 
 def write_text(path: Path, name: str, **start: str) -> Path:
     """Makes a recording's text form, and only that."""
-    database = record_story(path.with_suffix(".db"), name=name, **start)
+    database = record_conversation(path.with_suffix(".db"), name=name, **start)
     path.write_bytes(text_of(database))
     database.unlink()
     return path

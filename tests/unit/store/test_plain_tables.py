@@ -15,7 +15,7 @@ from acp_proxy.store.annotations import quick_look, rename, set_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import TABLES, check_tables
 from tests.commands import complaint
-from tests.scribe import Scribe, handshake, record_story
+from tests.log_writer import LogWriter, handshake, record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +49,7 @@ def press_ctrl_c() -> Iterator[Callable[[], object]]:
 @pytest.mark.parametrize("table", TABLES)
 def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> None:
     """A view may never end, so a recording whose table is a view is refused unread."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
     assert f"{table.upper()} is a view" in complaint("inspect", "show", path)
     assert quick_look(path) is None
@@ -57,7 +57,7 @@ def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> Non
 
 def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
     """Nor is a table that is a program's."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     alter(
         path, "DROP TABLE events", "CREATE VIRTUAL TABLE events USING fts5(seq, t_ns, kind, data)"
     )
@@ -67,7 +67,7 @@ def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:
 
 def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
     """A column could be a gigabyte that stands nowhere."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     alter(path, "ALTER TABLE recording ADD COLUMN much AS (zeroblob(1000000000))")
     with pytest.raises(DamagedRecording, match="recording is a table with computed columns"):
         RecordingReader(path)
@@ -76,7 +76,7 @@ def test_a_column_that_is_computed_is_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("trigger", TRIGGERS)
 def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
     """A note and a name are refused where writing them would do something else as well."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     alter(path, f"CREATE TRIGGER t {TRIGGERS[trigger]}")
     before = path.read_bytes()
     with pytest.raises(DamagedRecording, match="t is a trigger"):
@@ -88,21 +88,29 @@ def test_no_trigger_fires(tmp_path: Path, trigger: str) -> None:
 
 def test_no_trigger_fires_when_a_dead_recording_is_finished(tmp_path: Path) -> None:
     """A log is left as it was where its database would do something else as well."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        scribe.end()
-    alter(scribe.path, "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM labels; END")
-    before = scribe.path.read_bytes(), scribe.log_path.read_bytes(), scribe.log_path.stat().st_mode
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        recorder.end()
+    alter(recorder.path, "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM labels; END")
+    before = (
+        recorder.path.read_bytes(),
+        recorder.log_path.read_bytes(),
+        recorder.log_path.stat().st_mode,
+    )
     with pytest.raises(DamagedRecording, match="t is a trigger"):
-        RecordingReader(scribe.path)
-    after = scribe.path.read_bytes(), scribe.log_path.read_bytes(), scribe.log_path.stat().st_mode
+        RecordingReader(recorder.path)
+    after = (
+        recorder.path.read_bytes(),
+        recorder.log_path.read_bytes(),
+        recorder.log_path.stat().st_mode,
+    )
     assert after == before
 
 
 def test_what_a_recorder_makes_is_plain(tmp_path: Path) -> None:
     """The tables of a recording pass, and so does what a person adds for himself."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     alter(path, "CREATE TABLE mine (x)", "CREATE INDEX faster ON frame_rows (rpc_id)",
           "CREATE VIEW shorter AS SELECT seq FROM frames")  # fmt: skip
     with contextlib.closing(database.open_readonly(path)) as connection:
@@ -111,7 +119,7 @@ def test_what_a_recorder_makes_is_plain(tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
     """A query that does not end is ended by Ctrl-C, and that is no damage of the file's."""
-    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         press_ctrl_c()
         with pytest.raises(KeyboardInterrupt):
             list(reader.query(ENDLESS))
@@ -119,7 +127,7 @@ def test_ctrl_c_ends_a_query(tmp_path: Path, press_ctrl_c: Callable[[], object])
 
 def test_ctrl_c_ends_a_change(tmp_path: Path, press_ctrl_c: Callable[[], object]) -> None:
     """So is a change of a note."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(database.open_for_writing(path, timeout=0)) as connection:
         database.allow_interrupts(connection)
         press_ctrl_c()

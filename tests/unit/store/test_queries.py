@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.store import queries
 from acp_proxy.store.queries import TurnSpan
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import ORIGIN_NS, record_story
+from tests.log_writer import ORIGIN_NS, record_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[RecordingReader]:
     """A chat with one turn."""
-    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         yield reader
 
 

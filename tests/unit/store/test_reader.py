@@ -27,16 +27,16 @@ from acp_proxy.store import database, log_recovery
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import (
-    Scribe,
+from tests.log_writer import (
+    LogWriter,
     base_record,
     handshake,
     line,
     notification,
-    record_story,
-    tell_story,
+    record_conversation,
     text,
     update,
+    write_conversation,
 )
 
 if TYPE_CHECKING:
@@ -77,22 +77,22 @@ def chunk(number: int) -> bytes:
 
 def test_a_running_recording_is_live(tmp_path: Path) -> None:
     """As long as its recorder lives, a recording is live and its state is `recording`."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        with RecordingReader(recorder.path) as reader:
             assert reader.live
             assert reader.recording.state == "recording"
             assert reader.recording.agent_name == "ag"
             assert reader.warning is None
-        assert not scribe.path.exists()
-        assert scribe.log_path.exists()
+        assert not recorder.path.exists()
+        assert recorder.log_path.exists()
 
 
 def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
     """Each frame is there as soon as it is in the log, whether or not anything is indexed."""
-    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
         for number in range(5):
-            scribe.to_client(chunk(number))
+            recorder.to_client(chunk(number))
             reader.refresh()
             assert texts(reader)[-1] + b"\n" == chunk(number)
             assert len(texts(reader)) == number + 1
@@ -100,37 +100,37 @@ def test_the_newest_frame_is_seen_at_once(tmp_path: Path) -> None:
 
 def test_a_follower_knows_how_far_it_has_seen(tmp_path: Path) -> None:
     """The newest number is that of the last frame or event, so that nothing is looked at twice."""
-    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
-        handshake(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
+        handshake(recorder)
         reader.refresh()
         assert reader.newest == 3
-        scribe.index()
-        scribe.end()
+        recorder.index()
+        recorder.end()
         reader.refresh()
         assert reader.newest == 7
         assert [row["seq"] for row in reader.frames()] == [2, 3]
-    with RecordingReader(record_story(tmp_path / "done.db")) as reader:
+    with RecordingReader(record_conversation(tmp_path / "done.db")) as reader:
         assert reader.newest == 0
 
 
 def test_half_a_line_is_no_frame_yet(tmp_path: Path) -> None:
     """What has no end yet is not shown, and is shown once when its end has come."""
-    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
-        scribe.chunk(TO_CLIENT, chunk(1)[:20])
+    with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
+        recorder.chunk(TO_CLIENT, chunk(1)[:20])
         reader.refresh()
         assert texts(reader) == []
-        scribe.chunk(TO_CLIENT, chunk(1)[20:] + chunk(2)[:5])
+        recorder.chunk(TO_CLIENT, chunk(1)[20:] + chunk(2)[:5])
         reader.refresh()
         assert texts(reader) == [chunk(1)[:-1]]
 
 
 def test_a_record_that_is_being_written_is_waited_for(tmp_path: Path) -> None:
     """A reader that meets half a record at the end of the log sees it when it is whole."""
-    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
-        before = scribe.log_path.read_bytes()
-        scribe.to_client(chunk(1))
-        whole = scribe.log_path.read_bytes()
-        with scribe.log_path.open("r+b") as file:
+    with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
+        before = recorder.log_path.read_bytes()
+        recorder.to_client(chunk(1))
+        whole = recorder.log_path.read_bytes()
+        with recorder.log_path.open("r+b") as file:
             for size in (len(before) + 3, len(before) + 25, len(whole) - 1):
                 file.truncate(size)
                 reader.refresh()
@@ -148,13 +148,13 @@ def test_nothing_is_doubled_or_lost_whatever_the_indexer_does(tmp_path: Path, se
     chance = random.Random(seed)
     seen: list[int] = []
     said = 0
-    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
 
         def say() -> None:
             nonlocal said
             for _ in range(chance.randrange(1, 4)):
                 said += 1
-                scribe.to_client(chunk(said))
+                recorder.to_client(chunk(said))
 
         def look() -> None:
             reader.refresh()
@@ -162,14 +162,14 @@ def test_nothing_is_doubled_or_lost_whatever_the_indexer_does(tmp_path: Path, se
             seen.extend(row["seq"] for row in rows)
 
         def trim() -> None:
-            scribe.index()
-            scribe.trim()
+            recorder.index()
+            recorder.trim()
 
         for _ in range(60):
-            chance.choice([say, say, look, look, scribe.index, trim])()
-        scribe.close()
-        scribe.finish()
-        scribe.leave()
+            chance.choice([say, say, look, look, recorder.index, trim])()
+        recorder.close()
+        recorder.finish()
+        recorder.abandon()
         look()
         assert not reader.live
         assert seen == list(range(2, 2 + said))
@@ -209,38 +209,38 @@ def test_a_follower_survives_the_trimming_of_the_log(tmp_path: Path) -> None:
 
 def test_an_indexed_frame_keeps_its_number_and_its_labels(tmp_path: Path) -> None:
     """A frame is the same row whether the reader framed it or the recorder indexed it."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
-        framed = read(scribe.path)
-        scribe.index()
-        assert read(scribe.path) == framed
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+        framed = read(recorder.path)
+        recorder.index()
+        assert read(recorder.path) == framed
 
 
 def test_half_of_a_conversation_may_be_indexed(tmp_path: Path) -> None:
     """Requests that are rows are paired with answers that are still in the log."""
-    with Scribe(tmp_path / "a.db") as scribe:
-        tell_story(scribe)
-        whole = read(scribe.path)
-        content = scribe.log_path.read_bytes()
+    with LogWriter(tmp_path / "a.db") as recorder:
+        write_conversation(recorder)
+        whole = read(recorder.path)
+        content = recorder.log_path.read_bytes()
     for cut in range(400, len(content), 97):
         path = tmp_path / f"{cut}.db"
-        with Scribe(path, name="a") as scribe:
-            scribe.log_path.write_bytes(content[:cut])
-            scribe.index()
-            with scribe.log_path.open("ab") as file:
+        with LogWriter(path, name="a") as recorder:
+            recorder.log_path.write_bytes(content[:cut])
+            recorder.index()
+            with recorder.log_path.open("ab") as file:
                 file.write(content[cut:])
             assert read(path) == whole, cut
 
 
 def test_the_end_is_noticed(tmp_path: Path) -> None:
     """When its recorder has finished, a live recording becomes a complete one by refreshing."""
-    with Scribe(tmp_path / "x.db") as scribe, RecordingReader(scribe.path) as reader:
-        handshake(scribe)
-        scribe.close()
+    with LogWriter(tmp_path / "x.db") as recorder, RecordingReader(recorder.path) as reader:
+        handshake(recorder)
+        recorder.close()
         reader.refresh()
         seen = [(reader.live, reader.recording.state)]
-        scribe.finish()
-        scribe.leave()
+        recorder.finish()
+        recorder.abandon()
         reader.refresh()
         seen.append((reader.live, reader.recording.state))
         assert seen == [(True, "complete"), (False, "complete")]
@@ -249,14 +249,14 @@ def test_the_end_is_noticed(tmp_path: Path) -> None:
 
 def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
     """A follower that kept the recorder from folding its write-ahead log in does so itself."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        with RecordingReader(scribe.path) as reader:
-            scribe.close()
-            scribe.finish()
-            assert Path(f"{scribe.path}-wal").exists()
-            scribe.leave()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        with RecordingReader(recorder.path) as reader:
+            recorder.close()
+            recorder.finish()
+            assert Path(f"{recorder.path}-wal").exists()
+            recorder.abandon()
             reader.refresh()
             assert reader.recording.state == "complete"
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
@@ -264,7 +264,7 @@ def test_the_last_reader_leaves_one_plain_file(tmp_path: Path) -> None:
 
 def test_refreshing_what_is_finished_is_nothing(tmp_path: Path) -> None:
     """A recording that is not live stays what it is."""
-    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         before = everything(reader)
         reader.refresh()
         assert everything(reader) == before
@@ -279,35 +279,35 @@ def test_what_a_recorder_left_is_finished_by_the_next_reader(
     tmp_path: Path, indexed: int, closed: bool
 ) -> None:
     """A log, with or without some rows, becomes one plain file; its state says how it ended."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_in_two_halves(scribe, indexed)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        tell_in_two_halves(recorder, indexed)
         if closed:
-            scribe.close()
-    with RecordingReader(scribe.path) as reader:
+            recorder.close()
+    with RecordingReader(recorder.path) as reader:
         assert not reader.live
         assert reader.recording.state == ("complete" if closed else "incomplete")
         assert reader.recording.exit_code == 3
         found = everything(reader)
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
-    reference = read(record_story(tmp_path / "reference.db", name="x"))
+    reference = read(record_conversation(tmp_path / "reference.db", name="x"))
     assert found["frames"] == reference["frames"]
     assert found["exchanges"] == reference["exchanges"]
-    assert read(scribe.path) == found
+    assert read(recorder.path) == found
 
 
 def test_a_killed_recorders_last_line_is_a_frame(tmp_path: Path) -> None:
     """What a killed recorder had read of an unfinished line is a frame without a newline."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(TO_CLIENT, b'{"jsonrpc"')
-    (frame,) = read(scribe.path)["frames"]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(TO_CLIENT, b'{"jsonrpc"')
+    (frame,) = read(recorder.path)["frames"]
     assert (bytes(frame["raw"]), frame["newline"]) == (b'{"jsonrpc"', "")
 
 
 def test_an_incomplete_recording_says_why_and_when(tmp_path: Path) -> None:
     """A recording whose recorder died ends with the last thing it logged."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+    with RecordingReader(recorder.path) as reader:
         recording = reader.recording
     assert recording.end_reason == "the recorder was killed, or could not write any more"
     assert recording.ended_at == "2025-06-15T15:06:40.002000+00:00"
@@ -323,20 +323,20 @@ def test_a_reader_that_may_not_write_reads_the_same(
     def refuse(*_: object) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_in_two_halves(scribe, indexed)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        tell_in_two_halves(recorder, indexed)
         if closed:
-            scribe.close()
+            recorder.close()
     with monkeypatch.context() as patch:
         patch.setattr(log_recovery, "finish", refuse)
-        before = scribe.log_path.read_bytes()
-        with RecordingReader(scribe.path) as reader:
+        before = recorder.log_path.read_bytes()
+        with RecordingReader(recorder.path) as reader:
             assert not reader.live
             found = everything(reader)
             assert reader.recording.state == ("complete" if closed else "incomplete")
-        assert scribe.log_path.read_bytes() == before
-        assert scribe.path.exists() == bool(indexed)
-    assert read(scribe.path) == found
+        assert recorder.log_path.read_bytes() == before
+        assert recorder.path.exists() == bool(indexed)
+    assert read(recorder.path) == found
 
 
 def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
@@ -350,38 +350,38 @@ def test_a_reader_without_permission_to_write_opens_the_log_all_the_same(
             raise PermissionError(errno.EACCES, "Permission denied")
         return plain_open(path, flags, *rest, **more)
 
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
     monkeypatch.setattr(os, "open", readonly)
-    assert len(read(scribe.path)["frames"]) == 18
+    assert len(read(recorder.path)["frames"]) == 18
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db.log"]
 
 
 def test_an_unindexed_recording_becomes_complete(tmp_path: Path) -> None:
     """Where the recorder had no time to index, the next reader does it and the state follows."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        scribe.end()
-        scribe.close()
-        with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        recorder.end()
+        recorder.close()
+        with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
             connection.execute("UPDATE recording SET state = 'unindexed'")
             connection.commit()
-    with RecordingReader(scribe.path) as reader:
+    with RecordingReader(recorder.path) as reader:
         assert reader.recording.state == "complete"
-    assert not scribe.log_path.exists()
+    assert not recorder.log_path.exists()
 
 
 def test_two_readers_may_finish_at_once(tmp_path: Path) -> None:
     """A reader that meets another one finishing the recording reads the same beside it."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
-    with scribe.log_path.open("r+b") as log:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+    with recorder.log_path.open("r+b") as log:
         fcntl.flock(log, fcntl.LOCK_EX)
-        found = read(scribe.path)
-        assert scribe.log_path.exists()
-    assert read(scribe.path)["frames"] == found["frames"]
-    assert not scribe.log_path.exists()
+        found = read(recorder.path)
+        assert recorder.log_path.exists()
+    assert read(recorder.path)["frames"] == found["frames"]
+    assert not recorder.log_path.exists()
 
 
 @pytest.mark.parametrize("closed", [True, False])
@@ -394,21 +394,21 @@ def test_who_finishes_a_recording_is_not_its_recorder(
     finish = log_recovery.finish
 
     def look() -> None:
-        with RecordingReader(scribe.path) as second:
+        with RecordingReader(recorder.path) as second:
             seen.append((second.live, second.recording.state, everything(second)["frames"]))
-        assert scribe.log_path.exists()
+        assert recorder.log_path.exists()
 
     def finish_slowly(*arguments: Any) -> None:
         look()
         finish(*arguments)
         look()
 
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_in_two_halves(scribe, indexed)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        tell_in_two_halves(recorder, indexed)
         if closed:
-            scribe.close()
+            recorder.close()
     monkeypatch.setattr(log_recovery, "finish", finish_slowly)
-    with RecordingReader(scribe.path) as first:
+    with RecordingReader(recorder.path) as first:
         state, frames = first.recording.state, everything(first)["frames"]
     assert seen == [(False, state, frames)] * 2
     assert state == ("complete" if closed else "incomplete")
@@ -424,28 +424,28 @@ def test_what_another_reader_indexes_is_not_read_twice(
 
     def finish() -> None:
         monkeypatch.setattr(Indexer, "settle", settle)
-        log_recovery.finish(scribe.path, LogReader(log.fileno()))
+        log_recovery.finish(recorder.path, LogReader(log.fileno()))
 
     def settle_and_finish(tail: Indexer) -> None:
         settle(tail)
         finish()
 
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_in_two_halves(scribe, 4 if indexed == "a part" else 0)
-        database.create(scribe.path).close()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        tell_in_two_halves(recorder, 4 if indexed == "a part" else 0)
+        database.create(recorder.path).close()
         if indexed == "everything":
-            scribe.index()
-    with scribe.log_path.open("rb") as log:
-        scribe.log_path.chmod(0o400)
+            recorder.index()
+    with recorder.log_path.open("rb") as log:
+        recorder.log_path.chmod(0o400)
         fcntl.flock(log, fcntl.LOCK_EX)
         if moment == "while it opens":
             monkeypatch.setattr(Indexer, "settle", settle_and_finish)
-        with RecordingReader(scribe.path) as second:
+        with RecordingReader(recorder.path) as second:
             assert not second.live
             if moment == "while it is open":
                 finish()
             found = everything(second)
-    assert read(scribe.path) == found
+    assert read(recorder.path) == found
 
 
 def test_a_follower_learns_that_its_recorder_died(
@@ -459,24 +459,24 @@ def test_a_follower_learns_that_its_recorder_died(
         assert not following.live
         finish(*arguments)
 
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
-        following = RecordingReader(scribe.path)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+        following = RecordingReader(recorder.path)
         assert following.live
     monkeypatch.setattr(log_recovery, "finish", finish_slowly)
     with following:
-        assert not RecordingReader(scribe.path).live
-    assert not scribe.log_path.exists()
+        assert not RecordingReader(recorder.path).live
+    assert not recorder.log_path.exists()
 
 
 def test_a_recording_whose_finisher_was_killed_is_finished(tmp_path: Path) -> None:
     """The mark that he left on the log is in nobody's way."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
-    scribe.log_path.chmod(0o400)
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+    recorder.log_path.chmod(0o400)
+    with RecordingReader(recorder.path) as reader:
         assert (reader.live, reader.recording.state) == (False, "incomplete")
-    assert not scribe.log_path.exists()
+    assert not recorder.log_path.exists()
 
 
 def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
@@ -487,13 +487,13 @@ def test_a_recording_that_cannot_be_finished_is_left_as_it_was(
     def have_no_room(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
 
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
     monkeypatch.setattr(log_recovery, "finish", have_no_room)
-    with RecordingReader(scribe.path) as reader:
+    with RecordingReader(recorder.path) as reader:
         assert not reader.live
-        assert scribe.log_path.stat().st_mode & 0o777 == 0o600
-        with scribe.log_path.open("rb") as log:
+        assert recorder.log_path.stat().st_mode & 0o777 == 0o600
+        with recorder.log_path.open("rb") as log:
             assert log_recovery.is_free(log.fileno())
 
 
@@ -502,60 +502,60 @@ def test_who_comes_too_late_to_finish_a_recording_leaves_no_mark(
     tmp_path: Path, how: int, mode: int
 ) -> None:
     """Unless it is that of another one, who finishes it: nobody may take him for the recorder."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
-    with scribe.log_path.open("rb") as late, scribe.log_path.open("rb") as early:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+    with recorder.log_path.open("rb") as late, recorder.log_path.open("rb") as early:
         fcntl.flock(early, how)
-        assert not log_recovery.finish_dead(scribe.path, late.fileno(), scribe.log_path)
-        assert scribe.log_path.stat().st_mode & 0o777 == mode
+        assert not log_recovery.finish_dead(recorder.path, late.fileno(), recorder.log_path)
+        assert recorder.log_path.stat().st_mode & 0o777 == mode
         assert not log_recovery.is_live(late.fileno())
         fcntl.flock(early, fcntl.LOCK_UN)
         assert log_recovery.is_free(early.fileno())
-        assert log_recovery.finish_dead(scribe.path, early.fileno(), scribe.log_path)
+        assert log_recovery.finish_dead(recorder.path, early.fileno(), recorder.log_path)
 
 
 def test_a_recorder_is_taken_for_one_though_its_log_was_locked_before(tmp_path: Path) -> None:
     """Only who finishes a recording leaves the mark of it, not who looks whether it may."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
-            with RecordingReader(scribe.path) as reader:
+            with RecordingReader(recorder.path) as reader:
                 assert reader.live
-        assert scribe.log_path.stat().st_mode & 0o777 == 0o600
+        assert recorder.log_path.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("state", ["recording", "unindexed"])
 def test_a_lost_log_is_told(tmp_path: Path, state: str) -> None:
     """A recording that should have a log and has none is opened with a warning."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-    with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+    with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
         connection.execute("UPDATE recording SET state = ?", (state,))
         connection.commit()
-    scribe.log_path.unlink()
-    with RecordingReader(scribe.path) as reader:
-        assert reader.warning == f"{scribe.log_path} is missing: what was not indexed yet is lost"
+    recorder.log_path.unlink()
+    with RecordingReader(recorder.path) as reader:
+        assert reader.warning == f"{recorder.log_path} is missing: what was not indexed yet is lost"
         assert len(texts(reader)) == 2
 
 
 def test_a_log_that_died_while_it_was_emptied_is_no_loss(tmp_path: Path) -> None:
     """A recorder may die between emptying its log and writing its first record: all is in rows."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
-        scribe.index()
-        os.truncate(scribe.log_path, 0)
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+        recorder.index()
+        os.truncate(recorder.log_path, 0)
+    with RecordingReader(recorder.path) as reader:
         assert reader.recording.state == "incomplete"
         assert len(texts(reader)) == 18
-    assert not scribe.log_path.exists()
+    assert not recorder.log_path.exists()
 
 
 def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
     """A recorder makes an empty file at its start: until it is filled, the log is the recording."""
     path = tmp_path / "x.db"
-    with Scribe(path) as scribe:
+    with LogWriter(path) as recorder:
         path.touch(0o600)
-        tell_story(scribe)
+        write_conversation(recorder)
         with RecordingReader(path) as reader:
             assert reader.live
             found = texts(reader)
@@ -605,7 +605,7 @@ def test_somebody_elses_log_is_left_alone(tmp_path: Path) -> None:
 
 def test_a_directory_for_a_log(tmp_path: Path) -> None:
     """A directory in the log's place is called that."""
-    record_story(tmp_path / "x.db")
+    record_conversation(tmp_path / "x.db")
     (tmp_path / "x.db.log").mkdir()
     with pytest.raises(NotARecording, match=r"x\.db\.log as a recording: .*directory"):
         RecordingReader(tmp_path / "x.db")
@@ -613,53 +613,53 @@ def test_a_directory_for_a_log(tmp_path: Path) -> None:
 
 def test_a_log_without_its_beginning(tmp_path: Path) -> None:
     """A log that was emptied needs its database; alone it is refused, and left alone."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        scribe.trim()
-        scribe.to_client(chunk(1))
-        scribe.path.unlink()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        recorder.trim()
+        recorder.to_client(chunk(1))
+        recorder.path.unlink()
         with pytest.raises(UnreadableRecording, match=r"only an end, and .*x\.db is missing"):
-            RecordingReader(scribe.path)
+            RecordingReader(recorder.path)
     with pytest.raises(UnreadableRecording, match="only an end"):
-        RecordingReader(scribe.path)
-    assert scribe.log_path.exists()
+        RecordingReader(recorder.path)
+    assert recorder.log_path.exists()
 
 
 def test_a_log_that_does_not_say_what_it_is(tmp_path: Path) -> None:
     """A log whose first record is not the start is refused, and left alone."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_client(chunk(1))
-        content = scribe.log_path.read_bytes()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(chunk(1))
+        content = recorder.log_path.read_bytes()
         start = content.index(capture_log.MAGIC, 29)
-    scribe.log_path.write_bytes(base_record(0) + content[start:])
+    recorder.log_path.write_bytes(base_record(0) + content[start:])
     with pytest.raises(UnreadableRecording, match="it does not say what was recorded"):
-        RecordingReader(scribe.path)
-    assert scribe.log_path.exists()
+        RecordingReader(recorder.path)
+    assert recorder.log_path.exists()
 
 
 def test_a_database_and_a_log_of_two_recordings(tmp_path: Path) -> None:
     """A log that begins beyond its database's rows is refused, and left alone."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        scribe.log_path.write_bytes(base_record(10**6))
-        scribe.to_client(chunk(1))
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        recorder.log_path.write_bytes(base_record(10**6))
+        recorder.to_client(chunk(1))
     with pytest.raises(DamagedRecording, match="its log begins at byte 1000000, its rows end at"):
-        RecordingReader(scribe.path)
-    assert scribe.log_path.exists()
+        RecordingReader(recorder.path)
+    assert recorder.log_path.exists()
 
 
 def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -> None:
     """The log of a recording in a newer format is left to the newer program."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-    with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+    with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
         connection.execute("PRAGMA user_version = 99")
     with pytest.raises(NewerRecording, match="upgrade acp-proxy"):
-        RecordingReader(scribe.path)
-    assert scribe.log_path.exists()
+        RecordingReader(recorder.path)
+    assert recorder.log_path.exists()
 
 
 @pytest.mark.parametrize(
@@ -687,7 +687,7 @@ def test_a_newer_recording_is_not_finished_by_an_older_program(tmp_path: Path) -
 )
 def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -> None:
     """What SQLite itself would let pass is found out before anybody relies on it."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute(spoil)
         connection.commit()
@@ -697,22 +697,22 @@ def test_values_that_no_recorder_writes_are_damage(tmp_path: Path, spoil: str) -
 
 def test_a_damaged_state_of_the_indexer_keeps_the_log(tmp_path: Path) -> None:
     """Where what the indexer remembered makes no sense, nothing is read and the log is kept."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        scribe.end()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        recorder.end()
     for state in ("x", "{}", '{"offset": "far"}', '{"offset": 1000000000000000000000}'):
-        with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+        with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
             connection.execute("UPDATE indexing SET state = ?", (state,))
             connection.commit()
         with pytest.raises(UnreadableRecording):
-            RecordingReader(scribe.path)
-        assert scribe.log_path.exists()
+            RecordingReader(recorder.path)
+        assert recorder.log_path.exists()
 
 
 def test_views_in_a_file_are_not_believed(tmp_path: Path) -> None:
     """A file's own `frames` may say what it likes: the reader makes its own."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     before = read(path)
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for name in ("frames", "timeline", "unanswered", "latency"):
@@ -750,12 +750,12 @@ def every_kind_of_damage(content: bytes, chance: random.Random) -> list[Callable
 @pytest.mark.parametrize("what", ["database", "log", "rest of a log"])
 def test_damage_is_told_and_never_a_surprise(tmp_path: Path, what: str, seed: int) -> None:
     """Whatever has happened to a file, a reader reads it or says that it cannot be read."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_in_two_halves(scribe, {"database": 12, "log": 0, "rest of a log": 4}[what])
-        scribe.close()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        tell_in_two_halves(recorder, {"database": 12, "log": 0, "rest of a log": 4}[what])
+        recorder.close()
     if what == "database":
-        RecordingReader(scribe.path).close()
-    path = scribe.path if what == "database" else scribe.log_path
+        RecordingReader(recorder.path).close()
+    path = recorder.path if what == "database" else recorder.log_path
     originals = {entry: entry.read_bytes() for entry in tmp_path.iterdir()}
     chance = random.Random(seed)
     damage = every_kind_of_damage(originals[path], chance)
@@ -766,7 +766,7 @@ def test_damage_is_told_and_never_a_surprise(tmp_path: Path, what: str, seed: in
             entry.write_bytes(content)
         path.write_bytes(chance.choice(damage)())
         with contextlib.suppress(UnreadableRecording):
-            read(scribe.path)
+            read(recorder.path)
 
 
 def test_what_cannot_be_read_is_not_left_open(tmp_path: Path) -> None:
@@ -775,7 +775,9 @@ def test_what_cannot_be_read_is_not_left_open(tmp_path: Path) -> None:
         pytest.skip("expected /dev/fd, to count open files")
     (tmp_path / "a.db").touch()
     (tmp_path / "b.db.log").touch()
-    record_story(tmp_path / "c.db").write_bytes(record_story(tmp_path / "d.db").read_bytes()[:5000])
+    record_conversation(tmp_path / "c.db").write_bytes(
+        record_conversation(tmp_path / "d.db").read_bytes()[:5000]
+    )
     (tmp_path / "e.db.log").write_text("no log" * 10)
     before = len(list(Path("/dev/fd").iterdir()))
     for name in "abce":
@@ -784,18 +786,18 @@ def test_what_cannot_be_read_is_not_left_open(tmp_path: Path) -> None:
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
-def tell_in_two_halves(scribe: Scribe, indexed: int) -> None:
+def tell_in_two_halves(recorder: LogWriter, indexed: int) -> None:
     """Tells the story; so many of its frames become rows, and the rest stays in the log."""
-    tell_story(scribe)
-    content = scribe.log_path.read_bytes()
+    write_conversation(recorder)
+    content = recorder.log_path.read_bytes()
     if not indexed:
         return
     place = 0
     for _ in range(indexed + 1):
         place = content.index(capture_log.MAGIC, place + 1)
-    os.truncate(scribe.log_path, place)
-    scribe.index()
-    with scribe.log_path.open("ab") as file:
+    os.truncate(recorder.log_path, place)
+    recorder.index()
+    with recorder.log_path.open("ab") as file:
         file.write(content[place:])
 
 
@@ -804,7 +806,7 @@ def test_damage_is_reported_where_nobody_was_at_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: bool
 ) -> None:
     """What cannot be read while its files change is read again; else it is damaged."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     open_readonly = database.open_readonly
     failed: list[Path] = []
 

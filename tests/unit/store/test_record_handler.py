@@ -14,8 +14,8 @@ from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogReader
 from acp_proxy.store.reader import RecordingReader
 from tests.commands import run
+from tests.log_writer import LogWriter, notification, request
 from tests.rows import dump, new_database, query
-from tests.scribe import Scribe, notification, request
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,42 +23,42 @@ if TYPE_CHECKING:
 FIRED = "select seq, rule, action, received, delivered from faults_fired order by rowid"
 
 
-def fault(scribe: Scribe, stream: int = TO_CLIENT, **fields: Any) -> None:
+def fault(recorder: LogWriter, stream: int = TO_CLIENT, **fields: Any) -> None:
     """A rule fires at the last line."""
-    scribe.event(capture_log.FAULT, stream, **{"rule": "r", "action": "drop", **fields})
+    recorder.event(capture_log.FAULT, stream, **{"rule": "r", "action": "drop", **fields})
 
 
-def part(scribe: Scribe, data: bytes, stream: int = TO_CLIENT) -> None:
+def part(recorder: LogWriter, data: bytes, stream: int = TO_CLIENT) -> None:
     """A piece of a line that was not read."""
-    scribe._record(capture_log.PART, stream, data)
+    recorder._record(capture_log.PART, stream, data)
 
 
-def made(scribe: Scribe, data: bytes, stream: int = TO_CLIENT, **fields: Any) -> None:
+def made(recorder: LogWriter, data: bytes, stream: int = TO_CLIENT, **fields: Any) -> None:
     """A rule makes a line up."""
-    part(scribe, data, stream)
-    scribe.event(capture_log.MADE, stream, rule="m", action="stray-stdout", **fields)
+    part(recorder, data, stream)
+    recorder.event(capture_log.MADE, stream, rule="m", action="stray-stdout", **fields)
 
 
-def tell(scribe: Scribe) -> None:
+def tell(recorder: LogWriter) -> None:
     """Everything that faults can do to lines; the numbers are those of the rows."""
-    scribe.chunk(TO_CLIENT, b"one\ntwo\r\n")  # 2, 3
-    fault(scribe, delivered="none")
-    scribe.chunk(TO_CLIENT, b"thr")
-    scribe.to_agent(request(1, "session/prompt", sessionId="s"))  # 4
-    fault(scribe, TO_AGENT, rule="late", action="latency", delivered="full", same=1)
-    scribe.chunk(TO_CLIENT, b"ee\n")  # 5
-    part(scribe, b"th\0\xff")
-    part(scribe, b"\n")
-    fault(scribe, action="corrupt", delivered="full")
-    fault(scribe, rule="s", action="corrupt", delivered="partial", same=1)
-    made(scribe, b"hey\r\n", at=scribe.t_ns)  # 6
-    scribe.event(capture_log.EFFECT, TO_CLIENT, rule="x", action="kill", signal=9)  # 7
-    scribe.to_agent(request(2, "session/prompt", sessionId="s"))  # 8
-    fault(scribe, TO_AGENT, rule="gone", delivered="none", again=1)
-    scribe.chunk(TO_CLIENT, b"last")  # 9
-    part(scribe, b"la")
-    fault(scribe, action="truncate", delivered="partial", last=1)
-    scribe.event(capture_log.END, TO_CLIENT, reason="end of file")  # 10
+    recorder.chunk(TO_CLIENT, b"one\ntwo\r\n")  # 2, 3
+    fault(recorder, delivered="none")
+    recorder.chunk(TO_CLIENT, b"thr")
+    recorder.to_agent(request(1, "session/prompt", sessionId="s"))  # 4
+    fault(recorder, TO_AGENT, rule="late", action="latency", delivered="full", same=1)
+    recorder.chunk(TO_CLIENT, b"ee\n")  # 5
+    part(recorder, b"th\0\xff")
+    part(recorder, b"\n")
+    fault(recorder, action="corrupt", delivered="full")
+    fault(recorder, rule="s", action="corrupt", delivered="partial", same=1)
+    made(recorder, b"hey\r\n", at=recorder.t_ns)  # 6
+    recorder.event(capture_log.EFFECT, TO_CLIENT, rule="x", action="kill", signal=9)  # 7
+    recorder.to_agent(request(2, "session/prompt", sessionId="s"))  # 8
+    fault(recorder, TO_AGENT, rule="gone", delivered="none", again=1)
+    recorder.chunk(TO_CLIENT, b"last")  # 9
+    part(recorder, b"la")
+    fault(recorder, action="truncate", delivered="partial", last=1)
+    recorder.event(capture_log.END, TO_CLIENT, reason="end of file")  # 10
 
 
 ROWS = [
@@ -95,30 +95,30 @@ def check(connection: Any) -> None:
 @pytest.mark.parametrize("limit", [1, 60, 1 << 18])
 def test_rows_of_faults(tmp_path: Path, limit: int) -> None:
     """Batches of any size give the same rows, each marked though it was written before."""
-    with Scribe(tmp_path / "x.db") as scribe, new_database() as connection:
-        tell(scribe)
-        indexer = Indexer(connection, LogReader(scribe._fd))
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        tell(recorder)
+        indexer = Indexer(connection, LogReader(recorder._fd))
         while indexer.step(limit):
             pass
         assert indexer.is_whole
         indexer.settle()
         check(connection)
         whole = dump(connection)
-    with Scribe(tmp_path / "y.db") as scribe, new_database() as connection:
-        tell(scribe)
+    with LogWriter(tmp_path / "y.db") as recorder, new_database() as connection:
+        tell(recorder)
         for _ in range(100):  # another indexer for each batch, as after a crash
-            Indexer(connection, LogReader(scribe._fd)).step(limit)
-        Indexer(connection, LogReader(scribe._fd)).settle()
+            Indexer(connection, LogReader(recorder._fd)).step(limit)
+        Indexer(connection, LogReader(recorder._fd)).settle()
         check(connection)
         assert dump(connection)["frame_rows"] == whole["frame_rows"]
 
 
 def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
     """The log is not emptied while a piece stands in it that belongs to what follows."""
-    with Scribe(tmp_path / "x.db") as scribe, new_database() as connection:
-        scribe.chunk(TO_CLIENT, b"one\n")
-        part(scribe, b"piece")
-        indexer = Indexer(connection, LogReader(scribe._fd))
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        recorder.chunk(TO_CLIENT, b"one\n")
+        part(recorder, b"piece")
+        indexer = Indexer(connection, LogReader(recorder._fd))
         while indexer.step():
             pass
         assert not indexer.is_whole
@@ -127,30 +127,30 @@ def test_a_line_that_waits_for_its_end_is_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("indexed", [False, True])
 def test_a_live_recording_shows_faults(tmp_path: Path, indexed: bool) -> None:
     """A reader sees what fired while it is recorded, in rows, in the log, or in both."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(TO_CLIENT, b"zero\n")
-        fault(scribe, delivered="none")
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(TO_CLIENT, b"zero\n")
+        fault(recorder, delivered="none")
         if indexed:
-            scribe.index()
-        scribe.chunk(TO_CLIENT, b"one\n")
-        part(scribe, b"un\n")
-        fault(scribe, rule="s", action="replace", delivered="full")
-        with RecordingReader(scribe.path) as reader:
+            recorder.index()
+        recorder.chunk(TO_CLIENT, b"one\n")
+        part(recorder, b"un\n")
+        fault(recorder, rule="s", action="replace", delivered="full")
+        with RecordingReader(recorder.path) as reader:
             assert reader.live
             rows = [row for row in reader.frames() if row["fault"]]
             assert [row["fault"] for row in rows] == ["r", "s"]
             assert [row["fired"][0]["delivered"] for row in rows] == [None, b"un\n"]
-        assert run("inspect", "export", scribe.path, "-o", tmp_path / "x.jsonl").exit_code == 0
+        assert run("inspect", "export", recorder.path, "-o", tmp_path / "x.jsonl").exit_code == 0
         assert (tmp_path / "x.jsonl").read_text().count('"fired"') == 2
 
 
 def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
     """What fired at a line of an earlier batch is told with what that line was."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(TO_CLIENT, b"zero\n")
-        scribe.index()
-        fault(scribe, delivered="full", same=1)
-        with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(TO_CLIENT, b"zero\n")
+        recorder.index()
+        fault(recorder, delivered="full", same=1)
+        with RecordingReader(recorder.path) as reader:
             ((seq, received, delivered),) = [
                 (row["seq"], row["received"], row["delivered"])
                 for row in reader.query("select seq, received, delivered from faults_fired")
@@ -160,9 +160,9 @@ def test_a_fault_at_a_line_that_is_in_rows_already(tmp_path: Path) -> None:
 
 def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
     """An agent owes no answer to what a fault has kept from it."""
-    with Scribe(tmp_path / "x.db") as scribe, new_database() as connection:
-        tell(scribe)
-        indexer = Indexer(connection, LogReader(scribe._fd))
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        tell(recorder)
+        indexer = Indexer(connection, LogReader(recorder._fd))
         while indexer.step():
             pass
         waiting = indexer.open_requests(Direction.TO_AGENT)
@@ -171,11 +171,11 @@ def test_a_request_that_never_arrived_is_not_waited_for(tmp_path: Path) -> None:
 
 def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> None:
     """What was on its way when the reader left is the latest of what had not been dropped."""
-    with Scribe(tmp_path / "x.db") as scribe, new_database() as connection:
-        scribe.chunk(TO_CLIENT, b"one\ntwo\n")
-        fault(scribe, delivered="none")
-        scribe.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=4)
-        indexer = Indexer(connection, LogReader(scribe._fd))
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        recorder.chunk(TO_CLIENT, b"one\ntwo\n")
+        fault(recorder, delivered="none")
+        recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=4)
+        indexer = Indexer(connection, LogReader(recorder._fd))
         while indexer.step():
             pass
         assert query(connection, "select delivered, fault from frames") == [
@@ -186,14 +186,14 @@ def test_undelivered_bytes_are_not_those_that_were_dropped(tmp_path: Path) -> No
 
 def test_faults_of_no_line(tmp_path: Path) -> None:
     """Records that no recorder writes break nothing."""
-    with Scribe(tmp_path / "x.db") as scribe, new_database() as connection:
-        fault(scribe, TO_AGENT, delivered="nonsense")
-        fault(scribe, 0)
-        made(scribe, b"", STDERR)
-        scribe.event(capture_log.FAULT, TO_CLIENT)
-        scribe.to_client(notification("a"))
-        scribe.event(capture_log.FAULT, TO_CLIENT, delivered="nonsense")
-        indexer = Indexer(connection, LogReader(scribe._fd))
+    with LogWriter(tmp_path / "x.db") as recorder, new_database() as connection:
+        fault(recorder, TO_AGENT, delivered="nonsense")
+        fault(recorder, 0)
+        made(recorder, b"", STDERR)
+        recorder.event(capture_log.FAULT, TO_CLIENT)
+        recorder.to_client(notification("a"))
+        recorder.event(capture_log.FAULT, TO_CLIENT, delivered="nonsense")
+        indexer = Indexer(connection, LogReader(recorder._fd))
         while indexer.step(1):
             pass
         assert query(connection, "select stream, delivered, fault from frames") == [
@@ -208,9 +208,9 @@ def test_faults_of_no_line(tmp_path: Path) -> None:
 def test_the_seed_and_the_plan(tmp_path: Path, text: str, expected: int | None) -> None:
     """Both stand in the recording's row, if they are what they should be."""
     path = tmp_path / "x.db"
-    with Scribe(path, seed=text, fault_plan="[[fault]]\nkind = 'drop'") as scribe:
-        scribe.close()
-        scribe.finish()
+    with LogWriter(path, seed=text, fault_plan="[[fault]]\nkind = 'drop'") as recorder:
+        recorder.close()
+        recorder.finish()
     with sqlite3.connect(path) as connection:
         rows = query(connection, "select seed, fault_plan from recording")
     connection.close()

@@ -8,8 +8,8 @@ import pytest
 
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
+from tests.log_writer import LogWriter, handshake, write_conversation
 from tests.playbook import record
-from tests.scribe import Scribe, handshake, tell_story
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,14 +32,14 @@ def steps(script: Script) -> list[Step]:
 
 def test_steps_know_their_exchange(tmp_path: Path) -> None:
     """A request that makes a session is in it; who asks whom is told of the agent's frames."""
-    book = record(tmp_path, HELLO + """
+    recorded = record(tmp_path, HELLO + """
         3 -> #1 session/new {"cwd": "/"}
         4 <- #1 result {"sessionId": "s"}
         5 <- #0 fs/read_text_file {"sessionId": "s", "path": "/a"}
         6 -> #0 result {"content": ""}
         7 -> session/cancel {"sessionId": "s"}
     """)  # fmt: skip
-    new, made, ask, reply, cancel = steps(book.script())[2:]
+    new, made, ask, reply, cancel = steps(recorded.script())[2:]
     assert (new.session, new.names_session, new.response_seq) == ("s", False, made.seq)
     assert [(answer.exchange, answer.rpc_id) for answer in made.answers] == [(new.exchange, "1")]
     assert [(a.rpc_id, a.method, a.reply_seq) for a in ask.asks] == [
@@ -47,32 +47,32 @@ def test_steps_know_their_exchange(tmp_path: Path) -> None:
     ]
     assert (reply.exchange, reply.method) == (ask.exchange, "fs/read_text_file")
     assert [one.is_required for one in (new, reply, cancel)] == [True] * 3
-    book.close()
+    recorded.close()
 
 
 def test_what_a_client_may_leave_out(tmp_path: Path) -> None:
     """A request of the connection, but no handshake; a notification is not required at all."""
-    book = record(tmp_path, HELLO + """
+    recorded = record(tmp_path, HELLO + """
         3 -> #1 session/list {}
         4 -> #2 authenticate {"methodId": "m"}
         5 -> _x/y {}
         6 -> $/cancel_request {"requestId": 77}
         7 -> {"jsonrpc": "2.0", "id": 8, "result": {}}
     """)  # fmt: skip
-    book_steps = [step for step in steps(book.script()) if not step.from_agent]
+    book_steps = [step for step in steps(recorded.script()) if not step.from_agent]
     assert [step.can_be_left_out for step in book_steps] == [False, True, False, *[False] * 3]
     assert [step.is_required for step in book_steps] == [True, True, True, *[False] * 3]
-    book.close()
+    recorded.close()
 
 
 def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
     """Requests and replies with one id are told apart; an agent's batch is one step."""
-    book = record(tmp_path, HELLO + """
+    recorded = record(tmp_path, HELLO + """
         3 <- #5 _x/ask {}
         4 -> [{"id":5,"method":"_x/a"},{"id":5,"result":{}},{"method":"_x/n"},3]
         5 <- [{"id":5,"result":{}},{"id":6,"method":"_x/b"}]
     """)  # fmt: skip
-    asked, request, reply, note, odd, batch = steps(book.script())[2:]
+    asked, request, reply, note, odd, batch = steps(recorded.script())[2:]
     assert [one.key[1] for one in (request, reply, note, odd)] == [0, 1, 2, 3]
     assert [one.kind for one in (request, reply, note, odd)] == [
         "request", "response", "notification", "invalid"
@@ -80,50 +80,50 @@ def test_a_batch_of_the_client_is_its_members(tmp_path: Path) -> None:
     assert reply.exchange == asked.asks[0].exchange
     assert batch.answers[0].exchange == request.exchange
     assert [ask.rpc_id for ask in batch.asks] == ["6"]
-    book.close()
+    recorded.close()
 
 
 def test_frames_are_read_by_number(tmp_path: Path) -> None:
     """As they were, in any order, with their line's end."""
-    book = record(tmp_path, HELLO + r"""
+    recorded = record(tmp_path, HELLO + r"""
         3 <- | one\r
         4 <- | \xff
         5 <- | last\c
     """)  # fmt: skip
-    script = book.script()
+    script = recorded.script()
     for number in (5, 1, 4, 3, 4):
-        wire = script.wire(book.seq(number))
-        assert wire.raw + wire.newline.encode() == book.raw[number]
-    book.close()
+        wire = script.wire(recorded.seq(number))
+        assert wire.raw + wire.newline.encode() == recorded.raw[number]
+    recorded.close()
 
 
 def test_a_large_recording_is_read_in_pieces(tmp_path: Path) -> None:
     """Steps come some at a time, and large frames are not all held."""
     lines = "\n".join(f'<- _n {{"n": {n}, "x": "{"x" * 50_000}"}}' for n in range(300))
-    book = record(tmp_path, lines)
-    script = book.script()
+    recorded = record(tmp_path, lines)
+    script = recorded.script()
     assert 0 < len(script.read()) < 300
     for number in (1, 300, 2, 150):
-        assert script.wire(book.seq(number)).raw + b"\n" == book.raw[number]
-    assert book.script()._held == 0
+        assert script.wire(recorded.seq(number)).raw + b"\n" == recorded.raw[number]
+    assert recorded.script()._held == 0
     assert script._held < 8 << 20
-    book.close()
+    recorded.close()
 
 
 def test_messages_that_lie_ahead_are_found_by_method(tmp_path: Path) -> None:
     """Those of the client, beyond a number, in order."""
-    book = record(tmp_path, HELLO + """
+    recorded = record(tmp_path, HELLO + """
         3 -> #1 _x/a {}
         4 <- #1 _x/a {}
         5 -> #2 _x/b {}
         6 -> #3 _x/a {}
         7 -> _x/a {}
     """)  # fmt: skip
-    script = book.script()
-    assert [s.seq for s in script.later("_x/a", "request", 0)] == [book.seq(3), book.seq(6)]
-    assert [s.seq for s in script.later("_x/a", "request", book.seq(3))] == [book.seq(6)]
+    script = recorded.script()
+    assert [s.seq for s in script.later("_x/a", "request", 0)] == [recorded.seq(3), recorded.seq(6)]
+    assert [s.seq for s in script.later("_x/a", "request", recorded.seq(3))] == [recorded.seq(6)]
     assert [*script.later("_x/none", "request", 0)] == []
-    book.close()
+    recorded.close()
 
 
 def test_who_left_first(tmp_path: Path) -> None:
@@ -142,22 +142,22 @@ def test_the_dialect_is_known(tmp_path: Path) -> None:
 @pytest.mark.parametrize("indexed", [0, 1, 2])
 def test_what_is_only_in_the_log_is_played_as_well(tmp_path: Path, indexed: int) -> None:
     """While a recording is written, or another reader finishes it, its steps are the same."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
         if indexed > 0:
-            scribe.index()
-        tell_story(scribe)
+            recorder.index()
+        write_conversation(recorder)
         if indexed > 1:
-            scribe.index()
-        scribe.end()
-        with RecordingReader(scribe.path) as reader:
+            recorder.index()
+        recorder.end()
+        with RecordingReader(recorder.path) as reader:
             assert reader.live
             script = RecordedSteps(reader)
             early = [(s.seq, s.kind, s.method, s.exchange, s.response_seq) for s in steps(script)]
             lines = [script.wire(seq).raw for seq, *_ in early]
-        scribe.close()
-        scribe.finish()
-        with RecordingReader(scribe.path) as reader:
+        recorder.close()
+        recorder.finish()
+        with RecordingReader(recorder.path) as reader:
             script = RecordedSteps(reader)
             found = [(s.seq, s.kind, s.method, s.exchange, s.response_seq) for s in steps(script)]
             assert early == found

@@ -13,8 +13,8 @@ from acp_proxy.recording import Recording
 from acp_proxy.store.indexer_state import IndexerState
 from acp_proxy.store.row_batch import LargeLine
 from acp_proxy.store.row_writer import RowWriter
+from tests.log_writer import STARTED_AT, line, notification, request, result
 from tests.rows import new_database, query
-from tests.scribe import STARTED_AT, line, notification, request, result
 
 RECORDING = Recording("c0ffee000001", "x", "0.1.0", STARTED_AT)
 

@@ -12,11 +12,11 @@ from sqlite_utils import Database
 from acp_proxy.store import database
 from acp_proxy.store.migrations import migrations
 from acp_proxy.store.schema import APPLICATION_ID, VERSION, VIEWS
-from tests.scribe import (
+from tests.log_writer import (
     MS,
-    Scribe,
+    LogWriter,
     line,
-    record_story,
+    record_conversation,
     request,
     result,
     text,
@@ -46,8 +46,10 @@ CONTRACT = {
 
 @pytest.fixture
 def story(tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    """A complete recording of `tell_story`, opened by whoever finds the file."""
-    with contextlib.closing(sqlite3.connect(record_story(tmp_path / "story.db"))) as connection:
+    """A complete recording of `write_conversation`, opened by whoever finds the file."""
+    with contextlib.closing(
+        sqlite3.connect(record_conversation(tmp_path / "story.db"))
+    ) as connection:
         yield connection
 
 
@@ -169,11 +171,11 @@ def test_the_timeline_previews_whatever_bytes_there_are(
     tmp_path: Path, said: bytes, shown: str
 ) -> None:
     """A preview is text that anybody can read, cut between characters, whatever was said."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(3, said + b"\n")
-        scribe.chunk(2, said + b"\n")
-        scribe.finish()
-    with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(3, said + b"\n")
+        recorder.chunk(2, said + b"\n")
+        recorder.finish()
+    with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
         previews = rows(connection, "SELECT preview FROM timeline WHERE stream IS NOT NULL")
     for (preview,) in previews:
         assert preview.startswith(shown)
@@ -189,16 +191,16 @@ def test_unanswered_says_how_long_somebody_waited(story: sqlite3.Connection) -> 
 
 def test_latency_counts_by_method_and_direction(tmp_path: Path) -> None:
     """`latency` has each method's least, mean and largest latency, errors and open ones counted."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for number, wait in enumerate((2, 5, 11)):
-            scribe.to_agent(request(number, "a"))
-            scribe.t_ns += (wait - 1) * MS
-            scribe.to_client(result(number) if number else line(_error(number)))
-        scribe.to_agent(request(9, "a"))
-        scribe.to_client(request(1, "a"))
-        scribe.to_agent(result(1))
-        scribe.finish()
-    with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+            recorder.to_agent(request(number, "a"))
+            recorder.t_ns += (wait - 1) * MS
+            recorder.to_client(result(number) if number else line(_error(number)))
+        recorder.to_agent(request(9, "a"))
+        recorder.to_client(request(1, "a"))
+        recorder.to_agent(result(1))
+        recorder.finish()
+    with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
         found = rows(connection, "SELECT * FROM latency")
     assert found == [
         ("a", "to-agent", 4, 3, 1, 2.0, 6.0, 11.0),
@@ -238,11 +240,11 @@ def test_a_row_costs_no_more_than_64_bytes_beyond_its_frame(tmp_path: Path) -> N
     count, sample = 20_000, line(update("s-1", "agent_message_chunk", content=text("")))
     frame = line(update("s-1", "agent_message_chunk", content=text("x" * (301 - len(sample)))))
     assert len(frame) == 301
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(count // 100):
-            scribe.chunk(2, frame * 100)
-        scribe.finish()
-    size_without = record_story(tmp_path / "without.db").stat().st_size
-    with contextlib.closing(sqlite3.connect(scribe.path)) as connection:
+            recorder.chunk(2, frame * 100)
+        recorder.finish()
+    size_without = record_conversation(tmp_path / "without.db").stat().st_size
+    with contextlib.closing(sqlite3.connect(recorder.path)) as connection:
         assert rows(connection, "SELECT count(*) FROM frames WHERE size = 300") == [(count,)]
-    assert (scribe.path.stat().st_size - size_without) / count <= 300 + 64
+    assert (recorder.path.stat().st_size - size_without) / count <= 300 + 64

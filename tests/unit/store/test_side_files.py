@@ -21,7 +21,7 @@ from acp_proxy.store.annotations import quick_look, rename, set_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests.commands import run
-from tests.scribe import Scribe, line, notification, record_story, tell_story
+from tests.log_writer import LogWriter, line, notification, record_conversation, write_conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,21 +44,21 @@ def super_journal(database_size: int, victim: Path) -> bytes:
 
 def make_whole(path: Path) -> None:
     """A recording that is one file."""
-    record_story(path)
+    record_conversation(path)
 
 
 def make_dead(path: Path) -> None:
     """A recording whose recorder was killed when half of it was indexed."""
-    with Scribe(path) as scribe:
-        tell_story(scribe)
-        scribe.index()
-        scribe.chunk(TO_CLIENT, line(notification("session/update", sessionId="s-1")))
+    with LogWriter(path) as recorder:
+        write_conversation(recorder)
+        recorder.index()
+        recorder.chunk(TO_CLIENT, line(notification("session/update", sessionId="s-1")))
 
 
 def make_log(path: Path) -> None:
     """A recording whose recorder was killed before it indexed anything."""
-    with Scribe(path) as scribe:
-        tell_story(scribe)
+    with LogWriter(path) as recorder:
+        write_conversation(recorder)
 
 
 RECORDINGS: dict[str, Callable[[Path], None]] = {
@@ -226,7 +226,7 @@ def command(root: Path, name: str) -> tuple[str, ...]:
 @pytest.mark.parametrize("recording", RECORDINGS)
 def test_a_journal_deletes_no_file_of_the_users(root: Path, recording: str, name: str) -> None:
     """A journal that names another file is never given to SQLite, by any command."""
-    record_story(root / "home" / "other.db")
+    record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
     RECORDINGS[recording](path)
     plant_super_journal(path, root / "victim")
@@ -326,9 +326,9 @@ def test_a_journal_beside_a_foreign_database_is_not_rolled_back(root: Path) -> N
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
     """A database that asks for a write-ahead log, and has none, gets none beside it."""
-    record_story(root / "home" / "other.db")
+    record_conversation(root / "home" / "other.db")
     path = root / "report" / "x.db"
-    record_story(path)
+    record_conversation(path)
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
     before = look(root)
@@ -344,7 +344,7 @@ def test_a_file_in_wal_mode_is_read_as_it_lies(root: Path, name: str) -> None:
 def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: Path) -> None:
     """It changes what is read, and no other file; tables of another program are refused."""
     path = root / "report" / "x.db"
-    record_story(path)
+    record_conversation(path)
     foreign = root / "home" / "foreign.db"
     with contextlib.closing(sqlite3.connect(foreign)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
@@ -360,7 +360,7 @@ def test_the_write_ahead_log_of_another_database_is_part_of_the_recording(root: 
 
 def test_a_link_to_a_recording_is_read_where_the_recording_is(root: Path) -> None:
     """A link's own neighbours are nothing to it: SQLite looks beside the file, and so do we."""
-    record_story(root / "home" / "real.db")
+    record_conversation(root / "home" / "real.db")
     path = root / "report" / "x.db"
     path.symlink_to(root / "home" / "real.db")
     make_log(root / "report" / "y.db")

@@ -21,8 +21,16 @@ from acp_proxy.store.text_export import write_transcript
 from acp_proxy.store.text_import import read_transcript
 from acp_proxy.transcript.spelling import Style, find_style
 from tests.captures import Exit, Read, Signal, StreamEnd, all_captures, load
+from tests.log_writer import (
+    LogWriter,
+    handshake,
+    record_conversation,
+    request,
+    result,
+    text,
+    update,
+)
 from tests.rows import new_database
-from tests.scribe import Scribe, handshake, record_story, request, result, text, update
 from tests.texts import (
     assert_comes_back,
     rows_of_recording,
@@ -52,47 +60,47 @@ def test_a_kept_recording_comes_back(path: Path) -> None:
 @pytest.mark.parametrize("path", all_captures(), ids=lambda path: f"{path.parent.name}-{path.name}")
 def test_a_captured_conversation_comes_back(path: Path, tmp_path: Path) -> None:
     """What real agents said gives equal rows, each message of theirs as readable JSON."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for record in load(path).records:
-            scribe.t_ns = record.t_ns
+            recorder.t_ns = record.t_ns
             match record:
                 case Read(_, stream, data):
-                    scribe.chunk(CODES[stream], data)
+                    recorder.chunk(CODES[stream], data)
                 case StreamEnd(_, stream):
-                    scribe.event(2, CODES[stream])
+                    recorder.event(2, CODES[stream])
                 case Signal(_, number):
-                    scribe.event(5, signal=number)
+                    recorder.event(5, signal=number)
                 case Exit(_, code):
-                    scribe.event(6, code=abs(code))
-        scribe.finish()
-    assert_comes_back(scribe.path)
-    frames = [line for line in lines_of(scribe.path) if line.get("stream") in CODES]
+                    recorder.event(6, code=abs(code))
+        recorder.finish()
+    assert_comes_back(recorder.path)
+    frames = [line for line in lines_of(recorder.path) if line.get("stream") in CODES]
     assert not [line for line in frames if line.get("text", "").startswith("{")]
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="expected jq")
 def test_jq_changes_nothing(tmp_path: Path) -> None:
     """A text that went through ``jq -c`` gives the same rows."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.to_agent(b'{"id":1.0,"method":"x","params":[1e5,0.1,-0,9007199254740993]}\n')
-        scribe.to_agent(b'{"id":1,"method":"x","params":[0.1,9007199254740991,"\\u0000"]}\n')
-        scribe.t_ns += 86_400_000_000_001
-        scribe.to_client("{}\u2028\x7f\n".encode(), b"\xff\n", b'{"a":"\\ud800"}\n')
-        scribe.t_ns += 10**17 + 1
-        scribe.close()
-        scribe.finish()
-    written = text_of(scribe.path)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.to_agent(b'{"id":1.0,"method":"x","params":[1e5,0.1,-0,9007199254740993]}\n')
+        recorder.to_agent(b'{"id":1,"method":"x","params":[0.1,9007199254740991,"\\u0000"]}\n')
+        recorder.t_ns += 86_400_000_000_001
+        recorder.to_client("{}\u2028\x7f\n".encode(), b"\xff\n", b'{"a":"\\ud800"}\n')
+        recorder.t_ns += 10**17 + 1
+        recorder.close()
+        recorder.finish()
+    written = text_of(recorder.path)
     through = subprocess.run(["jq", "-c", "."], input=written, capture_output=True, check=True)
     assert through.stdout != written
-    assert rows_of_text(through.stdout) == rows_of_recording(scribe.path)
+    assert rows_of_text(through.stdout) == rows_of_recording(recorder.path)
 
 
 def test_a_line_too_large_to_hold_comes_back(tmp_path: Path) -> None:
     """What the indexer reads by its edges is read so again: as JSON, as text and as Base64."""
     middle = b"y" * LARGE
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
         for line in (
             b'{"jsonrpc":"2.0","method":"session/update","params":{"x":"'
             + middle
@@ -101,13 +109,13 @@ def test_a_line_too_large_to_hold_comes_back(tmp_path: Path) -> None:
             b'{"id":8,"method":"a","params":{"x":"\xff' + middle + b'"}}',
         ):
             for start in range(0, len(line), 60_000):
-                scribe.chunk(TO_CLIENT, line[start : start + 60_000])
-        scribe.event(2, TO_CLIENT)
-        scribe.close()
-        scribe.finish()
-    rows = rows_of_recording(scribe.path)
+                recorder.chunk(TO_CLIENT, line[start : start + 60_000])
+        recorder.event(2, TO_CLIENT)
+        recorder.close()
+        recorder.finish()
+    rows = rows_of_recording(recorder.path)
     assert [frame["rpc_id"] for frame in rows["frames"]] == ["0", "0", "7", "1e2", "8"]
-    written = text_of(scribe.path)
+    written = text_of(recorder.path)
     assert [set(line) & {"message", "text", "base64"} for line in map(
         json.loads, written.splitlines()) if "stream" in line][2:] == [
             {"message"}, {"text"}, {"base64"}]  # fmt: skip
@@ -116,23 +124,23 @@ def test_a_line_too_large_to_hold_comes_back(tmp_path: Path) -> None:
 
 def test_a_forced_dialect_stays_forced(tmp_path: Path) -> None:
     """What a person has said of the dialect holds for the rows that come back."""
-    with Scribe(tmp_path / "x.db", dialect="v2") as scribe:
-        handshake(scribe)
-        scribe.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text("hello")]))
-        scribe.to_client(result(2))
-        scribe.to_client(update("s", "agent_message_chunk", content=text("Hi")))
-        scribe.finish()
-    assert_comes_back(scribe.path)
-    assert rows_of_recording(scribe.path)["frames"][-1]["turn"] == 1
+    with LogWriter(tmp_path / "x.db", dialect="v2") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text("hello")]))
+        recorder.to_client(result(2))
+        recorder.to_client(update("s", "agent_message_chunk", content=text("Hi")))
+        recorder.finish()
+    assert_comes_back(recorder.path)
+    assert rows_of_recording(recorder.path)["frames"][-1]["turn"] == 1
 
 
 def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
     """What is only in the log is in the text as well, and the text says that there may be more."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        scribe.stderr("later")
-        written = text_of(scribe.path)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        recorder.stderr("later")
+        written = text_of(recorder.path)
     assert written.count(b'"stream":') == 3
     with RecordingReader(Path("x.jsonl"), io.BytesIO(written)) as reader:
         assert reader.recording.state == "recording"
@@ -145,7 +153,7 @@ def test_a_live_recording_is_written_as_far_as_it_is(tmp_path: Path) -> None:
 
 def test_a_line_says_what_cannot_be_known_otherwise(tmp_path: Path) -> None:
     """The header has the recording; a usual frame has a time, a stream and a message."""
-    header, start, first, second, *_ = lines_of(record_story(tmp_path / "x.db"))
+    header, start, first, second, *_ = lines_of(record_conversation(tmp_path / "x.db"))
     assert header["acp_proxy"] == 1
     assert header["recording"]["command"] == ["agent", "--acp"]
     assert "parent" not in header["recording"]
@@ -157,14 +165,14 @@ def test_a_line_says_what_cannot_be_known_otherwise(tmp_path: Path) -> None:
 
 def test_a_line_says_what_is_unusual(tmp_path: Path) -> None:
     """Line endings, slow arrival, what was not delivered and what is no JSON are named."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(TO_AGENT, b'{"a"')
-        scribe.t_ns += 500_001
-        scribe.chunk(TO_AGENT, b':1}\r\nplain\n\xff\n{"b": "\xc3\xa9"}\n["\\u00e9"]\n"end"')
-        scribe.event(3, TO_AGENT, bytes=5)
-        scribe.event(2, TO_AGENT)
-        scribe.finish()
-    frames = [line for line in lines_of(scribe.path) if "stream" in line]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(TO_AGENT, b'{"a"')
+        recorder.t_ns += 500_001
+        recorder.chunk(TO_AGENT, b':1}\r\nplain\n\xff\n{"b": "\xc3\xa9"}\n["\\u00e9"]\n"end"')
+        recorder.event(3, TO_AGENT, bytes=5)
+        recorder.event(2, TO_AGENT)
+        recorder.finish()
+    frames = [line for line in lines_of(recorder.path) if "stream" in line]
     for frame in frames:
         del frame["stream"]
     assert frames == [
@@ -212,18 +220,18 @@ def test_what_another_tool_might_change_is_no_json_here(raw: bytes) -> None:
 def test_nothing_in_a_text_commands_a_terminal_or_hides(tmp_path: Path) -> None:
     """Control characters, marks of direction and line separators are escapes, and come back."""
     hidden = "\x9b31m \u202e \u2028 \x7f \U000e0041 \ufeff"
-    with Scribe(tmp_path / "x.db", cwd=f"/{hidden}") as scribe:
-        scribe.to_agent(request(1, hidden), f"{hidden}\n".encode())
-        scribe.stderr(f"\x1b[31m{hidden}")
-        scribe.finish()
-    written = text_of(scribe.path).decode()
+    with LogWriter(tmp_path / "x.db", cwd=f"/{hidden}") as recorder:
+        recorder.to_agent(request(1, hidden), f"{hidden}\n".encode())
+        recorder.stderr(f"\x1b[31m{hidden}")
+        recorder.finish()
+    written = text_of(recorder.path).decode()
     assert written.replace("\n", "").isprintable()
-    assert_comes_back(scribe.path)
+    assert_comes_back(recorder.path)
 
 
 def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
     """What a filter leaves is where and when it was."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with RecordingReader(path) as reader:
         part = b"".join(write_transcript(reader, parse("kind:error or seq:20..21")))
     kept = rows_of_text(part)
@@ -236,7 +244,7 @@ def test_a_part_of_a_recording_keeps_times_and_numbers(tmp_path: Path) -> None:
 
 def test_faults_that_fired_follow_their_frame(tmp_path: Path) -> None:
     """Each has a line after the frame's; in a part only those of the frames that are kept."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.executemany(
             "INSERT INTO faults_fired VALUES (?, ?, ?, ?, ?)",
@@ -259,16 +267,16 @@ def test_memory_stays_flat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("acp_proxy.store.text_import._BATCH", 256)  # so many lines are held
     peaks = {}
     for count in (500, 5_000):
-        with Scribe(tmp_path / f"{count}.db") as scribe:
+        with LogWriter(tmp_path / f"{count}.db") as recorder:
             block = b"".join(
                 json.dumps({"method": "m", "params": {"n": n, "x": "y" * 200}}).encode() + b"\n"
                 for n in range(100)
             )
             for _ in range(count // 100):
-                scribe.chunk(TO_CLIENT, block)
-            scribe.finish()
+                recorder.chunk(TO_CLIENT, block)
+            recorder.finish()
         with (
-            RecordingReader(scribe.path) as reader,
+            RecordingReader(recorder.path) as reader,
             (tmp_path / "x.jsonl").open("w+b") as file,
             new_database() as rows,
         ):

@@ -17,7 +17,7 @@ from acp_proxy.store.text_import import header_of, is_transcript
 from acp_proxy.transcript.reader import _Fired, _Line
 from acp_proxy.transcript.spelling import Style
 from acp_proxy.transcript.values import event_data, read_event_data
-from tests.scribe import record_story
+from tests.log_writer import record_conversation
 from tests.texts import (
     HEADER,
     rows_of_text,
@@ -202,7 +202,7 @@ def test_another_file_is_not_a_recording(text: bytes) -> None:
 
 def test_a_recording_whose_numbers_go_back_is_damaged(tmp_path: Path) -> None:
     """A frame and an event that share a number cannot be put in order."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     with sqlite3.connect(path) as connection:
         connection.execute("UPDATE events SET seq = 2 WHERE seq = 1")
     connection.close()
@@ -269,7 +269,7 @@ def test_a_header_can_be_read_alone(tmp_path: Path) -> None:
 
 def test_a_reader_takes_the_text_form(tmp_path: Path) -> None:
     """All that can be asked of a recording can be asked of its text, by path or by its lines."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     (tmp_path / "y.txt").write_bytes(text_of(path))
 
     def asked(reader: RecordingReader) -> Iterator[Any]:

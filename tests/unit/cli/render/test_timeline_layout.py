@@ -11,8 +11,8 @@ from acp_proxy.cli.render.output import clusters, columns_of
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.folding import fold
 from acp_proxy.store.reader import RecordingReader
+from tests.log_writer import MS, LogWriter, handshake, notification, request, result, text, update
 from tests.screens import GOLDEN, record_odd, screen, screens
-from tests.scribe import MS, Scribe, handshake, notification, request, result, text, update
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,12 +62,12 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, columns: int, color:
 
 def test_columns_stand_one_below_the_other(tmp_path: Path) -> None:
     """What is said begins in the same column in each line, wide characters before it or not."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for method in ("_a", "_你好", "_😀", "_e\u0301"):
-            scribe.to_client(notification(method, x="HERE"))
-        scribe.close()
+            recorder.to_client(notification(method, x="HERE"))
+        recorder.close()
     for columns in (80, 160, None):
-        lines = screen(scribe.path, columns, color=False).splitlines()[1:]
+        lines = screen(recorder.path, columns, color=False).splitlines()[1:]
         places = {columns_of(line[: line.index("x=HERE")]) for line in lines}
         assert len(lines) == 4
         assert len(places) == 1
@@ -86,12 +86,12 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
 
 def test_what_a_filter_left_out_is_no_silence(tmp_path: Path) -> None:
     """Between two lines that are not neighbours there is no saying that nothing was said."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.t_ns += 6_000 * MS
-        scribe.stderr("a")
-        scribe.close()
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.t_ns += 6_000 * MS
+        recorder.stderr("a")
+        recorder.close()
+    with RecordingReader(recorder.path) as reader:
         rows = list(reader.rows())
     every, some = TimelineLayout(80, color=False), TimelineLayout(80, color=False)
     lines = [line.strip() for row in rows for line in every.lines(row)]
@@ -101,13 +101,13 @@ def test_what_a_filter_left_out_is_no_silence(tmp_path: Path) -> None:
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
     """Each has its sign in a margin; where numbers are left out a terminal says so."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.to_agent(request(5, "session/list"))
-        scribe.stderr("a")
-        scribe.to_client(result(5))
-        scribe.close()
-    with RecordingReader(scribe.path) as reader:
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(5, "session/list"))
+        recorder.stderr("a")
+        recorder.to_client(result(5))
+        recorder.close()
+    with RecordingReader(recorder.path) as reader:
         rows = list(reader.rows())
     layout = TimelineLayout(80, color=False)
     layout.mark(4, 6)
@@ -126,11 +126,11 @@ def test_on_a_terminal_a_span_is_short(
 ) -> None:
     """Of the last number there is what differs from the first, and at least two digits."""
     first, last = numbers
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(2):
-            scribe.to_client(update("s", "agent_message_chunk", content=text("a")))
-        scribe.close()
-    with RecordingReader(scribe.path) as reader:
+            recorder.to_client(update("s", "agent_message_chunk", content=text("a")))
+        recorder.close()
+    with RecordingReader(recorder.path) as reader:
         rows = [{**row, "seq": seq} for row, seq in zip(reader.frames(), numbers, strict=True)]
     (run,) = fold(rows)
     assert next(TimelineLayout(80, color=False).lines(run)).startswith(shown)

@@ -14,9 +14,9 @@ from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.store.reader import RecordingReader
+from tests.permission_playbook import END, SESSION, read
 from tests.playbook import record
-from tests.verify_asking import END, SESSION, read
-from tests.verify_book import verify
+from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ def test_what_went_out_early_is_a_note_of_the_program(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It stands on stderr behind the program's name, as every word for a person does."""
-    recorded = f"""
+    transcript = f"""
         {SESSION}
         -> #2 session/prompt {{"sessionId": "s"}}
         <- {read("/a", "10")}
@@ -82,13 +82,13 @@ def test_what_went_out_early_is_a_note_of_the_program(
         -> #10 result {{"content": "A"}}
         <- {END}
     """
-    book = record(tmp_path, recorded)
-    live = verify(book)
+    recorded = record(tmp_path, transcript)
+    live = verify(recorded)
     live.play("<- 2", "<- 4", f"<- {read('/a', '10')}", ".. 2s", f"<- {END}")
-    settings = ComparisonSettings("book", DiffOptions(), {}, None, None)
-    with RecordingReader(book.path) as a, RecordingReader(book.path) as b:
+    settings = ComparisonSettings("recorded", DiffOptions(), {}, None, None)
+    with RecordingReader(recorded.path) as a, RecordingReader(recorded.path) as b:
         conclude(live.engine, a, b, settings)
-    book.close()
+    recorded.close()
     notes = [line for line in capsys.readouterr().err.splitlines() if "early in" in line]
     assert notes
     assert all(note.startswith("acp-proxy: early in ") for note in notes)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 S = 10**9
 PROMPT = '{"sessionId": "s", "prompt": [{"type": "text", "text": "one"}]}'
@@ -26,7 +26,7 @@ UPDATE = '{"sessionId": "s", "update": {"sessionUpdate": "plan", "entries": []}}
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     """A conversation in one session."""
     made = record(
         tmp_path,
@@ -45,10 +45,10 @@ def book(tmp_path: Path) -> Iterator[Book]:
     made.close()
 
 
-def test_silence_before_the_start_does_not_count(book: Book) -> None:
+def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -> None:
     """The first line may be answered long before its client can be read again."""
-    replay = Replay(book.script(), ReplayOptions(stall_ns=5 * S))
-    line = book.raw[1].rstrip(b"\n")
+    replay = Replay(recorded.script(), ReplayOptions(stall_ns=5 * S))
+    line = recorded.raw[1].rstrip(b"\n")
     assert [*replay.feed(LineReceived(line, 1 * S))][-1] == WakeAt(6 * S)
     assert [*replay.feed(Started(20 * S))] == [WakeAt(25 * S)]
     assert [*replay.feed(Wakeup(24 * S))] == [WakeAt(25 * S)]
@@ -57,11 +57,13 @@ def test_silence_before_the_start_does_not_count(book: Book) -> None:
 
 
 @pytest.mark.parametrize("order", [Order.SESSION, Order.RECORDED])
-def test_frames_of_an_abandoned_session_are_unplayed(book: Book, order: Order) -> None:
+def test_frames_of_an_abandoned_session_are_unplayed(
+    recorded: RecordedTranscript, order: Order
+) -> None:
     """Also if the order of all is kept; the client's messages do not count."""
-    replay = Replay(book.script(), ReplayOptions(order=order))
-    lines = [book.raw[1], book.raw[3], book.raw[5].replace(b'"one"', b'"two"')]
+    replay = Replay(recorded.script(), ReplayOptions(order=order))
+    lines = [recorded.raw[1], recorded.raw[3], recorded.raw[5].replace(b'"one"', b'"two"')]
     for at, line in enumerate(lines, 1):
         assert [*replay.feed(LineReceived(line.rstrip(b"\n"), at))]
-    found = report(replay, "book", is_incomplete=False)
+    found = report(replay, "recorded", is_incomplete=False)
     assert (found.verdict, found.frames_sent, found.unplayed) == ("diverged", 2, 3)

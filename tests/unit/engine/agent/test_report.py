@@ -159,7 +159,7 @@ def test_an_incomplete_recording_excuses_nobody(
     tmp_path: Path, said: tuple[int, ...], code: int
 ) -> None:
     """Exit code 3 is for one that was played to its end; who left before that has diverged."""
-    book = record(
+    recorded = record(
         tmp_path,
         """
         1 -> #0 initialize {"protocolVersion": 1}
@@ -170,8 +170,8 @@ def test_an_incomplete_recording_excuses_nobody(
         6 <- session/update {"sessionId": "s", "update": {"n": 1}}
         """,
     )
-    live = book.replay()
+    live = recorded.replay()
     live.say(*said)
     live.leave()
     assert report(live.engine, "x", is_incomplete=True).exit_code == code
-    book.close()
+    recorded.close()

@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.engine.client.answer_queue import AnswerQueue, LiveRequest
 from acp_proxy.engine.client.patience import Patience
 from acp_proxy.engine.client.recorded_client import RecordedClient
-from tests.playbook import Book, record
+from tests.playbook import RecordedTranscript, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ S = 10**9
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     """Two requests with answers, and one without."""
     made = record(tmp_path, TALK)
     yield made
@@ -34,9 +34,9 @@ def book(tmp_path: Path) -> Iterator[Book]:
 
 
 @pytest.fixture
-def recording(book: Book) -> RecordedClient:
+def recording(recorded: RecordedTranscript) -> RecordedClient:
     """The same, read."""
-    return RecordedClient(book.script(as_said=True))
+    return RecordedClient(recorded.script(as_said=True))
 
 
 def live(recording: RecordedClient) -> list[LiveRequest]:

@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.engine.client.pending import PendingAnswers, SentRequest
 from acp_proxy.engine.client.recorded_client import RecordedClient
-from tests.playbook import Book, record
+from tests.playbook import RecordedTranscript, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ S = 10**9
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     """Two requests with one id in flight together, and one without an answer."""
     made = record(tmp_path, TALK)
     yield made
@@ -34,9 +34,9 @@ def book(tmp_path: Path) -> Iterator[Book]:
 
 
 @pytest.fixture
-def recording(book: Book) -> RecordedClient:
+def recording(recorded: RecordedTranscript) -> RecordedClient:
     """The same, read."""
-    return RecordedClient(book.script(as_said=True))
+    return RecordedClient(recorded.script(as_said=True))
 
 
 def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest]:
@@ -49,10 +49,12 @@ def sent(recording: RecordedClient, pending: PendingAnswers) -> list[SentRequest
     return found
 
 
-def test_the_first_pending_answer_holds_frames_back(recording: RecordedClient, book: Book) -> None:
+def test_the_first_pending_answer_holds_frames_back(
+    recording: RecordedClient, recorded: RecordedTranscript
+) -> None:
     """Also those of other lanes; an answer that will not come is settled."""
     pending = PendingAnswers(recording)
-    seq = {number: seq for seq, number in book.numbers.items()}
+    seq = {number: seq for seq, number in recorded.numbers.items()}
     assert pending.first_seq == seq[2]
     assert (pending.has_answers_before(seq[3]), pending.has_answers_before(seq[1])) == (True, False)
     requests = sent(recording, pending)
@@ -76,14 +78,14 @@ def test_the_oldest_request_with_an_id_is_answered(recording: RecordedClient) ->
 
 
 def test_requests_are_pending_that_were_answered_in_the_recording(
-    recording: RecordedClient, book: Book
+    recording: RecordedClient, recorded: RecordedTranscript
 ) -> None:
     """Oldest first, with the time that the client has waited."""
     pending = PendingAnswers(recording)
     assert (pending.items, pending.awaited) == ([], "the agent's last messages")
     sent(recording, pending)
     first, *_ = pending.items
-    number = next(seq for seq, one in book.numbers.items() if one == 1)
+    number = next(seq for seq, one in recorded.numbers.items() if one == 1)
     assert first.described(3 * S) == f"the answer to initialize #{number} has not come for 3.0 s"
     assert pending.awaited == f"the answer to initialize #{number}"
     assert pending.lane is recording.lanes[None]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.engine.client.recorded_client import RecordedClient
-from tests.playbook import Book, record
+from tests.playbook import RecordedTranscript, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +31,7 @@ TALK = """
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     """A conversation with one turn."""
     made = record(tmp_path, TALK)
     yield made
@@ -39,17 +39,17 @@ def book(tmp_path: Path) -> Iterator[Book]:
 
 
 @pytest.fixture
-def client(book: Book) -> RecordedClient:
+def client(recorded: RecordedTranscript) -> RecordedClient:
     """The same, read."""
-    return RecordedClient(book.script(as_said=True))
+    return RecordedClient(recorded.script(as_said=True))
 
 
-def test_frames_wait_in_their_lanes(client: RecordedClient, book: Book) -> None:
+def test_frames_wait_in_their_lanes(client: RecordedClient, recorded: RecordedTranscript) -> None:
     """Answers to the agent wait apart."""
     lane, connection = client.lanes["s"], client.lanes[None]
-    assert [book.numbers[one.seq] for one in connection.queue.frames] == [1]
-    assert [book.numbers[one.seq] for one in lane.queue.frames] == [3, 5, 10]
-    assert [book.numbers[seq] for seq in lane.queue.answers] == [8]
+    assert [recorded.numbers[one.seq] for one in connection.queue.frames] == [1]
+    assert [recorded.numbers[one.seq] for one in lane.queue.frames] == [3, 5, 10]
+    assert [recorded.numbers[seq] for seq in lane.queue.answers] == [8]
     assert client.roots == ["/p"]
 
 
@@ -61,19 +61,23 @@ def test_a_frame_knows_what_came_before(client: RecordedClient) -> None:
     assert (cancel.mark, cancel.is_turn_open) == ((3, 0), True)
 
 
-def test_answers_are_expected_in_their_order(client: RecordedClient, book: Book) -> None:
+def test_answers_are_expected_in_their_order(
+    client: RecordedClient, recorded: RecordedTranscript
+) -> None:
     """Of those that the client requested; others are strays."""
-    assert [book.numbers[seq] for seq, _ in client.expected_answers] == [2, 4, 11]
+    assert [recorded.numbers[seq] for seq, _ in client.expected_answers] == [2, 4, 11]
     assert [answer.kind for answer in client.answers.values()] == ["response"] * 3
     assert (client.strays, client.garbage) == ({"99": 1}, 1)
 
 
-def test_requests_of_the_agent_are_kept(client: RecordedClient, book: Book) -> None:
+def test_requests_of_the_agent_are_kept(
+    client: RecordedClient, recorded: RecordedTranscript
+) -> None:
     """With the client's answers; one without a session may be in any lane."""
     (permission,) = client.permissions
-    assert book.numbers[permission.step.seq] == 7
+    assert recorded.numbers[permission.step.seq] == 7
     reply = client.replies[permission.ask.exchange]
-    assert (reply.lane.name, book.numbers[reply.step.seq]) == ("s", 8)
+    assert (reply.lane.name, recorded.numbers[reply.step.seq]) == ("s", 8)
     assert client.messages.sent(reply.step)["result"] == {"outcome": {"outcome": "cancelled"}}
     assert client.messages.request(permission)["id"] == 7
     assert [one.ask.method for one in client.unnamed] == ["_x/unnamed"]

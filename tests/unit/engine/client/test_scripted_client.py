@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.commands import Finish, Send
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.events import EndOfInput, LineReceived, PartReceived, Wakeup
-from tests.playbook import Book, record
+from tests.playbook import RecordedTranscript, record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ TALK = """
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[Book]:
+def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     """A conversation in two sessions."""
     made = record(tmp_path, TALK)
     yield made
@@ -48,28 +48,28 @@ def take(client: ScriptedClient, line: bytes) -> list[bytes]:
     return [command.data for command in commands if isinstance(command, Send)]
 
 
-def hear(client: ScriptedClient, book: Book, number: int) -> list[bytes]:
+def hear(client: ScriptedClient, recorded: RecordedTranscript, number: int) -> list[bytes]:
     """Feeds a client with a frame, cut at its newline."""
-    return take(client, book.raw[number].removesuffix(b"\n"))
+    return take(client, recorded.raw[number].removesuffix(b"\n"))
 
 
-def test_each_lane_goes_on_by_itself(book: Book) -> None:
+def test_each_lane_goes_on_by_itself(recorded: RecordedTranscript) -> None:
     """What one session waits for, the other does not."""
-    client = ScriptedClient(book.script())
-    assert begin(client) == [book.raw[1], book.raw[3], book.raw[4]]
-    assert hear(client, book, 2) == []
-    assert hear(client, book, 6) == [book.raw[8]]
-    assert hear(client, book, 9) == []
+    client = ScriptedClient(recorded.script())
+    assert begin(client) == [recorded.raw[1], recorded.raw[3], recorded.raw[4]]
+    assert hear(client, recorded, 2) == []
+    assert hear(client, recorded, 6) == [recorded.raw[8]]
+    assert hear(client, recorded, 9) == []
     was_done = client.is_done
-    assert hear(client, book, 5) == [book.raw[7]]
-    assert hear(client, book, 10) == []
+    assert hear(client, recorded, 5) == [recorded.raw[7]]
+    assert hear(client, recorded, 10) == []
     assert (was_done, client.is_done, client.unexpected) == (False, True, None)
 
 
-def test_what_was_not_recorded_there_is_noticed(book: Book) -> None:
+def test_what_was_not_recorded_there_is_noticed(recorded: RecordedTranscript) -> None:
     """Also a frame that comes before its turn; nothing is said after that."""
-    for wrong in (b"{}", book.raw[10].rstrip()):
-        client = ScriptedClient(book.script())
+    for wrong in (b"{}", recorded.raw[10].rstrip()):
+        client = ScriptedClient(recorded.script())
         assert begin(client) != []
         assert take(client, wrong) == []
         assert client.unexpected == wrong
@@ -77,21 +77,21 @@ def test_what_was_not_recorded_there_is_noticed(book: Book) -> None:
         assert client.unexpected == wrong
 
 
-def test_it_ends_with_the_agent_or_with_the_recording(book: Book) -> None:
+def test_it_ends_with_the_agent_or_with_the_recording(recorded: RecordedTranscript) -> None:
     """And does nothing more after that."""
-    client = ScriptedClient(book.script())
+    client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(EndOfInput(1))] == [Finish()]
     assert (client.has_left, client.is_done, client.is_hopeless) == (True, False, False)
-    client = ScriptedClient(book.script())
+    client = ScriptedClient(recorded.script())
     begin(client)
-    sent = [[*client.feed(LineReceived(book.raw[n].rstrip(), 1))] for n in (2, 6, 9, 5, 10)]
+    sent = [[*client.feed(LineReceived(recorded.raw[n].rstrip(), 1))] for n in (2, 6, 9, 5, 10)]
     assert sent[-1] == [Finish()]
     assert [*client.feed(EndOfInput(2))] == []
 
 
-def test_a_line_without_an_end_changes_nothing(book: Book) -> None:
+def test_a_line_without_an_end_changes_nothing(recorded: RecordedTranscript) -> None:
     """Only whole lines are compared."""
-    client = ScriptedClient(book.script())
+    client = ScriptedClient(recorded.script())
     begin(client)
     assert [*client.feed(PartReceived(7, 1))] == []

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.inspection.describe.call_state import CallState, params_of, state_of
-from tests.scribe import line, notification, request, update
+from tests.log_writer import line, notification, request, update
 
 
 @pytest.mark.parametrize(

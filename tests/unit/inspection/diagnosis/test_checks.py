@@ -19,10 +19,10 @@ from acp_proxy.inspection.diagnosis.values import KINDS
 from acp_proxy.store.reader import RecordingReader
 from tests import captures
 from tests.commands import run
-from tests.scribe import (
+from tests.log_writer import (
     MS,
     ORIGIN_NS,
-    Scribe,
+    LogWriter,
     error,
     handshake,
     notification,
@@ -55,35 +55,35 @@ def summary_of(path: Path) -> Summary:
         return summarize(reader)
 
 
-def sentences(scribe: Scribe) -> list[str]:
-    """The problems and remarks of a recording that its scribe has left."""
-    scribe.leave()
+def sentences(recorder: LogWriter) -> list[str]:
+    """The problems and remarks of a recording that its recorder has left."""
+    recorder.abandon()
     marks = {"problem": "✗", "remark": "!"}
-    return [f"{marks[p.severity]} {p.text}" for p in summary_of(scribe.path).problems]
+    return [f"{marks[p.severity]} {p.text}" for p in summary_of(recorder.path).problems]
 
 
 @pytest.fixture
-def scribe(tmp_path: Path) -> Scribe:
+def recorder(tmp_path: Path) -> LogWriter:
     """A log in which client and agent have met."""
-    scribe = Scribe(tmp_path / "x.db")
-    handshake(scribe)  # 2, 3
-    return scribe
+    recorder = LogWriter(tmp_path / "x.db")
+    handshake(recorder)  # 2, 3
+    return recorder
 
 
-def prompt(scribe: Scribe, rpc_id: int = 1, session: str = "s") -> None:
+def prompt(recorder: LogWriter, rpc_id: int = 1, session: str = "s") -> None:
     """The client prompts."""
-    scribe.to_agent(request(rpc_id, "session/prompt", sessionId=session, prompt=[text("go")]))
+    recorder.to_agent(request(rpc_id, "session/prompt", sessionId=session, prompt=[text("go")]))
 
 
-def turn(scribe: Scribe) -> None:
+def turn(recorder: LogWriter) -> None:
     """A turn, 4 and 5."""
-    prompt(scribe)
-    scribe.to_client(result(1, stopReason="end_turn"))
+    prompt(recorder)
+    recorder.to_client(result(1, stopReason="end_turn"))
 
 
-def client_leaves(scribe: Scribe) -> None:
+def client_leaves(recorder: LogWriter) -> None:
     """The client closes its end."""
-    scribe.event(capture_log.END, TO_AGENT, reason="end of file")
+    recorder.event(capture_log.END, TO_AGENT, reason="end of file")
 
 
 # Clean conversations
@@ -100,9 +100,9 @@ def test_nothing_is_wrong_with_our_recordings(path: Path) -> None:
 )
 def test_real_agents_are_judged_fairly(tmp_path: Path, path: Path) -> None:
     """Of captured conversations, what did go wrong is told and nothing else."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        play(captures.load(path), scribe)
-    told = [problem.kind for problem in summary_of(scribe.path).problems]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        play(captures.load(path), recorder)
+    told = [problem.kind for problem in summary_of(recorder.path).problems]
     agent = path.parent.name
     expected = FAILED.get(path.name, [])
     if path.name == "reload.2.jsonl" and not agent.startswith("gemini"):
@@ -110,21 +110,21 @@ def test_real_agents_are_judged_fairly(tmp_path: Path, path: Path) -> None:
     assert told == expected
 
 
-def play(capture: captures.Capture, scribe: Scribe) -> None:
+def play(capture: captures.Capture, recorder: LogWriter) -> None:
     """Writes a capture as a recorder would have logged it."""
     for record in capture.records:
-        scribe.t_ns = record.t_ns
+        recorder.t_ns = record.t_ns
         match record:
             case captures.Read(_, stream, data):
-                scribe.chunk(STREAMS[stream], data)
+                recorder.chunk(STREAMS[stream], data)
             case captures.StreamEnd(_, stream):
-                scribe.event(capture_log.END, STREAMS[stream], reason="end of file")
+                recorder.event(capture_log.END, STREAMS[stream], reason="end of file")
             case captures.Signal(_, signum):
-                scribe.event(capture_log.SIGNAL, signal=signum, action="passed on")
+                recorder.event(capture_log.SIGNAL, signal=signum, action="passed on")
             case captures.Exit(_, code):
                 how = {"code": code} if code >= 0 else {"signal": -code}
-                scribe.event(capture_log.EXIT, **how)
-    scribe.close()
+                recorder.event(capture_log.EXIT, **how)
+    recorder.close()
 
 
 def test_every_kind_is_documented() -> None:
@@ -145,22 +145,22 @@ def test_every_kind_is_documented() -> None:
 # How the agent ended
 
 
-def exits(code: int) -> Callable[[Scribe], None]:
+def exits(code: int) -> Callable[[LogWriter], None]:
     """The agent exits."""
-    return lambda scribe: scribe.event(capture_log.EXIT, code=code)
+    return lambda recorder: recorder.event(capture_log.EXIT, code=code)
 
 
-def dies(signum: int) -> Callable[[Scribe], None]:
+def dies(signum: int) -> Callable[[LogWriter], None]:
     """The agent is killed."""
-    return lambda scribe: scribe.event(capture_log.EXIT, signal=signum)
+    return lambda recorder: recorder.event(capture_log.EXIT, signal=signum)
 
 
-def is_told(signum: int, action: str = "passed on", **why: Any) -> Callable[[Scribe], None]:
+def is_told(signum: int, action: str = "passed on", **why: Any) -> Callable[[LogWriter], None]:
     """A signal goes to the agent."""
-    return lambda scribe: scribe.event(capture_log.SIGNAL, signal=signum, action=action, **why)
+    return lambda recorder: recorder.event(capture_log.SIGNAL, signal=signum, action=action, **why)
 
 
-ENDS: list[tuple[list[Callable[[Scribe], None]], list[str]]] = [
+ENDS: list[tuple[list[Callable[[LogWriter], None]], list[str]]] = [
     ([client_leaves, exits(0)], []),
     ([is_told(15), exits(0)], []),
     ([is_told(15), exits(143)], []),
@@ -194,7 +194,7 @@ ENDS: list[tuple[list[Callable[[Scribe], None]], list[str]]] = [
         ],
     ),
     (
-        [prompt, lambda scribe: prompt(scribe, 2, "other"), is_told(15), dies(15)],
+        [prompt, lambda recorder: prompt(recorder, 2, "other"), is_told(15), dies(15)],
         [
             '✗ session/prompt "go" (#4) was never answered; silent for 2 ms until the client'
             " gave up (SIGTERM, #6)",
@@ -219,20 +219,22 @@ ENDS: list[tuple[list[Callable[[Scribe], None]], list[str]]] = [
 
 @pytest.mark.parametrize(("steps", "expected"), ENDS)
 def test_how_the_agent_ended(
-    scribe: Scribe, steps: list[Callable[[Scribe], None]], expected: list[str]
+    recorder: LogWriter, steps: list[Callable[[LogWriter], None]], expected: list[str]
 ) -> None:
     """An end that was asked for is none; what it left open is, and an end in the middle of it."""
     for step in steps:
-        step(scribe)
-    assert sentences(scribe) == expected
+        step(recorder)
+    assert sentences(recorder) == expected
 
 
 def test_an_agent_that_could_not_start(tmp_path: Path) -> None:
     """The reason is the problem."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.event(capture_log.EXIT, code=127, reason="cannot start the agent 'x': no such file")
-        scribe.close()
-    assert sentences(scribe) == ["✗ cannot start the agent 'x': no such file (#2)"]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.event(
+            capture_log.EXIT, code=127, reason="cannot start the agent 'x': no such file"
+        )
+        recorder.close()
+    assert sentences(recorder) == ["✗ cannot start the agent 'x': no such file (#2)"]
 
 
 # Late updates
@@ -253,65 +255,65 @@ CUSTOM = notification("_x/status", sessionId="s")
         "something_new",
     ],
 )
-def test_what_may_come_at_any_time_is_not_late(scribe: Scribe, kind: str) -> None:
+def test_what_may_come_at_any_time_is_not_late(recorder: LogWriter, kind: str) -> None:
     """Commands, modes, options, titles, usage, echoes and what is custom belong to no turn."""
-    turn(scribe)
-    scribe.to_client(update("s", kind), CUSTOM)
-    assert sentences(scribe) == []
+    turn(recorder)
+    recorder.to_client(update("s", kind), CUSTOM)
+    assert sentences(recorder) == []
 
 
 @pytest.mark.parametrize(
     "kind", ["agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"]
 )
-def test_a_turns_work_is_late_after_its_end(scribe: Scribe, kind: str) -> None:
+def test_a_turns_work_is_late_after_its_end(recorder: LogWriter, kind: str) -> None:
     """Messages, thoughts, tool calls and plans belong into the turn."""
-    turn(scribe)
-    scribe.t_ns += 500 * MS
-    scribe.to_client(update("s", kind, toolCallId="c"))
-    (late,) = sentences(scribe)
+    turn(recorder)
+    recorder.t_ns += 500 * MS
+    recorder.to_client(update("s", kind, toolCallId="c"))
+    (late,) = sentences(recorder)
     assert late.startswith(f"✗ {kind} ")
     assert late.endswith("(#6) came after turn 1 had ended (#5), 501 ms late")
 
 
-def test_late_updates_of_the_draft(scribe: Scribe) -> None:
+def test_late_updates_of_the_draft(recorder: LogWriter) -> None:
     """The draft's envelope is understood, too."""
-    turn(scribe)
+    turn(recorder)
     chunk = {"content": text("late")}
-    scribe.to_client(
+    recorder.to_client(
         notification("session/update", sessionId="s", type="agent_message_chunk", data=chunk)
     )
-    (late,) = sentences(scribe)
+    (late,) = sentences(recorder)
     assert late.startswith('✗ agent_message_chunk "late" (#6)')
 
 
-def test_late_in_one_session_is_not_late_in_another(scribe: Scribe) -> None:
+def test_late_in_one_session_is_not_late_in_another(recorder: LogWriter) -> None:
     """Each session has turns of its own, and work before the first one is nobody's business."""
-    turn(scribe)
-    scribe.to_client(update("other", "agent_message_chunk", content=text("x")))
-    prompt(scribe, 2, "other")
-    scribe.to_client(update("other", "agent_message_chunk", content=text("x")))
-    scribe.to_client(result(2, stopReason="end_turn"))
-    assert sentences(scribe) == []
+    turn(recorder)
+    recorder.to_client(update("other", "agent_message_chunk", content=text("x")))
+    prompt(recorder, 2, "other")
+    recorder.to_client(update("other", "agent_message_chunk", content=text("x")))
+    recorder.to_client(result(2, stopReason="end_turn"))
+    assert sentences(recorder) == []
 
 
 @pytest.mark.parametrize("method", ["session/load", "session/resume"])
-def test_history_is_not_late(scribe: Scribe, method: str) -> None:
+def test_history_is_not_late(recorder: LogWriter, method: str) -> None:
     """What comes while a session is loaded is its history; what comes after it is late."""
-    turn(scribe)
-    scribe.to_agent(request(2, method, sessionId="s", cwd="/srv"))
-    scribe.to_client(update("s", "agent_message_chunk", content=text("old")), result(2))
-    scribe.to_client(update("s", "agent_message_chunk", content=text("late")))
-    (late,) = sentences(scribe)
+    turn(recorder)
+    recorder.to_agent(request(2, method, sessionId="s", cwd="/srv"))
+    recorder.to_client(update("s", "agent_message_chunk", content=text("old")), result(2))
+    recorder.to_client(update("s", "agent_message_chunk", content=text("late")))
+    (late,) = sentences(recorder)
     assert '"late" (#9)' in late
 
 
-def test_work_without_a_prompt_is_not_late_in_v2(scribe: Scribe) -> None:
+def test_work_without_a_prompt_is_not_late_in_v2(recorder: LogWriter) -> None:
     """In v2 a session may begin to run by itself, and says so."""
-    turn(scribe)
+    turn(recorder)
     message = update("s", "agent_message", messageId="m", content=[text("x")])
     running, idle = (update("s", "state_update", state=s) for s in ("running", "idle"))
-    scribe.to_client(running, message, idle, message)
-    (late,) = sentences(scribe)
+    recorder.to_client(running, message, idle, message)
+    (late,) = sentences(recorder)
     assert late.startswith("✗ agent_message ")
     assert "(#9) came" in late
 
@@ -323,10 +325,10 @@ def test_errors_have_the_dialects_names(tmp_path: Path) -> None:
     """The same number means different things in two dialects."""
     told = []
     for dialect in ("v1", "draft-1.0"):
-        with Scribe(tmp_path / f"{dialect}.db", dialect=dialect) as scribe:
-            scribe.to_agent(request(1, "session/list"), request(2, "session/list"))
-            scribe.to_client(error(1, -32000, "no"), error(2, -32000, "no"))
-        told += sentences(scribe)
+        with LogWriter(tmp_path / f"{dialect}.db", dialect=dialect) as recorder:
+            recorder.to_agent(request(1, "session/list"), request(2, "session/list"))
+            recorder.to_client(error(1, -32000, "no"), error(2, -32000, "no"))
+        told += sentences(recorder)
     assert told == [
         "! session/list was answered with error -32000 (authentication required): no,"
         " 2 times, first (#4)",
@@ -335,28 +337,28 @@ def test_errors_have_the_dialects_names(tmp_path: Path) -> None:
     ]
 
 
-def test_routine_errors_are_no_problem(scribe: Scribe) -> None:
+def test_routine_errors_are_no_problem(recorder: LogWriter) -> None:
     """Asking for an unknown extension, or a file that is not there, is how peers find out."""
-    scribe.to_agent(request(1, "_x/y"))
-    scribe.to_client(error(1, -32601, "Method not found"))
-    scribe.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
-    scribe.to_agent(error(1, -32002, "Resource not found"))
-    assert sentences(scribe) == []
-    codes = summary_of(scribe.path).error_codes
+    recorder.to_agent(request(1, "_x/y"))
+    recorder.to_client(error(1, -32601, "Method not found"))
+    recorder.to_client(request(1, "fs/read_text_file", sessionId="s", path="/new"))
+    recorder.to_agent(error(1, -32002, "Resource not found"))
+    assert sentences(recorder) == []
+    codes = summary_of(recorder.path).error_codes
     assert [(e.method, e.code, e.name, e.is_routine) for e in codes] == [
         ("_x/y", -32601, "method not found", True),
         ("fs/read_text_file", -32002, "resource not found", True),
     ]
 
 
-def test_a_prompt_that_fails_is_a_problem(scribe: Scribe) -> None:
+def test_a_prompt_that_fails_is_a_problem(recorder: LogWriter) -> None:
     """An error is worth knowing; one that ends a turn went wrong."""
-    prompt(scribe)
-    scribe.to_client(error(1, -32603, "Internal error: out of credit"))
-    assert sentences(scribe) == [
+    prompt(recorder)
+    recorder.to_client(error(1, -32603, "Internal error: out of credit"))
+    assert sentences(recorder) == [
         "✗ the agent answered session/prompt with error -32603: Internal error: out of credit (#5)"
     ]
-    assert summary_of(scribe.path).turns[0].outcome == "error"
+    assert summary_of(recorder.path).turns[0].outcome == "error"
 
 
 @pytest.mark.parametrize(
@@ -377,11 +379,11 @@ def test_codes_have_names(code: Any, dialect: str | None, name: str) -> None:
     assert code_name(code, dialect) == name
 
 
-def test_lines_that_are_no_acp_are_told_by_direction(scribe: Scribe) -> None:
+def test_lines_that_are_no_acp_are_told_by_direction(recorder: LogWriter) -> None:
     """Either peer may write what is none."""
-    scribe.to_agent(b"hello?\n")
-    scribe.to_client(b"log\n", b"\xff\n")
-    assert sentences(scribe) == [
+    recorder.to_agent(b"hello?\n")
+    recorder.to_client(b"log\n", b"\xff\n")
+    assert sentences(recorder) == [
         '✗ 1 line from the client was not ACP: #4 "hello?"'
         " (not JSON at character 0: expecting value)",
         "✗ 2 lines on the agent's stdout were not ACP, first #5"
@@ -389,37 +391,37 @@ def test_lines_that_are_no_acp_are_told_by_direction(scribe: Scribe) -> None:
     ]
 
 
-def test_undelivered_bytes_are_told_with_their_frames(scribe: Scribe) -> None:
+def test_undelivered_bytes_are_told_with_their_frames(recorder: LogWriter) -> None:
     """Who was gone, how much did not arrive, and which frames that was."""
-    turn(scribe)
-    scribe.to_client(CUSTOM)
-    scribe.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
-    assert sentences(scribe) == [
+    turn(recorder)
+    recorder.to_client(CUSTOM)
+    recorder.event(capture_log.UNDELIVERED, TO_CLIENT, bytes=30)
+    assert sentences(recorder) == [
         "! the client was gone: 30 bytes to-client could not be delivered (#6)"
     ]
 
 
-def test_an_agent_that_does_not_read_is_told(scribe: Scribe) -> None:
+def test_an_agent_that_does_not_read_is_told(recorder: LogWriter) -> None:
     """Since when, from which frame on, how much waits, and that it never went on."""
-    turn(scribe)
-    since = ORIGIN_NS + scribe.t_ns
-    scribe.to_agent(CUSTOM)
-    scribe.t_ns += 6000 * MS
-    scribe.event(capture_log.NOTE, TO_AGENT, action="stalled", since=since, bytes=65536)
-    assert sentences(scribe) == [
+    turn(recorder)
+    since = ORIGIN_NS + recorder.t_ns
+    recorder.to_agent(CUSTOM)
+    recorder.t_ns += 6000 * MS
+    recorder.event(capture_log.NOTE, TO_AGENT, action="stalled", since=since, bytes=65536)
+    assert sentences(recorder) == [
         "✗ the agent stopped reading at 0.005 s (from frame #6): 65,536 bytes waited;"
         " it never read again, 6.0 s"
     ]
 
 
-def test_a_stall_of_a_log_that_somebody_wrote(scribe: Scribe) -> None:
+def test_a_stall_of_a_log_that_somebody_wrote(recorder: LogWriter) -> None:
     """Fields may be missing, or lie."""
-    scribe.event(capture_log.NOTE, TO_AGENT, action="stalled")
-    scribe.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
-    scribe.event(capture_log.NOTE, action="stalled")
-    scribe.event(capture_log.NOTE, STDERR, action="resumed", reason="\x1b[2J")
-    scribe.event(capture_log.NOTE, STDERR)
-    assert [s.partition(" at ")[0] for s in sentences(scribe)] == [
+    recorder.event(capture_log.NOTE, TO_AGENT, action="stalled")
+    recorder.event(capture_log.NOTE, TO_CLIENT, action="stalled", since=1 << 62, bytes="many")
+    recorder.event(capture_log.NOTE, action="stalled")
+    recorder.event(capture_log.NOTE, STDERR, action="resumed", reason="\x1b[2J")
+    recorder.event(capture_log.NOTE, STDERR)
+    assert [s.partition(" at ")[0] for s in sentences(recorder)] == [
         "✗ the agent stopped reading",
         "✗ the client stopped reading",
     ]
@@ -428,18 +430,18 @@ def test_a_stall_of_a_log_that_somebody_wrote(scribe: Scribe) -> None:
 # What was counted
 
 
-def test_tool_calls_have_their_last_status(scribe: Scribe) -> None:
+def test_tool_calls_have_their_last_status(recorder: LogWriter) -> None:
     """A call counts once, by its kind and its last status, also if its last update has none."""
-    prompt(scribe)
+    prompt(recorder)
     for call, kind, status in (("a", "read", "completed"), ("b", "read", "failed")):
         start = {"toolCallId": call, "status": "pending", "title": call}
-        scribe.to_client(with_kind(update("s", "tool_call", **start), kind))
-        scribe.to_client(update("s", "tool_call_update", toolCallId=call, status=status))
-        scribe.to_client(update("s", "tool_call_update", toolCallId=call, content=[]))
-    scribe.to_client(update("s", "tool_call", toolCallId="c", title="c"))
-    scribe.to_client(result(1, stopReason="end_turn"))
-    scribe.leave()
-    calls = summary_of(scribe.path).tool_calls
+        recorder.to_client(with_kind(update("s", "tool_call", **start), kind))
+        recorder.to_client(update("s", "tool_call_update", toolCallId=call, status=status))
+        recorder.to_client(update("s", "tool_call_update", toolCallId=call, content=[]))
+    recorder.to_client(update("s", "tool_call", toolCallId="c", title="c"))
+    recorder.to_client(result(1, stopReason="end_turn"))
+    recorder.abandon()
+    calls = summary_of(recorder.path).tool_calls
     assert [(tally.kind, tally.count, tally.statuses) for tally in calls] == [
         ("read", 2, {"completed": 1, "failed": 1}),
         ("other", 1, {"no status": 1}),
@@ -452,7 +454,7 @@ def with_kind(message: dict[str, Any], kind: str) -> dict[str, Any]:
     return message
 
 
-def test_questions_have_their_answers(scribe: Scribe) -> None:
+def test_questions_have_their_answers(recorder: LogWriter) -> None:
     """What was chosen, in any dialect, and how long it took."""
     options = [{"optionId": "n", "name": "No", "kind": "reject_once"}]
     answers: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
@@ -466,12 +468,12 @@ def test_questions_have_their_answers(scribe: Scribe) -> None:
         ("elicitation/create", {"message": "Who?"}, error(0, -32603, "no")),
     ]  # fmt: skip
     for method, params, answer in answers:
-        scribe.to_client(request(0, method, sessionId="s", **params))
-        scribe.t_ns += 1000 * MS
-        scribe.to_agent(answer)
-    scribe.to_client(request(0, "elicitation/create", sessionId="s"))
-    scribe.leave()
-    summary = summary_of(scribe.path)
+        recorder.to_client(request(0, method, sessionId="s", **params))
+        recorder.t_ns += 1000 * MS
+        recorder.to_agent(answer)
+    recorder.to_client(request(0, "elicitation/create", sessionId="s"))
+    recorder.abandon()
+    summary = summary_of(recorder.path)
     assert [(q.title, q.answer) for q in summary.questions] == [
         ("", "reject_once"),
         ("", "cancelled"),
@@ -484,16 +486,16 @@ def test_questions_have_their_answers(scribe: Scribe) -> None:
     assert summary.answers["open"] == 1
 
 
-def test_sessions_say_where_and_how_they_were_opened(scribe: Scribe) -> None:
+def test_sessions_say_where_and_how_they_were_opened(recorder: LogWriter) -> None:
     """New, loaded or resumed, with the directory that the client named."""
-    scribe.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
-    scribe.to_client(result(1, sessionId="one"))
-    scribe.to_agent(request(2, "session/load", sessionId="two", cwd="/b", mcpServers=[]))
-    scribe.to_client(result(2))
-    prompt(scribe, 3, "three")
-    scribe.to_client(result(3, stopReason="end_turn"))
-    scribe.leave()
-    summary = summary_of(scribe.path)
+    recorder.to_agent(request(1, "session/new", cwd="/a", mcpServers=[]))
+    recorder.to_client(result(1, sessionId="one"))
+    recorder.to_agent(request(2, "session/load", sessionId="two", cwd="/b", mcpServers=[]))
+    recorder.to_client(result(2))
+    prompt(recorder, 3, "three")
+    recorder.to_client(result(3, stopReason="end_turn"))
+    recorder.abandon()
+    summary = summary_of(recorder.path)
     assert [(s.id, s.opened, s.cwd, s.turns) for s in summary.opened] == [
         ("one", ["new"], "/a", 0),
         ("two", ["load"], "/b", 0),
@@ -501,32 +503,32 @@ def test_sessions_say_where_and_how_they_were_opened(scribe: Scribe) -> None:
     ]
 
 
-def test_files_and_terminals_are_counted(scribe: Scribe) -> None:
+def test_files_and_terminals_are_counted(recorder: LogWriter) -> None:
     """By whether they were answered with a result, an error or not at all."""
     for n, answer in enumerate((result(0, content="x"), error(1, -32603, "no"), None)):
-        scribe.to_client(request(n, "fs/read_text_file", sessionId="s", path="/a"))
+        recorder.to_client(request(n, "fs/read_text_file", sessionId="s", path="/a"))
         if answer is not None:
-            scribe.to_agent(answer)
-    scribe.leave()
-    summary = summary_of(scribe.path)
+            recorder.to_agent(answer)
+    recorder.abandon()
+    summary = summary_of(recorder.path)
     read = summary.files_read
     assert (read.done, read.failed, read.open) == (1, 1, 1)
     assert summary.files_written.done == summary.terminals.done == 0
 
 
-def test_failed_tool_calls_are_named(scribe: Scribe) -> None:
+def test_failed_tool_calls_are_named(recorder: LogWriter) -> None:
     """With the number of the update that says so, the announced title and the reason."""
-    prompt(scribe)  # 4
+    prompt(recorder)  # 4
     failed = [{"type": "content", "content": text("command not found")}]
-    scribe.to_client(
+    recorder.to_client(
         update("s", "tool_call", toolCallId="a", title="pytest -q", status="pending"),  # 5
         update("s", "tool_call", toolCallId="b", title="Read", status="completed"),
         update("s", "tool_call_update", toolCallId="a", status="failed", content=failed),  # 7
         result(1, stopReason="end_turn"),
     )
-    scribe.leave()
-    (call,) = summary_of(scribe.path).failed_calls
+    recorder.abandon()
+    (call,) = summary_of(recorder.path).failed_calls
     assert (call.seq, call.title, call.status) == (7, "pytest -q", "failed")
     assert call.text == "command not found"
-    shown = run("inspect", "show", scribe.path).stdout
+    shown = run("inspect", "show", recorder.path).stdout
     assert "  #7  failed  pytest -q: command not found\n" in shown

@@ -12,7 +12,7 @@ from acp_proxy.inspection.diagnosis.legality import Rules
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.store.reader import RecordingReader
 from tests.documents import Example, draft, official
-from tests.scribe import Scribe, error, handshake, line, request, result, text
+from tests.log_writer import LogWriter, error, handshake, line, request, result, text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,44 +22,44 @@ if TYPE_CHECKING:
 AGENT = {"protocolVersion": 1, "agentCapabilities": {"loadSession": False}}
 
 
-def summary_of(scribe: Scribe) -> Summary:
-    """The summary of what a scribe has written so far."""
-    scribe.end()
-    scribe.close()
-    scribe.leave()
-    with RecordingReader(scribe.path) as reader:
+def summary_of(recorder: LogWriter) -> Summary:
+    """The summary of what a recorder has written so far."""
+    recorder.end()
+    recorder.close()
+    recorder.abandon()
+    with RecordingReader(recorder.path) as reader:
         return summarize(reader)
 
 
-def sentences(scribe: Scribe) -> list[str]:
+def sentences(recorder: LogWriter) -> list[str]:
     """Its problems and remarks but for how the agent ended."""
     marks = {"problem": "✗", "remark": "!"}
-    found = summary_of(scribe).problems
+    found = summary_of(recorder).problems
     return [f"{marks[p.severity]} {p.text}" for p in found if p.kind != "agent-ended"]
 
 
 @pytest.fixture
-def scribe(tmp_path: Path) -> Scribe:
+def recorder(tmp_path: Path) -> LogWriter:
     """A log in which client and agent have met, in v1."""
-    scribe = Scribe(tmp_path / "x.db")
-    handshake(scribe)  # 2, 3
-    return scribe
+    recorder = LogWriter(tmp_path / "x.db")
+    handshake(recorder)  # 2, 3
+    return recorder
 
 
-def refused(scribe: Scribe, sent: dict[str, Any], code: int = -32602) -> str:
+def refused(recorder: LogWriter, sent: dict[str, Any], code: int = -32602) -> str:
     """What is said of a request of the client that is refused, 4 and 5."""
-    scribe.to_agent(sent)
-    scribe.to_client(error(sent["id"], code, "no"))
-    (said,) = sentences(scribe)
+    recorder.to_agent(sent)
+    recorder.to_client(error(sent["id"], code, "no"))
+    (said,) = sentences(recorder)
     return said
 
 
-def test_a_request_that_lacks_what_its_dialect_requires_is_its_senders(scribe: Scribe) -> None:
+def test_a_request_that_lacks_what_its_dialect_requires_is_its_senders(recorder: LogWriter) -> None:
     """A client that sends the draft's ``content`` in v1 is to blame for each refusal, once."""
     for rpc_id in range(1, 16):
-        scribe.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
-        scribe.to_client(error(rpc_id, -32602, "Invalid params"))
-    summary = summary_of(scribe)
+        recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
+        recorder.to_client(error(rpc_id, -32602, "Invalid params"))
+    summary = summary_of(recorder)
     (problem,) = (p for p in summary.problems if p.kind == "error")
     assert problem.severity == "problem"
     assert problem.text == (
@@ -100,17 +100,17 @@ def test_a_request_that_lacks_what_its_dialect_requires_is_its_senders(scribe: S
     ],
 )
 def test_what_is_wrong_with_a_request_is_told(
-    scribe: Scribe, sent: dict[str, Any], said: str
+    recorder: LogWriter, sent: dict[str, Any], said: str
 ) -> None:
     """What it lacks, or that nobody knows it; what is as it should be is told without blame."""
-    assert refused(scribe, sent) == said
+    assert refused(recorder, sent) == said
 
 
-def test_an_agents_bad_request_is_the_agents(scribe: Scribe) -> None:
+def test_an_agents_bad_request_is_the_agents(recorder: LogWriter) -> None:
     """An agent that asks for a file without its path is to blame for the client's refusal."""
-    scribe.to_client(request(7, "fs/read_text_file", sessionId="s"))
-    scribe.to_agent(error(7, -32602, "no"))
-    assert sentences(scribe) == [
+    recorder.to_client(request(7, "fs/read_text_file", sessionId="s"))
+    recorder.to_agent(error(7, -32602, "no"))
+    assert sentences(recorder) == [
         '✗ the agent sent fs/read_text_file without "path", which v1 requires: error -32602'
         " (invalid params): no (#5)"
     ]
@@ -118,20 +118,20 @@ def test_an_agents_bad_request_is_the_agents(scribe: Scribe) -> None:
 
 def test_a_method_that_the_receiver_does_not_offer_is_the_senders(tmp_path: Path) -> None:
     """Who loads a session of an agent that cannot load any has not read its capabilities."""
-    scribe = Scribe(tmp_path / "x.db")
-    scribe.to_agent(request(0, "initialize", protocolVersion=1))
-    scribe.to_client(result(0, **AGENT))
+    recorder = LogWriter(tmp_path / "x.db")
+    recorder.to_agent(request(0, "initialize", protocolVersion=1))
+    recorder.to_client(result(0, **AGENT))
     sent = request(1, "session/load", sessionId="s", cwd="/", mcpServers=[])
-    assert refused(scribe, sent, -32601) == (
+    assert refused(recorder, sent, -32601) == (
         "✗ the client sent session/load, which the agent does not offer (loadSession):"
         " error -32601 (method not found): no (#5)"
     )
 
 
-def test_an_internal_error_is_the_answerers(scribe: Scribe) -> None:
+def test_an_internal_error_is_the_answerers(recorder: LogWriter) -> None:
     """Whatever was asked, who says that he failed himself has."""
     sent = request(1, "session/prompt", sessionId="s")
-    assert refused(scribe, sent, -32603) == (
+    assert refused(recorder, sent, -32603) == (
         "✗ the agent answered session/prompt with error -32603 (internal error): no (#5)"
     )
 
@@ -151,94 +151,94 @@ def test_an_opening_that_fails_is_a_problem(
     tmp_path: Path, method: str, params: dict[str, Any]
 ) -> None:
     """Without an initialization, a login or a session nothing goes on."""
-    scribe = Scribe(tmp_path / "x.db")
-    scribe.to_agent(request(1, method, **params))
-    scribe.to_client(error(1, -32001, "broken"))
-    assert sentences(scribe) == [f"✗ {method} was answered with error -32001: broken (#3)"]
+    recorder = LogWriter(tmp_path / "x.db")
+    recorder.to_agent(request(1, method, **params))
+    recorder.to_client(error(1, -32001, "broken"))
+    assert sentences(recorder) == [f"✗ {method} was answered with error -32001: broken (#3)"]
 
 
-def test_a_login_that_was_needed_and_came_is_no_problem(scribe: Scribe) -> None:
+def test_a_login_that_was_needed_and_came_is_no_problem(recorder: LogWriter) -> None:
     """An agent may ask for a login; the session opens after it."""
-    scribe.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
-    scribe.to_client(error(1, -32000, "log in"))
-    scribe.to_agent(request(2, "authenticate", methodId="m"))
-    scribe.to_client(result(2))
-    scribe.to_agent(request(3, "session/new", cwd="/", mcpServers=[]))
-    scribe.to_client(result(3, sessionId="s"))
-    (said,) = sentences(scribe)
+    recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
+    recorder.to_client(error(1, -32000, "log in"))
+    recorder.to_agent(request(2, "authenticate", methodId="m"))
+    recorder.to_client(result(2))
+    recorder.to_agent(request(3, "session/new", cwd="/", mcpServers=[]))
+    recorder.to_client(result(3, sessionId="s"))
+    (said,) = sentences(recorder)
     assert said.startswith("! session/new was answered with error -32000 (authentication required)")
 
 
-def test_a_session_that_could_not_be_loaded_is_not_loaded(scribe: Scribe) -> None:
+def test_a_session_that_could_not_be_loaded_is_not_loaded(recorder: LogWriter) -> None:
     """It stands among the sessions, and what failed with it."""
-    scribe.to_agent(request(1, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
-    scribe.to_client(error(1, -32002, "gone"))
-    (session,) = summary_of(scribe).opened
+    recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
+    recorder.to_client(error(1, -32002, "gone"))
+    (session,) = summary_of(recorder).opened
     assert (session.opened, session.failed, session.cwd) == ([], ["load"], "/w")
 
 
 def test_a_refused_login_and_a_turn_that_ended_in_error_are_problems(tmp_path: Path) -> None:
     """The draft tells both in answers that are no errors."""
-    scribe = Scribe(tmp_path / "x.db", dialect="draft-1.0")
+    recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     login = {"method": "api_key", "credentials": {"apiKey": "x"}}
-    scribe.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})
-    scribe.to_client(result(1, success=False, error="bad key"))
-    scribe.to_agent(request(2, "session/prompt", sessionId="s", content=[text("go")]))
-    scribe.to_client(result(2, stopReason="error"))
-    assert sentences(scribe) == [
+    recorder.to_agent({"jsonrpc": "2.0", "id": 1, "method": "authenticate", "params": login})
+    recorder.to_client(result(1, success=False, error="bad key"))
+    recorder.to_agent(request(2, "session/prompt", sessionId="s", content=[text("go")]))
+    recorder.to_client(result(2, stopReason="error"))
+    assert sentences(recorder) == [
         '✗ the agent refused authenticate "api_key" (#2): success is false, bad key (#3)',
         '✗ turn 1 (prompt "go" #4) ended with stop reason error (#5)',
     ]
 
 
-def test_what_a_fault_did_is_the_faults(scribe: Scribe) -> None:
+def test_what_a_fault_did_is_the_faults(recorder: LogWriter) -> None:
     """An answer that a rule made up, and a request that it kept back, are no problems."""
-    scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
-    fault(scribe, "error-on-prompt", "error-reply")
-    made(scribe, error(1, -32603, "Internal error"))  # 5
-    scribe.to_agent(request(2, "session/set_mode", sessionId="s", modeId="m"))  # 6
-    fault(scribe, "lost", "drop")
-    made(scribe, b"log line\n")
-    assert sentences(scribe) == [
+    recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
+    fault(recorder, "error-on-prompt", "error-reply")
+    made(recorder, error(1, -32603, "Internal error"))  # 5
+    recorder.to_agent(request(2, "session/set_mode", sessionId="s", modeId="m"))  # 6
+    fault(recorder, "lost", "drop")
+    made(recorder, b"log line\n")
+    assert sentences(recorder) == [
         '! client waits for agent: session/set_mode "m" (#6), 7 ms, never answered,'
         " because of fault lost",
         "! fault error-on-prompt answered session/prompt with error -32603: Internal error (#5)",
     ]
 
 
-def test_an_agent_that_a_fault_has_ended_is_not_to_blame(scribe: Scribe) -> None:
+def test_an_agent_that_a_fault_has_ended_is_not_to_blame(recorder: LogWriter) -> None:
     """An end in the middle of a turn is told as the fault's."""
-    scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
-    scribe.event(capture_log.EFFECT, TO_CLIENT, rule="crash", action="kill", signal=9)  # 5
-    scribe.event(capture_log.EXIT, signal=9)  # 6
-    scribe.leave()
-    with RecordingReader(scribe.path) as reader:
+    recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
+    recorder.event(capture_log.EFFECT, TO_CLIENT, rule="crash", action="kill", signal=9)  # 5
+    recorder.event(capture_log.EXIT, signal=9)  # 6
+    recorder.abandon()
+    with RecordingReader(recorder.path) as reader:
         (problem,) = summarize(reader).problems
     assert (problem.kind, problem.severity) == ("agent-ended", "remark")
     amid = 'in the middle of turn 1 (prompt "go" #4)'
     assert problem.text == f"fault crash ended the agent {amid} (#6)"
 
 
-def test_an_answer_that_a_fault_kept_back_is_told(scribe: Scribe) -> None:
+def test_an_answer_that_a_fault_kept_back_is_told(recorder: LogWriter) -> None:
     """The agent did answer, and its client never saw it."""
-    scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
-    scribe.to_client(result(1, stopReason="end_turn"))  # 5
-    scribe.event(capture_log.FAULT, TO_CLIENT, rule="lost", action="drop", delivered="none")
-    assert sentences(scribe) == [
+    recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
+    recorder.to_client(result(1, stopReason="end_turn"))  # 5
+    recorder.event(capture_log.FAULT, TO_CLIENT, rule="lost", action="drop", delivered="none")
+    assert sentences(recorder) == [
         '! fault lost kept the answer to session/prompt "go" (#4) back (#5)'
     ]
 
 
-def fault(scribe: Scribe, rule: str, action: str) -> None:
+def fault(recorder: LogWriter, rule: str, action: str) -> None:
     """A rule keeps the last line to the agent from it."""
-    scribe.event(capture_log.FAULT, TO_AGENT, rule=rule, action=action, delivered="none")
+    recorder.event(capture_log.FAULT, TO_AGENT, rule=rule, action=action, delivered="none")
 
 
-def made(scribe: Scribe, message: Any) -> None:
+def made(recorder: LogWriter, message: Any) -> None:
     """A rule makes up a line to the client."""
-    scribe._record(capture_log.PART, TO_CLIENT, line(message))
-    fields = {"rule": "error-on-prompt", "action": "error-reply", "at": scribe.t_ns}
-    scribe.event(capture_log.MADE, TO_CLIENT, **fields)
+    recorder._record(capture_log.PART, TO_CLIENT, line(message))
+    fields = {"rule": "error-on-prompt", "action": "error-reply", "at": recorder.t_ns}
+    recorder.event(capture_log.MADE, TO_CLIENT, **fields)
 
 
 @pytest.mark.parametrize("example", official(), ids=lambda e: f"{e.kind}-{e.method}")

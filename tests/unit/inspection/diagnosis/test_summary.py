@@ -10,17 +10,17 @@ from acp_proxy.capture import log_format as capture_log
 from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import (
+from tests.log_writer import (
     MS,
-    Scribe,
+    LogWriter,
     error,
     handshake,
     line,
-    record_story,
+    record_conversation,
     request,
     result,
-    tell_story,
     text,
+    write_conversation,
 )
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def summary_of(path: Path) -> Summary:
 
 @pytest.fixture
 def story(tmp_path: Path) -> Summary:
-    """The summary of `tell_story`."""
-    return summary_of(record_story(tmp_path / "story.db"))
+    """The summary of `write_conversation`."""
+    return summary_of(record_conversation(tmp_path / "story.db"))
 
 
 def test_who_talked(story: Summary) -> None:
@@ -53,13 +53,13 @@ def test_who_talked(story: Summary) -> None:
 
 def test_a_fork_is_marked_on_the_session_that_it_made(tmp_path: Path) -> None:
     """The session that was forked stays as it was opened."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent(request(1, "session/new", cwd="/a"))
-        scribe.to_client(result(1, sessionId="old"))
-        scribe.to_agent(request(2, "session/fork", sessionId="old", cwd="/b"))
-        scribe.to_client(result(2, sessionId="new"))
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/new", cwd="/a"))
+        recorder.to_client(result(1, sessionId="old"))
+        recorder.to_agent(request(2, "session/fork", sessionId="old", cwd="/b"))
+        recorder.to_client(result(2, sessionId="new"))
     opened = {
-        session.id: (session.opened, session.cwd) for session in summary_of(scribe.path).opened
+        session.id: (session.opened, session.cwd) for session in summary_of(recorder.path).opened
     }
     assert opened == {"old": (["new"], "/a"), "new": (["fork"], "/b")}
 
@@ -90,12 +90,12 @@ def test_turns_have_their_prompt_and_their_end(story: Summary) -> None:
 
 def test_open_requests_say_who_waits(tmp_path: Path) -> None:
     """A request without an answer has its age, and says which side waits for which."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
-        scribe.to_client(request(1, "session/request_permission", toolCall={"title": "Edit"}))
-        scribe.t_ns += 100 * MS
-        scribe.end()
-    waiting = summary_of(scribe.path).unanswered
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        recorder.to_client(request(1, "session/request_permission", toolCall={"title": "Edit"}))
+        recorder.t_ns += 100 * MS
+        recorder.end()
+    waiting = summary_of(recorder.path).unanswered
     assert [(w.seq, w.who_waits, w.method, w.rpc_id) for w in waiting] == [
         (2, "client waits for agent", "session/prompt", "1"),
         (3, "agent waits for client", "session/request_permission", "1"),
@@ -106,13 +106,13 @@ def test_open_requests_say_who_waits(tmp_path: Path) -> None:
 
 def test_what_happened_is_told_in_words(tmp_path: Path) -> None:
     """Signals, gaps and undelivered bytes are told; starts, ends of streams and exits are not."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.event(capture_log.SIGNAL, signal=15, action="passed on")
-        scribe.event(capture_log.GAP, reason="disk full", since=1, **{"to-agent": 5})
-        scribe.chunk(capture_log.TO_AGENT, b"abc\n")
-        scribe.event(capture_log.UNDELIVERED, capture_log.TO_AGENT, bytes=4)
-        scribe.end()
-    assert summary_of(scribe.path).events == [
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
+        recorder.event(capture_log.GAP, reason="disk full", since=1, **{"to-agent": 5})
+        recorder.chunk(capture_log.TO_AGENT, b"abc\n")
+        recorder.event(capture_log.UNDELIVERED, capture_log.TO_AGENT, bytes=4)
+        recorder.end()
+    assert summary_of(recorder.path).events == [
         "SIGTERM passed on",
         "not recorded: 5 bytes to-agent (disk full)",
         "4 bytes to-agent were read and could not be written on",
@@ -121,39 +121,39 @@ def test_what_happened_is_told_in_words(tmp_path: Path) -> None:
 
 def test_the_last_words_on_stderr(tmp_path: Path) -> None:
     """The last five lines of stderr are shown in order, whatever bytes they are."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for number in range(9):
-            scribe.stderr(f"line {number}")
-        scribe.chunk(capture_log.STDERR, b"\xff\x1b[2J\n")
-    tail = summary_of(scribe.path).stderr_tail
+            recorder.stderr(f"line {number}")
+        recorder.chunk(capture_log.STDERR, b"\xff\x1b[2J\n")
+    tail = summary_of(recorder.path).stderr_tail
     assert tail == ["line 5", "line 6", "line 7", "line 8", "\ufffd\\x1b[2J"]
 
 
 def test_a_running_recording_is_summarized_from_its_log(tmp_path: Path) -> None:
     """A hung chat can be looked at while it hangs: nothing needs to be indexed."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        tell_story(scribe)
-        live = summary_of(scribe.path)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        write_conversation(recorder)
+        live = summary_of(recorder.path)
         assert live.live
-        scribe.index()
-        assert summary_of(scribe.path) == live
+        recorder.index()
+        assert summary_of(recorder.path) == live
 
 
 def test_an_empty_recording_has_a_summary(tmp_path: Path) -> None:
     """An agent that never said anything is no error."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         pass
-    summary = summary_of(scribe.path)
+    summary = summary_of(recorder.path)
     assert (summary.frames, summary.turns, summary.duration_ns) == ({}, [], 0)
 
 
 def test_requests_that_were_cancelled_are_no_errors(tmp_path: Path) -> None:
     """An exchange counts as an error only if its answer is one and nobody asked for it."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.to_agent(request(1, "a"), request(2, "a"), request(3, "a"))
-        scribe.to_client(error(1, -32800, "cancelled"), error(2, -1, "no"), result(3))
-    assert summary_of(scribe.path).errors == 1
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(1, "a"), request(2, "a"), request(3, "a"))
+        recorder.to_client(error(1, -32800, "cancelled"), error(2, -1, "no"), result(3))
+    assert summary_of(recorder.path).errors == 1
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from acp_proxy.filters import parse
 from acp_proxy.inspection.measures.statistics import gather, slowest, with_texts
 from acp_proxy.store.reader import RecordingReader
-from tests.minute import record_minute
-from tests.scribe import MS, Scribe, record_story, request, result, text, update
+from tests.log_writer import MS, LogWriter, record_conversation, request, result, text, update
+from tests.waiting_chat import record_waiting_chat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 def test_a_filter_that_means_everything_changes_nothing(tmp_path: Path) -> None:
     """Counting in two passes and in one gives the same."""
-    with RecordingReader(record_minute(tmp_path / "x.db").path) as reader:
+    with RecordingReader(record_waiting_chat(tmp_path / "x.db").path) as reader:
         assert gather(reader, parse("seq:>0")) == gather(reader)
 
 
 def test_everything_is_counted_once(tmp_path: Path) -> None:
     """Frames and bytes are those of the recording, and each request is one of its method."""
-    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         found = gather(reader)
         sums = next(reader.query("SELECT count(*) AS n, sum(size) AS bytes FROM frames"))
     assert (found.frames, found.bytes) == (sums["n"], sums["bytes"])
@@ -43,17 +43,17 @@ def test_whoever_watches_sees_every_head(tmp_path: Path) -> None:
             seen.append(head.seq)
             yield head
 
-    with RecordingReader(record_story(tmp_path / "x.db")) as reader:
+    with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         gather(reader, parse("kind:error"), watch=watch)
     assert seen == [12]
 
 
 def test_the_first_chunk_is_the_agents_own_word(tmp_path: Path) -> None:
     """Commands, an echo of the prompt and tool calls come before it and are none."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         prompt = [text("x" * 500)]
-        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
-        scribe.to_client(
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=prompt))
+        recorder.to_client(
             update("s", "available_commands_update", availableCommands=[]),
             update("s", "user_message_chunk", content=text("x")),
             update("s", "tool_call", toolCallId="c"),
@@ -61,7 +61,7 @@ def test_the_first_chunk_is_the_agents_own_word(tmp_path: Path) -> None:
             update("s", "agent_thought_chunk", content=text("hm")),
             result(1, stopReason="end_turn"),
         )
-    with RecordingReader(scribe.path) as reader:
+    with RecordingReader(recorder.path) as reader:
         (turn,) = gather(reader).turns
         told = with_texts(reader, turn)
     assert (turn.first_update_ns, turn.first_chunk_ns, turn.prompt) == (MS, None, "")
@@ -70,14 +70,14 @@ def test_the_first_chunk_is_the_agents_own_word(tmp_path: Path) -> None:
 
 def test_a_tool_call_is_known_by_its_first_and_last_words(tmp_path: Path) -> None:
     """Its title, kind and status are the latest, however many updates came between."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_client(update("s", "tool_call", toolCallId="c", title="Read"))
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(update("s", "tool_call", toolCallId="c", title="Read"))
         for _ in range(40):
-            scribe.to_client(update("s", "tool_call_update", toolCallId="c"))
+            recorder.to_client(update("s", "tool_call_update", toolCallId="c"))
         done = update("s", "tool_call_update", toolCallId="c", status="completed")
-        scribe.to_client(update("s", "tool_call_update", toolCallId="c", title="Read a"), done)
-        scribe.to_client(update("t", "tool_call", toolCallId="c", title="Other"))
-    with RecordingReader(scribe.path) as reader:
+        recorder.to_client(update("s", "tool_call_update", toolCallId="c", title="Read a"), done)
+        recorder.to_client(update("t", "tool_call", toolCallId="c", title="Other"))
+    with RecordingReader(recorder.path) as reader:
         call, other = gather(reader).tool_calls
     assert (call.title, call.status, call.frames) == ("Read a", "completed", 43)
     assert (other.title, other.status, other.frames) == ("Other", None, 1)
@@ -85,12 +85,12 @@ def test_a_tool_call_is_known_by_its_first_and_last_words(tmp_path: Path) -> Non
 
 def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
     """Those that took longest are chosen, then told in the order in which they were."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for number in (3, 1, 2, 4):
-            scribe.to_agent(request(number, "session/prompt", sessionId="s", prompt=[]))
-            scribe.t_ns += number * MS
-            scribe.to_client(result(number, stopReason="end_turn"))
-    with RecordingReader(scribe.path) as reader:
+            recorder.to_agent(request(number, "session/prompt", sessionId="s", prompt=[]))
+            recorder.t_ns += number * MS
+            recorder.to_client(result(number, stopReason="end_turn"))
+    with RecordingReader(recorder.path) as reader:
         turns = gather(reader).turns
     assert [turn.id for turn in slowest(turns, 2)] == [1, 4]
     assert slowest(turns, 0) == []
@@ -98,16 +98,16 @@ def test_the_slowest_turns_keep_their_order(tmp_path: Path) -> None:
 
 def test_rows_and_tail_are_one(tmp_path: Path) -> None:
     """Of a recording that is half in rows and half in its log the statistics are the same."""
-    scribe = Scribe(tmp_path / "x.db")
-    with scribe:
-        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
-        scribe.to_client(request(0, "session/request_permission", sessionId="s"))
-        scribe.index()
-        scribe.to_agent(result(0))
-        scribe.to_client(update("s", "tool_call", toolCallId="c"), result(1, stopReason="x"))
-        with RecordingReader(scribe.path) as reader:
+    recorder = LogWriter(tmp_path / "x.db")
+    with recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        recorder.to_client(request(0, "session/request_permission", sessionId="s"))
+        recorder.index()
+        recorder.to_agent(result(0))
+        recorder.to_client(update("s", "tool_call", toolCallId="c"), result(1, stopReason="x"))
+        with RecordingReader(recorder.path) as reader:
             live = gather(reader)
-    with RecordingReader(scribe.path) as reader:
+    with RecordingReader(recorder.path) as reader:
         finished = gather(reader)
     assert live.live
     assert live.turns == finished.turns

@@ -16,7 +16,7 @@ from acp_proxy.inspection.measures.turn_times import (
     waiting_part,
 )
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import MS, Scribe, error, notification, request, result, text, update
+from tests.log_writer import MS, LogWriter, error, notification, request, result, text, update
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,10 +88,10 @@ def asks(number: int, method: str, session: str = "s") -> dict[str, Any]:
     return request(number, method, sessionId=session)
 
 
-def times(scribe: Scribe) -> tuple[list[TurnTime], WholeTime]:
+def times(recorder: LogWriter) -> tuple[list[TurnTime], WholeTime]:
     """Ends a recording and measures its turns."""
-    scribe.leave()
-    with RecordingReader(scribe.path) as reader:
+    recorder.abandon()
+    with RecordingReader(recorder.path) as reader:
         found = gather(reader)
     return found.turns, found.time
 
@@ -103,18 +103,18 @@ def parts(turn: TurnTime) -> dict[str, int]:
 
 def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
     """A person thinks for an hour, a program runs for two, and the agent is blamed for neither."""
-    scribe = Scribe(tmp_path / "x.db")
-    scribe.to_agent(prompt(1))  # at 1 ms
-    scribe.t_ns += 3 * SECOND
-    scribe.to_client(chunk(), chunk(), asks(0, "session/request_permission"))
-    scribe.t_ns += HOUR
-    scribe.to_agent(result(0))
-    scribe.to_client(asks(1, "terminal/wait_for_exit"), asks(2, "fs/read_text_file"))
-    scribe.to_agent(error(2, -32002, "none"))
-    scribe.t_ns += 2 * HOUR
-    scribe.to_agent(result(1, exitCode=0))
-    scribe.to_client(chunk(), result(1, stopReason="end_turn"))
-    (turn,), whole = times(scribe)
+    recorder = LogWriter(tmp_path / "x.db")
+    recorder.to_agent(prompt(1))  # at 1 ms
+    recorder.t_ns += 3 * SECOND
+    recorder.to_client(chunk(), chunk(), asks(0, "session/request_permission"))
+    recorder.t_ns += HOUR
+    recorder.to_agent(result(0))
+    recorder.to_client(asks(1, "terminal/wait_for_exit"), asks(2, "fs/read_text_file"))
+    recorder.to_agent(error(2, -32002, "none"))
+    recorder.t_ns += 2 * HOUR
+    recorder.to_agent(result(1, exitCode=0))
+    recorder.to_client(chunk(), result(1, stopReason="end_turn"))
+    (turn,), whole = times(recorder)
     hour = HOUR // MS
     assert parts(turn) == {
         "streaming": 1 + 1 + 1,
@@ -131,12 +131,12 @@ def test_a_turn_of_an_hour_is_divided(tmp_path: Path) -> None:
 
 def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
     """A turn that nothing ended lasts until the last thing that happened, and so does its wait."""
-    scribe = Scribe(tmp_path / "x.db")
-    scribe.to_agent(prompt(1))
-    scribe.to_client(asks(0, "session/request_permission"))
-    scribe.t_ns += 240 * SECOND
-    scribe.end()
-    (turn,), _ = times(scribe)
+    recorder = LogWriter(tmp_path / "x.db")
+    recorder.to_agent(prompt(1))
+    recorder.to_client(asks(0, "session/request_permission"))
+    recorder.t_ns += 240 * SECOND
+    recorder.end()
+    (turn,), _ = times(recorder)
     assert turn.open
     assert turn.end_seq is None
     assert parts(turn) == {"silent": 1, "person": 240_000 + 4}
@@ -144,44 +144,44 @@ def test_an_open_turn_counts_until_the_end(tmp_path: Path) -> None:
 
 def test_in_v2_a_turn_ends_when_the_session_is_idle(tmp_path: Path) -> None:
     """The answer to the prompt only accepts it."""
-    scribe = Scribe(tmp_path / "x.db", dialect="v2")
-    scribe.to_agent(prompt(1))
-    scribe.to_client(result(1))
-    scribe.t_ns += SECOND
-    scribe.to_client(chunk(), asks(5, "session/request_permission"))
-    scribe.t_ns += SECOND
-    scribe.to_agent(result(5))
-    scribe.to_client(update("s", "state_update", state="idle", stopReason="end_turn"))
-    (turn,), _ = times(scribe)
+    recorder = LogWriter(tmp_path / "x.db", dialect="v2")
+    recorder.to_agent(prompt(1))
+    recorder.to_client(result(1))
+    recorder.t_ns += SECOND
+    recorder.to_client(chunk(), asks(5, "session/request_permission"))
+    recorder.t_ns += SECOND
+    recorder.to_agent(result(5))
+    recorder.to_client(update("s", "state_update", state="idle", stopReason="end_turn"))
+    (turn,), _ = times(recorder)
     assert parts(turn) == {"streaming": 1, "silent": 1002 + 1, "person": 1001}
     assert not turn.open
 
 
 def test_the_draft_names_no_session_for_files(tmp_path: Path) -> None:
     """In draft-1.0 a file is waited for by the one turn that is open."""
-    scribe = Scribe(tmp_path / "x.db", dialect="draft-1.0")
-    scribe.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
-    scribe.to_client(
+    recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
+    recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
+    recorder.to_client(
         notification("session/update", sessionId="s", type="plan", data={}),
         request(0, "fs/read_text_file", path="/a"),
     )
-    scribe.t_ns += SECOND
-    scribe.to_agent(result(0, content=""))
-    scribe.to_client(result(1, stopReason="end_turn"))
-    (turn,), _ = times(scribe)
+    recorder.t_ns += SECOND
+    recorder.to_agent(result(0, content=""))
+    recorder.to_client(result(1, stopReason="end_turn"))
+    (turn,), _ = times(recorder)
     assert parts(turn) == {"streaming": 1, "silent": 2, "files": 1001}
 
 
 def test_what_names_no_session_belongs_to_the_only_turn(tmp_path: Path) -> None:
     """With one turn open a nameless request is its, with two it is nobody's."""
-    scribe = Scribe(tmp_path / "x.db")
-    scribe.to_agent(prompt(1))
-    scribe.to_client(request(0, "mcp/message", connectionId="m"))
-    scribe.to_agent(result(0), prompt(2, "t"))
-    scribe.to_client(request(1, "mcp/message", connectionId="m"))
-    scribe.to_agent(result(1))
-    scribe.to_client(result(1, stopReason="end_turn"), result(2, stopReason="end_turn"))
-    (one, other), whole = times(scribe)
+    recorder = LogWriter(tmp_path / "x.db")
+    recorder.to_agent(prompt(1))
+    recorder.to_client(request(0, "mcp/message", connectionId="m"))
+    recorder.to_agent(result(0), prompt(2, "t"))
+    recorder.to_client(request(1, "mcp/message", connectionId="m"))
+    recorder.to_agent(result(1))
+    recorder.to_client(result(1, stopReason="end_turn"), result(2, stopReason="end_turn"))
+    (one, other), whole = times(recorder)
     assert one.other_ns == MS
     assert other.other_ns == 0
     assert whole.in_turns_ns == 7 * MS  # of two turns that overlap, not the sum
@@ -189,12 +189,12 @@ def test_what_names_no_session_belongs_to_the_only_turn(tmp_path: Path) -> None:
 
 def test_another_sessions_request_is_not_its(tmp_path: Path) -> None:
     """A request that names a session without a turn belongs to no turn."""
-    scribe = Scribe(tmp_path / "x.db")
-    scribe.to_agent(prompt(1))
-    scribe.to_client(asks(0, "fs/read_text_file", "t"))
-    scribe.to_agent(result(0))
-    scribe.to_client(result(1, stopReason="end_turn"))
-    (turn,), _ = times(scribe)
+    recorder = LogWriter(tmp_path / "x.db")
+    recorder.to_agent(prompt(1))
+    recorder.to_client(asks(0, "fs/read_text_file", "t"))
+    recorder.to_agent(result(0))
+    recorder.to_client(result(1, stopReason="end_turn"))
+    (turn,), _ = times(recorder)
     assert parts(turn) == {"silent": 3}
 
 
@@ -203,52 +203,52 @@ def test_the_draft_waits_for_files_in_two_open_turns(
     tmp_path: Path, path: str, waited: tuple[int, int]
 ) -> None:
     """A path tells which of two turns waits for the client, and not for the agent."""
-    scribe = Scribe(tmp_path / "x.db", dialect="draft-1.0")
+    recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
     for number, name in enumerate("ab"):
-        scribe.to_agent(
+        recorder.to_agent(
             request(number, "session/load", sessionId=name, workingDirectory=f"/{name}"),
             request(10 + number, "session/prompt", sessionId=name, content=[]),
         )
-        scribe.to_client(result(number))
-    scribe.to_client(request(1, "fs/read_text_file", path=path))
-    scribe.t_ns += SECOND - MS
-    scribe.to_agent(result(1, content=""))
-    scribe.to_client(result(10, stopReason="end_turn"), result(11, stopReason="end_turn"))
-    turns, _ = times(scribe)
+        recorder.to_client(result(number))
+    recorder.to_client(request(1, "fs/read_text_file", path=path))
+    recorder.t_ns += SECOND - MS
+    recorder.to_agent(result(1, content=""))
+    recorder.to_client(result(10, stopReason="end_turn"), result(11, stopReason="end_turn"))
+    turns, _ = times(recorder)
     assert tuple(parts(turn).get("files", 0) for turn in turns) == waited
 
 
 def test_a_batch_asks_several_things_at_once(tmp_path: Path) -> None:
     """Each member of a batch is waited for until its own answer."""
-    scribe = Scribe(tmp_path / "x.db", dialect="v2")
-    scribe.to_agent(prompt(1))
-    scribe.to_client([asks(0, "fs/read_text_file"), asks(1, "session/request_permission")])
-    scribe.to_agent(result(1))
-    scribe.t_ns += SECOND
-    scribe.to_agent(result(0))
-    (turn,), _ = times(scribe)
+    recorder = LogWriter(tmp_path / "x.db", dialect="v2")
+    recorder.to_agent(prompt(1))
+    recorder.to_client([asks(0, "fs/read_text_file"), asks(1, "session/request_permission")])
+    recorder.to_agent(result(1))
+    recorder.t_ns += SECOND
+    recorder.to_agent(result(0))
+    (turn,), _ = times(recorder)
     assert parts(turn) == {"silent": 1, "person": 1, "files": 1001}
 
 
 def test_history_is_no_turn(tmp_path: Path) -> None:
     """What session/load streams belongs to no turn, so all of the time is before the first."""
-    scribe = Scribe(tmp_path / "x.db")
-    scribe.to_agent(request(1, "session/load", sessionId="s", cwd="/", mcpServers=[]))
-    scribe.to_client(chunk(), chunk(), result(1))
-    turns, whole = times(scribe)
+    recorder = LogWriter(tmp_path / "x.db")
+    recorder.to_agent(request(1, "session/load", sessionId="s", cwd="/", mcpServers=[]))
+    recorder.to_client(chunk(), chunk(), result(1))
+    turns, whole = times(recorder)
     assert turns == []
     assert whole == WholeTime(4 * MS, 0, 0)
 
 
 def test_between_turns_nobody_owes_anything(tmp_path: Path) -> None:
     """The time before, in and between turns adds up to the recording's."""
-    scribe = Scribe(tmp_path / "x.db")
-    scribe.t_ns += SECOND
+    recorder = LogWriter(tmp_path / "x.db")
+    recorder.t_ns += SECOND
     for number in (1, 2):
-        scribe.to_agent(prompt(number))
-        scribe.to_client(result(number, stopReason="end_turn"))
-        scribe.t_ns += HOUR
-    scribe.end()
-    (one, two), whole = times(scribe)
+        recorder.to_agent(prompt(number))
+        recorder.to_client(result(number, stopReason="end_turn"))
+        recorder.t_ns += HOUR
+    recorder.end()
+    (one, two), whole = times(recorder)
     assert (one.duration_ns, two.duration_ns) == (MS, MS)
     assert whole == WholeTime(SECOND + MS, 2 * MS, 2 * HOUR + 2 * MS + 3 * MS)

@@ -10,7 +10,7 @@ import pytest
 
 from acp_proxy.inspection.measures.statistics import gather, waterfall, with_texts
 from acp_proxy.store.reader import RecordingReader
-from tests.scribe import MS, Scribe, error, notification, request, result, text, update
+from tests.log_writer import MS, LogWriter, error, notification, request, result, text, update
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,17 +37,17 @@ def call(name: str, **fields: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def turn_of(scribe: Scribe) -> Iterator[Scribe]:
+def turn_of(recorder: LogWriter) -> Iterator[LogWriter]:
     """A turn that begins with its prompt, frame 2, and ends with its answer."""
-    scribe.to_agent(prompt())
-    yield scribe
-    scribe.to_client(result(1, stopReason="end_turn"))
+    recorder.to_agent(prompt())
+    yield recorder
+    recorder.to_client(result(1, stopReason="end_turn"))
 
 
-def laid_out(scribe: Scribe, turn: int = 1, most: int | None = None) -> TurnWaterfall:
+def laid_out(recorder: LogWriter, turn: int = 1, most: int | None = None) -> TurnWaterfall:
     """Ends a recording and lays one of its turns out."""
-    scribe.leave()
-    with RecordingReader(scribe.path) as reader:
+    recorder.abandon()
+    with RecordingReader(recorder.path) as reader:
         (wanted,) = [found for found in gather(reader).turns if found.id == turn]
         return waterfall(reader, with_texts(reader, wanted), most)
 
@@ -68,11 +68,11 @@ def shown(fall: TurnWaterfall) -> list[str]:
 
 def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
     """Prompt, thought, message, call, requests, silence and end, each with its exact time."""
-    with turn_of(Scribe(tmp_path / "x.db")) as scribe:
-        scribe.t_ns += 3 * SECOND
-        scribe.to_client(chunk("hm ", "agent_thought_chunk"), chunk("hm", "agent_thought_chunk"))
-        scribe.to_client(chunk("Let "), chunk("me"), call("c", title="Run", status="pending"))
-        scribe.to_client(
+    with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
+        recorder.t_ns += 3 * SECOND
+        recorder.to_client(chunk("hm ", "agent_thought_chunk"), chunk("hm", "agent_thought_chunk"))
+        recorder.to_client(chunk("Let "), chunk("me"), call("c", title="Run", status="pending"))
+        recorder.to_client(
             request(
                 0,
                 "session/request_permission",
@@ -81,16 +81,16 @@ def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
                 options=[],
             )
         )
-        scribe.t_ns += 60 * SECOND
-        scribe.to_agent(result(0, outcome={"outcome": "selected", "optionId": "y"}))
-        scribe.to_client(request(1, "terminal/wait_for_exit", sessionId="s", terminalId="t"))
-        scribe.to_client(request(2, "fs/read_text_file", sessionId="s", path="/a"))
-        scribe.to_agent(error(2, -32002, "none"))
-        scribe.t_ns += 5 * SECOND
-        scribe.to_agent(result(1, exitCode=1))
-        scribe.t_ns += 4 * SECOND
-        scribe.to_client(call("c", status="failed"), chunk("No."))
-    fall = laid_out(scribe)
+        recorder.t_ns += 60 * SECOND
+        recorder.to_agent(result(0, outcome={"outcome": "selected", "optionId": "y"}))
+        recorder.to_client(request(1, "terminal/wait_for_exit", sessionId="s", terminalId="t"))
+        recorder.to_client(request(2, "fs/read_text_file", sessionId="s", path="/a"))
+        recorder.to_agent(error(2, -32002, "none"))
+        recorder.t_ns += 5 * SECOND
+        recorder.to_agent(result(1, exitCode=1))
+        recorder.t_ns += 4 * SECOND
+        recorder.to_client(call("c", status="failed"), chunk("No."))
+    fall = laid_out(recorder)
     assert shown(fall) == [
         "0+0 prompt go",
         "0+3001 silence",
@@ -110,15 +110,15 @@ def test_everything_in_a_turn_is_a_step(tmp_path: Path) -> None:
 
 def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
     """A call and a permission that nobody finished are steps up to the end of the recording."""
-    scribe = Scribe(tmp_path / "x.db")
-    scribe.to_agent(prompt())
-    scribe.to_client(call("c", title="Run", status="in_progress"))
-    scribe.to_client(
+    recorder = LogWriter(tmp_path / "x.db")
+    recorder.to_agent(prompt())
+    recorder.to_client(call("c", title="Run", status="in_progress"))
+    recorder.to_client(
         request(0, "session/request_permission", sessionId="s", toolCall={"title": "Run"})
     )
-    scribe.t_ns += 60 * SECOND
-    scribe.stderr("bye")
-    assert shown(laid_out(scribe)) == [
+    recorder.t_ns += 60 * SECOND
+    recorder.stderr("bye")
+    assert shown(laid_out(recorder)) == [
         "0+0 prompt go",
         "1+60002 tool_call Run | in_progress | open",
         "2+60001 request Run | session/request_permission | person | unanswered | open",
@@ -127,11 +127,11 @@ def test_what_is_open_lasts_until_the_end(tmp_path: Path) -> None:
 
 def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
     """Pieces are one run while they come within two seconds and nothing else begins."""
-    with turn_of(Scribe(tmp_path / "x.db")) as scribe:
-        scribe.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))
-        scribe.t_ns += 2 * SECOND
-        scribe.to_client(chunk("c"))
-    assert shown(laid_out(scribe)) == [
+    with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
+        recorder.to_client(chunk("a"), update("s", "usage_update", used=1, size=2), chunk("b"))
+        recorder.t_ns += 2 * SECOND
+        recorder.to_client(chunk("c"))
+    assert shown(laid_out(recorder)) == [
         "0+0 prompt go",
         "1+2 message ab | x2",
         "3+2001 silence",
@@ -142,12 +142,12 @@ def test_a_pause_ends_a_run_of_chunks(tmp_path: Path) -> None:
 
 def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
     """Of two turns at once each has its own steps, and a nameless request is in neither."""
-    with turn_of(Scribe(tmp_path / "x.db")) as scribe:
-        scribe.to_agent(prompt(2, "t"))
-        scribe.to_client(request(0, "_x/y"))
-        scribe.to_agent(result(0))
-        scribe.to_client(update("t", "agent_message_chunk", content=text("other")), chunk("mine"))
-    assert [line for line in shown(laid_out(scribe)) if "silence" not in line] == [
+    with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
+        recorder.to_agent(prompt(2, "t"))
+        recorder.to_client(request(0, "_x/y"))
+        recorder.to_agent(result(0))
+        recorder.to_client(update("t", "agent_message_chunk", content=text("other")), chunk("mine"))
+    assert [line for line in shown(laid_out(recorder)) if "silence" not in line] == [
         "0+0 prompt go",
         "5+0 message mine",
         "6+0 end end_turn",
@@ -156,23 +156,23 @@ def test_other_sessions_are_not_part_of_it(tmp_path: Path) -> None:
 
 def test_a_nameless_request_is_that_of_the_only_turn(tmp_path: Path) -> None:
     """With one turn open there is no doubt whose a request is that names no session."""
-    with turn_of(Scribe(tmp_path / "x.db")) as scribe:
-        scribe.to_client(request(0, "_x/y", why="z"))
-        scribe.to_agent(result(0))
-    assert "1+1 request why=z | _x/y | other | result" in shown(laid_out(scribe))
+    with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
+        recorder.to_client(request(0, "_x/y", why="z"))
+        recorder.to_agent(result(0))
+    assert "1+1 request why=z | _x/y | other | result" in shown(laid_out(recorder))
 
 
 def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
     """Updates in the envelope of draft-1.0 are chunks and calls as well."""
-    scribe = Scribe(tmp_path / "x.db", dialect="draft-1.0")
-    scribe.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
+    recorder = LogWriter(tmp_path / "x.db", dialect="draft-1.0")
+    recorder.to_agent(request(1, "session/prompt", sessionId="s", content=[text("go")]))
     for kind, data in (
         ("thought_message_chunk", {"content": "hm"}),
         ("tool_call", {"id": "c", "tool": "run", "status": "denied"}),
     ):
-        scribe.to_client(notification("session/update", sessionId="s", type=kind, data=data))
-    scribe.to_client(error(1, -32009, "timeout"))
-    found = [line for line in shown(laid_out(scribe)) if "silence" not in line]
+        recorder.to_client(notification("session/update", sessionId="s", type=kind, data=data))
+    recorder.to_client(error(1, -32009, "timeout"))
+    found = [line for line in shown(laid_out(recorder)) if "silence" not in line]
     assert found == [
         "0+0 prompt go",
         "1+0 thought hm",
@@ -184,13 +184,13 @@ def test_the_draft_has_the_same_steps(tmp_path: Path) -> None:
 @pytest.mark.parametrize("most", [0, 1, 2])
 def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
     """Where there are too many steps the shortest are left out, but neither prompt nor end."""
-    with turn_of(Scribe(tmp_path / "x.db")) as scribe:
+    with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for number in range(5):
-            scribe.to_client(request(number, "fs/read_text_file", sessionId="s", path="/a"))
-            scribe.t_ns += number * 10 * MS
-            scribe.to_agent(result(number, content=""))
-    every = laid_out(scribe)
-    fall = laid_out(scribe, most=most)
+            recorder.to_client(request(number, "fs/read_text_file", sessionId="s", path="/a"))
+            recorder.t_ns += number * 10 * MS
+            recorder.to_agent(result(number, content=""))
+    every = laid_out(recorder)
+    fall = laid_out(recorder, most=most)
     kinds = [step.kind for step in fall.steps]
     assert kinds == ["prompt", *["request"] * most, "end"]
     assert len(fall.steps) + fall.left_out == len(every.steps)
@@ -201,13 +201,15 @@ def test_the_longest_steps_are_kept(tmp_path: Path, most: int) -> None:
 def test_nothing_in_a_step_commands_the_terminal(tmp_path: Path) -> None:
     """Texts, titles, answers and stop reasons are safe to print."""
     evil = "\x1b[2J\u202e\ud83d"
-    with turn_of(Scribe(tmp_path / "x.db")) as scribe:
+    with turn_of(LogWriter(tmp_path / "x.db")) as recorder:
         for kind in ("agent_message_chunk", "tool_call"):
             raw = update("s", kind, content=text(evil), toolCallId=evil, title=evil, status=evil)
-            scribe.to_client(_escaped(raw))
-        scribe.to_client(_escaped(request(0, "session/request_permission", sessionId="s", x=evil)))
-        scribe.to_agent(_escaped(error(0, 1, evil)))
-    for step in laid_out(scribe).steps:
+            recorder.to_client(_escaped(raw))
+        recorder.to_client(
+            _escaped(request(0, "session/request_permission", sessionId="s", x=evil))
+        )
+        recorder.to_agent(_escaped(error(0, 1, evil)))
+    for step in laid_out(recorder).steps:
         assert step.title.isprintable()
         assert (step.answer or "").isprintable()
         assert (step.status or "").isprintable()

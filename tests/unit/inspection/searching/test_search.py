@@ -10,7 +10,7 @@ import pytest
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher, SearchHit
 from acp_proxy.recording import Payload
-from tests.scribe import line, notification, request, result, text, update
+from tests.log_writer import line, notification, request, result, text, update
 
 
 def frame(seq: int, message: Any, **known: Any) -> Payload:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commands import complaint, run
-from tests.scribe import Scribe, handshake, record_story
+from tests.log_writer import LogWriter, handshake, record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path / "here")
     directory = tmp_path / "recordings"
     directory.mkdir()
-    record_story(directory / "run.db", id="abcdef1")
+    record_conversation(directory / "run.db", id="abcdef1")
     return directory
 
 
@@ -75,25 +75,25 @@ def test_the_file_can_be_kept(home: Path) -> None:
 
 def test_a_recording_that_lies_elsewhere_keeps_its_file(home: Path, tmp_path: Path) -> None:
     """The file is somebody's own, and is not moved."""
-    path = record_story(tmp_path / "mine.db")
+    path = record_conversation(tmp_path / "mine.db")
     result = run("inspect", "rename", path, "login", home=home)
     assert result.output == f"mine is now login: {path}\n"
 
 
 def test_a_running_recording_keeps_its_file(home: Path) -> None:
     """The name changes at once, and the line says that the file does not."""
-    with Scribe(home / "live.db") as scribe:
-        handshake(scribe)
-        scribe.index()
+    with LogWriter(home / "live.db") as recorder:
+        handshake(recorder)
+        recorder.index()
         result = run("inspect", "rename", "live", "other", home=home)
-        assert result.stdout == f"live is now other: {scribe.path}\n"
-        assert result.stderr == f"acp-proxy: {scribe.path} stays while its recorder runs\n"
+        assert result.stdout == f"live is now other: {recorder.path}\n"
+        assert result.stderr == f"acp-proxy: {recorder.path} stays while its recorder runs\n"
         assert run("inspect", "show", "other", home=home).exit_code == 0
 
 
 def test_a_name_that_is_taken_is_refused(home: Path) -> None:
     """Nothing is replaced."""
-    record_story(home / "login.db")
+    record_conversation(home / "login.db")
     answer = complaint("inspect", "rename", "run", "login", home=home)
     assert answer == f"cannot change {home}/login.db: a recording with that name exists"
 
@@ -109,7 +109,7 @@ def test_a_name_that_no_file_can_have_is_refused(home: Path, name: str) -> None:
 
 def test_what_a_recording_was_called_stays_one_line(home: Path) -> None:
     """A name that somebody else has written may have line ends in it."""
-    record_story(home / "odd.db", id="dddd", name="a\nb\x1b[31m")
+    record_conversation(home / "odd.db", id="dddd", name="a\nb\x1b[31m")
     result = run("inspect", "rename", "odd", "even", home=home)
     assert result.stdout == f"a\\nb\\x1b[31m is now even: {home}/even.db\n"
 

@@ -25,7 +25,15 @@ from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import Change, Counts, DiffEntry, Field
 from tests.commands import complaint, run
 from tests.differing import ENTRIES, EVIL, GOLDEN, differing, equal, printed, screen, screens
-from tests.scribe import Scribe, handshake, record_story, request, result, text, update
+from tests.log_writer import (
+    LogWriter,
+    handshake,
+    record_conversation,
+    request,
+    result,
+    text,
+    update,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,18 +60,18 @@ def record(
     path: Path, session: str = "s-1", said: str = "Hi", stop: str = "end_turn", code: int = 0
 ) -> Path:
     """Records a session with one turn."""
-    with Scribe(path) as scribe:
-        handshake(scribe)  # 2, 3
-        scribe.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))  # 4
-        scribe.to_client(result(1, sessionId=session))  # 5
-        scribe.to_agent(request(2, "session/prompt", sessionId=session, prompt=[text("go")]))  # 6
-        scribe.to_client(
+    with LogWriter(path) as recorder:
+        handshake(recorder)  # 2, 3
+        recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))  # 4
+        recorder.to_client(result(1, sessionId=session))  # 5
+        recorder.to_agent(request(2, "session/prompt", sessionId=session, prompt=[text("go")]))  # 6
+        recorder.to_client(
             update(session, "tool_call", toolCallId="c-1", rawInput={"said": said}),  # 7
             result(2, stopReason=stop),  # 8
         )
-        scribe.end(code=code)
-        scribe.close()
-        scribe.finish()
+        recorder.end(code=code)
+        recorder.close()
+        recorder.finish()
     return path
 
 
@@ -376,7 +384,7 @@ def test_a_filter_that_means_nothing_says_so(pair: tuple[Path, Path]) -> None:
 
 def test_an_ending_that_one_recording_does_not_tell_is_no_difference(tmp_path: Path) -> None:
     """A file written by hand may end without the exit of its agent; another exit code counts."""
-    recorded = record_story(tmp_path / "a.db")
+    recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
     silent, failed = json.loads(header), json.loads(header)
     assert silent["recording"].pop("exit_code") == 3
@@ -391,16 +399,16 @@ def test_an_ending_that_one_recording_does_not_tell_is_no_difference(tmp_path: P
 
 def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
     """One whose recorder was killed is told from one that still goes on; the codes stay."""
-    a = record_story(tmp_path / "a.db")
-    with Scribe(tmp_path / "b.db") as scribe:
-        handshake(scribe)
-        live = run("inspect", "diff", a, scribe.path)
-    dead = run("inspect", "diff", scribe.path, scribe.path)
+    a = record_conversation(tmp_path / "a.db")
+    with LogWriter(tmp_path / "b.db") as recorder:
+        handshake(recorder)
+        live = run("inspect", "diff", a, recorder.path)
+    dead = run("inspect", "diff", recorder.path, recorder.path)
     assert (live.exit_code, dead.exit_code) == (1, 0)
     assert live.stderr.startswith(
-        f"acp-proxy: {scribe.path} is still being recorded; later frames are not compared\n"
+        f"acp-proxy: {recorder.path} is still being recorded; later frames are not compared\n"
     )
-    note = f"acp-proxy: {scribe.path} is incomplete; it is compared as far as it goes\n"
+    note = f"acp-proxy: {recorder.path} is incomplete; it is compared as far as it goes\n"
     assert dead.stderr == note
 
 
@@ -438,15 +446,15 @@ def test_hostile_traffic_is_compared(tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     paths = []
     for name, value in (("a", EVIL), ("b", "other")):
-        with Scribe(tmp_path / f"{name}.db", name=EVIL) as scribe:
-            handshake(scribe)
-            scribe.to_client(
+        with LogWriter(tmp_path / f"{name}.db", name=EVIL) as recorder:
+            handshake(recorder)
+            recorder.to_client(
                 request(EVIL, EVIL, **{EVIL: value}),
                 update(EVIL, EVIL, **{EVIL: value}),
                 b'{"jsonrpc":"2.0","method":"x","params":["\\ud800","%s"]}\n' % name.encode(),
             )
-            scribe.chunk(2, f"{name} \x1b[2J no json\n".encode())
-        paths.append(scribe.path)
+            recorder.chunk(2, f"{name} \x1b[2J no json\n".encode())
+        paths.append(recorder.path)
     shown = run("inspect", "diff", *paths, "--junit", report)
     assert shown.exit_code == 1
     assert shown.output.replace("\n", "").isprintable()
@@ -482,7 +490,7 @@ def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
 
 def test_what_no_rule_helps_against_is_told(tmp_path: Path) -> None:
     """A frame that only one of them has remains; the exit code is 1."""
-    a, b = record(tmp_path / "a.db"), record_story(tmp_path / "b.db")
+    a, b = record(tmp_path / "a.db"), record_conversation(tmp_path / "b.db")
     found = run("inspect", "diff", a, a, "--learn")
     assert (found.exit_code, found.stdout) == (0, "")
     assert found.stderr == "acp-proxy: without any rule A and B are equal\n"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.commands import complaint, run
-from tests.scribe import Scribe, record_story
+from tests.log_writer import LogWriter, record_conversation
 from tests.texts import rows_of_recording, rows_of_text, run_with, text_of
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A recording with a bit of everything."""
-    return record_story(tmp_path / "x.db")
+    return record_conversation(tmp_path / "x.db")
 
 
 def test_the_text_form_is_the_default(path: Path) -> None:
@@ -39,13 +39,13 @@ def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
 
 def test_raw_is_what_passed(tmp_path: Path) -> None:
     """The bytes and the newlines of one stream, or of all as they came, and nothing else."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(1, b"\xff\0\r\nab")
-        scribe.chunk(2, b"\n\r\n")
-        scribe.chunk(3, b"\x1b[31m\n")
-        scribe.chunk(1, b"c")
-        scribe.finish()
-    export = ("inspect", "export", scribe.path, "--format", "raw")
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(1, b"\xff\0\r\nab")
+        recorder.chunk(2, b"\n\r\n")
+        recorder.chunk(3, b"\x1b[31m\n")
+        recorder.chunk(1, b"c")
+        recorder.finish()
+    export = ("inspect", "export", recorder.path, "--format", "raw")
     assert run(*export, "--dir", "to-agent").stdout_bytes == b"\xff\0\r\nabc"
     assert run(*export, "--dir", "to-client").stdout_bytes == b"\n\r\n"
     assert run(*export, "--dir", "stderr").stdout_bytes == b"\x1b[31m\n"
@@ -121,7 +121,7 @@ def test_a_text_is_shown_as_its_database_is(tmp_path: Path, command: str, json_:
     for form in ("db", "jsonl"):
         home = tmp_path / form
         home.mkdir()
-        path = record_story(home / "x.db")
+        path = record_conversation(home / "x.db")
         if form == "jsonl":
             (home / "x.jsonl").write_bytes(text_of(path))
             path.unlink()

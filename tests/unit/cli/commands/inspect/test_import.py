@@ -12,7 +12,7 @@ import pytest
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.recordings import open_recording
 from tests.commands import complaint, run
-from tests.scribe import Scribe, handshake, record_story
+from tests.log_writer import LogWriter, handshake, record_conversation
 from tests.texts import HEADER, rows_of_recording, run_with, text_of
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def text(tmp_path: Path) -> Path:
     source = tmp_path / "source"
     source.mkdir()
     path = source / "story.jsonl"
-    path.write_bytes(text_of(record_story(source / "x.db")))
+    path.write_bytes(text_of(record_conversation(source / "x.db")))
     return path
 
 
@@ -143,9 +143,9 @@ def test_a_terminal_is_no_recording(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_text_of_what_had_not_ended_says_so(tmp_path: Path) -> None:
     """A line warns that there was more to come."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        (tmp_path / "y.jsonl").write_bytes(text_of(scribe.path))
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        (tmp_path / "y.jsonl").write_bytes(text_of(recorder.path))
     result = run("inspect", "show", tmp_path / "y.jsonl")
     assert result.exit_code == 0
     assert result.stderr == (

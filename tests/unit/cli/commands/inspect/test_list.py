@@ -16,14 +16,14 @@ from acp_proxy.capture import log_format as capture_log
 from acp_proxy.cli.render.output import columns_of
 from acp_proxy.store.annotations import set_note
 from tests.commands import complaint, run
-from tests.scribe import (
+from tests.log_writer import (
     STARTED_AT,
-    Scribe,
+    LogWriter,
     handshake,
-    record_story,
+    record_conversation,
     request,
-    tell_story,
     text,
+    write_conversation,
 )
 from tests.texts import text_of
 
@@ -44,8 +44,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
     """Newest first, and in a pipe everything there is to say, with absolute times."""
-    size = record_story(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
-    record_story(home / "new.db", id="bbbbbb1")
+    size = record_conversation(home / "old.db", id="aaaaaa1", wall=10**18).stat().st_size
+    record_conversation(home / "new.db", id="bbbbbb1")
     result = run("inspect", "list", home=home)
     head, new, old, total = result.stdout.splitlines()
     assert " ".join(head.split()) == (
@@ -63,38 +63,38 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
 
 def test_columns_are_straight_whatever_stands_in_them(home: Path) -> None:
     """Names in wide characters take the columns they need, and the next column begins in line."""
-    record_story(home / "你好.db", name="你好你好")
-    record_story(home / "plain.db", name="plain")
+    record_conversation(home / "你好.db", name="你好你好")
+    record_conversation(home / "plain.db", name="plain")
     lines = run("inspect", "list", home=home).stdout.splitlines()[1:3]
     assert len({columns_of(line[: line.index("ag 3.4")]) for line in lines}) == 1
 
 
 def test_a_running_recording_is_marked(home: Path) -> None:
     """A recording whose recorder lives is `running`, with what it has so far."""
-    with Scribe(home / "x.db") as scribe:
-        tell_story(scribe)
+    with LogWriter(home / "x.db") as recorder:
+        write_conversation(recorder)
         line = run("inspect", "list", home=home).stdout.splitlines()[1]
     assert " ed 1.2  running  3     18 " in line
 
 
 def test_a_signal_stands_where_the_exit_code_would(home: Path) -> None:
     """An agent that was ended by a signal is listed with the signal's number."""
-    with Scribe(home / "x.db") as scribe:
-        scribe.event(6, signal=9)
+    with LogWriter(home / "x.db") as recorder:
+        recorder.event(6, signal=9)
     assert " sig 9 " in run("inspect", "list", home=home).stdout
 
 
 def test_a_list_of_another_directory(home: Path, tmp_path: Path) -> None:
     """DIR is looked into in place of the recordings directory."""
     (tmp_path / "other").mkdir()
-    record_story(tmp_path / "other" / "x.db")
+    record_conversation(tmp_path / "other" / "x.db")
     assert " x " in run("inspect", "list", tmp_path / "other", home=home).stdout
     assert " x " not in run("inspect", "list", home=home).stdout
 
 
 def test_a_list_of_what_is_no_directory(home: Path) -> None:
     """A DIR that is none is wrong use."""
-    path = record_story(home / "x.db")
+    path = record_conversation(home / "x.db")
     for word in (path, home / "nowhere"):
         answer = complaint("inspect", "list", word, home=home)
         assert answer == f"{word} is not a directory; expected one that holds recordings"
@@ -115,7 +115,7 @@ def test_an_empty_list_is_told_and_no_failure(home: Path) -> None:
 
 def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
     """What cannot be read is told on stderr, one line each, and the others are listed."""
-    record_story(home / "good.db")
+    record_conversation(home / "good.db")
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
     result = run("inspect", "list", home=home)
@@ -132,10 +132,10 @@ def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
 
 def test_a_lost_log_is_told_in_the_list(home: Path) -> None:
     """A recording that lost its log is listed, with the warning on stderr."""
-    with Scribe(home / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-    scribe.log_path.unlink()
+    with LogWriter(home / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+    recorder.log_path.unlink()
     result = run("inspect", "list", home=home)
     assert " recording " in result.stdout.splitlines()[1]
     assert "is missing: what was not indexed yet is lost" in result.stderr
@@ -143,7 +143,7 @@ def test_a_lost_log_is_told_in_the_list(home: Path) -> None:
 
 def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
     """JSON Lines, newest first, broken ones included with their problem."""
-    path = record_story(home / "x.db")
+    path = record_conversation(home / "x.db")
     (home / "bad.db").write_text("hello")
     result = run("inspect", "list", "--json", home=home)
     good, bad = (json.loads(line) for line in result.stdout.splitlines())
@@ -169,9 +169,9 @@ def test_a_list_of_some(home: Path, tmp_path: Path) -> None:
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
     now = time.time_ns()
-    record_story(home / "a.db", wall=now - 3600 * 10**9, cwd=str(project))
-    record_story(home / "b.db", wall=now - 90000 * 10**9, cwd=str(project / "sub"))
-    record_story(home / "c.db", wall=10**18, arg=["other-agent"], cwd=f"{project}-two")
+    record_conversation(home / "a.db", wall=now - 3600 * 10**9, cwd=str(project))
+    record_conversation(home / "b.db", wall=now - 90000 * 10**9, cwd=str(project / "sub"))
+    record_conversation(home / "c.db", wall=10**18, arg=["other-agent"], cwd=f"{project}-two")
     (home / "bad.db").write_text("hello")
 
     def listed(*arguments: str | Path) -> str:
@@ -191,8 +191,8 @@ def test_a_list_of_some(home: Path, tmp_path: Path) -> None:
 
 def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
     """--cwd without a directory is the one that one is in."""
-    record_story(home / "a.db", cwd=str(tmp_path / "here"))
-    record_story(home / "b.db")
+    record_conversation(home / "a.db", cwd=str(tmp_path / "here"))
+    record_conversation(home / "b.db")
     lines = run("inspect", "list", "--cwd", home=home).stdout.splitlines()
     assert [line[3:].split()[1] for line in lines[1:-1]] == ["a"]
 
@@ -210,8 +210,8 @@ def test_a_terminal_gets_what_fits(
 ) -> None:
     """No line is wider than the terminal, and what matters most is on it at any width."""
     monkeypatch.setattr("acp_proxy.cli.render.recordings_table.width", lambda: columns)
-    record_story(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
-    set_note(record_story(home / "b.db"), "a note " * 20)
+    record_conversation(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
+    set_note(record_conversation(home / "b.db"), "a note " * 20)
     lines = run("inspect", "list", home=home).stdout.splitlines()[:-1]
     assert max(map(columns_of, lines)) <= columns
     heads = lines[0].split()
@@ -226,10 +226,10 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 ) -> None:
     """Running, cut short or ended with a code: one column says it, and a colour."""
     monkeypatch.setattr("acp_proxy.cli.render.recordings_table.width", lambda: 100)
-    record_story(home / "failed.db")
-    with Scribe(home / "killed.db") as scribe:
-        handshake(scribe)
-    with Scribe(home / "live.db"):
+    record_conversation(home / "failed.db")
+    with LogWriter(home / "killed.db") as recorder:
+        handshake(recorder)
+    with LogWriter(home / "live.db"):
         lines = run("inspect", "list", home=home, FORCE_COLOR="1").stdout.splitlines()
     told = {name: line for name in ("failed", "killed", "live") for line in lines if name in line}
     assert "\x1b[38;5;196m3\x1b" in told["failed"]
@@ -239,11 +239,11 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
 
 def test_a_list_marks_the_runs_in_which_show_finds_a_problem(home: Path) -> None:
     """✗ is a problem, and nothing is a chat that its editor ended with a signal in good health."""
-    with Scribe(home / "hung.db") as hung:
+    with LogWriter(home / "hung.db") as hung:
         handshake(hung)
         hung.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         ends_by_signal(hung)
-    with Scribe(home / "well.db") as well:
+    with LogWriter(home / "well.db") as well:
         handshake(well)
         ends_by_signal(well)
     marks = {line[3:].split()[1]: line[:3] for line in listed(home)}
@@ -260,7 +260,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
 ) -> None:
     """A healthy chat that its editor has ended with SIGTERM is no alarm."""
     monkeypatch.setattr("acp_proxy.cli.render.recordings_table.width", lambda: 100)
-    with Scribe(home / "well.db") as well:
+    with LogWriter(home / "well.db") as well:
         handshake(well)
         ends_by_signal(well)
     (line,) = listed(home, FORCE_COLOR="1")
@@ -270,11 +270,11 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
 
 def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
     """! is a fault that fired where nothing else went wrong."""
-    with Scribe(home / "x.db") as scribe:
-        handshake(scribe)
-        scribe.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
-        scribe.event(capture_log.EXIT, signal=9)
-        scribe.close()
+    with LogWriter(home / "x.db") as recorder:
+        handshake(recorder)
+        recorder.event(capture_log.EFFECT, capture_log.TO_CLIENT, rule="r", action="kill", signal=9)
+        recorder.event(capture_log.EXIT, signal=9)
+        recorder.close()
     (line,) = listed(home)
     assert line.startswith("!  ")
 
@@ -288,11 +288,11 @@ def test_list_and_show_never_contradict(home: Path, path: Path) -> None:
     assert (line[0] == "✗") == ("✗" in shown)
 
 
-def ends_by_signal(scribe: Scribe) -> None:
+def ends_by_signal(recorder: LogWriter) -> None:
     """The client stops the agent by a signal."""
-    scribe.event(capture_log.SIGNAL, signal=15, action="passed on")
-    scribe.event(capture_log.EXIT, signal=15)
-    scribe.close()
+    recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
+    recorder.event(capture_log.EXIT, signal=15)
+    recorder.close()
 
 
 def listed(home: Path, **environment: str) -> list[str]:
@@ -304,7 +304,7 @@ def listed(home: Path, **environment: str) -> list[str]:
 def test_alone_it_shows_the_newest_and_what_to_type_next(home: Path, arguments: list[str]) -> None:
     """`acp-proxy` and `inspect` alone answer "did it work?"."""
     for number in range(7):
-        record_story(home / f"r{number}.db", wall=(number + 1) * 10**18)
+        record_conversation(home / f"r{number}.db", wall=(number + 1) * 10**18)
     lines = run(*arguments, home=home).stdout.splitlines()
     assert [line[3:].split()[1] for line in lines[1:6]] == ["r6", "r5", "r4", "r3", "r2"]
     assert lines[6:] == [
@@ -326,14 +326,14 @@ def test_alone_without_recordings_it_says_how_to_begin(home: Path, arguments: li
 
 def test_of_a_running_one_the_next_command_follows(home: Path) -> None:
     """While the newest one runs, the suggestion is to follow it."""
-    with Scribe(home / "x.db"):
+    with LogWriter(home / "x.db"):
         assert run(home=home).stdout.endswith("acp-proxy inspect log x --follow\n")
 
 
 def test_the_next_command_means_the_newest(home: Path) -> None:
     """Of two recordings with one name the suggestion finds the newest, and can be pasted."""
-    record_story(home / "my run.db", id="aaaa", wall=10**18, name="my run")
-    record_story(home / "my run-2.db", id="bbbb", name="my run")
+    record_conversation(home / "my run.db", id="aaaa", wall=10**18, name="my run")
+    record_conversation(home / "my run-2.db", id="bbbb", name="my run")
     last = run(home=home).stdout.splitlines()[-1]
     assert last == (
         "Next: acp-proxy inspect show 'my run-2'    or    acp-proxy inspect log 'my run-2'"
@@ -352,7 +352,7 @@ def test_where_only_broken_ones_are_it_says_so(home: Path) -> None:
 
 def test_the_directory_is_the_environments(home: Path, tmp_path: Path) -> None:
     """Without ACP_PROXY_RECORDINGS it is the user's data directory."""
-    record_story(home / "x.db")
+    record_conversation(home / "x.db")
     data = tmp_path / "data"
     shutil.copytree(home, data / "acp-proxy")
     result = run("inspect", "list", XDG_DATA_HOME=str(data), ACP_PROXY_RECORDINGS="")
@@ -372,8 +372,8 @@ ENDS_OF_THE_CALENDAR = (
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_date_that_cannot_be_converted_breaks_no_list(home: Path, column: str, text: str) -> None:
     """A file that says it was made at an end of the calendar is damaged; the others are listed."""
-    record_story(home / "good.db", id="aaaa")
-    bad = record_story(home / "bad.db", id="bbbb")
+    record_conversation(home / "good.db", id="aaaa")
+    bad = record_conversation(home / "bad.db", id="bbbb")
     with contextlib.closing(sqlite3.connect(bad)) as connection, connection:
         connection.execute(f"UPDATE recording SET {column} = ?", (text,))
     assert "good" in run("inspect", "list", home=home).stdout
@@ -390,7 +390,7 @@ def test_a_date_that_cannot_be_converted_breaks_no_list(home: Path, column: str,
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
     """As one whose time is none; the line is named."""
     bad = home / "bad.jsonl"
-    made = text_of(record_story(home / "good.db"))
+    made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))
     assert "line 1: expected started_at to be a time such as" in complaint("inspect", "show", bad)
     assert "expected started_at" in run("inspect", "list", "--json", home=home).stdout
@@ -398,7 +398,7 @@ def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
 
 def test_a_file_from_the_far_future_can_be_pruned(home: Path) -> None:
     """The time at which a file was last written may be beyond the calendar."""
-    path = record_story(home / "x.db")
+    path = record_conversation(home / "x.db")
     os.utime(path, (2**38, 2**38))
     result = run("inspect", "prune", "--larger-than", "0kB", "--dry-run", home=home)
     assert result.stdout.startswith("would delete x.db")

@@ -11,17 +11,17 @@ import pytest
 from acp_proxy.store.reader import RecordingReader
 from tests.batches import CHAT, lines_of
 from tests.commands import complaint, run
-from tests.scribe import (
-    Scribe,
+from tests.log_writer import (
+    LogWriter,
     handshake,
     line,
     notification,
-    record_story,
+    record_conversation,
     request,
     result,
-    tell_story,
     text,
     update,
+    write_conversation,
 )
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def story(tmp_path: Path) -> Path:
-    """The recording of `tell_story`."""
-    return record_story(tmp_path / "story.db")
+    """The recording of `write_conversation`."""
+    return record_conversation(tmp_path / "story.db")
 
 
 def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
@@ -54,9 +54,9 @@ def test_a_timeline_has_a_line_for_each_frame_and_event(story: Path) -> None:
 
 def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> None:
     """In a file or a pipe a line is as long as it is, without colours."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_client(update("s", "agent_message_chunk", content=text("word " * 300 + "end")))
-    out = run("inspect", "log", scribe.path, COLUMNS="40").stdout
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(update("s", "agent_message_chunk", content=text("word " * 300 + "end")))
+    out = run("inspect", "log", recorder.path, COLUMNS="40").stdout
     assert out.splitlines()[1].endswith(" word end")
     assert "\x1b" not in out
 
@@ -104,9 +104,9 @@ def test_raw_is_what_was_received(story: Path) -> None:
 def test_raw_may_be_anything(tmp_path: Path) -> None:
     """Bytes that are no text come out as they came in."""
     said = bytes(range(256)).replace(b"\n", b"") + b"\n"
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(2, said)
-    assert run("inspect", "log", "--raw", scribe.path).stdout_bytes == said
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(2, said)
+    assert run("inspect", "log", "--raw", recorder.path).stdout_bytes == said
 
 
 def test_one_frame_in_full(story: Path) -> None:
@@ -171,9 +171,9 @@ def test_one_frame_in_colour(story: Path) -> None:
 
 def test_a_line_that_is_no_text_in_full(tmp_path: Path) -> None:
     """It is told why it is no message, and its bytes are shown where they are no UTF-8."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(2, b"caf\xe9 \x1b[2J\n")
-    lines = run("inspect", "log", "--seq", "2", scribe.path).stdout.splitlines()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(2, b"caf\xe9 \x1b[2J\n")
+    lines = run("inspect", "log", "--seq", "2", recorder.path).stdout.splitlines()
     assert "  parse_error not UTF-8 at byte 3" in lines
     assert lines[-3:] == [
         "caf\\xe9 \\x1b[2J",
@@ -197,9 +197,9 @@ def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
 
 def test_a_batch_in_full(tmp_path: Path) -> None:
     """Each message of a batch has a line, and all of them are in its JSON."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_client([notification("_a"), notification("_b")])
-    out = run("inspect", "log", "--seq", "2", scribe.path).stdout
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client([notification("_a"), notification("_b")])
+    out = run("inspect", "log", "--seq", "2", recorder.path).stdout
     assert [line.split()[:2] for line in out.splitlines()[1:3]] == [["←", "_a"], ["←", "_b"]]
     shown = json.loads(out[out.index("\n[") :])
     assert [message["method"] for message in shown] == ["_a", "_b"]
@@ -216,16 +216,16 @@ def test_a_batch_in_full_says_what_its_line_says(tmp_path: Path) -> None:
 
 def test_a_huge_frame_in_full_is_cut(tmp_path: Path) -> None:
     """Of megabytes, in a message or its answer, the beginning is shown, and how to get the rest."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent(request(1, "_ask", x="y" * (3 << 20)))
-        scribe.to_client(result(1, x="z" * (3 << 20)))
-        scribe.chunk(2, b"w" * (3 << 20) + b"\n")
-    lines = run("inspect", "log", "--seq", "2", scribe.path).stdout.splitlines()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "_ask", x="y" * (3 << 20)))
+        recorder.to_client(result(1, x="z" * (3 << 20)))
+        recorder.chunk(2, b"w" * (3 << 20) + b"\n")
+    lines = run("inspect", "log", "--seq", "2", recorder.path).stdout.splitlines()
     assert sum(map(len, lines)) < 1_200_000
     assert lines[-1] == "--seq 3 prints the rest"
     assert "--raw prints the rest" in lines
     assert lines[-2].endswith("z… cut: all of it is 3.1 MB")
-    lines = run("inspect", "log", "--seq", "4", scribe.path).stdout.splitlines()
+    lines = run("inspect", "log", "--seq", "4", recorder.path).stdout.splitlines()
     assert lines[-1] == "… cut: all of it is 3.1 MB; --raw prints it"
 
 
@@ -286,17 +286,17 @@ def seqs(*arguments: str | Path) -> list[int]:
 @pytest.fixture
 def streamed(tmp_path: Path) -> Path:
     """A recording of two turns with chunks, numbers 1 to 19."""
-    with Scribe(tmp_path / "streamed.db") as scribe:
-        handshake(scribe)
+    with LogWriter(tmp_path / "streamed.db") as recorder:
+        handshake(recorder)
         for turn, session in enumerate(("left", "right")):
             prompt = [text("go")]
-            scribe.to_agent(request(turn, "session/prompt", sessionId=session, prompt=prompt))
+            recorder.to_agent(request(turn, "session/prompt", sessionId=session, prompt=prompt))
             for said in ("one ", "two ", "three"):
-                scribe.to_client(update(session, "agent_message_chunk", content=text(said)))
-            scribe.to_client(result(turn, stopReason="end_turn"))  # 8, 13
-        scribe.close()
-        scribe.finish()
-    return scribe.path
+                recorder.to_client(update(session, "agent_message_chunk", content=text(said)))
+            recorder.to_client(result(turn, stopReason="end_turn"))  # 8, 13
+        recorder.close()
+        recorder.finish()
+    return recorder.path
 
 
 def test_chunks_of_a_message_are_one_line(streamed: Path) -> None:
@@ -327,17 +327,17 @@ def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
 
 def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
     """Where the timeline draws it; what came before and after it is no part of the turn."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.stderr("before")  # 2
-        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 3
-        scribe.stderr("ERROR tool toolu_01 failed")  # 4
-        scribe.to_client(result(1, stopReason="end_turn"))  # 5
-        scribe.stderr("after")  # 6
-        scribe.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text("on")]))  # 7
-        scribe.stderr("in the open turn")  # 8
-    assert numbers("--turn", "1", scribe.path) == ["3", "4", "5"]
-    assert numbers("--turn", "1", scribe.path, "not kind:stderr") == ["3", "5"]
-    assert numbers("--turn", "2", scribe.path) == ["7", "8"]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.stderr("before")  # 2
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 3
+        recorder.stderr("ERROR tool toolu_01 failed")  # 4
+        recorder.to_client(result(1, stopReason="end_turn"))  # 5
+        recorder.stderr("after")  # 6
+        recorder.to_agent(request(2, "session/prompt", sessionId="s", prompt=[text("on")]))  # 7
+        recorder.stderr("in the open turn")  # 8
+    assert numbers("--turn", "1", recorder.path) == ["3", "4", "5"]
+    assert numbers("--turn", "1", recorder.path, "not kind:stderr") == ["3", "5"]
+    assert numbers("--turn", "2", recorder.path) == ["7", "8"]
 
 
 def test_what_is_not_there_is_told(streamed: Path) -> None:
@@ -389,21 +389,21 @@ def test_the_last_lines_of_what_is_chosen(streamed: Path) -> None:
 
 def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
     """A run of thousands of chunks is one line, and what stands before it is found."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
         for _ in range(3000):
-            scribe.to_client(update("s", "agent_message_chunk", content=text("a")))
-        scribe.close()
-    assert numbers("-n", "2", scribe.path) == ["3", "4–3003"]
+            recorder.to_client(update("s", "agent_message_chunk", content=text("a")))
+        recorder.close()
+    assert numbers("-n", "2", recorder.path) == ["3", "4–3003"]
 
 
 def test_a_running_one_is_read_to_its_newest_frame(tmp_path: Path) -> None:
     """Without --follow a running recording is printed as far as it is, and no further."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        scribe.to_client(update("s", "agent_message_chunk", content=text("now")))
-        lines = run("inspect", "log", scribe.path).stdout.splitlines()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        recorder.to_client(update("s", "agent_message_chunk", content=text("now")))
+        lines = run("inspect", "log", recorder.path).stdout.splitlines()
     assert len(lines) == 4
     assert lines[-1].endswith("agent_message_chunk: now")
 
@@ -441,19 +441,19 @@ def test_following_what_has_ended_is_reading(story: Path) -> None:
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
     """What is indexed and what is not are one timeline."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        tell_story(scribe)
-        found = run("inspect", "log", "--json", scribe.path).stdout.splitlines()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        write_conversation(recorder)
+        found = run("inspect", "log", "--json", recorder.path).stdout.splitlines()
     assert [json.loads(row)["seq"] for row in found] == list(range(1, 26))
 
 
 def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:
     """A line of three megabytes is one line of JSON, and its bytes are its bytes."""
     said = line(update("s", "agent_message_chunk", content=text("x" * (3 << 20))))
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.chunk(2, said)
-    assert run("inspect", "log", "--raw", scribe.path).stdout_bytes == said
-    printed = run("inspect", "log", "--json", "--seq", "2", scribe.path).stdout_bytes
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.chunk(2, said)
+    assert run("inspect", "log", "--raw", recorder.path).stdout_bytes == said
+    printed = run("inspect", "log", "--json", "--seq", "2", recorder.path).stdout_bytes
     assert printed.endswith(said.rstrip(b"\n") + b"}\n")

@@ -11,7 +11,7 @@ import pytest
 
 from acp_proxy.store.annotations import set_note
 from tests.commands import complaint, run
-from tests.scribe import Scribe, handshake, record_story
+from tests.log_writer import LogWriter, handshake, record_conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ DAY = 86400.0
 def home(tmp_path: Path) -> Path:
     """A recordings directory: recordings of 10, 5 and 0 days, and something else of 20."""
     for name, days in (("old", 10), ("mid", 5), ("new", 0)):
-        age(record_story(tmp_path / f"{name}.db", id=f"{name}1"), days)
+        age(record_conversation(tmp_path / f"{name}.db", id=f"{name}1"), days)
     (tmp_path / "other.db").write_text("somebody's")
     age(tmp_path / "other.db", 20)
     return tmp_path
@@ -97,10 +97,10 @@ def test_a_note_keeps_a_recording(home: Path) -> None:
 
 def test_a_running_recording_stays(tmp_path: Path) -> None:
     """However old it is."""
-    with Scribe(tmp_path / "live.db") as scribe:
-        handshake(scribe)
-        scribe.index()
-        age(scribe.path, 100)
+    with LogWriter(tmp_path / "live.db") as recorder:
+        handshake(recorder)
+        recorder.index()
+        age(recorder.path, 100)
         result = run("inspect", "prune", tmp_path, "--older-than", "1d", "--larger-than", "0kB")
         assert (result.exit_code, result.stdout) == (0, "")
         assert result.stderr == f"acp-proxy: nothing to delete in {tmp_path}\n"

@@ -19,7 +19,7 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.rehearsal import rehearse
 from acp_proxy.testing.template import name_of_test, source_of_test
 from tests.commands import complaint, run
-from tests.scribe import Scribe, handshake, request, result
+from tests.log_writer import LogWriter, handshake, request, result
 from tests.texts import text_of
 
 RECORDINGS = Path(__file__).parents[5] / "recordings"
@@ -31,17 +31,17 @@ DIVERGENCE = Divergence(DivergenceKind.UNMATCHED, Rank.PRIMARY, "connection", "n
 @pytest.fixture
 def turns(tmp_path: Path) -> Path:
     """A recording with four turns, the last of which never ended: the recorder was killed."""
-    with Scribe(tmp_path / "Four Turns!.db") as scribe:
-        handshake(scribe)
-        scribe.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
-        scribe.to_client(result(1, sessionId="s"))
+    with LogWriter(tmp_path / "Four Turns!.db") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(1, "session/new", cwd="/", mcpServers=[]))
+        recorder.to_client(result(1, sessionId="s"))
         for number in range(2, 6):
             said = [{"type": "text", "text": f'number {number} """ \\ \n\x1b[2J'}]
-            scribe.to_agent(request(number, "session/prompt", sessionId="s", prompt=said))
+            recorder.to_agent(request(number, "session/prompt", sessionId="s", prompt=said))
             if number < 5:
-                scribe.to_client(result(number, stopReason="end_turn"))
-        scribe.index()
-    return scribe.path
+                recorder.to_client(result(number, stopReason="end_turn"))
+        recorder.index()
+    return recorder.path
 
 
 def test_it_makes_a_test_and_its_recording(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from acp_proxy.errors import BadPattern
 from acp_proxy.store import rows
 from acp_proxy.store.schema import VERSION
 from tests.commands import complaint, run
-from tests.scribe import Scribe, record_story, text, update
+from tests.log_writer import LogWriter, record_conversation, text, update
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,8 +29,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path / "here")
     directory = tmp_path / "recordings"
     directory.mkdir()
-    record_story(directory / "new.db", id="bbbbbb1")
-    record_story(directory / "old.db", id="aaaaaa1", wall=10**18)
+    record_conversation(directory / "new.db", id="bbbbbb1")
+    record_conversation(directory / "old.db", id="aaaaaa1", wall=10**18)
     return directory
 
 
@@ -118,10 +118,10 @@ def test_json_says_where_it_is(home: Path) -> None:
 
 def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
     """What is only in the log counts, and a text across chunks is one."""
-    with Scribe(home / "live.db") as scribe:
-        scribe.to_client(update("s", "agent_message_chunk", content=text("one pie")))
-        scribe.index()
-        scribe.to_client(update("s", "agent_message_chunk", content=text("ce, another")))
+    with LogWriter(home / "live.db") as recorder:
+        recorder.to_client(update("s", "agent_message_chunk", content=text("one pie")))
+        recorder.index()
+        recorder.to_client(update("s", "agent_message_chunk", content=text("ce, another")))
         result = run("inspect", "search", "piece,", "live", home=home)
     assert result.stdout == "live:2:0.001:to-client:session/update:one piece, another\n"
 
@@ -130,10 +130,10 @@ def test_what_cannot_be_read_is_told_and_the_rest_is_searched(home: Path) -> Non
     """One line on stderr for each; the code is 2 then, as it is with grep, found or not."""
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
-    newer = record_story(home / "newer.db")
+    newer = record_conversation(home / "newer.db")
     with contextlib.closing(sqlite3.connect(newer)) as connection:
         connection.execute(f"PRAGMA user_version = {VERSION + 1}")
-    damaged = record_story(home / "damaged.db")
+    damaged = record_conversation(home / "damaged.db")
     damaged.write_bytes(damaged.read_bytes()[:5000] + bytes(80_000))
     result = run("inspect", "search", "-l", "hello", home=home)
     assert result.stdout.splitlines() == ["new", "old"]
@@ -177,9 +177,9 @@ def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) ->
 
 def test_what_was_recorded_commands_no_terminal(home: Path) -> None:
     """Control characters within a match or around it are made visible."""
-    with Scribe(home / "evil.db") as scribe:
-        scribe.stderr("a \x1b[31mred\x07 word")
-        scribe.finish()
+    with LogWriter(home / "evil.db") as recorder:
+        recorder.stderr("a \x1b[31mred\x07 word")
+        recorder.finish()
     result = run("inspect", "search", "red", "evil", home=home)
     assert result.stdout == "evil:2:0.001:stderr::a \\x1b[31mred\\x07 word\n"
 
@@ -217,10 +217,10 @@ def test_a_pattern_that_never_ends_is_given_up(
 ) -> None:
     """One line says at which frame, and what to avoid; processor time is what counts."""
     monkeypatch.setattr(time_limit, "TICK_S", 0.02)
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_client(update("s", "agent_message_chunk", content=text("a" * 200 + "!")))
-        scribe.close()
-        scribe.finish()
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_client(update("s", "agent_message_chunk", content=text("a" * 200 + "!")))
+        recorder.close()
+        recorder.finish()
     told = complaint("inspect", "search", "-e", "(a+)+$", tmp_path / "x.db")
     assert told == (
         "bad pattern: given up at #2, which took more than 0.02 s of processor time;"

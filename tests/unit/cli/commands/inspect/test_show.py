@@ -10,13 +10,13 @@ import pytest
 
 from acp_proxy.capture import log_format as capture_log
 from tests.commands import run
-from tests.scribe import (
+from tests.log_writer import (
     MS,
     ORIGIN_NS,
-    Scribe,
+    LogWriter,
     handshake,
     notification,
-    record_story,
+    record_conversation,
     request,
     result,
     text,
@@ -44,7 +44,7 @@ def shown(path: Path) -> dict[str, str]:
 
 def test_the_first_screen(tmp_path: Path) -> None:
     """Who talked, how it went, what is open and the last words, in this order."""
-    path = record_story(tmp_path / "story.db")
+    path = record_conversation(tmp_path / "story.db")
     dialect = "v1, protocol 1 (protocolVersion 1 in initialize, and no sign of another dialect)"
     not_acp = (
         "2 lines on the agent's stdout were not ACP, first #17"
@@ -90,16 +90,16 @@ stderr  (the last lines of 1)
 
 def test_a_running_one_says_so(tmp_path: Path) -> None:
     """Of a recording whose recorder lives, the end is that it is still running."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        assert shown(scribe.path)["ended"] == "still running"
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        assert shown(recorder.path)["ended"] == "still running"
 
 
 def test_an_incomplete_one_says_so(tmp_path: Path) -> None:
     """Where the last record is missing, the end says what that means, and claims no more."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-    assert shown(scribe.path)["ended"] == (
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+    assert shown(recorder.path)["ended"] == (
         "incomplete: the recorder was killed, or could not write any more; what it had written is "
         "here"
     )
@@ -107,30 +107,30 @@ def test_an_incomplete_one_says_so(tmp_path: Path) -> None:
 
 def test_a_signal_is_the_end(tmp_path: Path) -> None:
     """An agent that was killed ended by a signal, not with a code."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.event(capture_log.EXIT, signal=9)
-        scribe.close("told to stop")
-    assert shown(scribe.path)["ended"] == "sig 9, told to stop"
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.event(capture_log.EXIT, signal=9)
+        recorder.close("told to stop")
+    assert shown(recorder.path)["ended"] == "sig 9, told to stop"
 
 
 def test_peers_that_did_not_say_their_names(tmp_path: Path) -> None:
     """Where there was no handshake, the peers are not invented."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent(notification("x"))
-    out = run("inspect", "show", scribe.path).stdout
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(notification("x"))
+    out = run("inspect", "show", recorder.path).stdout
     assert "\nname        (did not say its name)  (did not say its name)\n" in out
-    assert "dialect" not in shown(scribe.path)
+    assert "dialect" not in shown(recorder.path)
 
 
 def test_capabilities_stand_side_by_side(tmp_path: Path) -> None:
     """What client and agent can do is named in two columns, with the ways to log in."""
     can = {"fs": {"readTextFile": True, "writeTextFile": False}, "terminal": True}
     agent = {"loadSession": True, "promptCapabilities": {"image": True}, "_meta": {"x.dev": {}}}
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent(request(0, "initialize", protocolVersion=1, clientCapabilities=can))
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(0, "initialize", protocolVersion=1, clientCapabilities=can))
         ways = [{"id": "oauth", "name": "Browser"}, {"id": "key", "name": "Key"}]
-        scribe.to_client(result(0, protocolVersion=1, agentCapabilities=agent, authMethods=ways))
-    table = run("inspect", "show", scribe.path).stdout.split("\n\n")[1]
+        recorder.to_client(result(0, protocolVersion=1, agentCapabilities=agent, authMethods=ways))
+    table = run("inspect", "show", recorder.path).stdout.split("\n\n")[1]
     assert (
         table
         == """\
@@ -145,11 +145,11 @@ auth                                oauth, key"""
 
 def test_signals_are_told(tmp_path: Path) -> None:
     """Signals are told with who sent them; a gap is a problem."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.event(capture_log.SIGNAL, signal=15, action="passed on")
-        scribe.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
-    assert shown(scribe.path)["signals"] == "SIGTERM passed on"
-    out = run("inspect", "show", scribe.path).stdout
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
+        recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
+    assert shown(recorder.path)["signals"] == "SIGTERM passed on"
+    out = run("inspect", "show", recorder.path).stdout
     gap = "7 bytes stderr passed unrecorded until 0.002 s: No space left on device (#3)"
     assert f"\nproblems\n  ✗ {gap}\n" in out
 
@@ -157,10 +157,10 @@ def test_signals_are_told(tmp_path: Path) -> None:
 def test_a_chat_that_could_not_be_recorded_is_a_problem(tmp_path: Path) -> None:
     """A recording without the conversation is not healthy, and is marked in a list."""
     reason = "cannot run beside the agent: no room; the agent runs in our place, unrecorded"
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.event(capture_log.NOTE, action="unrecorded", reason=reason)
-        scribe.leave()
-    out = run("inspect", "show", scribe.path).stdout
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.event(capture_log.NOTE, action="unrecorded", reason=reason)
+        recorder.abandon()
+    out = run("inspect", "show", recorder.path).stdout
     assert f"\nproblems\n  ✗ nothing was recorded: {reason} (#2)\n" in out
     (listed,) = run("inspect", "list", "--json", tmp_path).stdout.splitlines()
     assert json.loads(listed)["has_problem"] is True
@@ -168,12 +168,12 @@ def test_a_chat_that_could_not_be_recorded_is_a_problem(tmp_path: Path) -> None:
 
 def test_remarks_are_not_called_problems(tmp_path: Path) -> None:
     """Where nothing went wrong, what is worth knowing stands below a title of its own."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))
         event = {"rule": "lost", "action": "drop", "delivered": "none"}
-        scribe.event(capture_log.FAULT, capture_log.TO_AGENT, **event)
-    out = run("inspect", "show", scribe.path).stdout
+        recorder.event(capture_log.FAULT, capture_log.TO_AGENT, **event)
+    out = run("inspect", "show", recorder.path).stdout
     assert "  no problems\n" in out
     assert "\nremarks\n  ! " in out
     assert "\nproblems\n" not in out
@@ -181,32 +181,32 @@ def test_remarks_are_not_called_problems(tmp_path: Path) -> None:
 
 def test_a_recording_that_had_stopped_says_so(tmp_path: Path) -> None:
     """Where the end did not fit on the disk, nobody claims that the recorder was killed."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-        scribe.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
-    ended = shown(scribe.path)["ended"]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
+    ended = shown(recorder.path)["ended"]
     stopped = "recording had stopped at 0.003 s (No space left on device)"
     assert ended == f"incomplete: {stopped}"
 
 
 def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
     """A gap in the middle does not tell how it ended."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
-        handshake(scribe)
-    assert "the recorder was killed" in shown(scribe.path)["ended"]
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
+        handshake(recorder)
+    assert "the recorder was killed" in shown(recorder.path)["ended"]
 
 
 def test_open_turns_and_permissions_are_told_as_what_they_are(tmp_path: Path) -> None:
     """A turn that never ended and a permission that nobody gave both have their age."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
-        scribe.to_client(
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        recorder.to_client(
             request("p", "session/request_permission", sessionId="s", toolCall={"title": "Edit"})
         )
-        scribe.t_ns += 240_000 * MS
-        scribe.event(capture_log.EXIT, code=0)
-    out = run("inspect", "show", scribe.path).stdout
+        recorder.t_ns += 240_000 * MS
+        recorder.event(capture_log.EXIT, code=0)
+    out = run("inspect", "show", recorder.path).stdout
     assert "  1.  #2  never ended    0 updates  0 tool calls  go\n" in out
     waits = 'agent waits for client: session/request_permission "Edit" (#3), 4 min 0 s'
     assert f"  ✗ {waits}, never answered\n" in out
@@ -219,14 +219,14 @@ def test_a_running_one_waits_without_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a running recording an open permission is told until now, and as no problem."""
-    with Scribe(tmp_path / "x.db") as scribe:
-        scribe.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
-        scribe.to_client(
+    with LogWriter(tmp_path / "x.db") as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
+        recorder.to_client(
             request("p", "session/request_permission", sessionId="s", toolCall={"title": "Edit"})
         )
-        now = ORIGIN_NS + scribe.t_ns + 240_000 * MS
+        now = ORIGIN_NS + recorder.t_ns + 240_000 * MS
         monkeypatch.setattr("acp_proxy.cli.commands.inspect.show.time.monotonic_ns", lambda: now)
-        out = run("inspect", "show", scribe.path).stdout
+        out = run("inspect", "show", recorder.path).stdout
     assert out.startswith("x  (c0ffee000001)  running  no problems\n")
     assert out.endswith(
         "\n\nwaiting\n"
@@ -237,16 +237,16 @@ def test_a_running_one_waits_without_a_problem(
 
 def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
     """Lists are cut where they get long, and say how much more there is and where."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(300):
-            scribe.to_agent(request(n, "session/new", cwd="/srv", mcpServers=[]))
-            scribe.to_client(result(n, sessionId=f"s-{n}"))
+            recorder.to_agent(request(n, "session/new", cwd="/srv", mcpServers=[]))
+            recorder.to_client(result(n, sessionId=f"s-{n}"))
             prompt = [text(f"question {n}")]
-            scribe.to_agent(request(n, "session/prompt", sessionId=f"s-{n}", prompt=prompt))
-            scribe.to_client(request(n, "session/request_permission", sessionId=f"s-{n}"))
-            scribe.to_client(result(n, stopReason="end_turn"))
-            scribe.to_client(update(f"s-{n}", "agent_message_chunk", content=text("late")))
-    out = run("inspect", "show", scribe.path).stdout
+            recorder.to_agent(request(n, "session/prompt", sessionId=f"s-{n}", prompt=prompt))
+            recorder.to_client(request(n, "session/request_permission", sessionId=f"s-{n}"))
+            recorder.to_client(result(n, stopReason="end_turn"))
+            recorder.to_client(update(f"s-{n}", "agent_message_chunk", content=text("late")))
+    out = run("inspect", "show", recorder.path).stdout
     assert len(out.splitlines()) < 60
     assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 600 problems\n")
     assert "\n  ... and 295 more\n" in out
@@ -260,14 +260,14 @@ def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
 def test_nothing_recorded_commands_the_terminal(tmp_path: Path) -> None:
     """Names, methods, ids, paths and texts reach the screen without control characters."""
     evil = "\x1b[31m\x9b2J\u202e\nforged"
-    with Scribe(tmp_path / "x.db", name=evil, cwd=evil, arg=["agent", evil]) as scribe:
+    with LogWriter(tmp_path / "x.db", name=evil, cwd=evil, arg=["agent", evil]) as recorder:
         info = {"name": evil, "version": evil}
-        scribe.to_agent(request(1, "initialize", protocolVersion=1, clientInfo=info))
-        scribe.to_agent(request(evil, evil, sessionId=evil, prompt=[text(evil)]))
-        scribe.to_agent(request(evil, "session/prompt", sessionId=evil, prompt=[text(evil)]))
-        scribe.stderr(evil)
-        scribe.event(capture_log.EXIT, code=0, reason=evil)
-    for command, where in (("show", scribe.path), ("log", scribe.path), ("list", tmp_path)):
+        recorder.to_agent(request(1, "initialize", protocolVersion=1, clientInfo=info))
+        recorder.to_agent(request(evil, evil, sessionId=evil, prompt=[text(evil)]))
+        recorder.to_agent(request(evil, "session/prompt", sessionId=evil, prompt=[text(evil)]))
+        recorder.stderr(evil)
+        recorder.event(capture_log.EXIT, code=0, reason=evil)
+    for command, where in (("show", recorder.path), ("log", recorder.path), ("list", tmp_path)):
         out = run("inspect", command, where).stdout
         assert out.replace("\n", "").isprintable()
         assert not [line for line in out.splitlines() if line.startswith("forged")]
@@ -275,7 +275,7 @@ def test_nothing_recorded_commands_the_terminal(tmp_path: Path) -> None:
 
 def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
     """Everything on the first screen is in the object, in numbers rather than words."""
-    result = run("inspect", "show", "--json", record_story(tmp_path / "story.db"))
+    result = run("inspect", "show", "--json", record_conversation(tmp_path / "story.db"))
     assert result.stdout.count("\n") == 1
     summary = json.loads(result.stdout)
     assert summary["recording"]["id"] == "c0ffee000001"
@@ -312,7 +312,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
 
 def test_the_environment_can_ask_for_json(tmp_path: Path) -> None:
     """An option of a command is a variable too."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     assert json.loads(run("inspect", "show", path, ACP_PROXY_SHOW_JSON="1").stdout)
 
 
@@ -327,12 +327,12 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
 
 def test_the_last_words_on_stderr_have_its_colour(tmp_path: Path) -> None:
     """As in the log, and whether or not the agent failed: what is said there is often no error."""
-    with Scribe(tmp_path / "failed.db") as scribe:
-        handshake(scribe)
-        scribe.stderr("info: here I am")
-        scribe.end(code=3)
-        scribe.close()
-        scribe.finish()
+    with LogWriter(tmp_path / "failed.db") as recorder:
+        handshake(recorder)
+        recorder.stderr("info: here I am")
+        recorder.end(code=3)
+        recorder.close()
+        recorder.finish()
     colours = []
     for command in ("show", "log"):
         out = run("inspect", command, tmp_path / "failed.db", FORCE_COLOR="1").stdout

@@ -14,17 +14,17 @@ import pytest
 from acp_proxy.cli.commands.inspect import stats
 from acp_proxy.cli.render.output import columns_of
 from tests.commands import complaint, run
-from tests.minute import SECOND, record_minute
-from tests.scribe import MS, WALL_NS, Scribe, handshake, record_story, request, text
+from tests.log_writer import MS, WALL_NS, LogWriter, handshake, record_conversation, request, text
+from tests.waiting_chat import SECOND, record_waiting_chat
 
 SCREENS = Path(__file__).parents[4] / "data" / "stats"
 RECORDINGS = sorted((Path(__file__).parents[5] / "recordings").glob("*.db"))
 
 
 @pytest.fixture
-def minute(tmp_path: Path) -> Path:
+def waiting_chat(tmp_path: Path) -> Path:
     """A recording with a turn of a minute."""
-    return record_minute(tmp_path / "minute.db").path
+    return record_waiting_chat(tmp_path / "minute.db").path
 
 
 def screen(
@@ -53,18 +53,20 @@ def values(path: Path, *arguments: str | Path) -> Any:
 
 @pytest.mark.parametrize("columns", [80, 160, None])
 def test_screens_are_as_they_were_reviewed(
-    monkeypatch: pytest.MonkeyPatch, minute: Path, columns: int | None
+    monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int | None
 ) -> None:
     """What a terminal of 80 and 160 columns and a pipe get is what somebody has looked at."""
     golden = SCREENS / f"{columns or 'pipe'}.txt"
-    assert screen(monkeypatch, columns, minute) == golden.read_text(encoding="utf-8")
+    assert screen(monkeypatch, columns, waiting_chat) == golden.read_text(encoding="utf-8")
 
 
 def test_every_step_of_a_turn_can_be_asked_for(
-    monkeypatch: pytest.MonkeyPatch, minute: Path
+    monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
     """A turn that is named is laid out in place of the slowest; another table stays the same."""
-    slowest, named = (screen(monkeypatch, None, minute, *more) for more in ((), ("--turn", "2")))
+    slowest, named = (
+        screen(monkeypatch, None, waiting_chat, *more) for more in ((), ("--turn", "2"))
+    )
     assert "turn 1: 57.3 s, end_turn" in slowest
     assert "turn 2: 26.0 s, open" in named
     assert slowest.partition("\nturn ")[0] == named.partition("\nturn ")[0]
@@ -73,28 +75,30 @@ def test_every_step_of_a_turn_can_be_asked_for(
 @pytest.mark.parametrize("columns", [1, 7, 20, 39, 40, 79, 80, 109, 110, 160, 400])
 @pytest.mark.parametrize("color", ["", "1"])
 def test_no_line_is_wider_than_the_terminal(
-    monkeypatch: pytest.MonkeyPatch, minute: Path, columns: int, color: str
+    monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int, color: str
 ) -> None:
     """However wide it is, with colours or without."""
-    for line in screen(monkeypatch, columns, minute, FORCE_COLOR=color).splitlines():
+    for line in screen(monkeypatch, columns, waiting_chat, FORCE_COLOR=color).splitlines():
         assert columns_of(plain(line)) <= columns
 
 
-def test_colours_change_no_text(monkeypatch: pytest.MonkeyPatch, minute: Path) -> None:
+def test_colours_change_no_text(monkeypatch: pytest.MonkeyPatch, waiting_chat: Path) -> None:
     """Without its colours a coloured screen is the plain one."""
-    bare, colored = (screen(monkeypatch, 80, minute, FORCE_COLOR=color) for color in ("", "1"))
+    bare, colored = (
+        screen(monkeypatch, 80, waiting_chat, FORCE_COLOR=color) for color in ("", "1")
+    )
     assert colored != bare
     assert plain(colored) == bare
 
 
 def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Thousands are told apart, and long times have the units that a person would choose."""
-    with Scribe(tmp_path / "x.db") as scribe:
+    with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(1200):
-            scribe.stderr("x")
-        scribe.t_ns += 3 * 3600 * SECOND
-        scribe.stderr("x")
-    out = screen(monkeypatch, None, scribe.path)
+            recorder.stderr("x")
+        recorder.t_ns += 3 * 3600 * SECOND
+        recorder.stderr("x")
+    out = screen(monkeypatch, None, recorder.path)
     assert out.startswith("x  3 h 0 min, 1,201 frames, 1.2 kB\nno prompt was sent\n\nmethods\n")
     assert re.search(r"^  !  \(stderr\)  +1,201  1\.2 kB  █ +▁$", out, re.MULTILINE)
 
@@ -103,7 +107,9 @@ def test_prompts_of_a_recording_without_times_were_sent(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A file written by hand may have all its frames at the same moment."""
-    header, *lines = run("inspect", "export", record_story(tmp_path / "x.db")).stdout.splitlines()
+    header, *lines = run(
+        "inspect", "export", record_conversation(tmp_path / "x.db")
+    ).stdout.splitlines()
     frames = [json.loads(line) for line in lines]
     for frame in frames:
         frame.pop("t_ns", None)
@@ -117,61 +123,62 @@ def test_prompts_of_a_recording_without_times_were_sent(
 
 
 def test_turns_and_calls_beyond_the_top_are_only_counted(
-    monkeypatch: pytest.MonkeyPatch, minute: Path
+    monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
     """What is left out is told, with the option that shows it."""
-    out = screen(monkeypatch, None, minute, "--top", "1")
+    out = screen(monkeypatch, None, waiting_chat, "--top", "1")
     assert "  … and 1 lighter tool call, see --top\n" in out
     assert "  … and 1 quicker turn, see --top\n" in out
     assert "try again" not in out
 
 
-def test_a_filter_restricts_what_is_counted(minute: Path) -> None:
+def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
     """Frames, latencies and tool calls are those of matching frames; turns are measured whole."""
-    found = values(minute, "method:fs/* or kind:stderr")
+    found = values(waiting_chat, "method:fs/* or kind:stderr")
     (method,) = found["methods"]
     assert (method["method"], method["frames"], method["requests"]) == ("fs/read_text_file", 2, 1)
     assert (method["errors"], method["p50_ns"]) == (1, 201 * MS)
     assert [turn["id"] for turn in found["turns"]] == [1]
-    assert found["turns"] == values(minute)["turns"][:1]
+    assert found["turns"] == values(waiting_chat)["turns"][:1]
     assert found["tool_calls"] == []
 
 
-def test_the_response_alone_brings_its_latency(minute: Path) -> None:
+def test_the_response_alone_brings_its_latency(waiting_chat: Path) -> None:
     """An exchange is counted if its request or its response is meant."""
-    (method,) = values(minute, "kind:error")["methods"]
+    (method,) = values(waiting_chat, "kind:error")["methods"]
     assert (method["frames"], method["requests"], method["max_ns"]) == (1, 1, 201 * MS)
 
 
-def test_a_filter_that_means_nothing_says_so(minute: Path) -> None:
+def test_a_filter_that_means_nothing_says_so(waiting_chat: Path) -> None:
     """There are no tables then, and a line on standard error."""
-    result = run("inspect", "stats", minute, "method:nothing")
+    result = run("inspect", "stats", waiting_chat, "method:nothing")
     assert result.exit_code == 0
     assert result.stderr == "acp-proxy: no frame matches FILTER\n"
     assert "methods" not in result.stdout
 
 
-def test_a_turn_that_is_not_there_is_refused(minute: Path, tmp_path: Path) -> None:
+def test_a_turn_that_is_not_there_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
     """One line says how many there are."""
     assert (
-        complaint("inspect", "stats", minute, "--turn", "3") == f"no turn 3 in {minute}; it has 2"
+        complaint("inspect", "stats", waiting_chat, "--turn", "3")
+        == f"no turn 3 in {waiting_chat}; it has 2"
     )
-    with Scribe(tmp_path / "x.db") as scribe:
-        handshake(scribe)
-    said = complaint("inspect", "stats", scribe.path, "--turn", "1")
-    assert said == f"no turn 1 in {scribe.path}; it has none"
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+    said = complaint("inspect", "stats", recorder.path, "--turn", "1")
+    assert said == f"no turn 1 in {recorder.path}; it has none"
 
 
-def test_a_turn_beyond_the_filter_can_be_laid_out(minute: Path) -> None:
+def test_a_turn_beyond_the_filter_can_be_laid_out(waiting_chat: Path) -> None:
     """`--turn` counts the turns of the recording, whatever is counted."""
-    found = values(minute, "turn:1", "--turn", "2")
+    found = values(waiting_chat, "turn:1", "--turn", "2")
     assert [turn["id"] for turn in found["turns"]] == [1]
     assert found["waterfall"]["turn"] == 2
 
 
-def test_numbers_are_exact(minute: Path) -> None:
+def test_numbers_are_exact(waiting_chat: Path) -> None:
     """Each number in the JSON is what was planted."""
-    found = values(minute)
+    found = values(waiting_chat)
     one, two = found["turns"]
     assert one["prompt"] == "please run the tests 请运行测试 😀 and fix what fails"
     assert one["first_update_ns"] == one["first_chunk_ns"] == 3001 * MS
@@ -192,13 +199,13 @@ def test_numbers_are_exact(minute: Path) -> None:
 
 def test_while_it_is_recorded_time_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An open turn of a recording that runs lasts until now, and its permission is open."""
-    scribe = record_minute(tmp_path / "x.db", finished=False)
+    recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
     try:
-        found = values(scribe.path)
-        out = run("inspect", "stats", scribe.path).stdout
+        found = values(recorder.path)
+        out = run("inspect", "stats", recorder.path).stdout
     finally:
-        scribe.leave()
+        recorder.abandon()
     assert found["live"]
     assert found["duration_ns"] == 3600 * SECOND
     turn = found["turns"][1]
@@ -211,18 +218,18 @@ def test_while_it_is_recorded_time_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_nothing_recorded_commands_the_terminal(tmp_path: Path) -> None:
     """Methods, titles, prompts, reasons and answers reach the screen without control characters."""
     evil = "\x1b[31m\x9b2J\u202e\nforged"
-    with Scribe(tmp_path / "x.db", name=evil) as scribe:
-        scribe.to_agent(request(1, "session/prompt", sessionId=evil, prompt=[text(evil)]))
+    with LogWriter(tmp_path / "x.db", name=evil) as recorder:
+        recorder.to_agent(request(1, "session/prompt", sessionId=evil, prompt=[text(evil)]))
         call = {"toolCallId": evil, "title": evil, "kind": evil, "status": evil}
-        scribe.to_client(
+        recorder.to_client(
             request(evil, evil, sessionId=evil, toolCall=call),
             request(2, "session/request_permission", sessionId=evil, toolCall=call),
             {"method": "session/update", "params": {"sessionId": evil, "update": {
                 **call, "sessionUpdate": "tool_call"}}},
             {"id": 1, "result": {"stopReason": evil}},
         )  # fmt: skip
-        scribe.stderr(evil)
-    out = run("inspect", "stats", scribe.path).stdout
+        recorder.stderr(evil)
+    out = run("inspect", "stats", recorder.path).stdout
     assert out.replace("\n", "").isprintable()
     assert not [line for line in out.splitlines() if line.startswith("forged")]
 
@@ -242,7 +249,7 @@ def test_the_demonstrations_are_explained(path: Path) -> None:
 @pytest.mark.parametrize(("option", "value"), [("JSON", "1"), ("TURN", "1"), ("TOP", "0")])
 def test_the_environment_can_ask(tmp_path: Path, option: str, value: str) -> None:
     """Each option is a variable too."""
-    path = record_story(tmp_path / "x.db")
+    path = record_conversation(tmp_path / "x.db")
     flag = f"--{option.lower()}"
     by_option = run("inspect", "stats", path, flag, *([] if option == "JSON" else [value])).stdout
     variable = {f"ACP_PROXY_STATS_{option}": value}
@@ -252,7 +259,7 @@ def test_the_environment_can_ask(tmp_path: Path, option: str, value: str) -> Non
 
 def test_help_shows_how(tmp_path: Path) -> None:
     """There are worked examples, and each of them is taken."""
-    path = record_story(tmp_path / "latest.db")
+    path = record_conversation(tmp_path / "latest.db")
     shown = run("inspect", "stats", "--help").stdout
     examples = re.findall(r"^ +acp-proxy inspect (stats latest[^|\n]*)", shown, re.MULTILINE)
     assert len(examples) >= 4

@@ -46,7 +46,7 @@ def plan_of(*rules: str) -> Plan:
     return joined((), [parse_rule(rule) for rule in rules], None)
 
 
-class Book:
+class FaultTranscript:
     """A connection with faults.
 
     Attributes:
@@ -122,8 +122,8 @@ class Book:
         raise AssertionError(f"expected a known output, got {output!r}")
 
 
-def check(rules: Sequence[str], transcript: str, seed: int = 1) -> Book:
+def check(rules: Sequence[str], transcript: str, seed: int = 1) -> FaultTranscript:
     """Plays a transcript through rules and compares what comes out with what is written there."""
-    book = Book(rules, seed)
-    book.check(transcript)
-    return book
+    recorded = FaultTranscript(rules, seed)
+    recorded.check(transcript)
+    return recorded

@@ -1,7 +1,7 @@
 """Writes capture logs as a recorder does, by a clock of its own, so that a test knows every number.
 
 Each thing that is said takes a millisecond, and the recording began at `STARTED_AT`. The log is
-locked as long as the scribe is open, as it is by a recorder that runs.
+locked as long as the recorder is open, as it is by a recorder that runs.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ORIGIN_NS = 5 * 10**9
 MS = 10**6
 
 
-class Scribe:
+class LogWriter:
     """One log in the making; a context manager that leaves it as a killed recorder would.
 
     Attributes:
@@ -70,15 +70,15 @@ class Scribe:
         }
         self.event(capture_log.START, **{**fields, **start})
 
-    def __enter__(self) -> Scribe:
+    def __enter__(self) -> LogWriter:
         return self
 
     def __exit__(
         self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None
     ) -> None:
-        self.leave()
+        self.abandon()
 
-    def leave(self) -> None:
+    def abandon(self) -> None:
         """Ends the writer's life without another word; the lock goes with it."""
         with contextlib.suppress(OSError):
             os.close(self._fd)
@@ -197,24 +197,26 @@ def update(session: str, kind: str, **fields: Any) -> dict[str, Any]:
     )
 
 
-def handshake(scribe: Scribe) -> None:
+def handshake(recorder: LogWriter) -> None:
     """Client and agent say who they are."""
-    scribe.to_agent(
+    recorder.to_agent(
         request(0, "initialize", protocolVersion=1, clientInfo={"name": "ed", "version": "1.2"})
     )
-    scribe.to_client(result(0, protocolVersion=1, agentInfo={"name": "ag", "version": "3.4"}))
+    recorder.to_client(result(0, protocolVersion=1, agentInfo={"name": "ag", "version": "3.4"}))
 
 
-def tell_story(scribe: Scribe) -> None:
+def write_conversation(recorder: LogWriter) -> None:
     """A session with a turn, a tool call, a permission, an error and something left unanswered.
 
     The numbers in the recording are those of the lines below, the start being 1.
     """
-    handshake(scribe)  # 2, 3
-    scribe.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))  # 4
-    scribe.to_client(result(1, sessionId="s-1"))  # 5
-    scribe.to_agent(request(2, "session/prompt", sessionId="s-1", prompt=[text("hello 你好")]))  # 6
-    scribe.to_client(
+    handshake(recorder)  # 2, 3
+    recorder.to_agent(request(1, "session/new", cwd="/srv/project", mcpServers=[]))  # 4
+    recorder.to_client(result(1, sessionId="s-1"))  # 5
+    recorder.to_agent(
+        request(2, "session/prompt", sessionId="s-1", prompt=[text("hello 你好")])
+    )  # 6
+    recorder.to_client(
         update("s-1", "agent_message_chunk", content=text("Hi")),  # 7
         update("s-1", "tool_call", toolCallId="c-1", title="Edit", status="pending"),  # 8
         request(
@@ -225,25 +227,25 @@ def tell_story(scribe: Scribe) -> None:
             options=[{"optionId": "y", "kind": "allow_once"}],
         ),  # 9
     )
-    scribe.to_agent(result(0, outcome={"outcome": "selected", "optionId": "y"}))  # 10
-    scribe.to_client(
+    recorder.to_agent(result(0, outcome={"outcome": "selected", "optionId": "y"}))  # 10
+    recorder.to_client(
         request(1, "fs/read_text_file", sessionId="s-1", path="/srv/project/a.py"),  # 11
     )
-    scribe.to_agent(error(1, -32001, "no such file"))  # 12
-    scribe.stderr("agent: careful")  # 13
-    scribe.to_client(
+    recorder.to_agent(error(1, -32001, "no such file"))  # 12
+    recorder.stderr("agent: careful")  # 13
+    recorder.to_client(
         update("s-1", "tool_call_update", toolCallId="c-1", status="completed"),  # 14
         result(2, stopReason="end_turn"),  # 15
     )
-    scribe.to_agent(request(3, "session/set_mode", sessionId="s-1", modeId="code"))  # 16
-    scribe.to_client(b"not json\r\n", b"\n", b"unfinished")  # 17, 18; 20 when it ends
-    scribe.end(code=3)  # 19 to-agent, 20 the unfinished line, 21 to-client, 22 stderr, 23 exit
+    recorder.to_agent(request(3, "session/set_mode", sessionId="s-1", modeId="code"))  # 16
+    recorder.to_client(b"not json\r\n", b"\n", b"unfinished")  # 17, 18; 20 when it ends
+    recorder.end(code=3)  # 19 to-agent, 20 the unfinished line, 21 to-client, 22 stderr, 23 exit
 
 
-def record_story(path: Path, **start: Any) -> Path:
-    """Makes a complete recording of `tell_story`, one plain file."""
-    with Scribe(path, **start) as scribe:
-        tell_story(scribe)
-        scribe.close()
-        scribe.finish()
+def record_conversation(path: Path, **start: Any) -> Path:
+    """Makes a complete recording of `write_conversation`, one plain file."""
+    with LogWriter(path, **start) as recorder:
+        write_conversation(recorder)
+        recorder.close()
+        recorder.finish()
     return path

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.verify_book import LiveAgent, verify
+from tests.verify_playbook import LiveAgent, verify
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.playbook import Book
+    from tests.playbook import RecordedTranscript
 
 SESSION = """
     1 -> #0 initialize {"protocolVersion": 1}
@@ -43,7 +43,7 @@ RM = {"title": "rm -rf ~", "kind": "execute", "rawInput": {"command": "rm -rf ~"
 """What leave is asked for: tool calls."""
 
 
-def asking(record: Callable[..., Book], recorded: str, **options: Any) -> LiveAgent:
+def asking(record: Callable[..., RecordedTranscript], recorded: str, **options: Any) -> LiveAgent:
     """A verification in which a prompt has just gone out; the turn's frames are numbered from 6."""
     live = verify(record(f"{START}\n{recorded}\n<- {END}"), **options)
     return live.check(STARTED)

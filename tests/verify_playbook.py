@@ -1,10 +1,10 @@
 r"""Verifications written as transcripts: what was recorded, and what a live agent says.
 
-    book = record('''
+    recorded = record('''
         1 -> #0 initialize {"protocolVersion": 1}
         2 <- #0 result {"protocolVersion": 1}
     ''')
-    verify(book).check('''
+    verify(recorded).check('''
         -> 1
         <- #0 result {"protocolVersion": 1}
         -> end
@@ -26,16 +26,17 @@ from acp_proxy.engine.client.report import PlayReport, report
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.events import PartReceived
-from tests.playbook import Book, Played
+from tests.playbook import Played, RecordedTranscript
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-def verify(book: Book, **options: Any) -> LiveAgent:
+def verify(recorded: RecordedTranscript, **options: Any) -> LiveAgent:
     """Begins a verification."""
     return LiveAgent(
-        Verification(RecordedClient(book.script(as_said=True)), VerifyOptions(**options)), book
+        Verification(RecordedClient(recorded.script(as_said=True)), VerifyOptions(**options)),
+        recorded,
     )
 
 
