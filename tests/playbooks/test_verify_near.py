@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("was", "now", "recorded", "came"),
+    ("was", "now", "transcript", "came"),
     [
         ("/p", "/p/sub", "/p/a", "/p/sub/b"),
         ("/p", "/q", "/p/a", "/q/b"),
