@@ -1,15 +1,7 @@
 """What the unstable layer adds for editors: documents, and suggestions for the next edit."""
 
-from acp_proxy.inspection.describe.values import (
-    Value,
-    counted,
-    joined,
-    listed,
-    part,
-    parts,
-    quantity,
-    word,
-)
+from acp_proxy.inspection.describe.values import Value, joined, listed, part, parts, quantity, word
+from acp_proxy.wording import counted
 
 
 def document(params: Value) -> str:

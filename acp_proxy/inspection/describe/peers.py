@@ -2,16 +2,8 @@
 
 from collections.abc import Iterator
 
-from acp_proxy.inspection.describe.values import (
-    Value,
-    compact,
-    counted,
-    joined,
-    listed,
-    part,
-    parts,
-    word,
-)
+from acp_proxy.inspection.describe.values import Value, compact, joined, listed, part, parts, word
+from acp_proxy.wording import counted
 
 _V1_GROUPS = {"fs", "auth", "promptCapabilities", "mcpCapabilities", "sessionCapabilities"}
 """Objects of v1 that say nothing when they are empty; others are a capability by being there."""

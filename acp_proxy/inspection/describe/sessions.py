@@ -5,7 +5,6 @@ from acp_proxy.inspection.describe.values import (
     Value,
     bracketed,
     compact,
-    counted,
     joined,
     listed,
     part,
@@ -13,6 +12,7 @@ from acp_proxy.inspection.describe.values import (
     quantity,
     word,
 )
+from acp_proxy.wording import counted
 
 
 def opened(params: Value) -> str:

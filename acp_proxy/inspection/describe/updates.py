@@ -11,7 +11,6 @@ from acp_proxy.inspection.describe.tools import tool_call
 from acp_proxy.inspection.describe.values import (
     Value,
     compact,
-    counted,
     joined,
     listed,
     number,
@@ -21,6 +20,7 @@ from acp_proxy.inspection.describe.values import (
     word,
 )
 from acp_proxy.protocol.updates import kind_and_update
+from acp_proxy.wording import counted
 
 
 def session_update(params: Value) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from acp_proxy.inspection.describe.binary import beginning, decoded_size, is_base64, media
 from acp_proxy.protocol.json_text import parse_or_begin
+from acp_proxy.wording import counted
 
 Value = dict[str, Any]
 
@@ -106,16 +107,6 @@ def listed(names: Iterable[str], most: int = 6) -> str:
     every = [name for name in names if name]
     shown = ", ".join(every[:most])
     return f"{shown}, +{len(every) - most} more" if len(every) > most else shown
-
-
-def counted(count: int, noun: str) -> str:
-    """A number of things.
-
-    Args:
-        count: how many there are.
-        noun: what is counted, in the singular.
-    """
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def quantity(text: str) -> str:

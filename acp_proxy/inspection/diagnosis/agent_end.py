@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from signal import SIGKILL, SIGTERM
 
-from acp_proxy.inspection.describe.values import counted
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding, TurnSummary
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
 from acp_proxy.store.agent_ending import is_stopping_signal
+from acp_proxy.wording import counted
 
 
 def agent_end(context: DiagnosisContext) -> Iterator[Finding]:

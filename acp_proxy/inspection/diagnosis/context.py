@@ -5,7 +5,7 @@ from functools import cached_property
 
 from attrs import define
 
-from acp_proxy.inspection.describe.values import Value, counted
+from acp_proxy.inspection.describe.values import Value
 from acp_proxy.inspection.diagnosis.conversation import (
     read_initialization,
     read_invalid_lines,
@@ -27,6 +27,7 @@ from acp_proxy.inspection.waits import OpenWait
 from acp_proxy.recording import RecordedEvent, Recording
 from acp_proxy.store.agent_ending import is_client_ending, is_peer_leaving
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.wording import counted
 
 MOST = 100
 """How many findings of a kind, requests and questions are listed one by one."""

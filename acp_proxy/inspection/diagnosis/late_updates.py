@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
-from acp_proxy.inspection.describe.values import HEAD, counted, word
+from acp_proxy.inspection.describe.values import HEAD, word
 from acp_proxy.inspection.diagnosis.context import DiagnosisContext
 from acp_proxy.inspection.diagnosis.frame_pass import HISTORY
 from acp_proxy.inspection.diagnosis.messages import LARGEST, StoredMessage, read_messages
@@ -26,7 +26,7 @@ from acp_proxy.store.inspection_queries import (
 )
 from acp_proxy.store.queries import TurnSpan, turn_spans
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.wording import duration
+from acp_proxy.wording import counted, duration
 
 _WORK = {
     "agent_message_chunk", "agent_thought_chunk", "thought_message_chunk", "tool_call",
