@@ -87,7 +87,7 @@ class Gate:
         os.mkfifo(path)
 
     def open(self) -> None:
-        """Lets the agent go on, once it has come here."""
+        """Lets the agent continue once it waits here."""
         fd = wait_until(self._enter, f"somebody to wait at {self.path.name}")
         os.write(fd, b"go\n")
         os.close(fd)
@@ -112,7 +112,7 @@ class Process:
 
     @property
     def lives(self) -> bool:
-        """Whether it is more than an entry that nobody has reaped."""
+        """Whether it is not a zombie."""
         return self.state not in "ZX"
 
 
@@ -180,7 +180,7 @@ class Recording:
         """Returns the signals that the proxy sent of its own accord."""
         return [e["signal"] for e in self.events("signal") if e["action"] == "sent"]
 
-    def say(self, column: str) -> Any:
+    def field(self, column: str) -> Any:
         """Returns one column of the recording's only row."""
         ((value,),) = self.rows(f"select {column} from recording")
         return value
@@ -192,8 +192,8 @@ class Talk:
     Attributes:
         process: the proxy.
         recording: what it records.
-        heard: all that the client has read so far.
-        said: how many bytes the client has written so far.
+        received: all that the client has read so far.
+        written: how many bytes the client has written so far.
         ended: whether the client has met the end of the agent's output.
     """
 
@@ -206,8 +206,8 @@ class Talk:
     ) -> None:
         self.process = process
         self.recording = recording
-        self.heard = bytearray()
-        self.said = 0
+        self.received = bytearray()
+        self.written = 0
         self.ended = False
         self._complaints = complaints
         self._mark = mark
@@ -221,49 +221,51 @@ class Talk:
         return self._complaints.read_bytes()
 
     def run(self, chunks: Iterable[bytes] = (), *, until: Callable[[], object]) -> None:
-        """Says chunks, a write each, and hears meanwhile, until something holds."""
+        """Writes chunks, one write each, and reads meanwhile, until a condition holds."""
         rest, pending = memoryview(b""), filter(None, chunks)
         while not until():
             rest = rest or memoryview(next(pending, b""))
             read_from = [self._stdout] if not self.ended else []
             write_to = [self._stdin] if rest else []
             readable, writable, _ = select.select(read_from, write_to, [], DEADLINE_S)
-            assert readable or writable, f"expected bytes to move, {len(self.heard)} were heard"
+            assert readable or writable, (
+                f"expected bytes to move, {len(self.received)} were received"
+            )
             if writable:
                 rest = rest[self._say_some(rest) :]
             if readable:
                 self._hear_some()
 
-    def say(self, *chunks: bytes) -> None:
-        """Says chunks, a write each."""
-        target = self.said + sum(map(len, chunks))
-        self.run(chunks, until=lambda: self.said == target)
+    def write(self, *chunks: bytes) -> None:
+        """Writes chunks, one write each."""
+        target = self.written + sum(map(len, chunks))
+        self.run(chunks, until=lambda: self.written == target)
 
     def expect(self, wanted: bytes) -> None:
-        """Hears exactly some bytes, at least, which are next."""
-        start = len(self.heard)
-        self.run(until=lambda: self.ended or len(self.heard) >= start + len(wanted))
-        assert bytes(self.heard[start:]) == wanted
+        """Reads at least these bytes, which have to be next."""
+        start = len(self.received)
+        self.run(until=lambda: self.ended or len(self.received) >= start + len(wanted))
+        assert bytes(self.received[start:]) == wanted
 
     def close_output(self) -> None:
-        """Hears nothing more, as a client that has died."""
+        """Reads nothing more, as a client that has died."""
         self._stdout.close()
 
     def close_input(self) -> None:
-        """Says that nothing will follow."""
+        """Closes the client's end, so that nothing will follow."""
         self._stdin.close()
 
-    def hear_all(self) -> bytes:
-        """Hears until the agent's output ends, and returns everything heard."""
+    def read_all(self) -> bytes:
+        """Reads until the agent's output ends, and returns all that was received."""
         self.run(until=lambda: self.ended)
-        return bytes(self.heard)
+        return bytes(self.received)
 
-    def converse(self, *chunks: bytes) -> bytes:
-        """Says chunks, closes, hears meanwhile and until the end, and returns everything heard."""
-        target = self.said + sum(map(len, chunks))
-        self.run(chunks, until=lambda: self.said == target)
+    def exchange(self, *chunks: bytes) -> bytes:
+        """Writes chunks, closes, reads until the end, and returns all that was received."""
+        target = self.written + sum(map(len, chunks))
+        self.run(chunks, until=lambda: self.written == target)
         self.close_input()
-        return self.hear_all()
+        return self.read_all()
 
     def write_until_full(self) -> None:
         """Writes as much as the proxy takes now."""
@@ -276,9 +278,9 @@ class Talk:
         return self.process.wait(DEADLINE_S)
 
     def catch_up(self) -> None:
-        """Waits until the indexer has come to all that the client has said and heard."""
+        """Waits until the indexer has reached all that the client has written and received."""
         sql = "select sum(size + length(newline)) from frames where stream != 'stderr'"
-        total = len(self.heard) + self.said
+        total = len(self.received) + self.written
         wait_until(
             lambda: self.recording.rows_so_far(sql) == [(total,)], "everything to be indexed"
         )
@@ -334,12 +336,12 @@ class Talk:
 
     def _say_some(self, data: memoryview) -> int:
         written = os.write(self._stdin.fileno(), data)
-        self.said += written
+        self.written += written
         return written
 
     def _hear_some(self) -> None:
         data = os.read(self._stdout.fileno(), CHUNK)
-        self.heard += data
+        self.received += data
         self.ended = not data
 
 
@@ -433,7 +435,7 @@ class Recorder:
 
 @contextlib.contextmanager
 def plain_signals() -> Iterator[None]:
-    """Lets a child heed the signals that we were told to ignore, as under nohup."""
+    """Restores the signals that we ignore, as under nohup."""
     stopping = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
     ignored = [s for s in stopping if signal.getsignal(s) is signal.SIG_IGN]
     for signum in ignored:

@@ -27,17 +27,17 @@ PUPPET = [sys.executable, "-S", "-E", str(Path(puppet.__file__)), str(EXIT_CODE)
 
 @frozen
 class Outcome:
-    """How a talk ended, and what was heard beside what should have been."""
+    """How a conversation ended: what was received, and what was expected."""
 
     code: int
     stderr: str
-    heard: bytes
+    received: bytes
     expected: bytes
 
     @property
     def is_unharmed(self) -> bool:
-        """Whether the client heard the agent byte for byte, and got its exit code."""
-        return self.heard == self.expected and self.code == EXIT_CODE
+        """Whether the client received the agent byte for byte, and got its exit code."""
+        return self.received == self.expected and self.code == EXIT_CODE
 
     @property
     def complaints(self) -> list[str]:
@@ -75,8 +75,8 @@ class PuppetTalk:
         self._stdout = self.process.stdout
         self._stderr = self.process.stderr
         self._watchdog = watch(self.process)
-        self._said = 0
-        self._heard: list[bytes] = []
+        self._prompts = 0
+        self._received: list[bytes] = []
         self._expected: list[bytes] = []
         self._complained = b""
 
@@ -92,16 +92,16 @@ class PuppetTalk:
                 pipe.close()
 
     @property
-    def heard(self) -> bytes:
+    def received(self) -> bytes:
         """All that the client has read so far."""
-        return b"".join(self._heard)
+        return b"".join(self._received)
 
-    def ask(self, text: str, times: int = 1, stderr: str = "") -> bytes:
+    def prompt(self, text: str, times: int = 1, stderr: str = "") -> bytes:
         """Prompts the agent; returns what was sent, once all of the answer has arrived."""
-        self._said += 1
-        return self._send(puppet.ask(self._said, text, times, stderr))
+        self._prompts += 1
+        return self._send(puppet.ask(self._prompts, text, times, stderr))
 
-    def tell(self, text: str, times: int = 1, stderr: str = "") -> bytes:
+    def stream(self, text: str, times: int = 1, stderr: str = "") -> bytes:
         """Makes the agent stream chunks; returns what was sent, once they have arrived."""
         return self._send(puppet.tell(text, times, stderr))
 
@@ -115,22 +115,22 @@ class PuppetTalk:
         """Closes the client's end and waits for the proxy."""
         with contextlib.suppress(BrokenPipeError):
             self._stdin.close()
-        self._heard.append(self._stdout.read())
+        self._received.append(self._stdout.read())
         stderr = (self._complained + self._stderr.read()).decode()
         code = self.process.wait(DEADLINE_S)
-        return Outcome(code, stderr, self.heard, b"".join(self._expected))
+        return Outcome(code, stderr, self.received, b"".join(self._expected))
 
     def _send(self, line: bytes) -> bytes:
-        said, _ = puppet.reply(line)
+        answer, _ = puppet.reply(line)
         self._stdin.write(line)
         self._stdin.flush()
-        self._expected.append(said)
-        self._heard.append(self._stdout.read(len(said)))
+        self._expected.append(answer)
+        self._received.append(self._stdout.read(len(answer)))
         return line
 
 
 def environment_in(home: Path, **more: str) -> dict[str, str]:
-    """The environment of somebody who lives in ``home`` and has set nothing of ours."""
+    """The environment of a user with the home directory ``home`` and no settings of ours."""
     ours = {
         name: value
         for name, value in os.environ.items()
@@ -155,7 +155,7 @@ def inspect(
 
 
 def watch(process: subprocess.Popen[bytes] | subprocess.Popen[str]) -> threading.Timer:
-    """Kills a process that takes too long, so that whoever waits for it goes on."""
+    """Kills a process that takes too long, so that its reader gets an end of file."""
     timer = threading.Timer(DEADLINE_S, process.kill)
     timer.daemon = True
     timer.start()

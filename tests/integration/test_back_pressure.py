@@ -32,41 +32,41 @@ def taken(count: Path) -> int:
 
 
 def test_a_client_that_does_not_read_stops_its_agent(record: Recorder, tmp_path: Path) -> None:
-    """An agent is held back by a client that does not read, and is heard whole when it does."""
-    said = b"".join(map(flood.block, range((12 << 20) // flood.BLOCK)))
+    """An agent is blocked by a client that does not read; later all its output arrives."""
+    sent = b"".join(map(flood.block, range((12 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
-    talk = record(agent("flood", count, len(said)))
+    talk = record(agent("flood", count, len(sent)))
     held = wait_until_still(lambda: taken(count), "the agent to be held back")
     assert held < HELD
     assert peak_memory(talk.process.pid) < MEMORY
 
-    talk.run(until=lambda: len(talk.heard) > 5 << 20)
+    talk.run(until=lambda: len(talk.received) > 5 << 20)
     held = wait_until_still(lambda: taken(count), "the agent to be held back again")
-    assert held - len(talk.heard) < HELD
+    assert held - len(talk.received) < HELD
 
-    talk.run(until=lambda: len(talk.heard) == len(said))
+    talk.run(until=lambda: len(talk.received) == len(sent))
     talk.catch_up()
     assert peak_memory(talk.process.pid) < MEMORY
     talk.close_input()
-    assert talk.hear_all() == said
+    assert talk.read_all() == sent
     assert talk.wait() == 0
-    assert talk.recording.stream("to-client") == said
+    assert talk.recording.stream("to-client") == sent
 
 
 def test_an_agent_that_does_not_read_stops_its_client(record: Recorder, tmp_path: Path) -> None:
-    """A client is held back by an agent that does not read, and is heard whole when it does."""
+    """A client is blocked by an agent that does not read; later all its input arrives."""
     gate = Gate(tmp_path / "gate")
-    talk = record(shell('read go <"$1"; exec cat >"$2"', gate.path, tmp_path / "heard"))
+    talk = record(shell('read go <"$1"; exec cat >"$2"', gate.path, tmp_path / "received"))
 
-    def said() -> int:
+    def sent() -> int:
         talk.write_until_full()
-        return talk.said
+        return talk.written
 
-    assert wait_until_still(said, "the client to be held back") < HELD
+    assert wait_until_still(sent, "the client to be held back") < HELD
     assert peak_memory(talk.process.pid) < MEMORY
     gate.open()
     talk.close_input()
     assert talk.wait() == 0
-    heard = (tmp_path / "heard").read_bytes()
-    assert len(heard) == talk.said
-    assert talk.recording.stream("to-agent") == heard
+    received = (tmp_path / "received").read_bytes()
+    assert len(received) == talk.written
+    assert talk.recording.stream("to-agent") == received

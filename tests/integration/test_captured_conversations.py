@@ -1,4 +1,4 @@
-"""What real agents and clients said passes through unchanged and is recorded as it was."""
+"""Captured conversations of real peers pass through unchanged and are recorded unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STREAMS: tuple[Stream, ...] = ("to-agent", "to-client", "stderr")
     "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
 )
 def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: Path) -> None:
-    """Both players hear what was captured, byte for byte, and the recording has the same."""
+    """Both peers receive what was captured, byte for byte, and the recording has the same."""
     recording = Recording(tmp_path / "talk.db")
     record = [str(acp_proxy), "record", "-o", str(recording.path), "--"]
     agent = [*PLAYER, "agent", str(path)]
@@ -36,7 +36,7 @@ def test_a_captured_conversation_passes(acp_proxy: Path, tmp_path: Path, path: P
     for stream in STREAMS:
         assert recording.stream(stream) == capture.stream_bytes(stream)
     code = capture.exit.returncode
-    assert recording.say("exit_code") == (code if code >= 0 else None)
-    assert recording.say("exit_signal") == (-code if code < 0 else None)
-    assert recording.say("state") == "complete"
+    assert recording.field("exit_code") == (code if code >= 0 else None)
+    assert recording.field("exit_signal") == (-code if code < 0 else None)
+    assert recording.field("state") == "complete"
     assert recording.rows("select count(*) from frames where delivered != 'full'") == [(0,)]

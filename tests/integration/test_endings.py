@@ -1,4 +1,4 @@
-"""What is said last arrives: at the agent's exit, after it, and when only one side has closed."""
+"""The last bytes arrive: at the agent's exit, after it, and when only one side has closed."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 def test_the_last_bytes_before_an_exit_arrive(record: Recorder, tmp_path: Path) -> None:
-    """An agent that writes 1 MB and exits at once is heard and recorded whole, every time."""
-    said = b"".join(b"%01023d\n" % n for n in range((1 << 20) // 1024))
-    (tmp_path / "said").write_bytes(said)
+    """An agent that writes 1 MB and exits at once is delivered and recorded whole, every time."""
+    sent = b"".join(b"%01023d\n" % n for n in range((1 << 20) // 1024))
+    (tmp_path / "sent").write_bytes(sent)
     for _ in range(20):
-        talk = record(["cat", str(tmp_path / "said")])
-        assert talk.hear_all() == said
+        talk = record(["cat", str(tmp_path / "sent")])
+        assert talk.read_all() == sent
         assert talk.wait() == 0
-        assert talk.recording.stream("to-client") == said
-        assert talk.recording.say("state") == "complete"
+        assert talk.recording.stream("to-client") == sent
+        assert talk.recording.field("state") == "complete"
 
 
 @needs_proc
-def test_a_grandchild_is_heard_after_the_exit(record: Recorder, tmp_path: Path) -> None:
-    """What a process of the agent's group says after the agent's exit still arrives."""
+def test_output_of_a_grandchild_arrives_after_the_exit(record: Recorder, tmp_path: Path) -> None:
+    """What a process of the agent's group writes after the agent's exit still arrives."""
     gate = Gate(tmp_path / "gate")
     talk = record(shell('(read go <"$1"; echo later) & printf "%08d\n" $$', gate.path))
-    talk.run(until=lambda: len(talk.heard) == 9)
-    pid = int(talk.heard)
+    talk.run(until=lambda: len(talk.received) == 9)
+    pid = int(talk.received)
     wait_until(lambda: not exists(pid), "the agent to be gone")
     gate.open()
     talk.expect(b"later\n")
-    assert talk.hear_all() == b"%08d\nlater\n" % pid
+    assert talk.read_all() == b"%08d\nlater\n" % pid
     assert talk.wait() == 0
     assert talk.recording.stream("to-client") == b"%08d\nlater\n" % pid
     assert talk.recording.sent_signals() == []
 
 
-def test_an_agent_that_closes_its_input_is_heard(record: Recorder, tmp_path: Path) -> None:
-    """An agent may close its input and talk on; its client meets a broken pipe, no more."""
+def test_an_agent_that_closes_its_input_can_still_write(record: Recorder, tmp_path: Path) -> None:
+    """Its output arrives; the client gets a broken pipe, and nothing else."""
     gate = Gate(tmp_path / "gate")
     talk = record(shell('exec <&-; echo closed; read go <"$1"; echo "still here"', gate.path))
     talk.expect(b"closed\n")
@@ -61,59 +61,59 @@ def test_an_agent_that_closes_its_input_is_heard(record: Recorder, tmp_path: Pat
         talk.run(iter(lambda: b"to nobody\n", b""), until=lambda: False)
     gate.open()
     talk.expect(b"still here\n")
-    talk.hear_all()
+    talk.read_all()
     assert talk.wait() == 0
     recorded = talk.recording.stream("to-agent")  # what the proxy has read, and no more
     assert recorded
-    assert (b"to nobody\n" * talk.said).startswith(recorded)
+    assert (b"to nobody\n" * talk.written).startswith(recorded)
     (end,) = [e for e in talk.recording.events("eof") if e["stream"] == "to-agent"]
     assert end["reason"] == "the reader is gone"
 
 
-def test_a_closed_output_ends_at_once(record: Recorder, tmp_path: Path) -> None:
-    """An agent that closes its output and lives on has ended for its client, and hears on."""
+def test_a_closed_output_ends_the_stream_at_once(record: Recorder, tmp_path: Path) -> None:
+    """For its client the agent has ended; it lives on and still gets input."""
     talk = record(
-        shell('echo bye; exec >&-; read line; echo "$line" >"$1"; exit 7', tmp_path / "heard")
+        shell('echo bye; exec >&-; read line; echo "$line" >"$1"; exit 7', tmp_path / "received")
     )
-    assert talk.hear_all() == b"bye\n"
+    assert talk.read_all() == b"bye\n"
     assert talk.process.poll() is None
-    talk.say(b"anybody there?\n")
+    talk.write(b"anybody there?\n")
     assert talk.wait() == 7
-    assert (tmp_path / "heard").read_bytes() == b"anybody there?\n"
+    assert (tmp_path / "received").read_bytes() == b"anybody there?\n"
     assert talk.recording.stream("to-agent") == b"anybody there?\n"
 
 
-def test_an_unfinished_line_of_the_client_is_kept(record: Recorder, tmp_path: Path) -> None:
-    """What a client said without a newline is recorded, though it never closed its end."""
+def test_an_unfinished_line_of_the_client_is_recorded(record: Recorder, tmp_path: Path) -> None:
+    """Bytes without a newline are recorded, although the client never closed its end."""
     gate = Gate(tmp_path / "gate")
     talk = record(
-        shell('head -c 8 >"$1"; echo heard; read go <"$2"', tmp_path / "heard", gate.path)
+        shell('head -c 8 >"$1"; echo received; read go <"$2"', tmp_path / "received", gate.path)
     )
-    talk.say(b"half a l")
-    talk.expect(b"heard\n")
+    talk.write(b"half a l")
+    talk.expect(b"received\n")
     talk.wait_for_rows("select 1 from frames")
     gate.open()
     assert talk.wait() == 0
     assert not os.path.lexists(f"{talk.recording.path}.log")
     assert talk.recording.stream("to-agent") == b"half a l"
-    assert talk.recording.say("state") == "complete"
+    assert talk.recording.field("state") == "complete"
 
 
 @needs_proc
 def test_a_client_that_dies_breaks_the_agents_pipe(record: Recorder, tmp_path: Path) -> None:
-    """An agent whose client reads no more meets a broken pipe, as it would have without us.
+    """The agent gets the same broken pipe as without the proxy.
 
-    What was read from it and could not be delivered is recorded, and marked.
+    What was read from it and could not be delivered is recorded and marked.
     """
     talk = record(agent("flood", tmp_path / "count", 1 << 30))
-    talk.run(until=lambda: len(talk.heard) > 1 << 20)
+    talk.run(until=lambda: len(talk.received) > 1 << 20)
     talk.close_output()
     assert talk.wait() == flood.NOBODY_LISTENS
     recorded = talk.recording.stream("to-client")
-    assert recorded.startswith(talk.heard)
+    assert recorded.startswith(talk.received)
     (lost,) = talk.recording.events("undelivered")
     assert lost["stream"] == "to-client"
-    assert 0 < lost["bytes"] <= len(recorded) - len(talk.heard)
+    assert 0 < lost["bytes"] <= len(recorded) - len(talk.received)
     marked = talk.recording.rows(
         "select seq, size + length(newline), delivered from frames"
         " where stream = 'to-client' and delivered != 'full' order by seq"

@@ -1,4 +1,4 @@
-"""What client and agent see of faults, with real processes, and what is recorded of it."""
+"""Effects of faults on client and agent, with real processes, and what is recorded of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 ECHO = shell("exec cat")
 NEVER = {
     "bare pumps": "noop probability=0",
-    "through the engine": "noop where=text:never-said",
+    "through the engine": "noop where=text:never-sent",
 }
 """Rules that never fire, and which way the bytes go then."""
 SIZE = 1 << 18
@@ -70,14 +70,14 @@ def fired(talk: Talk) -> list[tuple[Any, ...]]:
 
 
 def marks(talk: Talk, stream: str) -> list[tuple[Any, ...]]:
-    """What is said of each line of a stream."""
+    """The delivery mark of each line of a stream."""
     sql = "select raw, newline, delivered, fault from frames where stream = ? order by seq"
     rows = talk.recording.rows(sql, stream)
     return [(raw + newline.encode(), how, by) for raw, newline, how, by in rows]
 
 
 def received(talk: Talk) -> bytes:
-    """What the agent said, without what rules made up."""
+    """What the agent sent, without what rules made up."""
     sql = """select raw, newline from frames where stream = 'to-client' and seq not in
         (select seq from faults_fired where received is null) order by seq"""
     return b"".join(raw + newline.encode() for raw, newline in talk.recording.rows(sql))
@@ -87,7 +87,7 @@ def received(talk: Talk) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said", "heard"),
+    ("rule", "sent", "output"),
     [
         ("noop", A + B, A + B),
         ("latency latency_ms=1", A + B, A + B),
@@ -111,22 +111,24 @@ def received(talk: Talk) -> bytes:
         ("ignore-cancel", A + note("session/cancel") + B, A + B),
     ],
 )
-def test_towards_the_client(forked: Recorder, rule: str, said: bytes, heard: bytes) -> None:
-    """The client hears what the rule leaves of what the agent says; the recording has it all."""
+def test_a_rule_changes_what_the_client_receives(
+    forked: Recorder, rule: str, sent: bytes, output: bytes
+) -> None:
+    """The recording has everything that the agent sent."""
     where = "dir:to-client"
     if "where=" in rule:
         rule, where = rule.replace("where=", "where='dir:to-client ") + "'", ""
     talk = forked(ECHO, *faults(rule + (f" where={where}" if where else "")))
-    assert talk.converse(said) == heard
+    assert talk.exchange(sent) == output
     talk.wait()
-    assert talk.recording.stream("to-agent") == said
+    assert talk.recording.stream("to-agent") == sent
     if "close" not in rule and "limit-data" not in rule:  # of which the rest need not be read
-        assert received(talk) == said
+        assert received(talk) == sent
     assert fired(talk)
 
 
 @pytest.mark.parametrize(
-    ("rule", "said", "arrived"),
+    ("rule", "sent", "arrived"),
     [
         ("drop where='method:b dir:to-agent'", A + B + C, A + C),
         ("truncate keep_bytes=4 where='method:b dir:to-agent'", A + B, A + B[:4] + b"\n"),
@@ -135,34 +137,34 @@ def test_towards_the_client(forked: Recorder, rule: str, said: bytes, heard: byt
         ("stall where='method:b dir:to-agent'", A + B + C, A),
     ],
 )
-def test_towards_the_agent(
-    forked: Recorder, tmp_path: Path, rule: str, said: bytes, arrived: bytes
+def test_a_rule_changes_what_the_agent_receives(
+    forked: Recorder, tmp_path: Path, rule: str, sent: bytes, arrived: bytes
 ) -> None:
-    """The agent hears what the rule leaves of what the client says."""
-    talk = forked(shell('exec cat >"$1"', tmp_path / "heard"), *faults(rule))
-    talk.converse(said)
+    """The recording has everything that the client sent."""
+    talk = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults(rule))
+    talk.exchange(sent)
     assert talk.wait() == 0
-    assert (tmp_path / "heard").read_bytes() == arrived
+    assert (tmp_path / "output").read_bytes() == arrived
 
 
-def test_an_error_in_place_of_an_answer(forked: Recorder, tmp_path: Path) -> None:
-    """The agent never hears of the request, and the client has its error."""
+def test_error_reply_answers_in_place_of_the_agent(forked: Recorder, tmp_path: Path) -> None:
+    """The agent never receives the request, and the client receives the error."""
     rule = "error-reply code=-32000 message=no where='method:m dir:to-agent'"
-    talk = forked(shell('cat >"$1"', tmp_path / "heard"), *faults(rule))
+    talk = forked(shell('cat >"$1"', tmp_path / "output"), *faults(rule))
     error = b'{"jsonrpc":"2.0","id":4,"error":{"code":-32000,"message":"no"}}\n'
-    assert talk.converse(A + request(4) + B) == error
+    assert talk.exchange(A + request(4) + B) == error
     assert talk.wait() == 0
-    assert (tmp_path / "heard").read_bytes() == A + B
+    assert (tmp_path / "output").read_bytes() == A + B
     assert talk.recording.rows("select method, outcome from exchanges") == [("m", "error")]
     assert marks(talk, "to-agent")[1] == (request(4), "none", "error-reply")
     assert marks(talk, "to-client") == [(error, "full", "error-reply")]
 
 
-def test_an_answer_that_nobody_can_hear(forked: Recorder, tmp_path: Path) -> None:
-    """Once the agent has closed its output, what a rule would say there is undelivered."""
-    talk = forked(shell('exec cat >"$1"', tmp_path / "heard"), *faults("error-reply"))
-    assert talk.hear_all() == b""
-    talk.say(A + request(4))
+def test_a_reply_to_a_closed_agent_is_undelivered(forked: Recorder, tmp_path: Path) -> None:
+    """Once the agent has closed its output, a line that a rule makes up is marked undelivered."""
+    talk = forked(shell('exec cat >"$1"', tmp_path / "output"), *faults("error-reply"))
+    assert talk.read_all() == b""
+    talk.write(A + request(4))
     talk.close_input()
     assert talk.wait() == 0
     ((line, how, by),) = marks(talk, "to-client")
@@ -170,20 +172,20 @@ def test_an_answer_that_nobody_can_hear(forked: Recorder, tmp_path: Path) -> Non
     assert talk.recording.events("undelivered") == [{"stream": "to-client", "bytes": len(line)}]
 
 
-def test_a_reply_that_comes_twice(forked: Recorder) -> None:
-    """A reply is known by the request that passed before, in the other direction."""
+def test_a_reply_can_be_matched_by_its_request(forked: Recorder) -> None:
+    """A response is matched by the method of the request, which passed in the other direction."""
     talk = forked(
         shell('read line; echo "$1"; echo "$2"; exec cat', reply(9).decode()[:-1], A.decode()),
         *faults("reply mode=double where=method:m"),
     )
-    assert talk.converse(request(9)).startswith(reply(9) * 2 + A)
+    assert talk.exchange(request(9)).startswith(reply(9) * 2 + A)
     assert talk.wait() == 0
 
 
-def test_a_legal_frame_of_any_size(forked: Recorder) -> None:
-    """The frame has as many bytes as asked for, and says what it said."""
+def test_huge_frame_has_the_size_that_was_asked_for(forked: Recorder) -> None:
+    """The frame is still the same message."""
     talk = forked(ECHO, *faults("huge-frame bytes=300000 where='method:b dir:to-client'"))
-    first, second, third = talk.converse(A + B + C).splitlines(keepends=True)
+    first, second, third = talk.exchange(A + B + C).splitlines(keepends=True)
     assert talk.wait() == 0
     assert (first, third) == (A, C)
     assert len(second) == 300_000
@@ -204,65 +206,67 @@ def test_a_legal_frame_of_any_size(forked: Recorder) -> None:
         ("terminate", 143, {"signal": 15, "name": "SIGTERM"}),
     ],
 )
-def test_the_end_of_the_agent(forked: Recorder, rule: str, code: int, data: dict[str, Any]) -> None:
-    """The agent ends in the middle, our exit code says how, and the recording says why."""
+def test_a_rule_ends_the_agent(
+    forked: Recorder, rule: str, code: int, data: dict[str, Any]
+) -> None:
+    """The agent ends in the middle, our exit code is its own, and the recording has the reason."""
     talk = forked(ECHO, *faults(f"{rule} where='method:b dir:to-client'"))
-    talk.say(A)
+    talk.write(A)
     talk.expect(A)
-    talk.say(B)
-    heard = talk.hear_all()
-    assert heard == (A if "exit" in rule else A + B)
+    talk.write(B)
+    output = talk.read_all()
+    assert output == (A if "exit" in rule else A + B)
     assert talk.wait() == code
     kind = rule.split()[0]
     assert talk.recording.events("fault") == [{"rule": kind, "action": kind, **data}]
     assert talk.recording.events("signal") == []
     (ended,) = talk.recording.events("exit")
     assert ended == ({"code": code} if "exit" in rule else data)
-    assert talk.recording.say("state") == "complete"
+    assert talk.recording.field("state") == "complete"
 
 
-def test_what_was_said_before_a_kill_arrives(forked: Recorder) -> None:
-    """The agent is killed at a frame; that one and those before it have arrived."""
+def test_frames_before_a_kill_arrive(forked: Recorder) -> None:
+    """The agent is killed at a frame; that frame and those before it have arrived."""
     talk = forked(ECHO, *faults("latency latency_ms=20", "kill where='method:c dir:to-client'"))
-    talk.say(A + B + C)
-    assert talk.hear_all() == A + B + C
+    talk.write(A + B + C)
+    assert talk.read_all() == A + B + C
     assert talk.wait() == 137
 
 
 @needs_proc
-def test_a_stopped_agent_goes_on(forked: Recorder) -> None:
-    """A paused agent hears nothing until it is resumed; who guards its group is not paused."""
+def test_a_paused_agent_is_resumed(forked: Recorder) -> None:
+    """It receives nothing until then. The guardian of its group is not paused."""
     rules = ["pause where='method:a dir:to-agent'", "resume where='method:b dir:to-agent'"]
     talk = forked(shell("echo ready; exec cat"), *faults(*rules))
     talk.expect(b"ready\n")
     group = talk.agent_group()
-    talk.say(A)
+    talk.write(A)
 
     def states() -> list[str]:
         return sorted(p.state for p in processes() if p.group == group)
 
     wait_until(lambda: states() == ["S", "T"], "the agent alone to be stopped")
-    talk.say(B)
-    assert talk.converse() == b"ready\n" + A + B
+    talk.write(B)
+    assert talk.exchange() == b"ready\n" + A + B
     assert talk.wait() == 0
 
 
 @needs_proc
-def test_a_stopped_agent_does_not_outlive_us(record: Recorder) -> None:
-    """A proxy that is killed takes an agent with it that a fault has stopped."""
+def test_a_paused_agent_does_not_outlive_the_proxy(record: Recorder) -> None:
+    """A proxy that is killed ends an agent that a fault has stopped."""
     talk = record(shell("echo ready; exec cat"), *faults("pause where=dir:to-agent"))
     talk.expect(b"ready\n")
     group = talk.agent_group()
-    talk.say(A)
+    talk.write(A)
     wait_until(lambda: talk.recording.path.stat().st_size, "the recording")
     talk.process.kill()
     wait_until(lambda: not living(group), "the group to be gone")
 
 
-def test_a_flood_on_stderr(forked: Recorder) -> None:
-    """The lines are on our stderr as the agent's would be, and an event says so."""
+def test_stderr_flood_writes_to_our_stderr(forked: Recorder) -> None:
+    """The lines are there as if the agent had written them, and an event is recorded."""
     talk = forked(ECHO, *faults("stderr-flood lines=5 where='method:b dir:to-client'"))
-    assert talk.converse(A + B + C) == A + B + C
+    assert talk.exchange(A + B + C) == A + B + C
     assert talk.wait() == 0
     lines = [f"stderr-flood line {n} of 5" for n in range(1, 6)]
     assert talk.stderr.decode().splitlines()[:5] == lines
@@ -274,8 +278,8 @@ def test_a_flood_on_stderr(forked: Recorder) -> None:
 # What is recorded
 
 
-def test_the_rows_of_faults(forked: Recorder) -> None:
-    """What was received is there as ever; beside it, what fired and what arrived."""
+def test_fired_faults_are_recorded_beside_their_frames(forked: Recorder) -> None:
+    """The rows have what was received; beside them stand the rule and what was delivered."""
     rules = [
         "drop where='method:a dir:to-client'",
         "duplicate name=twice where='method:b dir:to-client'",
@@ -283,7 +287,7 @@ def test_the_rows_of_faults(forked: Recorder) -> None:
         "latency name=late latency_ms=1 where='method:c dir:to-client'",
     ]
     talk = forked(ECHO, *faults(*rules), "--seed", "5")
-    assert talk.converse(A + B + C) == B + B + C[:3] + b"\n"
+    assert talk.exchange(A + B + C) == B + B + C[:3] + b"\n"
     assert talk.wait() == 0
     assert marks(talk, "to-agent") == [(line, "full", None) for line in (A, B, C)]
     assert marks(talk, "to-client") == [
@@ -300,8 +304,8 @@ def test_the_rows_of_faults(forked: Recorder) -> None:
         ("truncate", "truncate", C[:-1], cut),
         ("late", "latency", C[:-1], cut),
     ]
-    assert talk.recording.say("seed") == 5
-    assert 'name = "twice"' in talk.recording.say("fault_plan")
+    assert talk.recording.field("seed") == 5
+    assert 'name = "twice"' in talk.recording.field("fault_plan")
     shown = forked.inspect("log", talk.recording.path, "fault:twice").splitlines()
     assert ["[twice]" in line or "[injected by twice]" in line for line in shown] == [True, True]
     assert "faults      drop 1 ×, twice 1 ×, truncate 1 ×, late 1 × (seed 5)" in forked.inspect(
@@ -309,24 +313,24 @@ def test_the_rows_of_faults(forked: Recorder) -> None:
     )
 
 
-def test_a_last_line_without_an_end(forked: Recorder) -> None:
-    """What follows the last newline is a line to rules as well, and stays without an end."""
+def test_rules_apply_to_a_last_line_without_a_newline(forked: Recorder) -> None:
+    """What follows the last newline is a line to rules as well, and stays without a newline."""
     talk = forked(ECHO, *faults("truncate keep_bytes=2 newline=false where='kind:invalid'"))
-    assert talk.converse(A + b"last") == A + b"la"
+    assert talk.exchange(A + b"last") == A + b"la"
     assert talk.wait() == 0
     assert marks(talk, "to-agent")[-1] == (b"last", "partial", "truncate")
     assert marks(talk, "to-client")[-1] == (b"la", "full", "truncate")
 
 
 def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
-    """Exported and imported again, a recording has the same frames, faults, seed and plan."""
+    """An exported and imported recording has the same frames, faults, seed and plan."""
     rules = [
         "corrupt mode=nul where=method:a",
         "stray-stdout where=method:b",
         "stall where=method:c",
     ]
     talk = forked(ECHO, *faults(*rules))
-    talk.converse(A + B + C + A)
+    talk.exchange(A + B + C + A)
     talk.wait()
     talk.recording.rows("select 1 from frames")
     forked.inspect("export", talk.recording.path, "-o", tmp_path / "x.jsonl")
@@ -341,29 +345,29 @@ def test_the_text_form_keeps_faults(forked: Recorder, tmp_path: Path) -> None:
             assert again.execute(sql).fetchall() == talk.recording.rows(sql)
 
 
-def test_the_summary(forked: Recorder) -> None:
-    """At the end stderr says what fired, what never did, and how to have it once more."""
+def test_the_summary_of_faults_is_on_stderr(forked: Recorder) -> None:
+    """It lists what fired, what never did, and the command that repeats it."""
     talk = forked(ECHO, *faults("drop where='method:a dir:to-client'", "noop where=method:z"))
-    talk.converse(A + B + A)
+    talk.exchange(A + B + A)
     assert talk.wait() == 0
-    said, warned, repeat = talk.stderr.decode().splitlines()
-    assert said == "acp-proxy: faults: drop 2 times"
+    sent, warned, repeat = talk.stderr.decode().splitlines()
+    assert sent == "acp-proxy: faults: drop 2 times"
     assert warned == (
         "acp-proxy: warning: the fault noop never fired (--fault 'noop where=method:z')"
     )
-    assert repeat == f"acp-proxy: reproduce with --seed {talk.recording.say('seed')}"
+    assert repeat == f"acp-proxy: reproduce with --seed {talk.recording.field('seed')}"
 
 
 def test_a_seed_repeats_its_faults(forked: Recorder) -> None:
     """The same plan with the same seed drops the same frames."""
-    said = b"".join(note(f"m{n}") for n in range(50))
+    sent = b"".join(note(f"m{n}") for n in range(50))
     rule = faults("drop probability=0.5 where=dir:to-client")
     first = forked(ECHO, *rule)
-    heard = first.converse(said)
+    output = first.exchange(sent)
     assert first.wait() == 0
-    assert b"" != heard != said
-    again = forked(ECHO, *rule, "--seed", str(first.recording.say("seed")))
-    assert again.converse(said) == heard
+    assert b"" != output != sent
+    again = forked(ECHO, *rule, "--seed", str(first.recording.field("seed")))
+    assert again.exchange(sent) == output
     assert again.wait() == 0
 
 
@@ -375,7 +379,7 @@ def test_a_seed_repeats_its_faults(forked: Recorder) -> None:
     [
         *NEVER.values(),
         "drop where='method:no/such dir:to-client'",
-        "drop where='text:never-said dir:to-agent'",
+        "drop where='text:never-sent dir:to-agent'",
         "drop after=100000",
         "drop window=2h..3h",
     ],
@@ -383,7 +387,7 @@ def test_a_seed_repeats_its_faults(forked: Recorder) -> None:
 def test_a_plan_that_never_fires_changes_nothing(
     forked: Recorder, tmp_path: Path, rule: str
 ) -> None:
-    """Bytes of all values pass both ways and are recorded, with lines of all ends and sizes."""
+    """Bytes of all values, in lines of all ends and sizes, pass both ways and are recorded."""
     chance = random.Random(4)
     speech = b"".join(
         chance.randbytes(size) + end
@@ -392,28 +396,28 @@ def test_a_plan_that_never_fires_changes_nothing(
     )
     large = chance.randbytes(LARGE + 1).replace(b"\n", b"")
     speech += large + b"\n" + chance.randbytes(SIZE) + b"unfinished"
-    (tmp_path / "said").write_bytes(speech)
+    (tmp_path / "sent").write_bytes(speech)
     talk = forked(
-        agent("duplex", tmp_path / "said", tmp_path / "heard", 3, 60_000, 100_000), *faults(rule)
+        agent("duplex", tmp_path / "sent", tmp_path / "output", 3, 60_000, 100_000), *faults(rule)
     )
     backwards = speech[::-1]
     chunks = (backwards[n : n + 50_000] for n in range(0, len(backwards), 50_000))
-    assert talk.converse(*chunks) == speech
+    assert talk.exchange(*chunks) == speech
     assert talk.wait() == 0
-    assert (tmp_path / "heard").read_bytes() == backwards
+    assert (tmp_path / "output").read_bytes() == backwards
     assert talk.recording.stream("to-client") == speech
     assert talk.recording.stream("to-agent") == backwards
     assert fired(talk) == []
     assert talk.recording.rows("select distinct delivered, fault from frames") == [("full", None)]
 
 
-def test_a_plan_without_rules_is_none(record: Recorder, tmp_path: Path) -> None:
-    """An empty plan changes nothing at all; its seed is recorded nevertheless."""
+def test_an_empty_plan_changes_nothing(record: Recorder, tmp_path: Path) -> None:
+    """Its seed is recorded nevertheless."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     talk = record(ECHO, "--faults", str(tmp_path / "plan.toml"))
-    assert talk.converse(A) == A
+    assert talk.exchange(A) == A
     assert talk.wait() == 0
-    assert talk.recording.say("seed") == 3
+    assert talk.recording.field("seed") == 3
 
 
 @pytest.mark.parametrize(
@@ -434,25 +438,25 @@ def test_a_plan_without_rules_is_none(record: Recorder, tmp_path: Path) -> None:
 def test_a_bad_plan_is_refused(
     forked: Recorder, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
-    """One line, exit code 2; no agent was started, and nothing was recorded."""
+    """One line and exit code 2; no agent is started, and nothing is recorded."""
     (tmp_path / "plan.toml").write_text("seed = 3\n")
     talk = forked(shell('echo started >"$1"', tmp_path / "started"), *options)
     assert talk.wait() == 2
-    said = talk.stderr.decode()
-    assert said.startswith("acp-proxy: ")
-    assert said.count("\n") == 1
-    assert complaint in said
+    sent = talk.stderr.decode()
+    assert sent.startswith("acp-proxy: ")
+    assert sent.count("\n") == 1
+    assert complaint in sent
     assert not (tmp_path / "started").exists()
     assert not list(tmp_path.glob("talk-*"))
 
 
 def test_rules_in_the_environment(forked: Recorder) -> None:
-    """A variable has a rule on each line."""
+    """The variable has one rule on each line."""
     rules = "drop where='method:a dir:to-client'\n\ndrop where='method:c dir:to-client'\n"
     talk = forked(ECHO, env={"ACP_PROXY_FAULT": rules, "ACP_PROXY_SEED": "8"})
-    assert talk.converse(A + B + C) == B
+    assert talk.exchange(A + B + C) == B
     assert talk.wait() == 0
-    assert talk.recording.say("seed") == 8
+    assert talk.recording.field("seed") == 8
 
 
 # What has to hold as without faults
@@ -460,24 +464,26 @@ def test_rules_in_the_environment(forked: Recorder) -> None:
 
 @needs_proc
 @pytest.mark.parametrize("rule", [*NEVER.values(), "latency latency_ms=1 where=dir:to-client"])
-def test_back_pressure_holds(record: Recorder, tmp_path: Path, rule: str) -> None:
-    """A client that does not read stops its agent, and hears everything when it does.
+def test_back_pressure_is_kept_in_a_touched_direction(
+    record: Recorder, tmp_path: Path, rule: str
+) -> None:
+    """A client that does not read stops its agent, and gets everything later.
 
     Beyond what pipes and the pump hold, at most 1 MB waits in a direction that rules touch.
     """
     held = (1 << 20) + (512 << 10)
-    said = b"".join(map(flood.block, range((4 << 20) // flood.BLOCK)))
+    sent = b"".join(map(flood.block, range((4 << 20) // flood.BLOCK)))
     count = tmp_path / "count"
 
     def taken() -> int:
         return int.from_bytes(count.read_bytes(), "little") if count.exists() else 0
 
-    talk = record(agent("flood", count, len(said)), *faults(rule))
+    talk = record(agent("flood", count, len(sent)), *faults(rule))
     assert wait_until_still(taken, "the agent to be held back") < held
     assert peak_memory(talk.process.pid) < 72 << 20
-    talk.run(until=lambda: len(talk.heard) == len(said))
+    talk.run(until=lambda: len(talk.received) == len(sent))
     talk.close_input()
-    assert talk.hear_all() == said
+    assert talk.read_all() == sent
     assert talk.wait() == 0
 
 
@@ -496,41 +502,41 @@ def test_a_kill_of_the_proxy_loses_nothing(
     """Whatever had arrived on either side is in the recording, as received or as delivered."""
     chance = random.Random(seed)
     speech = b"".join(note(f"m{n}/{'x' * chance.randrange(300)}") for n in range(20_000))
-    (tmp_path / "said").write_bytes(speech)
+    (tmp_path / "sent").write_bytes(speech)
     talk = record(
-        agent("duplex", tmp_path / "said", tmp_path / "heard", 3, 60_000, 100_000),
+        agent("duplex", tmp_path / "sent", tmp_path / "output", 3, 60_000, 100_000),
         *faults(*rules),
     )
     group = talk.agent_group()
     moment = chance.randrange(1, len(speech) // 4)
     chunks = (speech[n : n + 50_000] for n in range(0, len(speech), 50_000))
-    talk.run(chunks, until=lambda: len(talk.heard) >= moment)
+    talk.run(chunks, until=lambda: len(talk.received) >= moment)
     talk.process.kill()
-    heard = talk.hear_all()
+    output = talk.read_all()
     assert talk.wait() == -signal.SIGKILL
     wait_until(lambda: not living(group), "the agent and its guardian to be gone")
     assert speech.startswith(received(talk))
     delivered = b"".join(raw for raw, how, _ in marks(talk, "to-client") if how == "full")
-    assert delivered.startswith(heard)
+    assert delivered.startswith(output)
     assert speech.startswith(talk.recording.stream("to-agent"))
-    assert talk.recording.stream("to-agent").startswith((tmp_path / "heard").read_bytes())
+    assert talk.recording.stream("to-agent").startswith((tmp_path / "output").read_bytes())
 
 
 def test_a_signal_ends_an_agent_behind_a_stall(record: Recorder) -> None:
-    """We are told to stop, and stop, though a fault lets nothing pass."""
+    """A stop signal ends the proxy although a fault lets nothing pass."""
     talk = record(ECHO, *faults("stall where=dir:to-client"))
-    talk.say(A)
+    talk.write(A)
     talk.wait_for_rows("select 1 from events where kind = 'fault'")
     talk.process.send_signal(signal.SIGTERM)
-    assert talk.hear_all() == b""
+    assert talk.read_all() == b""
     assert talk.wait() == 143
 
 
-def test_an_overstaying_agent_whose_prompt_was_dropped(forked: Recorder) -> None:
-    """A request that never arrived is nothing that an agent could still have to answer."""
+def test_a_dropped_prompt_does_not_keep_an_agent_alive(forked: Recorder) -> None:
+    """An agent cannot still have to answer a request that never arrived."""
     stays = shell("trap 'exit 5' TERM; while :; do read x || sleep 0.05; done")
     talk = forked(stays, *faults("drop where=method:session/prompt"), "--grace", "0.2")
-    talk.say(request(1, "session/prompt"))
+    talk.write(request(1, "session/prompt"))
     talk.close_output()
     talk.close_input()
     assert talk.wait() == 5
@@ -538,15 +544,15 @@ def test_an_overstaying_agent_whose_prompt_was_dropped(forked: Recorder) -> None
     assert sent["reason"] == "its client left 0.2 s ago and no request is open"
 
 
-def test_what_is_late_at_the_end_arrives(forked: Recorder) -> None:
-    """An agent that exits leaves nothing behind: what was on its way is heard before the end."""
+def test_delayed_frames_arrive_before_the_end(forked: Recorder) -> None:
+    """When an agent exits, what a rule delayed is delivered before the end of the stream."""
     gate_free = shell('printf "%s\n%s" "$1" last; exit 6', A.decode()[:-1])
     talk = forked(gate_free, *faults("latency latency_ms=300"))
-    assert talk.hear_all() == A + b"last"
+    assert talk.read_all() == A + b"last"
     assert talk.wait() == 6
 
 
-def test_the_agent_may_speak_before_anything_is_imported(record: Recorder, tmp_path: Path) -> None:
+def test_nothing_is_lost_while_faults_are_imported(record: Recorder, tmp_path: Path) -> None:
     """A direction with faults begins late and loses nothing; one without them does not wait."""
     gate = Gate(tmp_path / "gate")
     talk = record(
@@ -555,7 +561,7 @@ def test_the_agent_may_speak_before_anything_is_imported(record: Recorder, tmp_p
     )
     talk.expect(b"early\n")
     gate.open()
-    talk.say(A)
+    talk.write(A)
     talk.expect(A)
     talk.close_input()
     assert talk.wait() == 0

@@ -1,4 +1,4 @@
-"""A chat can be looked at while it runs: at once, without loss, from other processes."""
+"""A recording can be watched while it runs: at once, completely, from other processes."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def numbers(lines: list[bytes]) -> list[int]:
     return [json.loads(line)["seq"] for line in lines]
 
 
-def test_each_chunk_is_seen_in_the_middle_of_the_stream(acp_proxy: Path, tmp_path: Path) -> None:
+def test_each_chunk_is_shown_while_the_turn_runs(acp_proxy: Path, tmp_path: Path) -> None:
     """Every chunk reaches a follower while the agent waits in the middle of its answer."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        talk.tell("hello")
+        talk.stream("hello")
         with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
             for number in range(15):
-                talk.tell(f"chunk-{number}-")
+                talk.stream(f"chunk-{number}-")
                 follower.wait_for(f"chunk-{number}- 0")
             outcome = talk.end()
             assert follower.end() == 0
@@ -89,11 +89,11 @@ def test_each_chunk_is_seen_in_the_middle_of_the_stream(acp_proxy: Path, tmp_pat
     assert b"".join(follower.lines).decode() == everything
 
 
-def test_a_follower_crosses_from_the_log_to_the_rows(acp_proxy: Path, tmp_path: Path) -> None:
-    """What was indexed while somebody followed is neither printed twice nor left out."""
+def test_following_continues_when_the_log_is_indexed(acp_proxy: Path, tmp_path: Path) -> None:
+    """What was indexed meanwhile is neither printed twice nor left out."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        talk.tell("first")
+        talk.stream("first")
         with (
             Follower(acp_proxy, "--json", path, home=tmp_path) as early,
             Follower(acp_proxy, "--raw", path, home=tmp_path) as raw,
@@ -101,12 +101,12 @@ def test_a_follower_crosses_from_the_log_to_the_rows(acp_proxy: Path, tmp_path: 
             early.wait_for("first 0")
             raw.wait_for("first 0")
             wait_until(lambda: indexed(path) > 0, "rows")
-            talk.tell("second", times=50)
+            talk.stream("second", times=50)
             early.wait_for("second 49")
             wait_until(lambda: indexed(path) > 50, "rows")
             with Follower(acp_proxy, "--json", path, home=tmp_path) as late:
                 late.wait_for("second 49")
-                talk.tell("third")
+                talk.stream("third")
                 for follower in (early, late, raw):
                     follower.wait_for("third 0")
                 outcome = talk.end()
@@ -114,22 +114,22 @@ def test_a_follower_crosses_from_the_log_to_the_rows(acp_proxy: Path, tmp_path: 
     assert outcome.is_unharmed
     assert early.lines == late.lines
     assert numbers(early.lines) == list(range(1, len(early.lines) + 1))
-    said = [line for line in raw.lines if b'"session/update"' in line]
-    assert b"".join(said) == outcome.heard
+    sent = [line for line in raw.lines if b'"session/update"' in line]
+    assert b"".join(sent) == outcome.received
 
 
 @pytest.mark.slow
-def test_a_follower_crosses_the_emptying_of_the_log(acp_proxy: Path, tmp_path: Path) -> None:
-    """When all is indexed the log is emptied, and who follows goes on as if nothing had been."""
+def test_following_continues_when_the_log_is_emptied(acp_proxy: Path, tmp_path: Path) -> None:
+    """When all is indexed the log is emptied, and the follower continues without a gap."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        talk.tell("first")
+        talk.stream("first")
         with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
             for number in range(3):
-                talk.tell(f"round-{number}-" + "x" * 1000, times=indexing.TRIM // 1000)
+                talk.stream(f"round-{number}-" + "x" * 1000, times=indexing.TRIM // 1000)
                 follower.wait_for("x" * 1000 + f" {indexing.TRIM // 1000 - 1}")
                 wait_until(lambda: log.stat().st_size < 1000, "the log to be emptied")
-                talk.tell(f"between-{number}-")
+                talk.stream(f"between-{number}-")
                 follower.wait_for(f"between-{number}- 0")
             outcome = talk.end()
             assert follower.end() == 0
@@ -137,15 +137,15 @@ def test_a_follower_crosses_the_emptying_of_the_log(acp_proxy: Path, tmp_path: P
     assert numbers(follower.lines) == list(range(1, len(follower.lines) + 1))
     messages = [json.loads(line).get("message", {}) for line in follower.lines]
     updates = [m for m in messages if m.get("method") == "session/update"]
-    assert updates == [json.loads(line) for line in outcome.heard.splitlines()]
+    assert updates == [json.loads(line) for line in outcome.received.splitlines()]
 
 
-def test_the_summary_is_that_of_this_moment(acp_proxy: Path, tmp_path: Path) -> None:
-    """`inspect show` and `list` know the newest frame of a chat that waits for its next chunk."""
+def test_a_summary_includes_the_newest_frame(acp_proxy: Path, tmp_path: Path) -> None:
+    """`inspect show` and `list` have the newest frame of a conversation that is still running."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
         for number in range(1, 5):
-            talk.tell("chunk", stderr=f"line {number}\n")
+            talk.stream("chunk", stderr=f"line {number}\n")
             summary = wait_until(partial(shown_with, path, number), "the last line")
             assert summary["live"] is True
             assert summary["recording"]["state"] == "recording"
@@ -160,8 +160,8 @@ def test_the_summary_is_that_of_this_moment(acp_proxy: Path, tmp_path: Path) -> 
     assert shown(path)["live"] is False
 
 
-def test_a_hung_prompt_is_open(acp_proxy: Path, tmp_path: Path) -> None:
-    """While the agent is in the middle of a prompt, the summary says who waits for whom."""
+def test_an_unanswered_prompt_is_shown_as_open(acp_proxy: Path, tmp_path: Path) -> None:
+    """While the agent works on a prompt, the summary names who waits for whom."""
     hang = ["/bin/sh", "-c", "read line; echo '{\"half\": '; read line; exit 7"]
     with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path, command=hang) as talk:
         assert talk.process.stdin is not None
@@ -178,13 +178,13 @@ def test_a_hung_prompt_is_open(acp_proxy: Path, tmp_path: Path) -> None:
 
 
 def test_following_ends_when_the_recorder_is_killed(acp_proxy: Path, tmp_path: Path) -> None:
-    """A follower prints what a killed recorder had read, and ends like at any other end."""
+    """A follower prints what the killed recorder had read, and ends as at any other end."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        talk.tell("first")
+        talk.stream("first")
         with Follower(acp_proxy, "--json", path, home=tmp_path) as follower:
             follower.wait_for("first 0")
-            talk.tell("last")
+            talk.stream("last")
             talk.process.kill()
             assert follower.end() == 0
     assert (
@@ -195,18 +195,18 @@ def test_following_ends_when_the_recorder_is_killed(acp_proxy: Path, tmp_path: P
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
 
 
-def test_who_followed_leaves_one_plain_file(acp_proxy: Path, tmp_path: Path) -> None:
-    """However many look on while a recording ends, one file is left, and everything is in it."""
+def test_readers_at_the_end_leave_one_plain_file(acp_proxy: Path, tmp_path: Path) -> None:
+    """However many readers there are at the end, one file is left with everything in it."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk, contextlib.ExitStack() as stack:
-        talk.tell("first")
+        talk.stream("first")
         wait_until(lambda: indexed(path) > 0, "rows")
         followers = [
             stack.enter_context(Follower(acp_proxy, path, home=tmp_path)) for _ in range(3)
         ]
         for follower in followers:
             follower.wait_for("first 0")
-        talk.tell("last")
+        talk.stream("last")
         talk.end()
         for follower in followers:
             assert follower.end() == 0
@@ -216,9 +216,9 @@ def test_who_followed_leaves_one_plain_file(acp_proxy: Path, tmp_path: Path) -> 
 
 
 def test_following_can_be_stopped(acp_proxy: Path, tmp_path: Path) -> None:
-    """Ctrl-C ends a follower with code 130 and not a word, and does the recording no harm."""
+    """Ctrl-C ends a follower silently with code 130, and the recording is not affected."""
     with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path) as talk:
-        talk.tell("first")
+        talk.stream("first")
         with Follower(acp_proxy, "latest.db", home=tmp_path) as nobody:
             assert nobody.process.wait(DEADLINE_S) == 2
         with Follower(acp_proxy, tmp_path / "x.db", home=tmp_path) as follower:
@@ -239,13 +239,13 @@ def indexed(path: Path) -> int:
 
 
 def shown_with(path: Path, lines: int) -> dict[str, Any] | None:
-    """Returns what ``inspect show --json`` says if it knows of so many lines of stderr."""
+    """Returns what ``inspect show --json`` says once it has so many lines of stderr."""
     summary = shown(path)
     return summary if summary["frames"].get("stderr") == lines else None
 
 
 def shown(path: Path) -> dict[str, Any]:
-    """Returns what ``inspect show --json`` says; for a recorder we are another process as well."""
+    """Returns what ``inspect show --json`` prints, in another process than the recorder's."""
     found = run("inspect", "show", "--json", path, home=path.parent)
     assert found.exit_code == 0, found.stderr
     summary: dict[str, Any] = json.loads(found.stdout)

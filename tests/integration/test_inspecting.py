@@ -1,4 +1,4 @@
-"""``inspect`` in a shell: pipes that close, terminals, locales, and readers that may not write."""
+"""`inspect` in a shell: pipes that close, terminals, locales, and readers that may not write."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_head_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
-    """When `| head` has seen enough, that is the end: code 0, and nothing on stderr."""
+def test_a_closed_pipe_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
+    """After `|head` has read enough the command ends with code 0 and nothing on stderr."""
     with LogWriter(home / "recordings" / "long.db") as recorder:
         for number in range(3000):
             recorder.to_client(update("s", "agent_message_chunk", content=text(f"{number}" * 50)))
@@ -78,7 +78,7 @@ def test_head_ends_it_quietly(acp_proxy: Path, home: Path) -> None:
 def test_a_pipe_that_is_closed_already(
     fork_server: ForkServer, home: Path, command: list[str]
 ) -> None:
-    """However little there is to print, a reader that has left is no error."""
+    """A reader that has already gone is no error, however short the output is."""
     ours, theirs = os.pipe()
     os.close(ours)
     assert run_in(fork_server, command, theirs, home) == (0, b"")
@@ -101,8 +101,8 @@ def in_a_locale(request: pytest.FixtureRequest) -> Iterator[ForkServer]:
 
 
 @pytest.mark.parametrize("command", EVERY_COMMAND, ids=" ".join)
-def test_every_locale_will_do(in_a_locale: ForkServer, home: Path, command: list[str]) -> None:
-    """What stdout cannot take becomes an escape for a person; for a program it is UTF-8."""
+def test_any_locale_works(in_a_locale: ForkServer, home: Path, command: list[str]) -> None:
+    """Characters that stdout cannot encode become escapes for a person; JSON is UTF-8."""
     with tempfile.TemporaryFile() as file:
         assert run_in(in_a_locale, command, file.fileno(), home) == (0, b"")
         printed = written(file)
@@ -113,7 +113,7 @@ def test_every_locale_will_do(in_a_locale: ForkServer, home: Path, command: list
 
 
 def run_in(server: ForkServer, command: list[str], stdout: int, home: Path) -> tuple[int, bytes]:
-    """Runs a command to its end, and returns its exit code and what it says on stderr."""
+    """Runs a command to its end, and returns its exit code and its stderr."""
     with tempfile.TemporaryFile() as file:
         process = start_in(server, command, stdout, file.fileno(), home)
         return process.wait(DEADLINE_S), written(file)
@@ -163,7 +163,7 @@ def on_terminal(acp_proxy: Path, *command: str, columns: int, home: Path) -> lis
 def test_on_a_terminal_lines_fit_and_are_coloured(
     acp_proxy: Path, home: Path, columns: int
 ) -> None:
-    """A terminal has colours, and no line of a table is wider than it, in wide characters too."""
+    """A table has colours, and no line is wider than the terminal, also with wide characters."""
     for command in (["inspect", "log", "x"], ["inspect", "list"], []):
         lines = on_terminal(acp_proxy, *command, columns=columns, home=home)
         assert any("\x1b[" in line for line in lines)
@@ -181,7 +181,7 @@ def without_colour(line: str) -> str:
 
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool) -> None:
-    """On a full disk what a recorder left is read from its log, as it is once there is room."""
+    """On a full disk an unfinished recording is read from its log, as it is once there is room."""
     with LogWriter(tmp_path / "x.db") as recorder:
         write_conversation(recorder)
         recorder.index()
@@ -207,7 +207,7 @@ def test_a_reader_that_cannot_write_reads_the_same(tmp_path: Path, closed: bool)
 def test_a_directory_may_be_read_only(
     tmp_path: Path, closed: bool, lock_away: Callable[[Path], None]
 ) -> None:
-    """What cannot be written, the directory around it included, is read as well as it can be."""
+    """A recording in a directory that cannot be written to is read as completely as possible."""
     directory = tmp_path / "readonly"
     directory.mkdir()
     with LogWriter(directory / "x.db") as recorder:
@@ -222,7 +222,7 @@ def test_a_directory_may_be_read_only(
     assert sorted(entry.name for entry in directory.iterdir()) == ["x.db", "x.db.log"]
 
 
-def test_many_may_finish_what_was_left(fork_server: ForkServer, tmp_path: Path) -> None:
+def test_several_readers_may_finish_a_recording(fork_server: ForkServer, tmp_path: Path) -> None:
     """Readers that find a dead recorder's log at the same time all read every frame of it.
 
     To the others, the one that finishes it looks like a recorder that still runs.

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of any command: code 130, and not a word."""
+"""Ctrl-C at any moment of any command: exit code 130, and no output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ VERIFY = ("verify", HELLO, "--", "true")
 
 
 def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]:
-    """Runs a command that is interrupted; returns its code and all that it said."""
+    """Runs a command that is interrupted; returns its code and all its output."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, moment, entry, "acp-proxy", *arguments]
     environment = {"PYTHONPATH": str(ROOT), "ACP_PROXY_RECORDINGS": str(home), "TMPDIR": str(home)}
     with plain_signals():
@@ -71,20 +71,22 @@ def run(moment: str, *arguments: str, entry: str, home: Path) -> tuple[int, str]
         ("acp_proxy.cli.commands.record", ("record", "--no-such", "--", "true")),
     ],
 )
-def test_nobody_sees_where_it_was(tmp_path: Path, moment: str, arguments: tuple[str, ...]) -> None:
+def test_an_interrupt_prints_no_traceback(
+    tmp_path: Path, moment: str, arguments: tuple[str, ...]
+) -> None:
     """Nothing is left behind either."""
     assert run(moment, *arguments, entry="script", home=tmp_path) == (130, "")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("moment", ["acp_proxy.entry", "acp_proxy.capture.log", "click"])
-def test_a_module_is_a_command_as_well(tmp_path: Path, moment: str) -> None:
-    """From the first line of ours on."""
+def test_python_m_is_interrupted_silently_as_well(tmp_path: Path, moment: str) -> None:
+    """From its first line on."""
     assert run(moment, *VERIFY, entry="module", home=tmp_path) == (130, "")
 
 
-def test_to_import_it_is_not_to_run_it() -> None:
-    """Whoever only looks at the modules keeps what Ctrl-C does."""
+def test_importing_does_not_change_ctrl_c() -> None:
+    """A program that only imports the package keeps its own handler."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         importlib.reload(importlib.import_module("acp_proxy.__main__"))
@@ -93,8 +95,8 @@ def test_to_import_it_is_not_to_run_it() -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_who_ignores_it_goes_on(tmp_path: Path) -> None:
-    """As a command in the background of a shell script does."""
+def test_an_ignored_interrupt_stays_ignored(tmp_path: Path) -> None:
+    """As for a command in the background of a shell script."""
     script = [sys.executable, "-P", "-c", INTERRUPTED, "click", "script", "acp-proxy", "--version"]
     done = subprocess.run(
         script,

@@ -1,4 +1,4 @@
-"""The proxy is killed under load: nothing that passed is lost, and nobody is left behind."""
+"""The proxy is killed under load: nothing that passed is lost, and no process is left behind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = needs_proc
 
 SAID = 24 << 20
-"""Bytes each side has to say; no kill waits for the end of them."""
+"""Bytes that each side writes; no kill waits for the end of them."""
 
 
 def lines(chance: random.Random) -> bytes:
@@ -41,34 +41,34 @@ def test_a_kill_loses_nothing(record: Recorder, tmp_path: Path, seed: int) -> No
     """All that either side has received is in the recording of a proxy that was killed."""
     chance = random.Random(seed)
     to_agent, to_client = lines(chance), lines(chance)
-    (tmp_path / "said").write_bytes(to_client)
-    talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard", 3, 60_000, 100_000))
+    (tmp_path / "sent").write_bytes(to_client)
+    talk = record(agent("duplex", tmp_path / "sent", tmp_path / "received", 3, 60_000, 100_000))
     group = talk.agent_group()
     moment = chance.randrange(1, SAID // 2)
     chunks = (to_agent[n : n + 50_000] for n in range(0, len(to_agent), 50_000))
-    talk.run(chunks, until=lambda: len(talk.heard) >= moment)
+    talk.run(chunks, until=lambda: len(talk.received) >= moment)
     talk.process.kill()
-    talk.hear_all()
+    talk.read_all()
     assert talk.wait() == -9
     wait_until(lambda: not living(group), "the agent and its guardian to be gone")
 
     shown = record.inspect("show", talk.recording.path)
-    assert f"{talk.recording.say('id')})  incomplete" in shown
+    assert f"{talk.recording.field('id')})  incomplete" in shown
     recorded = talk.recording.stream("to-client")
-    assert recorded.startswith(talk.heard)
+    assert recorded.startswith(talk.received)
     assert to_client.startswith(recorded)
     recorded = talk.recording.stream("to-agent")
-    heard = (tmp_path / "heard").read_bytes()
-    assert heard
-    assert recorded.startswith(heard)
+    received = (tmp_path / "received").read_bytes()
+    assert received
+    assert recorded.startswith(received)
     assert to_agent.startswith(recorded)
 
 
-def test_a_kill_shows_who_waited(record: Recorder) -> None:
-    """The recording of a proxy that was killed in mid-prompt says so, and what was open."""
-    talk = record(shell("read line; echo heard; exec cat"))
-    talk.say(b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}\n')
-    talk.expect(b"heard\n")
+def test_a_kill_shows_open_requests(record: Recorder) -> None:
+    """The recording of a proxy that was killed during a prompt has the open requests."""
+    talk = record(shell("read line; echo received; exec cat"))
+    talk.write(b'{"jsonrpc":"2.0","id":1,"method":"session/prompt"}\n')
+    talk.expect(b"received\n")
     talk.process.kill()
     talk.wait()
     assert "incomplete: the recorder was killed" in record.inspect("show", talk.recording.path)
@@ -77,8 +77,8 @@ def test_a_kill_shows_who_waited(record: Recorder) -> None:
     ]
 
 
-def test_a_kill_takes_the_whole_group(record: Recorder) -> None:
-    """No process of the agent's group outlives a proxy that was killed, whatever it ignores."""
+def test_a_kill_ends_the_whole_group(record: Recorder) -> None:
+    """No process of the agent's group outlives a killed proxy, whatever signals it ignores."""
     script = """
         trap '' TERM HUP INT
         (trap '' TERM HUP INT; echo ready; exec sleep 1000) & echo ready; wait
@@ -90,4 +90,4 @@ def test_a_kill_takes_the_whole_group(record: Recorder) -> None:
     talk.process.kill()
     talk.wait()
     wait_until(lambda: not living(group), "the group to be gone")
-    talk.hear_all()
+    talk.read_all()

@@ -1,4 +1,4 @@
-"""An agent stays as long as its client listens, and no longer than that if it owes nothing."""
+"""An agent stays while its client reads; with nothing to answer, for its grace only."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ def test_a_prompt_in_progress_is_finished(record: Recorder) -> None:
     """A prompt that was piped in is answered, however much longer than the grace that takes."""
     script = f"read line; cat; sleep 1.6; echo '{ANSWER[:-1].decode()}'"
     talk = record(shell(script), "--grace", "0.3")
-    assert talk.converse(PROMPT) == ANSWER
+    assert talk.exchange(PROMPT) == ANSWER
     assert talk.wait() == 0
     assert talk.recording.sent_signals() == []
     assert talk.recording.rows("select outcome from exchanges") == [("result",)]
     assert talk.recording.rows("select stop_reason from turns") == [("end_turn",)]
-    assert talk.recording.say("end_reason") == "the client closed its end"
+    assert talk.recording.field("end_reason") == "the client closed its end"
 
 
-def test_a_client_that_listens_hears_the_last_word(record: Recorder) -> None:
-    """A client that closed its end and reads on gets what its agent says much later."""
+def test_a_client_that_still_reads_gets_late_output(record: Recorder) -> None:
+    """A client that closed its end and reads on gets what its agent writes much later."""
     talk = record(shell("cat >/dev/null; sleep 1.5; echo done"), "--grace", "0.1")
-    assert talk.converse(b"hello\n") == b"done\n"
+    assert talk.exchange(b"hello\n") == b"done\n"
     assert talk.wait() == 0
     assert talk.recording.sent_signals() == []
-    assert talk.recording.say("end_reason") == "the client closed its end"
+    assert talk.recording.field("end_reason") == "the client closed its end"
 
 
 @needs_proc
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None:
-    """An agent that stays after its client left, owing nothing, gets SIGTERM, then SIGKILL."""
+    """If it has nothing to answer and its client left, it gets SIGTERM, then SIGKILL."""
     ignore = "" if obeys else "trap '' TERM; "
     talk = record(shell(f"{ignore}{ANSWERS} exec sleep 1000"), "--grace", "0.3")
     group = talk.agent_group()
-    talk.say(PROMPT)
+    talk.write(PROMPT)
     talk.expect(ANSWER)
     leave(talk)
     sent = [signal.SIGTERM] if obeys else [signal.SIGTERM, signal.SIGKILL]
@@ -60,16 +60,16 @@ def test_an_agent_that_overstays_is_ended(record: Recorder, obeys: bool) -> None
     events = talk.recording.events("signal")
     assert [(e["signal"], e["action"]) for e in events] == [(s, "sent") for s in sent]
     assert events[0]["reason"] == "its client left 0.3 s ago and no request is open"
-    assert talk.recording.say("end_reason") == "the agent overstayed its client"
-    assert talk.recording.say("exit_signal") == sent[-1]
-    assert talk.recording.say("state") == "complete"
+    assert talk.recording.field("end_reason") == "the agent overstayed its client"
+    assert talk.recording.field("exit_signal") == sent[-1]
+    assert talk.recording.field("state") == "complete"
     wait_until(lambda: not living(group), "the group to be gone")
 
 
-def test_a_prompt_that_nobody_waits_for_is_not_finished(record: Recorder) -> None:
+def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
     """A client that was killed reads no answer, so an agent that gives none is ended."""
     talk = record(shell("read line; exec sleep 1000"), "--grace", "0.3")
-    talk.say(PROMPT)
+    talk.write(PROMPT)
     talk.wait_for_rows("select 1 from frames")
     leave(talk)
     assert talk.wait() == 128 + signal.SIGTERM
@@ -78,19 +78,19 @@ def test_a_prompt_that_nobody_waits_for_is_not_finished(record: Recorder) -> Non
     assert talk.recording.rows("select outcome from exchanges") == [("unanswered",)]
 
 
-def test_an_agent_that_was_asked_nothing_is_ended(record: Recorder) -> None:
-    """A client that opens and closes, as an editor does that checks a command, leaves nobody."""
+def test_an_agent_without_requests_is_ended(record: Recorder) -> None:
+    """A client that opens and closes, as an editor does to check a command, leaves no process."""
     talk = record(shell("exec sleep 1000"), "--grace", "0.3", stdin=subprocess.DEVNULL)
     talk.close_output()
     assert talk.wait() == 128 + signal.SIGTERM
-    assert talk.recording.say("end_reason") == "the agent overstayed its client"
+    assert talk.recording.field("end_reason") == "the agent overstayed its client"
 
 
-def test_a_question_of_the_agent_does_not_keep_it(record: Recorder) -> None:
-    """An agent that waits for a client that has left owes nothing, and is ended."""
+def test_a_request_of_the_agent_does_not_keep_it_alive(record: Recorder) -> None:
+    """An agent that waits for an answer of a client that has left is ended."""
     question = '{"jsonrpc":"2.0","id":0,"method":"session/request_permission"}'
     talk = record(shell(f"{ANSWERS} echo '{question}'; exec sleep 1000"), "--grace", "0.3")
-    talk.say(PROMPT)
+    talk.write(PROMPT)
     talk.expect(ANSWER + question.encode() + b"\n")
     leave(talk)
     assert talk.wait() == 128 + signal.SIGTERM
@@ -102,15 +102,15 @@ def test_a_question_of_the_agent_does_not_keep_it(record: Recorder) -> None:
 
 @needs_proc
 def test_an_agent_whose_client_died_is_ended(record: Recorder) -> None:
-    """The death of the process that started us counts, even if somebody else reads our stdout."""
+    """The death of our parent process counts, even if another process still reads our stdout."""
     wrapper = ["/bin/sh", "-c", '"$@"; exit', "sh"]
     talk = record(shell(f"{ANSWERS} exec sleep 1000"), "--grace", "0.3", wrapper=wrapper)
-    talk.say(PROMPT)
+    talk.write(PROMPT)
     talk.expect(ANSWER)
     talk.process.kill()
     talk.wait()
     talk.close_input()
-    assert talk.hear_all() == ANSWER
+    assert talk.read_all() == ANSWER
     complete = "select 1 from recording where state = 'complete'"
     wait_until(lambda: talk.recording.rows(complete), "the recording to end")
-    assert talk.recording.say("end_reason") == "the agent overstayed its client"
+    assert talk.recording.field("end_reason") == "the agent overstayed its client"

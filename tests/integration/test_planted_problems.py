@@ -1,4 +1,4 @@
-"""What is wrong with a conversation is named by `inspect show` alone, in plain words."""
+"""`inspect show` alone names what is wrong with a conversation, in plain words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HELLO = b"".join(
         ),
     )
 )
-"""What the client says first."""
+"""The first message of the client."""
 WELCOME = [result(0, protocolVersion=1, agentCapabilities={}), result(1, sessionId="s")]
 CHUNK = update("s", "agent_message_chunk", content=text("Let me look"))
 CALL = update("s", "tool_call", toolCallId="c", title="Run tests", status="in_progress")
@@ -39,29 +39,29 @@ PERMISSION = request(
 )
 
 HEARS_AND_SAYS = 'read a; read b; read c; cat "$1"; '
-"""An agent that hears what the client says first, and then says what stands in a file."""
+"""An agent that reads the first message of the client, and then writes a file's lines."""
 
 
-class Stage:
-    """Where one conversation takes place."""
+class Workplace:
+    """A directory for one conversation."""
 
     def __init__(self, record: Recorder, directory: Path) -> None:
         self.record = record
-        self._said = directory / "said"
+        self._said = directory / "sent"
 
     def begin(self, *messages: Any, then: str = "cat >/dev/null") -> Talk:
-        """Starts an agent that says messages after its welcome, and greets it."""
+        """Starts an agent that sends messages after `initialize`, and initializes it."""
         self._said.write_bytes(b"".join(map(line, [*WELCOME, *messages])))
         talk = self.record(shell(HEARS_AND_SAYS + then, self._said))
-        talk.say(HELLO)
+        talk.write(HELLO)
         return talk
 
     def run(self, *messages: Any) -> Talk:
-        """Has a whole conversation; the client closes its end when it has heard everything."""
+        """Has a whole conversation; the client closes its end when it has received everything."""
         talk = self.begin(*messages)
         talk.expect(self._said.read_bytes())
         talk.close_input()
-        talk.hear_all()
+        talk.read_all()
         talk.wait()
         return talk
 
@@ -76,22 +76,22 @@ class Stage:
 
 
 @pytest.fixture
-def stage(record: Recorder, tmp_path: Path) -> Stage:
-    """A stage."""
-    return Stage(record, tmp_path)
+def workplace(record: Recorder, tmp_path: Path) -> Workplace:
+    """A workplace."""
+    return Workplace(record, tmp_path)
 
 
-def test_nothing_is_wrong(stage: Stage) -> None:
-    """Of a conversation in which nothing went wrong, nothing is said to have."""
-    talk = stage.run(CHUNK, DONE)
-    assert stage.problems(talk) == []
-    assert "complete  no problems\n" in stage.shown(talk)
+def test_a_clean_conversation_has_no_problems(workplace: Workplace) -> None:
+    """Nothing is listed below `problems`."""
+    talk = workplace.run(CHUNK, DONE)
+    assert workplace.problems(talk) == []
+    assert "complete  no problems\n" in workplace.shown(talk)
 
 
-def test_a_permission_that_nobody_answered(stage: Stage) -> None:
-    """Who waited for whom and for what is named, and what it was in the middle of."""
-    talk = stage.run(CALL, PERMISSION)
-    unanswered, waited = stage.problems(talk)
+def test_an_unanswered_permission_is_named(workplace: Workplace) -> None:
+    """With who waits for whom and for what, and the tool call that it blocks."""
+    talk = workplace.run(CALL, PERMISSION)
+    unanswered, waited = workplace.problems(talk)
     assert unanswered.startswith('✗ session/prompt "fix the tests" (#')
     assert ") was never answered; the agent waited for its client to answer" in unanswered
     assert ' session/request_permission "Run tests" (#' in unanswered
@@ -100,45 +100,45 @@ def test_a_permission_that_nobody_answered(stage: Stage) -> None:
     assert waited.endswith(", never answered")
 
 
-def test_a_chunk_after_the_end_of_the_turn(stage: Stage) -> None:
-    """A late update is named with what it says and the turn that it missed."""
-    talk = stage.run(DONE, CHUNK, CALL, update("s", "available_commands_update"))
-    (late,) = stage.problems(talk)
+def test_a_chunk_after_the_end_of_the_turn(workplace: Workplace) -> None:
+    """A late update is named with its text and the turn that it missed."""
+    talk = workplace.run(DONE, CHUNK, CALL, update("s", "available_commands_update"))
+    (late,) = workplace.problems(talk)
     assert late.startswith('✗ agent_message_chunk "Let me look" (#')
     assert " and 1 other update came after turn 1 had ended (#" in late
 
 
-def test_an_agent_that_is_killed_in_the_middle_of_a_turn(stage: Stage) -> None:
-    """The signal, the turn and what was under way are named; its last words are there."""
-    talk = stage.begin(CHUNK, CALL, then='echo "out of memory" >&2; kill -9 $$')
-    talk.hear_all()
+def test_an_agent_that_is_killed_in_the_middle_of_a_turn(workplace: Workplace) -> None:
+    """The signal, the turn, the unfinished work and the last lines of stderr are named."""
+    talk = workplace.begin(CHUNK, CALL, then='echo "out of memory" >&2; kill -9 $$')
+    talk.read_all()
     talk.wait()
-    (killed,) = stage.problems(talk)
+    (killed,) = workplace.problems(talk)
     assert killed.startswith(
         "✗ the agent was killed by SIGKILL, which did not come through acp-proxy,"
         ' in the middle of turn 1 (prompt "fix the tests" #'
     )
     assert 'with tool call "Run tests" (#' in killed
-    assert "\n  out of memory\n" in stage.shown(talk)
+    assert "\n  out of memory\n" in workplace.shown(talk)
 
 
-def test_log_text_on_stdout(stage: Stage) -> None:
-    """Lines that are no ACP are counted, and the first is shown with its number."""
-    talk = stage.run(b"Loading model...\n", CHUNK, b"done\n", DONE)
-    (not_acp,) = stage.problems(talk)
+def test_log_text_on_stdout(workplace: Workplace) -> None:
+    """Lines that are not ACP are counted, and the first is shown with its number."""
+    talk = workplace.run(b"Loading model...\n", CHUNK, b"done\n", DONE)
+    (not_acp,) = workplace.problems(talk)
     assert not_acp.startswith("✗ 2 lines on the agent's stdout were not ACP, first #")
     assert '"Loading model..."' in not_acp
 
 
 @pytest.mark.slow
-def test_a_client_that_stops_reading(stage: Stage) -> None:
-    """It is named while it lasts and afterwards, with how much waits; nobody else is blamed."""
+def test_a_client_that_stops_reading(workplace: Workplace) -> None:
+    """It is named while it lasts and afterwards, with how much waits; no other peer is blamed."""
     flood = [update("s", "agent_message_chunk", content=text("x" * 1000))] * 300
-    talk = stage.begin(*flood, DONE)
+    talk = workplace.begin(*flood, DONE)
 
     def running() -> list[dict[str, Any]]:
         shown: dict[str, Any] = json.loads(
-            stage.record.inspect("show", "--json", talk.recording.path)
+            workplace.record.inspect("show", "--json", talk.recording.path)
         )
         return [p for p in shown["problems"] if p["kind"] == "not-reading"]
 
@@ -147,13 +147,13 @@ def test_a_client_that_stops_reading(stage: Stage) -> None:
     (problem,) = running()
     assert problem["text"].startswith("the client stopped reading at ")
     assert " bytes waited; it has not read since, " in problem["text"]
-    heard = b"".join(map(line, [*WELCOME, *flood, DONE]))
-    talk.expect(heard)
+    received = b"".join(map(line, [*WELCOME, *flood, DONE]))
+    talk.expect(received)
     wait_until(lambda: len(talk.recording.rows_so_far(notes)) == 2, "the client to be seen reading")
     talk.close_input()
-    talk.hear_all()
+    talk.read_all()
     talk.wait()
-    (stopped,) = stage.problems(talk)
+    (stopped,) = workplace.problems(talk)
     assert stopped.startswith("✗ the client stopped reading at ")
     assert " (from frame #" in stopped
     assert " bytes waited; it read again after " in stopped

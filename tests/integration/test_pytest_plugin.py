@@ -1,4 +1,4 @@
-"""The pytest plugin, in runs of pytest of their own: what passes, what fails, and what is said."""
+"""The pytest plugin in separate runs of pytest: what passes, what fails, and what is reported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CLIENT = f"""
     import pytest
 
     def drive(agent, name="hello"):
-        # Plays the client of a recording: says each message once it has heard all that came before.
+        # Plays the client of a recording: sends each message once it has received all before it.
         # "bye" is "hello" with another word in the prompt, which always diverges with that.
         import sqlite3
         database = sqlite3.connect(f"{RECORDINGS}/{{name.replace('bye', 'hello')}}.db")
@@ -78,8 +78,8 @@ class Outcome:
         found = re.findall(rf"^([A-Z]+) {file}::(\w+)", self.output, re.MULTILINE)
         return {name: word for word, name in found}
 
-    def told_of(self, test: str) -> str:
-        """What is said of a failed test."""
+    def report_of(self, test: str) -> str:
+        """The report of a failed test."""
         found = re.search(
             rf"^_+ (?:ERROR at \w+ of )?{test} _+$(.*?)(?=^_{{3,}} |^={{3,}} )",
             self.output,
@@ -265,8 +265,8 @@ FAILURES = """
 """
 
 
-def test_each_test_ends_as_it_should(outcome: Outcome) -> None:
-    """What diverges from the recording fails, also if it ended well by its own account."""
+def test_each_test_has_its_outcome(outcome: Outcome) -> None:
+    """A test whose conversation diverges fails, although its own assertions hold."""
     assert outcome.words_in("test_it.py") == {
         "test_clean": "PASSED",
         "test_diverges": "FAILED",
@@ -287,57 +287,57 @@ def test_each_test_ends_as_it_should(outcome: Outcome) -> None:
     assert outcome.code == 1
 
 
-def test_a_divergence_is_told(outcome: Outcome) -> None:
-    """The failure is the report: both sides, the difference, and how to let it pass."""
-    told = outcome.told_of("test_diverges")
-    assert told.startswith("\nacp: replay of hello.db: ")
-    assert "the recording expected session/prompt #6" in told
-    assert '/params/prompt/0/text: recorded "hello", came "bye"' in told
-    assert "--ignore /params/prompt/0/text" in told
-    assert "Traceback" not in told
+def test_a_divergence_is_reported_as_the_failure(outcome: Outcome) -> None:
+    """With both sides, the difference, and the option that allows it."""
+    printed = outcome.report_of("test_diverges")
+    assert printed.startswith("\nacp: replay of hello.db: ")
+    assert "the recording expected session/prompt #6" in printed
+    assert '/params/prompt/0/text: recorded "hello", came "bye"' in printed
+    assert "--ignore /params/prompt/0/text" in printed
+    assert "Traceback" not in printed
 
 
 def test_a_test_that_fails_by_itself_has_the_report_as_a_section(outcome: Outcome) -> None:
     """The test's own failure comes first, then how far the replay had come."""
-    own, _, section = outcome.told_of("test_diverges_and_fails").partition("- acp replay -")
+    own, _, section = outcome.report_of("test_diverges_and_fails").partition("- acp replay -")
     assert "assert 1 == 0" in own
     assert "the recording expected session/prompt #6" in section
 
 
-def test_what_was_never_sent_is_told(outcome: Outcome) -> None:
-    """A client that leaves is told what was still expected of it."""
-    assert "the client left without sending initialize #2" in outcome.told_of("test_leaves_early")
+def test_missing_messages_are_reported(outcome: Outcome) -> None:
+    """For a client that leaves, the report lists what was still expected of it."""
+    assert "the client left without sending initialize #2" in outcome.report_of("test_leaves_early")
 
 
-def test_an_agent_that_was_not_started_is_told(outcome: Outcome) -> None:
-    """A test that never starts the agent has tested nothing."""
-    assert "the agent was never started" in outcome.told_of("test_never_starts")
+def test_an_agent_that_was_not_started_fails_the_test(outcome: Outcome) -> None:
+    """A test that never starts its agent has tested nothing."""
+    assert "the agent was never started" in outcome.report_of("test_never_starts")
 
 
-def test_an_agent_that_is_left_running_is_told_and_ended(outcome: Outcome) -> None:
-    """It is ended as by a client that leaves, so that it still reports; nothing is left."""
-    told = outcome.told_of("test_leaves_it_running")
-    assert "start 1 of the agent was still running" in told
-    assert "the client left without sending initialize #2" in told
+def test_an_agent_that_is_left_running_is_reported_and_ended(outcome: Outcome) -> None:
+    """It is ended as by a client that leaves, so that it still reports; no process is left."""
+    printed = outcome.report_of("test_leaves_it_running")
+    assert "start 1 of the agent was still running" in printed
+    assert "the client left without sending initialize #2" in printed
 
 
-def test_what_a_fixture_ends_is_judged_after_it(outcome: Outcome) -> None:
-    """An agent that a fixture ends after the test fails the test all the same, and is no error."""
-    told = outcome.told_of("test_has_a_client_that_leaves_early")
-    assert "the client left without sending initialize #2" in told
-    own = outcome.told_of("test_has_such_a_client_and_fails")
+def test_an_agent_that_a_fixture_ends_is_checked_afterwards(outcome: Outcome) -> None:
+    """Its divergence fails the test as well, and is not an error of the fixture."""
+    printed = outcome.report_of("test_has_a_client_that_leaves_early")
+    assert "the client left without sending initialize #2" in printed
+    own = outcome.report_of("test_has_such_a_client_and_fails")
     assert "- acp replay (teardown) -" in own
     assert "the client left without sending initialize #2" in own
-    assert "was still running" not in told + own
+    assert "was still running" not in printed + own
 
 
 def test_wrong_use_is_one_line(outcome: Outcome) -> None:
-    """No recording, no such option, no such value: each says what was expected."""
-    missing = outcome.told_of("test_has_no_recording")
+    """A missing recording, an unknown option and a bad value each give what was expected."""
+    missing = outcome.report_of("test_has_no_recording")
     assert re.search(r"no recording at \S+/recordings/nowhere\.jsonl", missing)
     assert "pytest --acp-record=once --acp-agent" in missing
-    assert "no option 'oder': expected order, " in outcome.told_of("test_has_an_unknown_option")
-    assert "'upwards' is not one of 'session'" in outcome.told_of("test_has_a_bad_option")
+    assert "no option 'oder': expected order, " in outcome.report_of("test_has_an_unknown_option")
+    assert "'upwards' is not one of 'session'" in outcome.report_of("test_has_a_bad_option")
 
 
 OPTIONS = """
@@ -360,7 +360,7 @@ OPTIONS = """
 
 
 def test_options_of_the_marker_are_those_of_replay(outcome: Outcome) -> None:
-    """The closest marker counts, and what it does not say an outer one does."""
+    """The closest marker wins; an option that it does not set is taken from an outer one."""
     ended = outcome.words_in("test_options.py")
     assert ended == {"test_options": "PASSED", "test_outer": "PASSED"}
 
@@ -393,7 +393,7 @@ NAMING = """
 
 
 def test_names_and_places_of_recordings(outcome: Outcome, suite: Suite) -> None:
-    """A name, a path, the test's own name, another directory, a database: each is found."""
+    """A name, a path, the test's own name, another directory and a database are each found."""
     tests = ("test_path", "test_text", "test_own", "TestClass")
     assert outcome.words_in("test_names.py") == dict.fromkeys(tests, "PASSED")
     assert outcome.words["test_clean"] == "PASSED"  # of a database
@@ -429,12 +429,12 @@ STORY = """
 """
 
 
-def test_a_story_of_several_starts(outcome: Outcome) -> None:
-    """Each start plays the next recording; one too few and one too many are told."""
+def test_each_start_plays_the_next_recording(outcome: Outcome) -> None:
+    """One start too few and one too many are reported."""
     ended = outcome.words_in("test_story.py")
     assert ended == {"test_both": "PASSED", "test_one": "FAILED", "test_three": "FAILED"}
-    assert "not played: story.2.db" in outcome.told_of("test_one")
-    assert "this is start 3 of the agent, and 2 were recorded" in outcome.told_of("test_three")
+    assert "not played: story.2.db" in outcome.report_of("test_one")
+    assert "this is start 3 of the agent, and 2 were recorded" in outcome.report_of("test_three")
 
 
 # Recording
@@ -446,10 +446,10 @@ RECORDING_TEST = """
         message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
         agent.stdin.write(json.dumps(message).encode() + b"\\n")
         agent.stdin.flush()
-        heard = ""
+        received = ""
         while "id" not in (answer := json.loads(agent.stdout.readline())):
-            heard += answer["params"]["update"]["content"]["text"]
-        return answer["result"], heard
+            received += answer["params"]["update"]["content"]["text"]
+        return answer["result"], received
 
     @pytest.mark.acp_recording("made")
     def test_hello(acp_agent):
@@ -457,14 +457,14 @@ RECORDING_TEST = """
             ask(agent, 1, "initialize", protocolVersion=1)
             session, _ = ask(agent, 2, "session/new", cwd="/", mcpServers=[])
             prompt = [{"type": "text", "text": "hello"}]
-            _, heard = ask(agent, 3, "session/prompt", prompt=prompt, **session)
+            _, received = ask(agent, 3, "session/prompt", prompt=prompt, **session)
             agent.stdin.close()
-        assert "Hello!" in heard
+        assert "Hello!" in received
 """
 
 
 def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
-    """The first run talks to the real agent, every later one to the recording, and says so."""
+    """The first run uses the real agent, each later run the recording; the output says which."""
     suite.tests(RECORDING_TEST)
     made = suite.recordings / "made.jsonl"
     record = ("--acp-record=once", "--acp-agent", REAL_AGENT)
@@ -483,7 +483,7 @@ def test_once_records_what_is_missing_and_then_replays(suite: Suite) -> None:
 
 
 def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
-    """A new recording replaces the old one; a test that fails leaves the old one as it was."""
+    """A new recording replaces the old one; a test that fails leaves the old one unchanged."""
     names = ("made.jsonl", "made.2.jsonl", "kept.jsonl")
     suite.recorded_as_text(*(f"recordings/{name}" for name in names))
     made, second, kept = (suite.recordings / name for name in names)
@@ -494,7 +494,7 @@ def test_rewrite_records_anew_unless_the_test_fails(suite: Suite) -> None:
     suite.tests(failing.replace("test_hello", "test_fails"), "test_others.py")
     outcome = suite.run()
     assert outcome.words == {"test_hello": "PASSED", "test_fails": "FAILED"}
-    assert "nothing was recorded, since the test has failed" in outcome.told_of("test_fails")
+    assert "nothing was recorded, since the test has failed" in outcome.report_of("test_fails")
     assert kept.read_bytes() == old
     assert made.read_bytes() != old
     assert not second.exists()
@@ -509,20 +509,20 @@ def test_nothing_is_recorded_in_ci_because_of_a_file(suite: Suite) -> None:
     suite.configure(f"acp_agent_command = {REAL_AGENT}", "acp_record = once")
     strict = suite.run(CI="true")
     assert strict.words == {"test_hello": "ERROR"}
-    assert "no recording at" in strict.told_of("test_hello")
+    assert "no recording at" in strict.report_of("test_hello")
     assert not suite.recordings.exists()
     assert suite.run("--acp-record=once", CI="true").words == {"test_hello": "PASSED"}
 
 
 def test_recording_needs_an_agent(suite: Suite) -> None:
-    """Without the command of a real agent there is nothing to record; it is said where it goes."""
+    """Without the command of a real agent the error names the setting that is missing."""
     suite.tests(RECORDING_TEST)
     marked = f'("other", agent={REAL_AGENT.split()!r})'
     source = RECORDING_TEST.replace('("made")', marked).replace("test_hello", "test_marked")
     suite.tests(source, "test_others.py")
     outcome = suite.run("--acp-record=once")
     assert outcome.words == {"test_hello": "ERROR", "test_marked": "PASSED"}
-    assert "expected the real agent's command, in --acp-agent" in outcome.told_of("test_hello")
+    assert "expected the real agent's command, in --acp-agent" in outcome.report_of("test_hello")
 
 
 # Neighbours
@@ -530,7 +530,7 @@ def test_recording_needs_an_agent(suite: Suite) -> None:
 
 @pytest.mark.parametrize("neighbour", ["trio", "asyncio"])
 def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
-    """Tests that are coroutines can have an agent, whoever runs them; so can fixtures of theirs."""
+    """Coroutine tests can have an agent, whichever plugin runs them, and so can their fixtures."""
     pytest.importorskip(f"pytest_{neighbour}")
     suite.recorded("hello")
     if neighbour == "asyncio":
@@ -575,8 +575,8 @@ def test_it_works_beside_other_plugins(suite: Suite, neighbour: str) -> None:
     }, outcome.output
 
 
-def test_it_needs_neither(outcome: Outcome) -> None:
-    """It works where no other plugin is."""
+def test_it_works_without_other_plugins(outcome: Outcome) -> None:
+    """It works where no other plugin is installed."""
     assert outcome.words["test_clean"] == "PASSED"
     assert "trio-" not in outcome.output
 
@@ -591,13 +591,13 @@ IMPORTS = """
 """
 
 
-def test_it_disturbs_nobody(outcome: Outcome) -> None:
+def test_it_imports_little_until_it_is_used(outcome: Outcome) -> None:
     """It is loaded in every run, and imports next to nothing until a test asks for an agent."""
     assert outcome.words_in("test_before.py") == {"test_imports": "PASSED"}
 
 
-def test_nothing_is_amiss_without_it(suite: Suite) -> None:
-    """Switched off, it is not there at all."""
+def test_it_can_be_switched_off(suite: Suite) -> None:
+    """Then none of its options and fixtures exist."""
     suite.tests("""
         def test_nothing(pytestconfig):
             assert not hasattr(pytestconfig.option, "acp_record")
@@ -607,8 +607,8 @@ def test_nothing_is_amiss_without_it(suite: Suite) -> None:
     assert outcome.code == 0
 
 
-def test_runs_side_by_side_do_not_meet(suite: Suite) -> None:
-    """Two runs of the same tests at the same time, as workers are, have agents of their own."""
+def test_parallel_runs_are_independent(suite: Suite) -> None:
+    """Two runs of the same tests at the same time have agents of their own."""
     suite.recorded("hello")
     suite.tests("""
         @pytest.mark.acp_recording("hello")
@@ -624,7 +624,7 @@ def test_runs_side_by_side_do_not_meet(suite: Suite) -> None:
 
 
 def test_it_works_in_workers(suite: Suite) -> None:
-    """With pytest-xdist, failures and recordings are told by the main process."""
+    """With pytest-xdist, failures and recordings are reported by the main process."""
     pytest.importorskip("xdist")
     suite.recorded("hello")
     suite.tests(RECORDING_TEST)
@@ -654,7 +654,7 @@ def test_it_works_in_workers(suite: Suite) -> None:
         "test_has_a_client": "FAILED",
     }
     assert "recordings made" in outcome.output
-    assert "the recording expected session/prompt #6" in outcome.told_of("test_diverges")
+    assert "the recording expected session/prompt #6" in outcome.report_of("test_diverges")
 
 
 class side_by_side:  # noqa: N801  a context manager
@@ -685,7 +685,7 @@ class side_by_side:  # noqa: N801  a context manager
 
 
 def test_the_example_passes(tmp_path: Path) -> None:
-    """The suite of the editor plugin passes as it is shown."""
+    """The test suite of the example editor plugin passes as documented."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     ran = Suite(directory).run("-rA")
@@ -694,7 +694,7 @@ def test_the_example_passes(tmp_path: Path) -> None:
 
 
 def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
-    """A plugin that answers otherwise than when it was recorded fails, and is told where."""
+    """A plugin that answers differently from the recording fails, with the place."""
     directory = tmp_path / "editor_plugin"
     shutil.copytree(EXAMPLE, directory, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     plugin = directory / "editor_plugin.py"
@@ -703,9 +703,9 @@ def test_the_example_notices_a_changed_plugin(tmp_path: Path) -> None:
     plugin.write_text(source.replace('"allow_once" if', '"reject_once" if'), encoding="utf-8")
     ran = Suite(directory).run("-rA", "-k", "allowed")
     assert ran.words == {"test_an_allowed_edit_changes_the_file": "FAILED"}
-    told = ran.told_of("test_an_allowed_edit_changes_the_file")
-    assert "outcome-differs" in told
-    assert "session/request_permission" in told
+    printed = ran.report_of("test_an_allowed_edit_changes_the_file")
+    assert "outcome-differs" in printed
+    assert "session/request_permission" in printed
 
 
 def test_the_manual_shows_the_example() -> None:
@@ -752,6 +752,6 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> dict[Path, list[str]]:
 
 
 @pytest.mark.parametrize("path", EXPORTED, ids=lambda path: path.stem)
-def test_an_exported_test_is_green(exported: dict[Path, list[str]], path: Path) -> None:
-    """What the export writes passes as it is, whole and cut down to its turn."""
+def test_an_exported_test_passes(exported: dict[Path, list[str]], path: Path) -> None:
+    """Whole and cut down to its turn."""
     assert exported[path] == ["PASSED", "PASSED"]

@@ -29,7 +29,7 @@ SCENARIOS = ["--scenario", "hello", "--scenario", "tour", "--scenario", "slow"]
 TIMEOUT_S = 120
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-"""What acpx calls its terminals, and all that varies in what it says."""
+"""The ids that acpx gives its terminals, and other values that vary."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Client:
-    """A client, how it is told which agent to start, and where it works."""
+    """A client, how its agent is configured, and the directory in which it works."""
 
     name: str
     directory: Path
@@ -212,13 +212,13 @@ def test_the_agent_sees_the_same_through_the_proxy(talks: Talks) -> None:
     assert talks.proxied.agent == talks.direct.agent
 
 
-def test_the_recording_has_every_frame_the_agent_saw(talks: Talks) -> None:
-    """Each message the agent noted is in the recording, in its order, and there is no other."""
+def test_the_recording_has_every_frame_of_the_agent(talks: Talks) -> None:
+    """Each message the agent noted is in the recording, in its order, and no other."""
     assert talks.recording.wire() == talks.proxied.agent
 
 
 def test_the_recording_is_complete(talks: Talks) -> None:
-    """A talk that ended well leaves a recording that says so."""
+    """A conversation that ended well is recorded as complete."""
     assert talks.recording.rows("select state from recording") == [("complete",)]
 
 
@@ -229,14 +229,14 @@ def test_a_recording_has_one_numbering(talks: Talks) -> None:
     assert frames[0][1:] == ("to-agent", "request", "initialize")
 
 
-def test_the_recording_has_every_frame_the_client_saw(python: Talks) -> None:
+def test_the_recording_has_every_frame_of_the_client(python: Talks) -> None:
     """Each message the client noted is in the recording: what it sent, the agent received."""
     client = Wire.load(python.client.directory / "client.wire")
     assert python.recording.wire() == Wire(received=client.sent, sent=client.received)
 
 
-def test_frames_are_the_very_bytes(python: Talks) -> None:
-    """A recorded frame is what the SDK wrote, down to the way it escapes what is not ASCII."""
+def test_frames_have_the_exact_bytes(python: Talks) -> None:
+    """A recorded frame is what the SDK wrote, including its escapes of non-ASCII characters."""
     sent = [json.dumps(m, separators=(",", ":")).encode() for m in python.proxied.agent.sent]
     assert python.recording.lines("to-client") == sent
 
@@ -254,7 +254,7 @@ def test_a_client_sees_the_same_of_a_replayed_agent(talks: Talks, acp_proxy: Pat
 
 @pytest.mark.slow
 def test_both_sdks_see_the_same(python: Talks, typescript: Talks) -> None:
-    """The Python and the TypeScript client tell the same story of the same talk."""
+    """The Python and the TypeScript client print the same for the same conversation."""
     assert json.loads(typescript.proxied.printed) == json.loads(python.proxied.printed)
 
 
@@ -270,7 +270,7 @@ def test_the_recording_has_every_frame_acpx_printed(acpx: Talks) -> None:
 def test_each_start_by_acpx_plays_its_own_recording(
     tmp_path: Path, acp_proxy: Path, npm_packages: Path
 ) -> None:
-    """Acpx starts its agent for each prompt; the session's id is another one in each recording."""
+    """Acpx starts its agent for each prompt; each recording has another session id."""
     clients = []
     for word in ("one", "two", "three"):
         (tmp_path / word).mkdir()

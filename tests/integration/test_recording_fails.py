@@ -64,7 +64,7 @@ def has_rows(path: Path) -> bool:
 
 
 def cannot_index(path: Path, why: str) -> str:
-    """The line that says that the log is kept."""
+    """The line on stderr after which the log is kept."""
     return (
         f"cannot index into {path}: {why}; the recording is kept in {path}.log, "
         "and inspect indexes it later"
@@ -76,75 +76,75 @@ def cannot_index(path: Path, why: str) -> str:
 
 @pytest.mark.slow
 def test_a_database_that_is_locked_all_the_time(acp_proxy: Path, tmp_path: Path) -> None:
-    """Where another program holds the database until after the end, the log is the recording."""
+    """If another program holds the database until after the end, the log is the recording."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        talk.ask("one")
+        talk.prompt("one")
         with locked(path):
-            talk.ask("two", times=20)
+            talk.prompt("two", times=20)
             assert "database is locked" in talk.complaint()
-            talk.ask("three", stderr="the agent's own words\n")
+            talk.prompt("three", stderr="the agent's own words\n")
             outcome = talk.end()
             assert outcome.is_unharmed
             assert outcome.complaints == [cannot_index(path, "database is locked")]
             shown = inspect(acp_proxy, "show", path, home=tmp_path)
             assert (shown.returncode, shown.stderr) == (0, "")
             assert "the agent's own words" in shown.stdout
-    assert stream(path, "to-client") == outcome.heard
+    assert stream(path, "to-client") == outcome.received
     assert state(path) == "complete"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.db"]
 
 
 def test_a_database_that_is_locked_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
-    """Where the lock is gone before the end, one plain file is left, and it has everything."""
+    """If the lock is released before the end, one plain file is left with everything in it."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        talk.ask("one")
+        talk.prompt("one")
         wait_until(lambda: has_rows(path), "rows")
         with locked(path):
-            talk.ask("two", times=20)
+            talk.prompt("two", times=20)
             assert "database is locked" in talk.complaint()
-        talk.ask("three")
+        talk.prompt("three")
         outcome = talk.end()
     assert outcome.is_unharmed
     assert outcome.complaints == [cannot_index(path, "database is locked")]
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["x.db"]
-    assert stream(path, "to-client") == outcome.heard
+    assert stream(path, "to-client") == outcome.received
     assert state(path) == "complete"
 
 
-def test_a_database_that_is_something_else(acp_proxy: Path, tmp_path: Path) -> None:
-    """Where another program's file comes to stand in its place, it stays, and so does the log."""
+def test_a_foreign_file_in_place_of_the_database(acp_proxy: Path, tmp_path: Path) -> None:
+    """A file of another program that appears in its place is kept, and so is the log."""
     path = tmp_path / "x.db"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
         wait_until(path.exists, "the file that is to be the database")
         path.write_text("somebody's words, and not a database\n" * 100)
-        talk.ask("one")
+        talk.prompt("one")
         assert "cannot index" in talk.complaint()
-        talk.ask("two")
+        talk.prompt("two")
         outcome = talk.end()
     assert outcome.is_unharmed
     assert outcome.complaints == [cannot_index(path, "file is not a database")]
     assert path.read_text().startswith("somebody's words")
     path.unlink()
-    assert stream(path, "to-client") == outcome.heard
+    assert stream(path, "to-client") == outcome.received
 
 
 def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> None:
-    """Where there is room for the log and none for the database, nothing is lost."""
+    """If there is room for the log but not for the database, nothing is lost."""
     path = tmp_path / "x.db"
     with file_size_limit(60_000):
         talk = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
     with talk:
-        talk.ask("one", times=20)
+        talk.prompt("one", times=20)
         complaint = talk.complaint()
-        talk.ask("two", times=20)
+        talk.prompt("two", times=20)
         outcome = talk.end()
     assert outcome.is_unharmed
     assert len(outcome.complaints) == 1
     assert complaint.startswith(f"acp-proxy: cannot index into {path}: ")
     assert complaint.endswith("x.db.log, and inspect indexes it later\n")
-    assert stream(path, "to-client") == outcome.heard
+    assert stream(path, "to-client") == outcome.received
     assert state(path) == "complete"
     assert events(path, "gap") == []
 
@@ -153,16 +153,16 @@ def test_a_disk_too_full_for_the_database(acp_proxy: Path, tmp_path: Path) -> No
 
 
 def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None:
-    """What was logged before the disk was full is there, in whole records."""
+    """What was logged before the disk was full can be read, in whole records."""
     path = tmp_path / "x.db"
     with file_size_limit(3000):
         talk = PuppetTalk(acp_proxy, "-o", path, home=tmp_path)
     with talk:
-        first = talk.ask("one")
-        heard = talk.heard
-        talk.ask("two", times=500)
+        first = talk.prompt("one")
+        received = talk.received
+        talk.prompt("two", times=500)
         complaint = talk.complaint()
-        talk.ask("three", times=10)
+        talk.prompt("three", times=10)
         outcome = talk.end()
     assert outcome.is_unharmed
     assert complaint.startswith(f"acp-proxy: cannot record into {path}.log: ")
@@ -171,8 +171,8 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
     assert len(outcome.complaints) <= 2  # where there was time to find no room for the database
     assert (tmp_path / "x.db.log").stat().st_size <= 3000
     assert stream(path, "to-agent").startswith(first)
-    assert stream(path, "to-client").startswith(heard)
-    assert outcome.heard.startswith(heard)
+    assert stream(path, "to-client").startswith(received)
+    assert outcome.received.startswith(received)
     with RecordingReader(path) as reader:
         assert reader.recording.state == "incomplete"
         assert "could not write any more" in (reader.recording.end_reason or "")
@@ -180,18 +180,18 @@ def test_a_disk_that_is_full_to_the_end(acp_proxy: Path, tmp_path: Path) -> None
 
 @needs_prlimit
 def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> None:
-    """When there is room again recording goes on, and a gap says how many bytes are missing."""
+    """Once there is room again recording goes on, and a gap has the number of missing bytes."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        sent = [talk.ask("before", times=3)]
+        sent = [talk.prompt("before", times=3)]
         wait_until(lambda: has_rows(path), "rows")
         resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (log.stat().st_size, -1))
-        sent.append(talk.ask("during", times=10))
-        sent.append(talk.ask("still", times=10))
+        sent.append(talk.prompt("during", times=10))
+        sent.append(talk.prompt("still", times=10))
         complaint = talk.complaint()
         resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
-        heard = talk.heard
-        sent.append(talk.ask("after", times=3))
+        received = talk.received
+        sent.append(talk.prompt("after", times=3))
         outcome = talk.end()
     assert outcome.is_unharmed
     assert complaint == (
@@ -206,21 +206,21 @@ def test_a_disk_that_is_full_for_a_while(acp_proxy: Path, tmp_path: Path) -> Non
     to_agent, to_client = stream(path, "to-agent"), stream(path, "to-client")
     assert gap["to-agent"] == len(sent[1]) + len(sent[2])
     assert to_agent == sent[0] + sent[3]
-    assert gap["to-client"] + len(to_client) == len(outcome.heard)
-    assert to_client.endswith(outcome.heard[len(heard) :])
+    assert gap["to-client"] + len(to_client) == len(outcome.received)
+    assert to_client.endswith(outcome.received[len(received) :])
     assert '"during 0"' not in to_client.decode()
     assert state(path) == "complete"
 
 
 @needs_prlimit
-def test_room_is_found_again_by_the_events_of_the_end(acp_proxy: Path, tmp_path: Path) -> None:
-    """A gap that is open when the agent exits is closed by the records of the end, if they fit."""
+def test_the_last_events_close_a_gap(acp_proxy: Path, tmp_path: Path) -> None:
+    """A gap that is open when the agent exits is closed by the last records, if they fit."""
     path, log = tmp_path / "x.db", tmp_path / "x.db.log"
     with PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as talk:
-        talk.ask("before")
+        talk.prompt("before")
         limit = (log.stat().st_size, -1)
         resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, limit)
-        lost = talk.ask("during")
+        lost = talk.prompt("during")
         talk.complaint()
         resource.prlimit(talk.process.pid, resource.RLIMIT_FSIZE, (-1, -1))
         outcome = talk.end()
@@ -264,14 +264,14 @@ def readonly(path: Path) -> Path:
 
 
 def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
-    """The directory of a recording is made with all its parents, and nobody else may enter."""
+    """The directory of a recording is made with all its parents, for its owner alone."""
     directory = nothing(tmp_path)
     with PuppetTalk(acp_proxy, "-o", directory / "x.db", home=tmp_path) as talk:
-        talk.ask("one")
+        talk.prompt("one")
         outcome = talk.end()
     assert outcome.is_unharmed
     assert outcome.stderr == ""
-    assert stream(directory / "x.db", "to-client") == outcome.heard
+    assert stream(directory / "x.db", "to-client") == outcome.received
     while directory != tmp_path:
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
         directory = directory.parent
@@ -287,17 +287,17 @@ def test_a_missing_directory_is_made(acp_proxy: Path, tmp_path: Path) -> None:
         readonly,
     ],
 )
-def test_a_directory_that_cannot_be_written(
+def test_a_directory_that_cannot_be_written_to(
     acp_proxy: Path, tmp_path: Path, make: Any, how: str, lock_away: Callable[[Path], None]
 ) -> None:
-    """Where not even a log can be made, one line says so, and that is all."""
+    """If not even a log can be made, there is one line on stderr, and the agent runs."""
     directory = make(tmp_path)
     if make is readonly:
         lock_away(directory)
     options = ["-o", f"{directory}/x.db"] if how == "output" else ["--name", "x"]
     variables = [] if how == "output" else [("ACP_PROXY_RECORDINGS", str(directory))]
     with PuppetTalk(acp_proxy, *options, home=tmp_path, variables=variables) as talk:
-        talk.ask("one", times=3, stderr="the agent's own words\n")
+        talk.prompt("one", times=3, stderr="the agent's own words\n")
         outcome = talk.end()
     assert outcome.is_unharmed
     (complaint,) = outcome.complaints
@@ -308,7 +308,7 @@ def test_a_directory_that_cannot_be_written(
 
 @pytest.mark.parametrize("make", [file_for_directory, under_proc])
 def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any) -> None:
-    """With --require-recording the agent is not started where nothing can be recorded."""
+    """With --require-recording the agent is not started if nothing can be recorded."""
     path = make(tmp_path) / "x.db"
     trace = tmp_path / "started"
     agent = [sys.executable, "-c", f"open({str(trace)!r}, 'w')"]
@@ -317,7 +317,7 @@ def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any)
     ) as talk:
         outcome = talk.end()
     assert outcome.code == 1
-    assert outcome.heard == b""
+    assert outcome.received == b""
     (line,) = outcome.stderr.splitlines()
     assert line.startswith(f"acp-proxy: cannot record into {path}.log: ")
     assert line.endswith("; the agent was not started, as --require-recording asks")
@@ -327,11 +327,11 @@ def test_a_recording_can_be_required(acp_proxy: Path, tmp_path: Path, make: Any)
 def test_a_required_recording_that_can_be_made_changes_nothing(
     acp_proxy: Path, tmp_path: Path
 ) -> None:
-    """Where recording works, --require-recording is silent."""
+    """If recording works, --require-recording has no effect."""
     with PuppetTalk(acp_proxy, "-o", "x.db", "--require-recording", home=tmp_path) as talk:
-        talk.ask("one")
+        talk.prompt("one")
         outcome = talk.end()
     assert outcome.is_unharmed
     assert outcome.code == EXIT_CODE
     assert outcome.stderr == ""
-    assert stream(tmp_path / "x.db", "to-client") == outcome.heard
+    assert stream(tmp_path / "x.db", "to-client") == outcome.received

@@ -1,4 +1,4 @@
-"""Where a recording goes, what it is called, how large it may become, and what it leaves alone."""
+"""The place of a recording, its name, its size limit, and the files it must not touch."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def names(directory: Path) -> list[str]:
     return sorted(entry.name for entry in directory.iterdir())
 
 
-def say(acp_proxy: Path, *options: str | Path, home: Path) -> list[str]:
-    """Records a short talk that is not harmed, and returns what the proxy said about it."""
+def record_talk(acp_proxy: Path, *options: str | Path, home: Path) -> list[str]:
+    """Records a short conversation, which succeeds, and returns the complaints on stderr."""
     with PuppetTalk(acp_proxy, *options, home=home) as talk:
-        talk.ask("one")
+        talk.prompt("one")
         outcome = talk.end()
     assert outcome.is_unharmed
     return outcome.complaints
 
 
-def heard(path: Path) -> bytes:
-    """Returns all that was recorded of what the agent said."""
+def received(path: Path) -> bytes:
+    """Returns all that was recorded of what the agent sent."""
     with RecordingReader(path) as reader:
         frames = [row for row in reader.frames() if row["stream"] == "to-client"]
     return b"".join(bytes(row["raw"]) + row["newline"].encode() for row in frames)
@@ -59,20 +59,22 @@ def test_an_existing_recording_is_never_touched(acp_proxy: Path, tmp_path: Path)
     """An editor that starts its agent again with the same -o gets NAME-2, then NAME-3."""
     first = record_conversation(tmp_path / "x.db")
     before = (first.read_bytes(), first.stat().st_mtime_ns)
-    assert say(acp_proxy, "-o", first, home=tmp_path) == [
+    assert record_talk(acp_proxy, "-o", first, home=tmp_path) == [
         f"{first} exists; recording into {tmp_path}/x-2.db"
     ]
-    assert say(acp_proxy, "-o", first, home=tmp_path) == [
+    assert record_talk(acp_proxy, "-o", first, home=tmp_path) == [
         f"{first} exists; recording into {tmp_path}/x-3.db"
     ]
     assert (first.read_bytes(), first.stat().st_mtime_ns) == before
-    assert heard(tmp_path / "x-2.db") == heard(tmp_path / "x-3.db") != b""
+    assert received(tmp_path / "x-2.db") == received(tmp_path / "x-3.db") != b""
     assert names(tmp_path) == ["x-2.db", "x-3.db", "x.db"]
 
 
 @pytest.mark.parametrize("what", ["text", "directory", "dangling link", "empty file", "journal"])
-def test_whatever_stands_there_is_never_touched(acp_proxy: Path, tmp_path: Path, what: str) -> None:
-    """A file, a directory, a link to nowhere, and what SQLite would take for its own, are left."""
+def test_other_files_in_its_place_are_never_touched(
+    acp_proxy: Path, tmp_path: Path, what: str
+) -> None:
+    """A file, a directory, a dangling link, and files that SQLite would use are kept."""
     path = tmp_path / "x.db"
     match what:
         case "text":
@@ -87,48 +89,50 @@ def test_whatever_stands_there_is_never_touched(acp_proxy: Path, tmp_path: Path,
             path.with_name("x.db-journal").touch()
     place = next(tmp_path.iterdir())
     before = place.lstat()
-    assert say(acp_proxy, "-o", path, home=tmp_path) == [
+    assert record_talk(acp_proxy, "-o", path, home=tmp_path) == [
         f"{path} exists; recording into {tmp_path}/x-2.db"
     ]
     assert place.lstat()[:9] == before[:9]
     assert not (tmp_path / "nowhere").exists()
     assert not (tmp_path / "x.db.log").exists()
-    assert heard(tmp_path / "x-2.db")
+    assert received(tmp_path / "x-2.db")
 
 
-def test_a_log_alone_is_a_recording_that_exists(acp_proxy: Path, tmp_path: Path) -> None:
-    """Where only NAME.db.log is, running or left behind, the new recording goes elsewhere."""
+def test_a_log_alone_counts_as_a_recording(acp_proxy: Path, tmp_path: Path) -> None:
+    """If only NAME.db.log exists, running or left behind, the new recording gets another name."""
     path = tmp_path / "x.db"
     with LogWriter(path) as recorder:
         before = recorder.log_path.read_bytes()
         complaint = f"{path} exists; recording into {tmp_path}/x-2.db"
-        assert say(acp_proxy, "-o", path, home=tmp_path) == [complaint]
+        assert record_talk(acp_proxy, "-o", path, home=tmp_path) == [complaint]
         assert recorder.log_path.read_bytes() == before
-    assert say(acp_proxy, "-o", path, home=tmp_path) == [complaint.replace("x-2.db", "x-3.db")]
+    assert record_talk(acp_proxy, "-o", path, home=tmp_path) == [
+        complaint.replace("x-2.db", "x-3.db")
+    ]
     assert recorder.log_path.read_bytes() == before
 
 
-def test_two_that_run_at_once_do_not_share_a_file(acp_proxy: Path, tmp_path: Path) -> None:
-    """Two recorders with the same -o, side by side, each have a file of their own."""
+def test_two_recorders_do_not_share_a_file(acp_proxy: Path, tmp_path: Path) -> None:
+    """Two recorders with the same -o at the same time have a file each."""
     path = tmp_path / "x.db"
     with (
         PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as one,
         PuppetTalk(acp_proxy, "-o", path, home=tmp_path) as two,
     ):
-        one.ask("first")
-        two.ask("second")
+        one.prompt("first")
+        two.prompt("second")
         outcomes = [one.end(), two.end()]
     assert all(outcome.is_unharmed for outcome in outcomes)
-    recorded = {heard(tmp_path / "x.db"), heard(tmp_path / "x-2.db")}
-    assert recorded == {outcome.heard for outcome in outcomes}
+    recorded = {received(tmp_path / "x.db"), received(tmp_path / "x-2.db")}
+    assert recorded == {outcome.received for outcome in outcomes}
 
 
-def test_a_name_is_a_name_in_the_recordings_directory(acp_proxy: Path, tmp_path: Path) -> None:
-    """--name names the file and the recording; a second one of that name is NAME-2."""
+def test_name_names_file_and_recording(acp_proxy: Path, tmp_path: Path) -> None:
+    """A second recording with the same --name is NAME-2."""
     directory = tmp_path / "recordings"
-    assert say(acp_proxy, "--name", "my run", home=tmp_path) == []
-    assert heard(directory / "my run.db")
-    assert say(acp_proxy, "--name", "my run", home=tmp_path) == [
+    assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == []
+    assert received(directory / "my run.db")
+    assert record_talk(acp_proxy, "--name", "my run", home=tmp_path) == [
         f"{directory}/my run.db exists; recording into {directory}/my run-2.db"
     ]
     shown = inspect(acp_proxy, "show", "my run", home=tmp_path)
@@ -137,9 +141,9 @@ def test_a_name_is_a_name_in_the_recordings_directory(acp_proxy: Path, tmp_path:
         assert reader.recording.name == "my run"
 
 
-def test_without_a_name_it_is_the_time_and_the_agent(acp_proxy: Path, tmp_path: Path) -> None:
+def test_a_default_name_has_time_and_agent(acp_proxy: Path, tmp_path: Path) -> None:
     """A fresh name is the time in UTC, the agent's program and four characters of the id."""
-    assert say(acp_proxy, home=tmp_path) == []
+    assert record_talk(acp_proxy, home=tmp_path) == []
     (path,) = (tmp_path / "recordings").glob("*.db")
     name = path.stem
     found = re.fullmatch(r"(\d{8}-\d{6})-python[\d-]*-([0-9a-f]{4})", name)
@@ -150,8 +154,8 @@ def test_without_a_name_it_is_the_time_and_the_agent(acp_proxy: Path, tmp_path: 
         assert reader.recording.cwd == str(tmp_path)
 
 
-def test_everything_is_its_owners_alone(acp_proxy: Path, tmp_path: Path) -> None:
-    """Directories have mode 0700 and files 0600 from their first moment, whatever the umask."""
+def test_everything_is_private_to_its_owner(acp_proxy: Path, tmp_path: Path) -> None:
+    """Directories have mode 0700 and files 0600 from the start, whatever the umask."""
     directory = tmp_path / "recordings"
     modes = set()
 
@@ -169,7 +173,7 @@ def test_everything_is_its_owners_alone(acp_proxy: Path, tmp_path: Path) -> None
     with talk:
         wait_until(directory.exists, "the directory")
         assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-        talk.ask("one")
+        talk.prompt("one")
         wait_until(look, "a write-ahead log")
         talk.end()
     assert {suffix for suffix, _ in modes} >= {".log", ".db", ".db-wal", ".db-shm"}
@@ -208,7 +212,7 @@ def watched(directory: Path) -> Iterator[list[int]]:
 
 @pytest.mark.parametrize("size", [60_000, 1_900, 200])
 def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) -> None:
-    """Log, database and write-ahead log stay below --max-size, and the talk goes on beyond it."""
+    """Log, database and write-ahead log stay below --max-size, and the conversation goes on."""
     limit = 8_000_000
     directory = tmp_path / "recordings"
     directory.mkdir()
@@ -217,14 +221,14 @@ def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) 
         watched(directory) as peaks,
         PuppetTalk(acp_proxy, "-o", path, "--max-size", "8MB", home=tmp_path) as talk,
     ):
-        talk.tell("x" * size, times=6_000_000 // size)
+        talk.stream("x" * size, times=6_000_000 // size)
         assert talk.complaint() == (
             f"acp-proxy: cannot record into {path}.log: the recording has reached --max-size; "
             "the conversation goes on unrecorded\n"
         )
         wait_until(lambda: path.exists() and path.stat().st_size > 1_000_000, "an index")
-        talk.tell("y" * size, times=6_000_000 // size)
-        talk.ask("the end")
+        talk.stream("y" * size, times=6_000_000 // size)
+        talk.prompt("the end")
         outcome = talk.end()
     assert outcome.is_unharmed
     assert len(outcome.complaints) == 1
@@ -232,18 +236,18 @@ def test_max_size_is_never_exceeded(acp_proxy: Path, tmp_path: Path, size: int) 
     assert names(directory) == ["x.db"]
     lost = sum(gap["to-client"] for gap in gaps(path))
     assert lost
-    assert lost + len(heard(path)) == len(outcome.heard)
-    assert outcome.heard.startswith(heard(path)[:1_000_000])
+    assert lost + len(received(path)) == len(outcome.received)
+    assert outcome.received.startswith(received(path)[:1_000_000])
 
 
 def test_a_recording_below_max_size_has_no_gap(acp_proxy: Path, tmp_path: Path) -> None:
-    """As long as there is room --max-size is silent."""
-    assert say(acp_proxy, "-o", "x.db", "--max-size", "1MB", home=tmp_path) == []
+    """While there is room, --max-size has no effect."""
+    assert record_talk(acp_proxy, "-o", "x.db", "--max-size", "1MB", home=tmp_path) == []
     assert gaps(tmp_path / "x.db") == []
 
 
 def gaps(path: Path) -> list[dict[str, Any]]:
-    """Returns what each gap says."""
+    """Returns the fields of each gap."""
     with RecordingReader(path) as reader:
         found = list(reader.query("SELECT data FROM events WHERE kind = 'gap' ORDER BY seq"))
     return [json.loads(row["data"]) for row in found]
@@ -260,10 +264,10 @@ def age(path: Path, days: float) -> None:
 
 
 @pytest.mark.parametrize("keep", ["5d", "size"])
-def test_old_recordings_go_when_a_new_one_starts(
+def test_keep_deletes_old_recordings_at_the_start(
     acp_proxy: Path, tmp_path: Path, keep: str
 ) -> None:
-    """--keep deletes what is too old or too much, and nothing that runs or is not a recording."""
+    """Those beyond the age or size; never one that is running, or a file that is no recording."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     old, young = (
@@ -279,29 +283,29 @@ def test_old_recordings_go_when_a_new_one_starts(
         limit = keep if keep == "5d" else f"{(size - 50_000) / 1000}kB"
         options = ["--keep", limit, "--name", "new"]
         with PuppetTalk(acp_proxy, *options, home=tmp_path) as talk:
-            talk.ask("one")
+            talk.prompt("one")
             wait_until(lambda: not old.exists(), "the old recording to be deleted")
             outcome = talk.end()
     assert outcome.is_unharmed
     assert outcome.stderr == ""
     assert {"running.db.log", "young.db", "notes.db"} <= set(names(directory))
     assert young.exists()
-    assert heard(directory / "new.db") == outcome.heard
+    assert received(directory / "new.db") == outcome.received
     (note,) = events(directory / "new.db", "note")
     assert (note["action"], note["files"]) == ("deleted", ["old.db"])
     assert note["reason"].startswith("deleted 1 old recording (")
     assert note["reason"].endswith("), as --keep asks: old.db")
 
 
-def test_a_bad_keep_costs_no_chat(acp_proxy: Path, tmp_path: Path) -> None:
-    """The agent starts, nothing is deleted, and stderr and the recording say so."""
+def test_a_bad_keep_does_not_stop_the_agent(acp_proxy: Path, tmp_path: Path) -> None:
+    """The agent starts, nothing is deleted, and stderr and the recording have the complaint."""
     directory = tmp_path / "recordings"
     directory.mkdir()
     age(record_conversation(directory / "old.db"), 10)
     with PuppetTalk(acp_proxy, "--keep", "30", "--name", "new", home=tmp_path) as talk:
-        talk.ask("one")
+        talk.prompt("one")
         outcome = talk.end()
-    assert heard(directory / "new.db") == outcome.heard
+    assert received(directory / "new.db") == outcome.received
     assert (directory / "old.db").exists()
     (note,) = events(directory / "new.db", "note")
     assert note["action"] == "ignored"
@@ -311,9 +315,9 @@ def test_a_bad_keep_costs_no_chat(acp_proxy: Path, tmp_path: Path) -> None:
 
 
 def test_a_finished_recording_is_one_plain_file(acp_proxy: Path, tmp_path: Path) -> None:
-    """When the recorder has had its time there is no log and no write-ahead log."""
+    """If the recorder could finish, there is no log and no write-ahead log."""
     with PuppetTalk(acp_proxy, "-o", "x.db", home=tmp_path) as talk:
-        talk.ask("one")
+        talk.prompt("one")
         wait_until(lambda: (tmp_path / "x.db").stat().st_size, "the database")
         outcome = talk.end()
     assert outcome.stderr == ""

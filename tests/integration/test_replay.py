@@ -1,4 +1,4 @@
-"""``acp-proxy replay`` as editors start it: real processes, real pipes, real clients."""
+"""`acp-proxy replay` as editors start it: real processes, real pipes, real clients."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Par
 class Replaying(Talk):
     """A replay that runs, and the client's ends of its pipes."""
 
-    def says(self, recorded: RecordedTranscript, *numbers: int) -> None:
+    def send_frames(self, recorded: RecordedTranscript, *numbers: int) -> None:
         """Says recorded frames."""
-        self.say(*(recorded.raw[number] for number in numbers))
+        self.write(*(recorded.raw[number] for number in numbers))
 
-    def hears(self, recorded: RecordedTranscript, *numbers: int) -> None:
+    def expect_frames(self, recorded: RecordedTranscript, *numbers: int) -> None:
         """Expects recorded frames, which are next."""
         self.expect(b"".join(recorded.raw[number] for number in numbers))
 
@@ -70,17 +70,17 @@ def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
 def replay(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Replaying]]:
     """Starts replays of recordings; none of them outlives the test.
 
-    `already_said` is in the pipe before the replay starts: no timeout can pass before it.
+    `already_sent` is in the pipe before the replay starts: no timeout can pass before it.
     """
     started: list[subprocess.Popen[bytes]] = []
 
     def start(
-        path: Path, *options: str, already_said: bytes = b"", **environment: str
+        path: Path, *options: str, already_sent: bytes = b"", **environment: str
     ) -> Replaying:
         complaints = tmp_path / f"stderr-{len(started)}"
         kept = {k: v for k, v in os.environ.items() if not k.startswith("ACP_PROXY_")}
         stdin, client_end = os.pipe()
-        os.write(client_end, already_said)
+        os.write(client_end, already_sent)
         with complaints.open("wb") as file, plain_signals(), os.fdopen(stdin, "rb"):
             process = subprocess.Popen(
                 [acp_proxy, "replay", path, *options],
@@ -103,58 +103,58 @@ def replay(acp_proxy: Path, tmp_path: Path) -> Iterator[Callable[..., Replaying]
                 pipe.close()
 
 
-def test_a_client_that_says_the_same_hears_the_same(
+def test_the_same_client_gets_the_same_answers(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The exit code is 0, and nothing is said on stderr."""
+    """The exit code is 0, and stderr is empty."""
     talk = replay(recorded.path)
-    talk.says(recorded, 1)
-    talk.hears(recorded, 2)
-    talk.says(recorded, 3)
-    talk.hears(recorded, 4)
-    talk.says(recorded, 5)
-    talk.hears(recorded, 6, 7)
+    talk.send_frames(recorded, 1)
+    talk.expect_frames(recorded, 2)
+    talk.send_frames(recorded, 3)
+    talk.expect_frames(recorded, 4)
+    talk.send_frames(recorded, 5)
+    talk.expect_frames(recorded, 6, 7)
     talk.close_input()
-    assert talk.hear_all() == b"".join(recorded.raw[n] for n in (2, 4, 6, 7))
+    assert talk.read_all() == b"".join(recorded.raw[n] for n in (2, 4, 6, 7))
     assert talk.wait() == 0
     assert talk.stderr == b""
 
 
-def test_a_divergence_is_told_on_stderr_and_by_the_exit_code(
+def test_a_divergence_is_on_stderr_and_in_the_exit_code(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The report names both sides, the near miss, and an option to paste; stdout stays ACP."""
+    """The report has both sides, the near miss, and an option to paste; stdout stays ACP."""
     talk = replay(recorded.path)
-    heard = talk.converse(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
+    received = talk.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert talk.wait() == 1
-    told = talk.stderr.decode()
-    assert "params-differ in s (primary)" in told
-    assert "/params/prompt/0/text" in told
-    assert 'recorded "hi", came "ho"' in told
-    assert "--ignore /params/prompt/0/text" in told
-    assert str(recorded.path) in told
-    error = json.loads(heard.splitlines()[-1])
+    printed = talk.stderr.decode()
+    assert "params-differ in s (primary)" in printed
+    assert "/params/prompt/0/text" in printed
+    assert 'recorded "hi", came "ho"' in printed
+    assert "--ignore /params/prompt/0/text" in printed
+    assert str(recorded.path) in printed
+    error = json.loads(received.splitlines()[-1])
     assert error["id"] == 2
     assert error["error"]["data"]["divergence"] == "params-differ"
     assert error["error"]["data"]["recorded"] == recorded.seq(5)
 
 
-def test_what_the_report_offers_lets_it_pass(
+def test_the_option_of_the_report_allows_the_divergence(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """The line that is ready to paste works."""
+    """The suggested line works as it is."""
     talk = replay(recorded.path, "--ignore", "/params/prompt/0/text")
-    talk.converse(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
+    talk.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert (talk.wait(), talk.stderr) == (0, b"")
 
 
 def test_the_report_for_machines(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
-    """JSON and JUnit XML say what stderr says, with all that is known."""
+    """JSON and JUnit XML have all that stderr has."""
     out, xml = tmp_path / "report.json", tmp_path / "report.xml"
     talk = replay(recorded.path, "--report", str(out), "--junit", str(xml))
-    talk.converse(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
+    talk.exchange(recorded.raw[1], recorded.raw[3], OTHER_PROMPT)
     assert talk.wait() == 1
     report = json.loads(out.read_text())
     assert set(report) == {
@@ -180,10 +180,10 @@ def test_the_report_for_machines(
 def test_the_report_of_a_clean_replay(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
-    """It says so: no failures, and where the client works."""
+    """It has no failures, and the client's directory."""
     out, xml = tmp_path / "report.json", tmp_path / "report.xml"
     talk = replay(recorded.path, "--report", str(out), "--junit", str(xml))
-    talk.converse(*(recorded.raw[n].replace(b'"/p"', b'"/q"') for n in (1, 3, 5)))
+    talk.exchange(*(recorded.raw[n].replace(b'"/p"', b'"/q"') for n in (1, 3, 5)))
     assert talk.wait() == 0
     report = json.loads(out.read_text())
     assert report["verdict"] == "clean"
@@ -191,19 +191,19 @@ def test_the_report_of_a_clean_replay(
     assert ET.fromstring(xml.read_text()).get("failures") == "0"
 
 
-def test_a_client_that_hangs_stalls(
+def test_a_silent_client_stalls_the_replay(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """After the timeout the replay ends with exit code 3, and tells what waits for what."""
+    """After the timeout the replay ends with exit code 3 and names who waits for what."""
     talk = replay(
-        recorded.path, "--stall-timeout", "2", already_said=recorded.raw[1] + recorded.raw[3]
+        recorded.path, "--stall-timeout", "2", already_sent=recorded.raw[1] + recorded.raw[3]
     )
-    assert talk.hear_all() == recorded.raw[2] + recorded.raw[4]
+    assert talk.read_all() == recorded.raw[2] + recorded.raw[4]
     assert talk.wait() == 3
     assert f"s: for the client, session/prompt #{recorded.seq(5)}" in talk.stderr.decode()
 
 
-def test_a_client_that_does_not_read_stalls(
+def test_a_client_that_does_not_read_stalls_the_replay(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
     """A pipe that is full for as long as the timeout ends the replay, with exit code 3."""
@@ -211,28 +211,28 @@ def test_a_client_that_does_not_read_stalls(
         1 -> #0 initialize {{"protocolVersion": 1}}
         2 <- #0 result {{"filler": "{"x" * 3_000_000}"}}
     """)  # fmt: skip
-    talk = replay(large.path, "--stall-timeout", "2", already_said=large.raw[1])
+    talk = replay(large.path, "--stall-timeout", "2", already_sent=large.raw[1])
     assert talk.wait() == 3
     assert b"the client has not read what it was sent for 2 s" in talk.stderr
     large.close()
 
 
-def test_a_client_that_goes_away_is_told_of(
+def test_a_client_that_leaves_early_is_reported(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """What it still owed and what remained unplayed are reported, with exit code 1."""
+    """What it had not answered and what was not played are reported, with exit code 1."""
     talk = replay(recorded.path)
-    talk.converse(recorded.raw[1], recorded.raw[3])
+    talk.exchange(recorded.raw[1], recorded.raw[3])
     assert talk.wait() == 1
-    told = talk.stderr.decode()
-    assert f"the client left without sending session/prompt #{recorded.seq(5)}" in told
-    assert "2 frames of the agent's never went out" in told
+    printed = talk.stderr.decode()
+    assert f"the client left without sending session/prompt #{recorded.seq(5)}" in printed
+    assert "2 frames of the agent's never went out" in printed
 
 
-def test_a_client_that_closes_its_ears_is_no_traceback(
+def test_a_broken_pipe_is_no_traceback(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
-    """A broken pipe ends nothing but the writing."""
+    """It ends only the writing."""
     talk = replay(recorded.path)
     talk.close_output()
     assert talk.process.stdin is not None
@@ -243,25 +243,23 @@ def test_a_client_that_closes_its_ears_is_no_traceback(
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_is_a_goodbye(
+def test_a_stop_signal_ends_the_replay_as_end_of_input(
     recorded: RecordedTranscript, replay: Callable[..., Replaying], signum: signal.Signals
 ) -> None:
-    """A replay that is told to end reports as if its input had ended; all said is 0, else 1."""
+    """A replay that was complete exits with 0, any other with 1."""
     for last, code in ((5, 0), (3, 1)):
         talk = replay(recorded.path)
         for number, answers in ((1, (2,)), (3, (4,)), (5, (6, 7))):
             if number <= last:
-                talk.says(recorded, number)
-                talk.hears(recorded, *answers)
+                talk.send_frames(recorded, number)
+                talk.expect_frames(recorded, *answers)
         talk.process.send_signal(signum)
         assert talk.wait() == code
         assert b"Traceback" not in talk.stderr
 
 
-def test_an_agent_that_was_told_by_a_signal_is_replayed_until_one_comes(
-    record: Recorder, replay: Callable[..., Replaying]
-) -> None:
-    """Its client never closed its end, and the request that it could leave out is answered."""
+def test_a_recorded_signal_is_awaited(record: Recorder, replay: Callable[..., Replaying]) -> None:
+    """If the recorded client stopped its agent by a signal, the replay runs until one comes."""
     requests = [
         b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n',
         b'{"jsonrpc":"2.0","id":1,"method":"session/list","params":{}}\n',
@@ -276,7 +274,7 @@ def test_an_agent_that_was_told_by_a_signal_is_replayed_until_one_comes(
     for code in (128 + signal.SIGTERM, 0):
         talk = recorded if code else replay(recorded.recording.path)
         for request, answer in zip(requests, answers, strict=True):
-            talk.say(request)
+            talk.write(request)
             talk.expect(answer)
         talk.process.send_signal(signal.SIGTERM)
         assert talk.wait() == code
@@ -293,10 +291,10 @@ def test_an_agent_that_was_told_by_a_signal_is_replayed_until_one_comes(
         ("0>/dev/null", 1, b"the client left without sending initialize"),
     ],
 )
-def test_who_closes_a_descriptor_is_a_client_that_is_gone(
+def test_a_closed_descriptor_is_a_client_that_left(
     acp_proxy: Path, recorded: RecordedTranscript, closed: str, code: int, complaint: bytes
 ) -> None:
-    """Whatever of it is missing, or is nothing to be read, nothing else takes its place."""
+    """No other file takes the place of a missing descriptor, or of one that cannot be read."""
     done = subprocess.run(
         ["sh", "-c", f'exec "$0" replay "$1" {closed}', acp_proxy, recorded.path],
         input=recorded.raw[1] + recorded.raw[3] + recorded.raw[5],
@@ -328,10 +326,10 @@ main()
 
 
 @pytest.mark.parametrize("options", [(), ("--fault", "noop")])
-def test_a_signal_behind_the_end_takes_nothing_away(
+def test_a_signal_after_the_end_changes_nothing(
     recorded: RecordedTranscript, tmp_path: Path, options: tuple[str, ...]
 ) -> None:
-    """Many a client closes its end and terminates its agent; code and report are as without."""
+    """Many clients close their end and terminate the agent; code and report are the same."""
     out = tmp_path / "report.json"
     words = ["replay", str(recorded.path), *options, "--report", str(out)]
     with plain_signals():
@@ -348,15 +346,15 @@ def test_a_signal_behind_the_end_takes_nothing_away(
     assert json.loads(out.read_text())["exit_code"] == 1
 
 
-def test_garbage_is_answered_and_told(
+def test_garbage_is_answered_and_reported(
     recorded: RecordedTranscript, replay: Callable[..., Replaying]
 ) -> None:
     """A parse error for each line, exit code 1, and no control character on stderr."""
     talk = replay(recorded.path)
     garbage = b"\x1b[31mnot ACP\x07\n\xff\xfe\n"
-    heard = talk.converse(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])
+    received = talk.exchange(garbage, recorded.raw[1], recorded.raw[3], recorded.raw[5])
     expected = [PARSE_ERROR, PARSE_ERROR, *(recorded.raw[n] for n in (2, 4, 6, 7))]
-    assert heard == b"".join(expected)
+    assert received == b"".join(expected)
     assert talk.wait() == 1
     assert b"malformed-input" in talk.stderr
     assert b"\x1b" not in talk.stderr
@@ -389,21 +387,21 @@ def test_bad_use_is_one_line_and_exit_code_2(
 def test_the_text_form_plays_as_well(
     acp_proxy: Path, recorded: RecordedTranscript, replay: Callable[..., Replaying], tmp_path: Path
 ) -> None:
-    """A recording that was exported as text says the same bytes."""
+    """A recording that was exported as text plays the same bytes."""
     text = tmp_path / "talk.jsonl"
     subprocess.run(
         [acp_proxy, "inspect", "export", recorded.path, "-o", text], check=True, capture_output=True
     )
     talk = replay(text)
-    heard = talk.converse(*(recorded.raw[n] for n in (1, 3, 5)))
-    assert heard == b"".join(recorded.raw[n] for n in (2, 4, 6, 7))
+    received = talk.exchange(*(recorded.raw[n] for n in (1, 3, 5)))
+    assert received == b"".join(recorded.raw[n] for n in (2, 4, 6, 7))
     assert talk.wait() == 0
 
 
 def test_an_incomplete_recording_is_played_to_its_end(
     tmp_path: Path, replay: Callable[..., Replaying]
 ) -> None:
-    """A recorder that was killed leaves one; a client that does all of it is told so, with 3."""
+    """A client that does all of a killed recorder's recording gets exit code 3 and a message."""
     from tests.log_writer import LogWriter, handshake
 
     path = tmp_path / "killed.db"
@@ -413,7 +411,7 @@ def test_an_incomplete_recording_is_played_to_its_end(
     conversation_says = (
         b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
     )
-    talk.converse(conversation_says)
+    talk.exchange(conversation_says)
     assert talk.wait() == 3
     assert b"incomplete" in talk.stderr
 
@@ -438,7 +436,7 @@ def sdk_talk(agent: list[str], project: Path, *options: str) -> tuple[bool, str]
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_a_real_client_sees_what_it_saw(
+def test_a_real_client_sees_the_same_in_a_replay(
     acp_proxy: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], name: str
 ) -> None:
     """Texts, tool calls, permissions, files and stop reasons are those of the real agent."""
@@ -453,8 +451,8 @@ def test_a_real_client_sees_what_it_saw(
     assert json.loads(report.read_text())["verdict"] == "clean"
 
 
-def test_a_real_client_that_decides_otherwise_is_told(acp_proxy: Path, tmp_path: Path) -> None:
-    """Rejecting what the recorded client allowed is a divergence, and the client does not hang."""
+def test_a_different_decision_is_a_divergence(acp_proxy: Path, tmp_path: Path) -> None:
+    """Rejecting what the recorded client allowed is reported, and the client does not hang."""
     report = tmp_path / "report.json"
     recording = ROOT / "recordings" / "edit-allowed.db"
     replay = [str(acp_proxy), "replay", str(recording), "--report", str(report)]
@@ -469,18 +467,18 @@ def test_a_real_client_that_decides_otherwise_is_told(acp_proxy: Path, tmp_path:
 
 
 def play_randomly(talk: Replaying, conversation: Conversation, chance: random.Random) -> bytes:
-    """Says what the recorded client said, each message in its time, in random pieces."""
+    """Sends what the recorded client sent, each message in its time, in random pieces."""
     for saying in conversation.says:
         wanted = sum(len(conversation.lines[seq]) for seq in saying.after)
-        talk.run(until=lambda wanted=wanted: len(talk.heard) >= wanted)  # type: ignore[misc]
+        talk.run(until=lambda wanted=wanted: len(talk.received) >= wanted)  # type: ignore[misc]
         rest = saying.raw + b"\n"
         while rest:
             size = chance.randrange(1, 40)
-            talk.say(rest[:size])
+            talk.write(rest[:size])
             rest = rest[size:]
-    talk.run(until=lambda: len(talk.heard) >= len(conversation.whole))
+    talk.run(until=lambda: len(talk.received) >= len(conversation.whole))
     talk.close_input()
-    return talk.hear_all()
+    return talk.read_all()
 
 
 def hash_seeds(count: int) -> list[str]:
@@ -489,10 +487,10 @@ def hash_seeds(count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("count", [8, pytest.param(1000, marks=pytest.mark.soak)])
-def test_processes_agree_whatever_their_hashes(
+def test_replays_agree_under_any_hash_seed(
     tmp_path: Path, replay: Callable[..., Replaying], count: int
 ) -> None:
-    """G1 and G2: with other hash seeds and chunks, one hash, and it is the recording's."""
+    """With other hash seeds and chunks the bytes have one hash, which is the recording's."""
     from tests.unit.runtime.test_replayer import TALK as TWO_LANES
 
     recorded = record_book(tmp_path, TWO_LANES)
@@ -501,9 +499,9 @@ def test_processes_agree_whatever_their_hashes(
     hashes = set()
     for seed in hash_seeds(count):
         talk = replay(recorded.path, "--order", "recorded", PYTHONHASHSEED=seed)
-        heard = play_randomly(talk, conversation, random.Random(seed))
+        received = play_randomly(talk, conversation, random.Random(seed))
         assert talk.wait() == 0
-        hashes.add(hashlib.sha256(heard).hexdigest())
+        hashes.add(hashlib.sha256(received).hexdigest())
     assert hashes == {hashlib.sha256(conversation.whole).hexdigest()}
     recorded.close()
 
@@ -516,7 +514,7 @@ def test_the_scripted_client_plays_every_recording(acp_proxy: Path) -> None:
         assert (done.returncode, done.stderr) == (0, b""), name
 
 
-def test_the_scripted_client_notices_another_agent(acp_proxy: Path) -> None:
+def test_the_scripted_client_reports_a_changed_agent(acp_proxy: Path) -> None:
     """It ends with 1 and the line that was not recorded, or that something is missing."""
     hello, tour = (str(ROOT / "recordings" / f"{name}.db") for name in ("hello", "tour"))
     other = run_client(tour, str(acp_proxy), "replay", hello)
@@ -527,7 +525,7 @@ def test_the_scripted_client_notices_another_agent(acp_proxy: Path) -> None:
     assert b"the agent left before it had sent everything" in gone.stderr
 
 
-def test_the_scripted_client_says_how_it_is_used() -> None:
+def test_the_scripted_client_prints_its_usage() -> None:
     """Without an agent's command it is one line and exit code 2."""
     done = subprocess.run(
         [sys.executable, "-m", "acp_proxy.client", "x"], capture_output=True, check=False

@@ -23,14 +23,14 @@ with RecordingReader(TOUR) as _reader:
 ACP_PROXY = [sys.executable, "-m", "acp_proxy"]
 
 
-def replay(*options: str, said: bytes = HELLO) -> subprocess.CompletedProcess[bytes]:
+def replay(*options: str, sent: bytes = HELLO) -> subprocess.CompletedProcess[bytes]:
     """Replays the tour to a client that says something and leaves."""
     command = [*ACP_PROXY, "replay", *options, "--", str(TOUR)]
-    return subprocess.run(command, input=said, capture_output=True, timeout=60, cwd=ROOT)
+    return subprocess.run(command, input=sent, capture_output=True, timeout=60, cwd=ROOT)
 
 
-def test_without_faults_the_answer_is_the_recorded_one() -> None:
-    """`noop` changes not a byte of it."""
+def test_noop_changes_nothing() -> None:
+    """The bytes are the recorded ones."""
     plain, through = replay(), replay("--fault", "noop")
     assert plain.stdout == through.stdout
     assert json.loads(plain.stdout)["result"]["protocolVersion"] == 1
@@ -41,8 +41,8 @@ def test_without_faults_the_answer_is_the_recorded_one() -> None:
     ("rule", "code"),
     [("exit code=42", 42), ("kill", -9), ("terminate", -15), ("exit code=0", 0)],
 )
-def test_what_ends_an_agent_ends_the_replay(tmp_path: Path, rule: str, code: int) -> None:
-    """With the exit code or the signal of the plan, and a report that was written before."""
+def test_a_fault_that_ends_the_agent_ends_the_replay(tmp_path: Path, rule: str, code: int) -> None:
+    """With the exit code or the signal of the plan, after the report was written."""
     report = tmp_path / "report.json"
     where = "where='dir:to-client method:initialize'"
     done = replay("--fault", f"{rule} {where}", "--seed", "7", "--report", str(report))
@@ -52,8 +52,8 @@ def test_what_ends_an_agent_ends_the_replay(tmp_path: Path, rule: str, code: int
     assert found["seed"] == 7
 
 
-def test_the_report_says_how_to_have_it_again(tmp_path: Path) -> None:
-    """The seed that was chosen is in the command, which gives the same bytes."""
+def test_the_report_has_the_command_that_repeats_it(tmp_path: Path) -> None:
+    """The command has the chosen seed and gives the same bytes."""
     report = tmp_path / "report.json"
     rule = "corrupt mode=flip where=dir:to-client"
     done = replay("--fault", rule, "--fault", "drop where=method:none", "--report", str(report))
@@ -65,14 +65,14 @@ def test_the_report_says_how_to_have_it_again(tmp_path: Path) -> None:
         [*ACP_PROXY, *words[1:]], input=HELLO, capture_output=True, timeout=60, cwd=ROOT
     )
     assert again.stdout == done.stdout
-    told = done.stderr.decode()
-    assert f"faults that fired: corrupt 1; seed {found['seed']}" in told
-    assert "warning: drop never fired" in told
-    assert f"reproduce with: {found['reproduce']}" in told
+    printed = done.stderr.decode()
+    assert f"faults that fired: corrupt 1; seed {found['seed']}" in printed
+    assert "warning: drop never fired" in printed
+    assert f"reproduce with: {found['reproduce']}" in printed
 
 
-def test_a_clean_replay_without_faults_says_nothing_of_them(tmp_path: Path) -> None:
-    """Its report has no faults, and no seed."""
+def test_a_report_without_faults_does_not_mention_them(tmp_path: Path) -> None:
+    """It has no faults, and no seed."""
     report = tmp_path / "report.json"
     done = replay("--report", str(report))
     assert b"faults that fired" not in done.stderr
@@ -87,9 +87,7 @@ def test_a_clean_replay_without_faults_says_nothing_of_them(tmp_path: Path) -> N
         (["--faults", "@flaky-agent", "--seed", "99"], "two seeds are given: 99 and 2"),
     ],
 )
-def test_a_wrong_plan_is_refused_before_anything_is_played(
-    options: list[str], complaint: str
-) -> None:
+def test_a_bad_plan_is_refused_before_playing(options: list[str], complaint: str) -> None:
     """One line on stderr, nothing on stdout, exit code 2."""
     done = replay(*options)
     assert done.returncode == 2
@@ -99,8 +97,8 @@ def test_a_wrong_plan_is_refused_before_anything_is_played(
 
 
 @pytest.mark.slow
-def test_the_sdks_client_sees_what_the_plan_says() -> None:
-    """Duplicates twice, errors as errors, a death as a closed connection, pieces as a whole."""
+def test_the_sdks_client_sees_the_faults() -> None:
+    """Duplicates twice, errors as errors, an exit as a closed connection, pieces as a whole."""
     from tests.agents.tour_client import tour  # imports the SDK, which takes long
 
     def sdk_client(*options: str) -> tuple[bool, list[dict[str, Any]]]:

@@ -1,4 +1,4 @@
-"""A session that is over before the rest of the program is imported is recorded all the same."""
+"""A session that ends before the rest of the program is imported is recorded completely."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def short_talk(record: Recorder, tmp_path: Path) -> Talk:
     Gate(tmp_path / "never")
     env = hindered(tmp_path, f"open({str(tmp_path / 'never')!r}).read()")
     talk = record(shell(SAYS), env=env)
-    assert talk.converse(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
+    assert talk.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
     assert talk.wait() == 0
     assert talk.stderr == b""
     return talk
 
 
-def test_it_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
-    """A session shorter than our start-up leaves its log, and a file for what it will become.
+def test_a_short_session_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
+    """It leaves its log, and an empty file for the database.
 
-    That file is made at the start, for its owner alone, so that nobody else can put one there.
+    That file is made at the start, for its owner alone, so that no other user can put one there.
     """
     talk = short_talk(record, tmp_path)
     assert talk.recording.path.stat().st_size == 0
@@ -48,7 +48,7 @@ def test_it_leaves_its_log(record: Recorder, tmp_path: Path) -> None:
     assert talk.recording.path.with_name("talk-1.db.log").exists()
 
 
-def test_list_reads_it(record: Recorder, tmp_path: Path) -> None:
+def test_list_includes_a_log(record: Recorder, tmp_path: Path) -> None:
     """`inspect list` has a session that left only its log, complete and with its frames."""
     short_talk(record, tmp_path)
     (entry,) = map(json.loads, record.inspect("list", tmp_path, "--json").splitlines())
@@ -56,8 +56,8 @@ def test_list_reads_it(record: Recorder, tmp_path: Path) -> None:
     assert entry["frames"] == 2
 
 
-def test_show_reads_it(record: Recorder, tmp_path: Path) -> None:
-    """`inspect show` tells of a session that left only its log, and makes it one plain file."""
+def test_show_indexes_a_log(record: Recorder, tmp_path: Path) -> None:
+    """`inspect show` describes a session that left only its log, and makes it one plain file."""
     talk = short_talk(record, tmp_path)
     shown = json.loads(record.inspect("show", talk.recording.path, "--json"))
     assert shown["frames"] == {"to-agent": 1, "to-client": 1}
@@ -66,7 +66,7 @@ def test_show_reads_it(record: Recorder, tmp_path: Path) -> None:
     assert not talk.recording.path.with_name("talk-1.db.log").exists()
 
 
-def test_log_reads_it(record: Recorder, tmp_path: Path) -> None:
+def test_log_prints_a_log(record: Recorder, tmp_path: Path) -> None:
     """`inspect log` prints the frames of a session that left only its log."""
     talk = short_talk(record, tmp_path)
     printed = record.inspect("log", talk.recording.path, "--raw")
@@ -74,20 +74,20 @@ def test_log_reads_it(record: Recorder, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("where", ["", "def run(*_): "], ids=["import", "run"])
-def test_a_start_up_that_fails_is_no_reason_to_stop(
+def test_a_failing_start_up_does_not_stop_the_conversation(
     record: Recorder, tmp_path: Path, where: str
 ) -> None:
-    """Where our own start-up fails, we say so, and the talk goes on and is recorded."""
+    """There is one line on stderr, and the conversation goes on and is recorded."""
     env = hindered(tmp_path, f"{where}raise RuntimeError('broken')")
     gate = Gate(tmp_path / "gate")
     talk = record(shell(f'read go <"$1"; {SAYS}', gate.path), env=env)
     wait_until(lambda: talk.stderr.endswith(b"\n"), "a complaint")
     gate.open()
-    assert talk.converse(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
+    assert talk.exchange(REQUEST.encode() + b"\n") == ANSWER.encode() + b"\n"
     assert talk.wait() == 0
     assert talk.stderr.decode() == (
         "acp-proxy: internal error: RuntimeError: broken; recording goes on without its indexer,"
         " and inspect indexes it later\n"
     )
     assert talk.recording.stream("to-client") == ANSWER.encode() + b"\n"
-    assert talk.recording.say("state") == "complete"
+    assert talk.recording.field("state") == "complete"

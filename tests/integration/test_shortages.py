@@ -1,4 +1,4 @@
-"""Where there is no room for a guardian, or for us, the conversation goes on all the same."""
+"""If there is no room for a guardian, or for the proxy, the conversation goes on nevertheless."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def limited(limit: str) -> list[str]:
 
 
 def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
-    """The guardian is named, once, on stderr and in the recording; not the agent."""
+    """The message names the guardian, once, on stderr and in the recording; not the agent."""
     talk = record(["cat"], wrapper=UNGUARDED)
-    assert talk.converse(b"hello\n") == b"hello\n"
+    assert talk.exchange(b"hello\n") == b"hello\n"
     assert talk.wait() == 0
     reason = (
         "cannot start the guardian '/nowhere/sh': No such file or directory;"
@@ -43,9 +43,9 @@ def test_an_agent_runs_without_a_guardian(record: Recorder) -> None:
 
 @pytest.mark.parametrize("descriptors", [8, 10])
 def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
-    """Too few descriptors for two are told in one line, and the agent is not accused."""
+    """Too few descriptors for both are reported in one line that does not blame the agent."""
     talk = record(["cat"], wrapper=limited(f"-n {descriptors}"))
-    assert talk.converse(b"hello\n") == b"hello\n"
+    assert talk.exchange(b"hello\n") == b"hello\n"
     assert talk.wait() == 0
     (line,) = talk.stderr.decode().splitlines()
     assert line == (
@@ -54,17 +54,17 @@ def test_an_agent_runs_in_our_place(record: Recorder, descriptors: int) -> None:
     )
 
 
-def test_what_has_to_be_recorded_does_not_run(record: Recorder) -> None:
-    """With --require-recording there is no agent without a recording."""
+def test_a_required_recording_prevents_the_start(record: Recorder) -> None:
+    """With --require-recording no agent runs without a recording."""
     talk = record(["cat"], "--require-recording", wrapper=limited("-n 9"))
-    assert talk.hear_all() == b""
+    assert talk.read_all() == b""
     assert talk.wait() == 1
     assert b"the agent was not started, as --require-recording asks" in talk.stderr
 
 
-def test_an_agent_that_is_not_there_is_named(record: Recorder) -> None:
-    """Also where it would have run in our place."""
+def test_a_missing_agent_is_named(record: Recorder) -> None:
+    """Also if it would have run in our place."""
     talk = record(["/nowhere/agent"], wrapper=limited("-n 10"))
-    assert talk.hear_all() == b""
+    assert talk.read_all() == b""
     assert talk.wait() == 127
     assert b"cannot start the agent '/nowhere/agent': No such file or directory" in talk.stderr

@@ -25,7 +25,7 @@ LAUNCHERS = {
     "waits for its child": f"trap : TERM; ({IGNORE} echo ready; exec sleep 1000); exit 9",
     "ignores it too": f"{IGNORE} sh -c 'echo ready; exec sleep 1000'; exit 9",
 }
-"""Agents that are a shell whose child holds the pipes and ignores what it is told."""
+"""Agents that are a shell whose child holds the pipes and ignores signals."""
 
 
 @pytest.mark.parametrize("signum", [*STOPPING, signal.SIGUSR2], ids=lambda s: s.name)
@@ -50,20 +50,20 @@ def test_a_signal_reaches_the_whole_group_once(
 
 
 @pytest.mark.parametrize("signum", STOPPING, ids=lambda s: s.name)
-def test_who_ignores_a_signal_is_killed(record: Recorder, signum: signal.Signals) -> None:
-    """An agent that ignores the signal is killed when its grace is over, and that is recorded."""
+def test_an_agent_that_ignores_a_signal_is_killed(record: Recorder, signum: signal.Signals) -> None:
+    """It is killed when its grace is over, and that is recorded."""
     talk = record(shell(f"{IGNORE} echo ready; exec sleep 1000"), "--grace", "0.3")
     group = talk.agent_group()
     talk.expect(b"ready\n")
     talk.process.send_signal(signum)
-    assert talk.hear_all() == b"ready\n"
+    assert talk.read_all() == b"ready\n"
     assert talk.wait() == 128 + signal.SIGKILL
     assert [(e["name"], e["action"], e.get("reason")) for e in talk.recording.events("signal")] == [
         (signum.name, "passed on", None),
-        ("SIGKILL", "sent", "still there 0.3 s after it was told to stop"),
+        ("SIGKILL", "sent", "still there 0.3 s after it was printed to stop"),
     ]
-    assert talk.recording.say("end_reason") == "told to stop"
-    assert talk.recording.say("exit_signal") == signal.SIGKILL
+    assert talk.recording.field("end_reason") == "printed to stop"
+    assert talk.recording.field("exit_signal") == signal.SIGKILL
     wait_until(lambda: not living(group), "the group to be gone")
 
 
@@ -74,7 +74,7 @@ def test_nothing_is_left_of_a_launcher(record: Recorder, launcher: str) -> None:
     group = talk.agent_group()
     talk.expect(b"ready\n")
     talk.process.send_signal(signal.SIGTERM)
-    assert talk.hear_all() == b"ready\n"
+    assert talk.read_all() == b"ready\n"
     died_of = signal.SIGTERM if launcher == "dies at once" else signal.SIGKILL
     assert talk.wait() == 128 + died_of
     assert talk.recording.sent_signals() == [signal.SIGKILL]
@@ -88,16 +88,16 @@ def test_nothing_is_left_when_we_are_killed(record: Recorder, launcher: str) -> 
     group = talk.agent_group()
     talk.expect(b"ready\n")
     talk.process.kill()
-    talk.hear_all()
+    talk.read_all()
     talk.wait()
     wait_until(lambda: not living(group), "the group to be gone")
 
 
-def test_a_stopped_agent_hears_the_signal(record: Recorder) -> None:
-    """An agent that is stopped (SIGSTOP) is woken, so that it can obey."""
+def test_a_stopped_agent_gets_the_signal(record: Recorder) -> None:
+    """An agent that is stopped (SIGSTOP) is continued, so that it can handle the signal."""
     talk = record(shell("echo $$; kill -s STOP $$; exit 9"), "--grace", "1000")
-    talk.run(until=lambda: talk.heard.endswith(b"\n"))
-    pid = int(talk.heard)
+    talk.run(until=lambda: talk.received.endswith(b"\n"))
+    pid = int(talk.received)
     stat = Path(f"/proc/{pid}/stat")
     wait_until(lambda: stat.read_text().rpartition(")")[2].split()[0] == "T", "it to stop")
     talk.process.send_signal(signal.SIGTERM)
@@ -106,7 +106,7 @@ def test_a_stopped_agent_hears_the_signal(record: Recorder) -> None:
 
 @pytest.mark.parametrize("obeys", [True, False])
 def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool) -> None:
-    """An agent that makes a session of its own, as under setsid(1), is told to stop as well."""
+    """An agent in a session of its own, as under setsid(1), gets the signal as well."""
     script = "import os, time; os.setsid(); print('ready', flush=True); time.sleep(1000)"
     ignore = "" if obeys else IGNORE
     python = [sys.executable, "-IS", "-c", script]
@@ -117,23 +117,23 @@ def test_an_agent_that_leaves_the_group_is_reached(record: Recorder, obeys: bool
     assert talk.recording.sent_signals() == ([] if obeys else [signal.SIGKILL])
 
 
-def test_an_agent_that_obeys_keeps_its_exit_code(record: Recorder) -> None:
-    """What an agent says and returns after SIGTERM comes through, as many real agents return 0."""
+def test_an_agent_that_handles_the_signal_keeps_its_exit_code(record: Recorder) -> None:
+    """Its output and exit code after SIGTERM are passed on; many real agents return 0."""
     talk = record(shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done"))
     talk.expect(b"ready\n")
     talk.process.send_signal(signal.SIGTERM)
-    assert talk.hear_all() == b"ready\nbye\n"
+    assert talk.read_all() == b"ready\nbye\n"
     assert talk.wait() == 5
     assert talk.recording.sent_signals() == []
-    assert talk.recording.say("end_reason") == "told to stop"
+    assert talk.recording.field("end_reason") == "printed to stop"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("told", [False, True], ids=["agent exits", "told to stop"])
-def test_a_daemon_does_not_hang_us(record: Recorder, tmp_path: Path, told: bool) -> None:
-    """A descendant that left the group and holds the outputs is given up after some idle seconds.
+@pytest.mark.parametrize("printed", [False, True], ids=["agent exits", "printed to stop"])
+def test_a_daemon_does_not_block_the_end(record: Recorder, tmp_path: Path, printed: bool) -> None:
+    """A descendant that left the group and holds the outputs is abandoned after some idle seconds.
 
-    It is not ours to kill. The client gets all that was said, and the agent's exit code.
+    It is not killed. The client gets all output so far, and the agent's exit code.
     """
     talk = record(agent("daemon", tmp_path / "pid"), "--grace", "0.3")
     talk.expect(b"left\n")
@@ -141,14 +141,14 @@ def test_a_daemon_does_not_hang_us(record: Recorder, tmp_path: Path, told: bool)
     try:
         started = time.monotonic()
         wait_until(lambda: talk.descendants() == [daemon], "the agent to be gone")
-        if told:
+        if printed:
             talk.process.send_signal(signal.SIGTERM)
         assert talk.wait() == 0
-        assert told or time.monotonic() - started > 4.5, "expected it to wait for a last word"
-        assert talk.hear_all() == b"left\n"
+        assert printed or time.monotonic() - started > 4.5, "expected it to wait for a last word"
+        assert talk.read_all() == b"left\n"
         assert talk.descendants() == [daemon]
         reasons = [e["reason"] for e in talk.recording.events("eof") if e["stream"] != "to-agent"]
         assert reasons == ["held open by a process that has left the agent's group"] * 2
-        assert talk.recording.say("state") == "complete"
+        assert talk.recording.field("state") == "complete"
     finally:
         os.kill(daemon, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""The long runs: a million frames, and thousands of odd streams; see `test_kills` for the kills."""
+"""The long runs: a million frames, thousands of random streams; kills are in `test_kills`."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ PEAK_READING = 200 << 20
 @needs_proc
 def test_a_million_frames(record: Recorder, tmp_path: Path) -> None:
     """A million frames of 300 bytes are recorded whole, in flat memory, and shown at once."""
-    said = tmp_path / "said"
-    with said.open("wb") as file:
+    sent = tmp_path / "sent"
+    with sent.open("wb") as file:
         pad = b"x" * (301 - len(FRAME % (0, b"")))
         file.writelines(FRAME % (n, pad) for n in range(FRAMES))
-    talk = record(agent("duplex", said, tmp_path / "heard", 65_536))
-    talk.run(until=lambda: len(talk.heard) == said.stat().st_size)
+    talk = record(agent("duplex", sent, tmp_path / "received", 65_536))
+    talk.run(until=lambda: len(talk.received) == sent.stat().st_size)
     talk.catch_up()
     assert peak_memory(talk.process.pid) < PEAK
-    assert talk.converse() == said.read_bytes()
+    assert talk.exchange() == sent.read_bytes()
     assert talk.wait() == 0
     assert talk.recording.rows("select count(*), sum(size + 1) from frames") == [
-        (FRAMES, said.stat().st_size)
+        (FRAMES, sent.stat().st_size)
     ]
     command = f"'{record.acp_proxy}' inspect log '{talk.recording.path}' | head -3"
     page = subprocess.run(["/bin/sh", "-c", command], capture_output=True, check=True)
@@ -54,24 +54,24 @@ def test_a_million_frames(record: Recorder, tmp_path: Path) -> None:
 
 @settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(odd_bytes(), odd_bytes(), SIZES, SIZES)
-def test_thousands_of_odd_streams(
+def test_thousands_of_random_streams(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Any bytes pass unchanged in any chunks, two thousand times, other ones at every run."""
+    """Any bytes pass unchanged in any chunks, two thousand times, different in each run."""
     expect_unchanged(to_agent, to_client, agent_sizes, client_sizes)
 
 
 def test_a_gigabyte_of_noise(record: Recorder, tmp_path: Path) -> None:
-    """A gigabyte that is nowhere like itself passes in both directions at once."""
+    """A gigabyte of random bytes passes in both directions at once."""
     chance = random.Random(1)
     block = chance.randbytes(64 << 20)
-    said = tmp_path / "said"
-    with said.open("wb") as file:
+    sent = tmp_path / "sent"
+    with sent.open("wb") as file:
         file.writelines([block] * 16)
-    talk = record(agent("duplex", said, tmp_path / "heard", 65_536, 1_000))
-    size = said.stat().st_size
-    talk.run(cut(block, [65_536]), until=lambda: len(talk.heard) == size)
-    assert talk.converse() == said.read_bytes()
+    talk = record(agent("duplex", sent, tmp_path / "received", 65_536, 1_000))
+    size = sent.stat().st_size
+    talk.run(cut(block, [65_536]), until=lambda: len(talk.received) == size)
+    assert talk.exchange() == sent.read_bytes()
     assert talk.wait() == 0
     assert talk.recording.stream("to-agent") == block
 
@@ -95,17 +95,17 @@ def million(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
     ids=" ".join,
 )
-def test_a_million_frames_are_looked_at_in_flat_memory(
+def test_a_million_frames_are_inspected_in_flat_memory(
     million: Path, acp_proxy: Path, arguments: list[str]
 ) -> None:
-    """Whatever is asked of a million frames, they are streamed and not held."""
+    """Every query streams a million frames and does not hold them."""
     command, *rest = arguments
     target = [*rest, str(million)] if command == "search" else [str(million), *rest]
     assert _peak([str(acp_proxy), "inspect", command, *target]) < PEAK_READING
 
 
 def test_two_million_frames_are_compared(million: Path, acp_proxy: Path) -> None:
-    """Memory is for numbers and ids, and not for what was said."""
+    """Memory is used for numbers and ids, not for payloads."""
     command = [str(acp_proxy), "inspect", "diff", str(million), str(million)]
     assert _peak(command) < PEAK_READING
 

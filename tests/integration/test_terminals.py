@@ -1,4 +1,4 @@
-"""An agent on a terminal is what it is without a proxy: it reads it, and is stopped and goes on."""
+"""An agent on a terminal behaves as without a proxy: it can read it, be stopped and continue."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ def proxy(talk: Talk) -> int:
 
 
 def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
-    """As ssh does for a password; Ctrl-Z stops it with its client, and it goes on with it."""
+    """As ssh does for a password; Ctrl-Z stops it with its client, and both continue."""
     script = 'echo $$; printf "password?" >/dev/tty; read word </dev/tty; echo "it is $word"'
     with open_terminal() as terminal:
         talk = record(shell(script), wrapper=terminal.wrapper)
-        talk.run(until=lambda: talk.heard.endswith(b"\n"))
-        pid = int(talk.heard)
+        talk.run(until=lambda: talk.received.endswith(b"\n"))
+        pid = int(talk.received)
         terminal.expect(b"password?")
         terminal.type(b"\x1a")
         terminal.expect(b"stopped")
@@ -97,12 +97,12 @@ def test_an_agent_reads_the_terminal_of_its_client(record: Recorder) -> None:
         terminal.type(b"sesame\n")
         talk.expect(b"it is sesame\n")
         assert talk.wait() == 0
-    assert talk.recording.say("exit_code") == 0
+    assert talk.recording.field("exit_code") == 0
     assert talk.recording.events("signal") == []
 
 
 def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
-    """It comes from the terminal, to all that run there; and nobody is told to stop by us."""
+    """It comes from the terminal, to all processes there; the proxy sends no stop signal."""
     notes = [tmp_path / "notes", tmp_path / "notes.child"]
     with open_terminal() as terminal:
         talk = record(agent("signal_notes", notes[0]), "--grace", "0.1", wrapper=terminal.wrapper)
@@ -123,44 +123,44 @@ def test_ctrl_c_reaches_an_agent_once(record: Recorder, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
 def test_nothing_of_an_agent_is_left(record: Recorder, signum: signal.Signals) -> None:
-    """Nor of what it started and lost sight of; the client, in the same group, is not touched."""
+    """Nor of its lost descendants; the client, in the same group, is not signalled."""
     ignore = "trap '' TERM HUP INT; "
     lost = f"{ignore} echo $$; exec sleep 1000"
     script = f'{ignore} (env -i /bin/sh -c "$1" &); read go; echo $$; read stay'
     with open_terminal() as terminal:
         talk = record(shell(script, lost), "--grace", "0.1", wrapper=terminal.wrapper)
-        talk.run(until=lambda: talk.heard.count(b"\n") == 1)
-        talk.say(b"go\n")
-        talk.run(until=lambda: talk.heard.count(b"\n") == 2)
-        pids = [int(pid) for pid in talk.heard.split()]
+        talk.run(until=lambda: talk.received.count(b"\n") == 1)
+        talk.write(b"go\n")
+        talk.run(until=lambda: talk.received.count(b"\n") == 2)
+        pids = [int(pid) for pid in talk.received.split()]
         groups = {os.getpgid(pid) for pid in [*pids, proxy(talk)]}
         assert len(groups) == 1, "expected them in the group of the client"
         os.kill(proxy(talk), signum)
         assert talk.wait() == 128 + signal.SIGKILL
         wait_until(lambda: not any(map(exists, pids)), "the agent to be gone")
     if signum == signal.SIGTERM:
-        assert talk.recording.say("exit_signal") == signal.SIGKILL
-        assert talk.recording.say("state") == "complete"
+        assert talk.recording.field("exit_signal") == signal.SIGKILL
+        assert talk.recording.field("state") == "complete"
 
 
 def test_an_agent_outlives_its_guardian(record: Recorder) -> None:
     """If somebody kills the guardian, the conversation goes on, and the exit code is right."""
     with open_terminal() as terminal:
         talk = record(shell("read go; echo $PPID; read code; exit $code"), wrapper=terminal.wrapper)
-        talk.say(b"go\n")
-        talk.run(until=lambda: talk.heard.endswith(b"\n"))
-        guardian = int(talk.heard)
+        talk.write(b"go\n")
+        talk.run(until=lambda: talk.received.endswith(b"\n"))
+        guardian = int(talk.received)
         os.kill(guardian, signal.SIGKILL)
         wait_until(lambda: not exists(guardian), "the guardian to be gone")
-        talk.say(b"7\n")
+        talk.write(b"7\n")
         assert talk.wait() == 7
 
 
-def test_who_stops_for_a_terminal_is_noticed(record: Recorder) -> None:
-    """Where an agent cannot stay in its client's group, its stop is told on stderr and recorded."""
+def test_a_stop_by_the_terminal_is_reported(record: Recorder) -> None:
+    """If an agent cannot stay in its client's group, its stop is on stderr and recorded."""
     talk = record(shell("kill -s TTIN $$; echo woken"), "--grace", "1000")
     expected = b"stopped by SIGTTIN: it tried to read from the terminal of its client"
-    wait_until(lambda: expected in talk.stderr, "the stop to be told")
+    wait_until(lambda: expected in talk.stderr, "the stop to be printed")
     os.kill(talk.process.pid, signal.SIGTERM)
     assert talk.wait() == 128 + signal.SIGTERM
     (note,) = talk.recording.events("note")

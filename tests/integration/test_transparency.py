@@ -1,4 +1,4 @@
-"""Whatever descriptors we are given, the two peers cannot tell that we are there."""
+"""Whatever descriptors the proxy is given, the two peers cannot detect it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def test_switched_off_the_agent_runs_in_our_place(record: Recorder) -> None:
     """With ACP_PROXY_OFF=1 the agent has our process id, and nothing is recorded."""
     says = "import os, sys; print(os.getpid(), os.getpgrp(), sys.argv[1:])"
     talk = record([sys.executable, "-IS", "-c", says, "-x", ""], env={"ACP_PROXY_OFF": "1"})
-    heard = talk.hear_all().decode()
+    received = talk.read_all().decode()
     assert talk.wait() == 0
-    assert heard == f"{talk.process.pid} {talk.process.pid} ['-x', '']\n"
+    assert received == f"{talk.process.pid} {talk.process.pid} ['-x', '']\n"
     assert talk.stderr == b""
     assert not talk.recording.path.exists()
     assert not Path(f"{talk.recording.path}.log").exists()
@@ -51,7 +51,7 @@ def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech:
     """The agent's stderr is passed on byte for byte and recorded; stdout has nothing but stdout."""
     (tmp_path / "errors").write_bytes(speech)
     talk = record(shell('echo "{}"; cat "$1" >&2; echo "{}"', tmp_path / "errors"))
-    assert talk.hear_all() == b"{}\n{}\n"
+    assert talk.read_all() == b"{}\n{}\n"
     assert talk.wait() == 0
     assert talk.stderr == speech
     assert talk.recording.stream("stderr") == speech
@@ -60,12 +60,12 @@ def test_stderr_passes_and_is_recorded(record: Recorder, tmp_path: Path, speech:
     ]
 
 
-def test_what_we_say_ourselves_is_not_for_the_client(record: Recorder, tmp_path: Path) -> None:
-    """Our own complaints go to stderr, never into the conversation."""
+def test_our_own_messages_go_to_stderr(record: Recorder, tmp_path: Path) -> None:
+    """Never into the conversation."""
     taken = tmp_path / "talk-1.db"
     taken.write_bytes(b"somebody else's")
     talk = record(shell("echo hello"))
-    assert talk.hear_all() == b"hello\n"
+    assert talk.read_all() == b"hello\n"
     assert talk.wait() == 0
     other = tmp_path / "talk-1-2.db"
     assert talk.stderr.decode() == f"acp-proxy: {taken} exists; recording into {other}\n"
@@ -92,15 +92,15 @@ class Ends:
         for fd in self.theirs:
             os.close(fd)
 
-    def say(self, data: bytes) -> None:
-        """Says everything and closes."""
+    def write(self, data: bytes) -> None:
+        """Writes everything and closes."""
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self.ours[0], rest[: 1 << 16]) :]
         os.close(self.ours[0])
 
-    def hear(self, number: int, into: bytearray) -> None:
-        """Hears until the end."""
+    def read_all(self, number: int, into: bytearray) -> None:
+        """Reads until the end."""
         while data := os.read(self.ours[number], 1 << 16):
             into += data
         os.close(self.ours[number])
@@ -111,30 +111,30 @@ def test_descriptors_that_do_not_block(
     record: Recorder, tmp_path: Path, speech: bytes, kind: str
 ) -> None:
     """Pipes and sockets that the client made non-blocking, as Node does, pass all bytes."""
-    (tmp_path / "said").write_bytes(speech[::-1])
-    talker = agent("duplex", tmp_path / "said", tmp_path / "heard")
+    (tmp_path / "sent").write_bytes(speech[::-1])
+    talker = agent("duplex", tmp_path / "sent", tmp_path / "received")
     ends = Ends(kind)
     talk = record(
-        shell('cat "$1" >&2 & shift; "$@"; wait', tmp_path / "said", *talker),
+        shell('cat "$1" >&2 & shift; "$@"; wait', tmp_path / "sent", *talker),
         stdin=ends.theirs[0],
         stdout=ends.theirs[1],
         stderr=ends.theirs[2],
     )
     ends.close_theirs()
-    heard, complaints = bytearray(), bytearray()
+    received, complaints = bytearray(), bytearray()
     threads = [
-        threading.Thread(target=ends.say, args=[speech]),
-        threading.Thread(target=ends.hear, args=[1, heard]),
-        threading.Thread(target=ends.hear, args=[2, complaints]),
+        threading.Thread(target=ends.write, args=[speech]),
+        threading.Thread(target=ends.read_all, args=[1, received]),
+        threading.Thread(target=ends.read_all, args=[2, complaints]),
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(DEADLINE_S)
     assert talk.wait() == 0
-    assert heard == speech[::-1]
+    assert received == speech[::-1]
     assert complaints == speech[::-1]
-    assert (tmp_path / "heard").read_bytes() == speech
+    assert (tmp_path / "received").read_bytes() == speech
     assert talk.recording.stream("to-agent") == speech
     assert talk.recording.stream("to-client") == speech[::-1]
     assert talk.recording.stream("stderr") == speech[::-1]
@@ -147,7 +147,7 @@ def test_standard_descriptors_that_are_closed(
 ) -> None:
     """A standard descriptor that is closed at our start becomes /dev/null, and no file takes it."""
     gate = Gate(tmp_path / "gate")
-    script = 'cat; echo said; echo complained >&2; read go <"$1"; exit 3'
+    script = 'cat; echo sent; echo complained >&2; read go <"$1"; exit 3'
     if "<" not in closed:
         script = script.removeprefix("cat; ")
     talk = record(shell(script, gate.path), wrapper=["/bin/sh", "-c", f'exec "$@" {closed}', "sh"])
@@ -156,21 +156,21 @@ def test_standard_descriptors_that_are_closed(
         target = Path(f"/proc/{talk.process.pid}/fd/{fd}").readlink()
         assert str(target) == os.devnull or target.name == "stderr-1"
     gate.open()
-    heard = talk.hear_all()
+    received = talk.read_all()
     assert talk.wait() == 3
-    assert heard == (b"" if ">&-" in closed.split() else b"said\n")
+    assert received == (b"" if ">&-" in closed.split() else b"sent\n")
     assert talk.stderr == (b"" if "2>&-" in closed else b"complained\n")
-    assert talk.recording.stream("to-client") == b"said\n"
+    assert talk.recording.stream("to-client") == b"sent\n"
     assert talk.recording.stream("stderr") == b"complained\n"
-    assert talk.recording.say("state") == "complete"
+    assert talk.recording.field("state") == "complete"
 
 
 @needs_proc
-def test_descriptors_that_we_are_done_with(record: Recorder, tmp_path: Path) -> None:
-    """After both sides have closed, 0 and 1 are still no file of ours that a print could hit."""
+def test_closed_descriptors_are_not_reused(record: Recorder, tmp_path: Path) -> None:
+    """After both sides have closed, 0 and 1 are no file of ours that a print could reach."""
     gate = Gate(tmp_path / "gate")
     talk = record(shell('cat; exec >&-; read go <"$1"', gate.path))
-    assert talk.converse(b"{}\n") == b"{}\n"
+    assert talk.exchange(b"{}\n") == b"{}\n"
     talk.wait_for_rows("select 1 from events where kind = 'eof'")
     fds = Path(f"/proc/{talk.process.pid}/fd")
     assert str((fds / "0").readlink()) == os.devnull

@@ -1,4 +1,4 @@
-"""``acp-proxy verify`` with real processes: agents that have not changed, and agents that have."""
+"""`acp-proxy verify` with real processes: agents that have not changed, and agents that have."""
 
 from __future__ import annotations
 
@@ -62,10 +62,8 @@ def new_runs() -> dict[str, Path]:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_the_recorded_agent_does_what_was_recorded(
-    verify: Verifier, new_runs: dict[str, Path], name: str
-) -> None:
-    """Nothing is on stdout, and one line on stderr says how much it was and where it is."""
+def test_an_unchanged_agent_passes(verify: Verifier, new_runs: dict[str, Path], name: str) -> None:
+    """Stdout is empty, and one line on stderr has the amount and the place of the new recording."""
     found = verify(name, SDK_AGENT)
     assert (found.code, found.stdout) == (0, ""), found.stdout + found.stderr
     (new,) = verify.home.glob("*.db")
@@ -84,10 +82,10 @@ def test_the_recorded_agent_does_what_was_recorded(
 
 @pytest.mark.parametrize("expect", ["structure", "outcome"])
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_it_does_so_by_any_measure(
+def test_an_unchanged_agent_passes_at_each_level(
     verify: Verifier, new_runs: dict[str, Path], name: str, expect: str
 ) -> None:
-    """What is equal in all is equal in less: in a run that was there, or in one of its own."""
+    """What is equal at the strictest level is equal at the others."""
     if name == next(iter(RECORDINGS)) or name not in new_runs:
         found = verify.here(name, PLAIN_AGENT, "--expect", expect)
         assert found.code == 0, found.stdout
@@ -105,19 +103,19 @@ CAPTURES = [
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_a_replayed_agent_does_what_was_recorded(
+def test_a_replayed_agent_passes(
     verify: Verifier, acp_proxy: Path, tmp_path: Path, name: str
 ) -> None:
-    """So client and agent can both be played, and nothing is different."""
+    """So client and agent can both be played, and there is no difference."""
     path = record_capture(ROOT / "tests" / "data" / "captures" / name, tmp_path)
     found = verify.here(path, [str(acp_proxy), "replay", str(path)])
     assert (found.code, found.stdout) == (0, "")
 
 
-def test_leave_that_names_nothing_is_given_again_if_titles_are_believed(
+def test_lenient_compares_permissions_by_their_titles(
     verify: Verifier, acp_proxy: Path, tmp_path: Path
 ) -> None:
-    """As in some agents, where only the title of a tool call says which command it is."""
+    """For agents whose requests name a command in the title of the tool call only."""
     name = "gemini-0.61.0/perm_allow.jsonl"
     path = record_capture(ROOT / "tests" / "data" / "captures" / name, tmp_path)
     agent = [str(acp_proxy), "replay", str(path)]
@@ -129,10 +127,10 @@ def test_leave_that_names_nothing_is_given_again_if_titles_are_believed(
 
 
 @pytest.mark.parametrize("name", ["gemini-edit", "vibe-edit", "vibe-sessions"])
-def test_another_run_of_the_same_agent_is_the_same(
+def test_another_run_of_the_same_agent_is_equal(
     verify: Verifier, acp_proxy: Path, name: str
 ) -> None:
-    """Whatever it calls its sessions, calls, messages and files."""
+    """Whatever ids it gives its sessions, calls, messages and files."""
     pairs = ROOT / "tests" / "data" / "pairs"
     agent = [str(acp_proxy), "replay", str(pairs / f"{name}.b.jsonl"), "--rewrite-text"]
     agent += ["--ignore", "/params/prompt/0/text"]
@@ -167,7 +165,7 @@ def test_another_run_of_the_same_agent_is_the_same(
 def test_one_change_is_named_and_nothing_else(
     verify: Verifier, change: str, name: str, expected: tuple[str, str], shown: str
 ) -> None:
-    """The exit code is 1, and the screen shows what it is."""
+    """The exit code is 1, and the screen shows the change."""
     found = verify.here(name, [*CHANGED_AGENT, change])
     assert found.code == 1
     assert found.differences == [expected]
@@ -179,8 +177,8 @@ def test_one_change_is_named_and_nothing_else(
     assert ET.fromstring(found.junit).get("failures") == "1"
 
 
-def test_other_ids_are_no_change(verify: Verifier) -> None:
-    """An agent calls its sessions as it likes."""
+def test_other_ids_are_no_difference(verify: Verifier) -> None:
+    """An agent may choose its session ids."""
     found = verify.here("edit-allowed", [*CHANGED_AGENT, "ids"])
     assert found.code == 0, found.stdout
     live = found.report["conversation"]["bindings"]["demo-session-1"]
@@ -196,17 +194,17 @@ def test_other_ids_are_no_change(verify: Verifier) -> None:
         ("tool", "edit-allowed", "outcome", []),
     ],
 )
-def test_less_is_compared_if_one_wants_that(
+def test_expect_limits_what_is_compared(
     verify: Verifier, change: str, name: str, expect: str, pointers: list[str]
 ) -> None:
-    """What counts then is still found, and nothing else is."""
+    """What still counts is found, and nothing else."""
     found = verify.here(name, [*CHANGED_AGENT, change], "--expect", expect)
     assert found.code == (1 if pointers else 0), found.stdout
     assert [pointer for _, pointer in found.differences] == pointers
 
 
-def test_options_that_are_called_otherwise_are_chosen_all_the_same(verify: Verifier) -> None:
-    """What was allowed is allowed, and the difference is in the names alone."""
+def test_renamed_permission_options_are_chosen(verify: Verifier) -> None:
+    """What was allowed is allowed, and the only difference is in the names."""
     found = verify.here("edit-allowed", [*CHANGED_AGENT, "options"])
     assert found.code == 1
     assert {title for title, _ in found.differences} == {"changed session/request_permission"}
@@ -216,8 +214,8 @@ def test_options_that_are_called_otherwise_are_chosen_all_the_same(verify: Verif
     assert found.code == 0, found.stdout
 
 
-def test_an_agent_may_do_two_things_at_once(verify: Verifier) -> None:
-    """If that is known; another order is a difference otherwise, and the hint says what to do."""
+def test_concurrent_work_may_come_in_any_order(verify: Verifier) -> None:
+    """Without that option another order is a difference, and the hint names it."""
     found = verify.here("edit-allowed", [*CHANGED_AGENT, "late"])
     assert (found.code, found.differences) == (1, [("moved session/update tool_call_update", "")])
     assert "to let these pass: --apart tool_call_update; " in found.stderr
@@ -225,8 +223,8 @@ def test_an_agent_may_do_two_things_at_once(verify: Verifier) -> None:
     assert found.code == 0, found.stdout
 
 
-def test_without_a_session_there_is_no_story(verify: Verifier) -> None:
-    """That is told once, with what follows from it."""
+def test_a_refused_session_is_one_divergence(verify: Verifier) -> None:
+    """It is reported once, with everything that follows from it."""
     found = verify.here("hello", [*CHANGED_AGENT, "no-session"])
     assert found.code == 1
     assert found.kinds == ["outcome-differs", "unplayed"]
@@ -249,25 +247,25 @@ QUICK = ("--expect=outcome", "--ignore=/result/agentCapabilities", "--grace=0.2"
         ("pleading", 1, ["permission-differs"]),
     ],
 )
-def test_whatever_an_agent_does_it_comes_to_an_end(
+def test_every_agent_comes_to_an_end(
     verify: Verifier, way: str, code: int, kinds: list[str]
 ) -> None:
-    """And to an exit code, and no process is left."""
+    """With an exit code and no process left, whatever the agent does."""
     limit = ["--stall-timeout=1"] if way in ("hang", "deaf") else []
     found = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
     assert (found.code, found.kinds) == (code, kinds), found.stdout + found.stderr
 
 
 def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And no process is left; a tenth of the lines is many times what the pipes hold."""
+    """No process is left; a tenth of the lines is many times what the pipes hold."""
     monkeypatch.setattr(agent_output, "_FLOOD_LINES", agent_output._FLOOD_LINES // 10)
     found = verify.here("hello", [*UNRULY_AGENT, "flood"], *QUICK)
     assert (found.code, found.kinds) == (1, ["flood"]), found.stdout + found.stderr
     assert found.report["conversation"]["lines_received"] > 10_000
 
 
-def test_what_never_ends_is_ended(verify: Verifier) -> None:
-    """An agent that drips is never silent; it is told, everywhere, and no process is left."""
+def test_an_endless_agent_is_ended(verify: Verifier) -> None:
+    """An agent that keeps writing is never silent; its end is reported, and no process is left."""
     found = verify("hello", [*UNRULY_AGENT, "drip"], *QUICK, "--timeout=5")
     assert (found.code, found.kinds) == (3, ["stall"]), found.stderr
     assert "it was not over after 5 s, which is the --timeout" in found.stdout
@@ -276,7 +274,7 @@ def test_what_never_ends_is_ended(verify: Verifier) -> None:
 
 
 def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
-    """Where only the outcome counts, it is none."""
+    """At the outcome level it is none."""
     found = verify.here("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert (found.code, found.kinds) == (0, [])
     found = verify.here("hello", [*UNRULY_AGENT, "garbage"])
@@ -285,8 +283,8 @@ def test_garbage_is_a_difference_in_frames(verify: Verifier) -> None:
 
 
 @pytest.mark.parametrize(("way", "code"), [("garbage", 0), ("twice", 1), ("hang", 3)])
-def test_reports_may_go_nowhere(verify: Verifier, way: str, code: int) -> None:
-    """That changes nothing."""
+def test_reports_may_go_to_dev_null(verify: Verifier, way: str, code: int) -> None:
+    """That changes nothing else."""
     verify.junit = Path("/dev/null")
     limit = ["--stall-timeout=1"] if way == "hang" else []
     found = verify("hello", [*UNRULY_AGENT, way], *QUICK, *limit)
@@ -296,10 +294,10 @@ def test_reports_may_go_nowhere(verify: Verifier, way: str, code: int) -> None:
 @pytest.mark.parametrize(
     ("way", "verdict", "code"), [("garbage", "clean", 2), ("twice", "differs", 1)]
 )
-def test_a_report_that_cannot_be_written_is_told_at_last(
+def test_an_unwritable_report_is_reported_last(
     verify: Verifier, tmp_path: Path, way: str, verdict: str, code: int
 ) -> None:
-    """All the rest is said and written before; a 2 is made of a 0."""
+    """Everything else is printed and written before; an exit code of 0 becomes 2."""
     full = verify.junit = Path("/dev/full")
     process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK)
     _, stderr = process.communicate(timeout=DEADLINE_S)
@@ -311,13 +309,13 @@ def test_a_report_that_cannot_be_written_is_told_at_last(
 
 
 def test_no_code_of_the_current_directory_is_run(verify: Verifier, tmp_path: Path) -> None:
-    """Whatever it is called."""
+    """Whatever its files are called."""
     _lay_decoys(tmp_path)
     found = verify("hello", [*UNRULY_AGENT, "garbage"], *QUICK)
     assert found.code == 0, found.stderr
 
 
-def test_a_sweep_runs_none_either(tmp_path: Path) -> None:
+def test_a_sweep_runs_no_code_of_the_current_directory(tmp_path: Path) -> None:
     """The agents that it starts are ours."""
     _lay_decoys(tmp_path)
     report = tmp_path / "report.json"
@@ -333,7 +331,7 @@ def _lay_decoys(directory: Path) -> None:
 
 
 def test_nothing_is_read_from_the_disk(verify: Verifier, tmp_path: Path) -> None:
-    """A file that is there is not there for the agent."""
+    """Files of the machine are not visible to the agent."""
     canary = tmp_path / "canary"
     canary.write_text("tweet tweet")
     found = verify("hello", [*UNRULY_AGENT, "curious", str(canary)], *QUICK)
@@ -356,10 +354,10 @@ def test_nothing_is_run_and_nothing_is_written(verify: Verifier, tmp_path: Path,
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGKILL, -9)],
 )
 @pytest.mark.parametrize("way", ["hang", "stay"])
-def test_who_stops_it_stops_the_agent(
+def test_stopping_verify_stops_the_agent(
     verify: Verifier, signum: signal.Signals, code: int, way: str
 ) -> None:
-    """However it is stopped, nothing is left of it."""
+    """Nothing of it is left, however verify is stopped."""
     grace = "--grace=5" if way == "stay" else "--grace=1"
     with plain_signals():
         process = verify.start("hello", [*UNRULY_AGENT, way], *QUICK, grace)
@@ -377,8 +375,8 @@ def test_who_stops_it_stops_the_agent(
     assert signum == signal.SIGKILL or not list(verify.scratch.iterdir())
 
 
-def test_who_ignores_a_signal_goes_on(verify: Verifier) -> None:
-    """As with `nohup`; another one stops it, and has its own exit code."""
+def test_an_ignored_signal_does_not_stop_verify(verify: Verifier) -> None:
+    """As with `nohup`; another signal stops it, with its own exit code."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         process = verify.start("hello", [*UNRULY_AGENT, "hang"], *QUICK)
@@ -393,7 +391,7 @@ def test_who_ignores_a_signal_goes_on(verify: Verifier) -> None:
     verify.expect_nothing_left()
 
 
-def test_who_is_in_a_hurry_stops_it_twice(verify: Verifier) -> None:
+def test_a_second_signal_kills_the_agent(verify: Verifier) -> None:
     """The first signal asks the agent to end, and gives it time; the second does not."""
     with plain_signals():
         process = verify.start("hello", [*UNRULY_AGENT, "stubborn"], "--grace=3000")
@@ -407,7 +405,7 @@ def test_who_is_in_a_hurry_stops_it_twice(verify: Verifier) -> None:
 
     wait_until(is_stubborn, "the agent to be stubborn")
     process.send_signal(signal.SIGINT)
-    wait_until(is_told, "the agent to be told to stop")
+    wait_until(is_told, "the agent to be printed to stop")
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 130
@@ -423,7 +421,7 @@ def _command(pid: int) -> bytes:
 
 
 def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
-    """Which is called as the recorded one is, and is gone afterwards."""
+    """It has the name of the recorded directory, and is removed afterwards."""
     found = verify("edit-allowed", PLAIN_AGENT)
     assert found.code == 0
     (old, new), *_ = found.report["conversation"]["bindings"].items()
@@ -433,8 +431,8 @@ def test_an_agent_works_in_a_fresh_directory(verify: Verifier) -> None:
     assert not list(verify.scratch.iterdir())
 
 
-def test_or_in_the_one_that_it_is_given(verify: Verifier, tmp_path: Path) -> None:
-    """Which stays."""
+def test_an_agent_works_in_a_given_directory(verify: Verifier, tmp_path: Path) -> None:
+    """Which is not removed."""
     work = tmp_path / "work"
     work.mkdir()
     found = verify("edit-allowed", PLAIN_AGENT, "--cwd", str(work))
@@ -444,16 +442,16 @@ def test_or_in_the_one_that_it_is_given(verify: Verifier, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("way", ["session", "recorded", "causal"])
-def test_every_order_is_one(verify: Verifier, way: str) -> None:
-    """In which an agent that waits for its client does what it did."""
+def test_each_order_plays_the_whole_recording(verify: Verifier, way: str) -> None:
+    """With an agent that waits for its client as the recorded one did."""
     assert (
         verify.here("tour", PLAIN_AGENT, "--order", way, "--timing=x0.1", "--idle-cap=0.01").code
         == 0
     )
 
 
-def test_what_would_make_a_recorder_do_otherwise_does_not_count(verify: Verifier) -> None:
-    """The environment is for `record`, and not for the one that verify needs."""
+def test_settings_of_record_do_not_affect_verify(verify: Verifier) -> None:
+    """Its environment variables are for `record`, and not for the recorder that verify needs."""
     found = verify(
         "hello",
         PLAIN_AGENT,
@@ -465,7 +463,7 @@ def test_what_would_make_a_recorder_do_otherwise_does_not_count(verify: Verifier
     assert found.code == 0, found.stderr
 
 
-def test_a_file_that_exists_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
+def test_an_existing_file_is_not_touched(verify: Verifier, tmp_path: Path) -> None:
     """The new run is recorded beside it."""
     taken = tmp_path / "new.db"
     taken.write_text("mine")
@@ -486,7 +484,7 @@ def test_a_file_that_exists_is_not_touched(verify: Verifier, tmp_path: Path) -> 
 def test_an_agent_that_cannot_start_is_wrong_use(
     verify: Verifier, agent: list[str], words: str
 ) -> None:
-    """One line says so, and nothing is left in the recordings directory."""
+    """It is one line, and nothing is left in the recordings directory."""
     found = verify("hello", agent)
     assert (found.code, found.stdout) == (2, "")
     (line,) = found.stderr.splitlines()
@@ -494,18 +492,16 @@ def test_an_agent_that_cannot_start_is_wrong_use(
     assert not list(verify.home.iterdir())
 
 
-def test_where_nothing_can_be_recorded_nothing_is_compared(
-    verify: Verifier, tmp_path: Path
-) -> None:
-    """That is wrong use, too."""
+def test_verify_needs_a_recording(verify: Verifier, tmp_path: Path) -> None:
+    """A run that cannot be recorded is bad use, too."""
     (tmp_path / "file").write_text("")
     found = verify("hello", PLAIN_AGENT, "-o", str(tmp_path / "file" / "new.db"))
     assert found.code == 2
     assert "Traceback" not in found.stderr
 
 
-def test_an_incomplete_recording_is_told(verify: Verifier, tmp_path: Path) -> None:
-    """Played to its end, it says nothing of what would have followed."""
+def test_an_incomplete_recording_is_reported(verify: Verifier, tmp_path: Path) -> None:
+    """It is played to its end, and what would have followed is unknown."""
     with RecordingReader(_incomplete(tmp_path)) as reader:
         assert reader.recording.state == "incomplete"
     agent = shell('read a; printf \'{"jsonrpc": "2.0", "id": 0, "result": {}}\\n\'; cat >/dev/null')
@@ -539,8 +535,8 @@ def test_the_agents_stderr_passes_through(verify: Verifier, tmp_path: Path) -> N
         assert stream_bytes(reader.connection, "stderr") == b"grumble\n"
 
 
-def test_an_agent_is_left_time_to_end(verify: Verifier, tmp_path: Path) -> None:
-    """What it says after its input has ended is recorded and compared."""
+def test_an_agent_has_time_to_end(verify: Verifier, tmp_path: Path) -> None:
+    """What it writes after its input has ended is recorded and compared."""
     recorded = record(tmp_path, "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/bye {}")
     recorded.close()
     gate = Gate(tmp_path / "gate")

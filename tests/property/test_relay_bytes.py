@@ -79,12 +79,12 @@ def expect_unchanged(
         (directory / "said").write_bytes(to_client)
         with Recorder(ACP_PROXY, directory) as record:
             talk = record(agent("duplex", directory / "said", directory / "heard", *agent_sizes))
-            assert talk.converse(*cut(to_agent, client_sizes)) == to_client
+            assert talk.exchange(*cut(to_agent, client_sizes)) == to_client
             assert talk.wait() == 0
         assert (directory / "heard").read_bytes() == to_agent
         assert talk.recording.stream("to-agent") == to_agent
         assert talk.recording.stream("to-client") == to_client
-        assert talk.recording.say("state") == "complete"
+        assert talk.recording.field("state") == "complete"
         for raw, newline in talk.recording.rows("select raw, newline from frames"):
             assert newline in ("", "\n", "\r\n")
             assert b"\n" not in raw
@@ -96,9 +96,11 @@ def test_odd_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
     (tmp_path / "said").write_bytes(to_client)
     with Recorder(ACP_PROXY, tmp_path) as record:
         talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard", 999))
-        talk.run(cut(to_agent, [777]), until=lambda: talk.said == len(talk.heard) == len(to_client))
+        talk.run(
+            cut(to_agent, [777]), until=lambda: talk.written == len(talk.received) == len(to_client)
+        )
         talk.catch_up()
-        assert talk.converse(b"and then") == to_client
+        assert talk.exchange(b"and then") == to_client
         assert talk.wait() == 0
         assert not Path(f"{talk.recording.path}.log").exists()
     assert talk.recording.stream("to-agent") == to_agent + b"and then"
@@ -116,10 +118,10 @@ def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
     with Recorder(ACP_PROXY, tmp_path) as record:
         talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard"))
         chunks = (to_agent[n : n + CHUNK] for n in range(0, len(to_agent), CHUNK))
-        talk.run(chunks, until=lambda: talk.said == len(talk.heard) == len(to_client))
+        talk.run(chunks, until=lambda: talk.written == len(talk.received) == len(to_client))
         talk.catch_up()
         assert peak_memory(talk.process.pid) < MEMORY
-        assert talk.converse() == to_client
+        assert talk.exchange() == to_client
         assert talk.wait() == 0
     assert (tmp_path / "heard").read_bytes() == to_agent
     assert talk.recording.stream("to-agent") == to_agent
@@ -134,10 +136,10 @@ def test_a_line_of_64_mb_that_is_no_message_costs_no_memory(tmp_path: Path) -> N
     with Recorder(ACP_PROXY, tmp_path) as record:
         (tmp_path / "said").write_bytes(line)
         talk = record(agent("duplex", tmp_path / "said", tmp_path / "heard"))
-        talk.run(until=lambda: len(talk.heard) == len(line))
+        talk.run(until=lambda: len(talk.received) == len(line))
         talk.catch_up()
         assert peak_memory(talk.process.pid) < MEMORY
-        assert talk.converse() == line
+        assert talk.exchange() == line
     assert talk.recording.stream("to-client") == line
     ((error,),) = talk.recording.rows("select parse_error from frames")
     assert error
