@@ -67,7 +67,7 @@ def test_a_cancel_before_its_prompt_cancels_nothing(
 
 def test_an_early_cancel_waits_for_no_clock(record: Callable[..., RecordedTranscript]) -> None:
     """In recorded time, too, the frames before the cancellation go out at once."""
-    from acp_proxy.engine.shared.pacing import Pacing
+    from acp_proxy.engine.shared.playback_options import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
     for message in (1, 3):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.shared.pacing import Pacing
+from acp_proxy.engine.shared.playback_options import Pacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.shared.pacing import Pacing
-from acp_proxy.engine.shared.playback_options import Order
+from acp_proxy.engine.shared.playback_options import Order, Pacing
 from tests.permission_playbook import END, HAS_SESSION, SESSION, UPDATE, asking, read
 from tests.verify_playbook import verify
 

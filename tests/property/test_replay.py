@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.pacing import Pacing
-from acp_proxy.engine.shared.playback_options import Order
+from acp_proxy.engine.shared.playback_options import Order, Pacing
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests import reactive

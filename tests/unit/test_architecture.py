@@ -66,8 +66,6 @@ TESTED_BY = {
     "engine/client/request_matcher": "playbooks/test_verify_asking.py",
     "engine/client/send*": "playbooks/test_verify_order.py",
     "engine/client/*": "playbooks/test_verify_divergences.py",
-    "engine/shared/divergence": "unit/engine/shared/test_divergence_log.py",
-    "engine/shared/*": "playbooks/test_typed_values.py",
     "faults/kinds/*": "playbooks/test_fault_kinds.py",
     "faults/dry_run": "unit/faults/test_ready_plans.py",
     "faults/manual": "unit/faults/test_faults_docs.py",

@@ -23,8 +23,7 @@ from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
-from acp_proxy.engine.shared.playback_options import Order
+from acp_proxy.engine.shared.playback_options import NS_PER_S, Order, Pacing
 from acp_proxy.safe_text import visible
 
 _EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it diverged from that, 2 for

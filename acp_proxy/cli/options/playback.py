@@ -7,8 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
-from acp_proxy.engine.shared.playback_options import Order
+from acp_proxy.engine.shared.playback_options import NS_PER_S, Order, Pacing
 
 F = TypeVar("F", bound=Callable[..., Any])
 _CENTURY_S = 3_200_000_000

@@ -12,11 +12,13 @@ from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
 from acp_proxy.engine.agent.state import ReplayState
-from acp_proxy.engine.shared.comparison import Comparison
+from acp_proxy.engine.shared.comparison import HIDDEN, Comparison
 from acp_proxy.engine.shared.divergence import INFORMATION, Divergence, DivergenceKind
-from acp_proxy.engine.shared.hidden_credentials import concealed
+from acp_proxy.engine.shared.line_rewriter import ANY_BYTES
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.methods import HANDSHAKE
+from acp_proxy.protocol.splice import spans, splice
+from acp_proxy.protocol.typed_places import secret_places
 
 _WITHOUT_NEAR_MISSES = {
     *INFORMATION,
@@ -73,7 +75,7 @@ class DivergenceHandler:
             live.at,
             seq=seq,
             line=live.line,
-            came=concealed(live.raw, live.message.kind, live.message.method),
+            came=_without_credentials(live),
             differences=(*compared.differences, *compared.conflicts) if compared else (),
             near_misses=self._matcher.near_misses(live) if has_near_misses else (),
             of_handshake=of_handshake,
@@ -157,3 +159,13 @@ class DivergenceHandler:
             if any(step.seq == seq for step in (*lane.expected, *lane.played)):
                 return lane
         return None
+
+
+def _without_credentials(live: ClientMessage) -> bytes:
+    """A line in which credentials at typed places are replaced; as it is if there are none."""
+    places = secret_places(live.message.kind, live.message.method)
+    text = live.raw.decode("utf-8", ANY_BYTES)
+    found = spans(text, places) if places else []
+    if not found:
+        return live.raw
+    return splice(text, [(span, f'"{HIDDEN}"') for span in found]).encode("utf-8", ANY_BYTES)

@@ -21,8 +21,7 @@ from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.session_renaming import renamed, session_pairs
 from acp_proxy.engine.agent.state import ReplayState
-from acp_proxy.engine.shared.divergence import Rank
-from acp_proxy.engine.shared.divergence_log import DivergenceLog
+from acp_proxy.engine.shared.divergence import DivergenceLog, Rank
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.events import Event
 from acp_proxy.protocol.methods import FORK

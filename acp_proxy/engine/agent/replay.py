@@ -19,9 +19,8 @@ from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.progress import Progress
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
-from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.divergence_log import DivergenceLog
-from acp_proxy.engine.shared.pacing import NS_PER_S
+from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
+from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.events import EndOfInput, Event, LineReceived, Started, WriteStalled
 from acp_proxy.protocol.methods import HANDSHAKE

@@ -10,9 +10,8 @@ from attrs import define, field
 from acp_proxy.engine.agent.connection_frames import ConnectionFrames
 from acp_proxy.engine.agent.lanes import Key, Lane, Track
 from acp_proxy.engine.agent.withheld_effects import WithheldEffects
-from acp_proxy.engine.shared.lane_finder import LaneFinder
 from acp_proxy.engine.shared.playback_options import Order
-from acp_proxy.engine.shared.steps import Script, Step
+from acp_proxy.engine.shared.steps import LaneFinder, Script, Step
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.methods import HANDSHAKE
 

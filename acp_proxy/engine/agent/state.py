@@ -7,7 +7,7 @@ from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.agent.withheld_effects import WithheldEffects
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.divergence_log import DivergenceLog
+from acp_proxy.engine.shared.divergence import DivergenceLog
 from acp_proxy.engine.shared.steps import Script
 
 

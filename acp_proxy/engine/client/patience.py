@@ -2,7 +2,7 @@
 
 from acp_proxy.engine.client.client_frames import ClientFrame
 from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.shared.pacing import NS_PER_S
+from acp_proxy.engine.shared.playback_options import NS_PER_S
 
 _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
 """The least silence after which the client does not wait for optional messages; and the same as a

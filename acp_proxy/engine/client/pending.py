@@ -7,7 +7,7 @@ from attrs import frozen
 
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.recorded_client import RecordedClient
-from acp_proxy.engine.shared.pacing import NS_PER_S
+from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.methods import PROMPT
 

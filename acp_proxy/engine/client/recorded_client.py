@@ -22,8 +22,7 @@ from acp_proxy.engine.client.stream_progress import (
     TotalProgress,
     increment_of,
 )
-from acp_proxy.engine.shared.lane_finder import LaneFinder
-from acp_proxy.engine.shared.steps import Script, Step
+from acp_proxy.engine.shared.steps import LaneFinder, Script, Step
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.methods import PERMISSION, PROMPT

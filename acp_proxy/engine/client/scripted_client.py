@@ -9,8 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Finish, Send
-from acp_proxy.engine.shared.lane_finder import LaneFinder
-from acp_proxy.engine.shared.steps import Script, Step
+from acp_proxy.engine.shared.steps import LaneFinder, Script, Step
 from acp_proxy.events import EndOfInput, Event, LineReceived
 
 _HELD = 4096

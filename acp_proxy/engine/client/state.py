@@ -15,8 +15,7 @@ from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.session_map import SessionMap
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer
-from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.divergence_log import DivergenceLog
+from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
 from acp_proxy.engine.shared.playback_options import Order, PlaybackOptions
 
 

@@ -14,9 +14,8 @@ from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.sender import ClientSender
 from acp_proxy.engine.client.state import VerifyOptions, VerifyState
-from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.engine.shared.divergence_log import DivergenceLog
-from acp_proxy.engine.shared.pacing import NS_PER_S
+from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
+from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, WriteStalled
 
 _LONGEST_NS = 10 * NS_PER_S

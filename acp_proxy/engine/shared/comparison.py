@@ -13,12 +13,13 @@ from urllib.parse import unquote_to_bytes
 from attrs import define, evolve, field, frozen
 
 from acp_proxy.engine.shared.bindings import Bindings, path_in
-from acp_proxy.engine.shared.hidden_credentials import without_free
 from acp_proxy.protocol.capabilities import CAPABILITIES, normalized
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.json_pointers import parts_of, pointer
 from acp_proxy.protocol.splice import Place, Places
 
+HIDDEN = "(hidden)"
+"""What reports show in the place of a credential."""
 _MISSING = object()
 _NOTHING = "(nothing)"
 _HANDSHAKE = ("protocolVersion", "clientCapabilities", "capabilities")
@@ -115,17 +116,14 @@ class Comparer:
             live: the live one, decoded.
             places: the typed places of the recorded one.
         """
-        comparison = Comparison()
-        for name in ("result", "error"):
-            old, new = _member(recorded, name), _member(live, name)
-            part = self._compared((name,), old, new, _inner(places, name))
-            comparison.differences += part.differences
-            comparison.proposals += part.proposals
-            comparison.conflicts += part.conflicts
-        return comparison
+        old, new = (
+            {name: _member(message, name) for name in ("result", "error")}
+            for message in (recorded, live)
+        )
+        return self._compared((), old, new, places)
 
     def _handshakes(self, old: Any, new: Any) -> Comparison:
-        """Compares the params of initialize; a difference is shown as it was written."""
+        """Compares the params of initialize in a form that all dialects share."""
         try:
             was, now = (_picked(normalized(params), _HANDSHAKE) for params in (old, new))
         except RecursionError:
@@ -178,7 +176,7 @@ class Comparer:
                 inner = (_item(old, place), _item(new, place), _inner(places, "*"))
                 self._walk(found, (*path, str(place)), *inner)
         elif not (_is_same(old, new) or self._is_moved(old, new)):
-            texts = (shown(without_free(value, places)) for value in (old, new))
+            texts = (shown(_without_free(value, places)) for value in (old, new))
             found.differences.append(Difference(pointer(path), *texts))
 
     def _is_moved(self, old: Any, new: Any) -> bool:
@@ -272,6 +270,19 @@ def _inner(places: Any, key: str) -> Any:
 
 def _item(values: list[Any], place: int) -> Any:
     return values[place] if place < len(values) else _MISSING
+
+
+def _without_free(value: Any, places: Any) -> Any:
+    """A decoded value with `HIDDEN` where a client may configure anything, such as a credential."""
+    if places is Place.FREE:
+        return HIDDEN
+    if not isinstance(places, dict):
+        return value
+    if isinstance(value, dict):
+        return {key: _without_free(inner, places.get(key)) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_free(inner, places.get("*")) for inner in value]
+    return value
 
 
 def _is_same(old: Any, new: Any) -> bool:

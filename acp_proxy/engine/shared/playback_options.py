@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-from acp_proxy.engine.shared.pacing import NS_PER_S, Pacing
+NS_PER_S = 10**9
 
 
 class Order(StrEnum):
@@ -15,22 +15,54 @@ class Order(StrEnum):
     CAUSAL = "causal"
 
 
+@frozen
+class Pacing:
+    """How long a frame waits; never whether it goes out, nor in which order within a lane.
+
+    A frame follows what it waited for last, the peer's message or the frame before it in its lane,
+    after the gap that was recorded between the two. A person's time to think is not repeated, since
+    the gap is counted from the live message.
+    """
+
+    factor: float = 0.0
+    """Of recorded gaps: 0 is at once, 1 as recorded, 2 twice as slow."""
+    fixed_ns: int | None = None
+    """A gap for all frames, instead; None for the recorded ones."""
+    cap_ns: int | None = None
+    """The longest gap, if there is one."""
+
+    @property
+    def is_instant(self) -> bool:
+        """Whether nothing ever waits."""
+        return self.factor == 0 and not self.fixed_ns
+
+    def due(self, since_live: int, since_recorded: int, recorded: int) -> int:
+        """Returns when a frame may go out.
+
+        Args:
+            since_live: when its predecessor or anchor passed, in nanoseconds of the live clock.
+            since_recorded: when that one passed in the recording.
+            recorded: when the frame itself passed there.
+        """
+        gap = self.fixed_ns
+        if gap is None:
+            gap = int(max(0, recorded - since_recorded) * self.factor)
+        if self.cap_ns is not None:
+            gap = min(gap, self.cap_ns)
+        return since_live + gap
+
+
 @frozen(kw_only=True)
 class PlaybackOptions:
-    """How one side of a recording is played to a live peer.
-
-    Attributes:
-        order: what is kept of the recorded order.
-        pacing: which of the recorded pauses are kept.
-        lenient: whether to go on where a strict playback gives a session up.
-        ignored: JSON pointers into the peer's messages that do not count.
-        rewrite_text: whether to put the live directories into free text, too.
-        stall_ns: nanoseconds without progress that count as a stall; None for never.
-    """
+    """How one side of a recording is played to a live peer."""
 
     order: Order = Order.SESSION
     pacing: Pacing = field(factory=Pacing)
     lenient: bool = False
+    """Whether to go on where a strict playback gives a session up."""
     ignored: tuple[str, ...] = ()
+    """JSON pointers into the peer's messages that do not count."""
     rewrite_text: bool = False
+    """Whether to put the live directories into free text, too."""
     stall_ns: int | None = 30 * NS_PER_S
+    """Nanoseconds without progress that count as a stall; None for never."""

@@ -4,6 +4,7 @@ A step is small; payloads stay where they are until one is sent or compared. Ste
 conversation goes on, so that a recording of any size begins to play at once.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
@@ -71,7 +72,7 @@ class Step:
     lane: str | None = None
     """The session in whose lane it is, None for the connection's; set by `LaneFinder`."""
     is_optional: bool = False
-    """Whether it may follow from what was withheld from the client, and may be left out."""
+    """Whether the client may leave it out because it depends on a withheld request."""
 
     @property
     def key(self) -> tuple[int, int]:
@@ -93,13 +94,12 @@ class Step:
     def is_required(self) -> bool:
         """Whether the agent may have acted on it: a request, a reply, or a cancellation.
 
-        A reply to nothing is how a client reports a line that it could not read.
+        A cancellation of no open request has no effect. A reply to no request is how a client
+        reports a line that it could not read.
         """
-        if self.kind == "notification":
-            return self.method == CANCEL or (self.method == CANCEL_REQUEST and self._has_target)
-        if self.is_reply:
+        if self.is_reply or self.method == CANCEL_REQUEST:
             return self.exchange is not None
-        return self.kind == "request"
+        return self.kind == "request" or (self.kind == "notification" and self.method == CANCEL)
 
     @property
     def is_push(self) -> bool:
@@ -107,16 +107,8 @@ class Step:
         return self.kind == "request" and self.method == PUSH and not self.from_agent
 
     @property
-    def _has_target(self) -> bool:
-        """Whether the request was open that it cancels."""
-        return self.exchange is not None
-
-    @property
     def can_be_left_out(self) -> bool:
-        """Whether no lane depends on it: a request of the connection that opens nothing.
-
-        No lane depends on a piece of a terminal's output either.
-        """
+        """Whether no lane depends on it: a piece of output, or a request that opens nothing."""
         if self.kind == "invalid" or self.is_push or self.is_optional:
             return True
         return self.kind == "request" and self.lane is None and self.method not in HANDSHAKE
@@ -148,3 +140,46 @@ class Script(Protocol):
             kind: their kind.
             after: the number after which they were recorded.
         """
+
+
+class LaneFinder:
+    """Sets the lane of each step, in recorded order: an ACP session's, or the connection's.
+
+    A session's lane begins at the request that creates or loads it. A frame of the agent without a
+    session, for example a line that is no message, is in the lane of the frame recorded before it.
+    """
+
+    def __init__(self) -> None:
+        self._of_exchange: dict[int, str | None] = {}
+        self._last: str | None = None
+        self._unreadable: deque[Step] = deque()
+
+    def place(self, step: Step) -> None:
+        """Sets a step's lane."""
+        if step.kind == "invalid" and not step.from_agent:
+            self._unreadable.append(step)
+        elif step.kind == "error" and step.from_agent and step.exchange is None:
+            self._pair_with_unreadable(step)
+        step.lane = self._last = self._lane(step)
+        for exchange in (*(ask.exchange for ask in step.asks), step.exchange):
+            if exchange is not None:
+                self._of_exchange.setdefault(exchange, step.lane)
+
+    def _pair_with_unreadable(self, step: Step) -> None:
+        """An error that answers no request answers a line that the agent could not read."""
+        if step.rpc_id not in (None, "null") or step.session is not None or not self._unreadable:
+            return
+        line = self._unreadable.popleft()
+        line.exchange = step.exchange = -line.seq
+        line.response_seq, step.request_seq = step.seq, line.seq
+        step.answers = (Answer(-line.seq, "null"),)
+        self._of_exchange[-line.seq] = line.lane
+
+    def _lane(self, step: Step) -> str | None:
+        """A reply is in its request's lane; a step without a session follows the step before it."""
+        for exchange in (*(answer.exchange for answer in step.answers), step.exchange):
+            if exchange is not None and exchange in self._of_exchange:
+                return self._of_exchange[exchange]
+        if step.session is not None:
+            return step.session
+        return self._last if step.from_agent else None

@@ -22,8 +22,7 @@ from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.client.scripted_client import ScriptedClient
-from acp_proxy.engine.shared.pacing import Pacing
-from acp_proxy.engine.shared.playback_options import Order
+from acp_proxy.engine.shared.playback_options import Order, Pacing
 from acp_proxy.events import Event, LineReceived
 from acp_proxy.runtime import replayer as replayer_module
 from acp_proxy.runtime.replayer import DescriptorSink, DescriptorSource, Replayer

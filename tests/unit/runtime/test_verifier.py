@@ -12,7 +12,7 @@ from trio.testing import MockClock, lockstep_stream_pair, memory_stream_pair
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.shared.pacing import Pacing
+from acp_proxy.engine.shared.playback_options import Pacing
 from acp_proxy.runtime import verifier
 from acp_proxy.runtime.verifier import Verifier, environment
 from tests.playbook import RecordedTranscript, record, wire

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.engine.shared.pacing import Pacing
+from acp_proxy.engine.shared.playback_options import Pacing
 
 
 @pytest.mark.parametrize(

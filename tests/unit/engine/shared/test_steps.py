@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from acp_proxy.engine.shared.lane_finder import LaneFinder
-from acp_proxy.engine.shared.steps import Answer, Ask, Step
+from acp_proxy.engine.shared.steps import Answer, Ask, LaneFinder, Step
 
 
 def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: Any) -> Step:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from acp_proxy.engine.agent.lanes import Lane
-from acp_proxy.engine.shared.divergence import DivergenceKind, Rank
-from acp_proxy.engine.shared.divergence_log import DivergenceLog
+from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog, Rank
 
 
 def test_ranks() -> None:
