@@ -1,4 +1,4 @@
-"""What several properties share: recordings that are small enough to be changed again and again."""
+"""Fixtures that several properties share."""
 
 from __future__ import annotations
 

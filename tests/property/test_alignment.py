@@ -1,4 +1,4 @@
-"""Alignments are in order, pair what is equal, and lose next to nothing."""
+"""Alignments are in order, pair only equal items, and are close to the longest."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def assert_sound(a: list[int], b: list[int], found: list[tuple[int, int]]) -> No
 
 
 @given(few, few)
-def test_whatever_it_is_the_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
-    """And there are as many as can be, where both are short."""
+def test_pairs_are_equal_and_in_order(a: list[int], b: list[int]) -> None:
+    """Short sequences are aligned as long as possible."""
     found = align(a, b)
     assert_sound(a, b, found)
     if len(a) * len(b) <= 1024:
@@ -41,8 +41,8 @@ def test_whatever_it_is_the_pairs_are_equal_and_in_order(a: list[int], b: list[i
 
 
 @given(st.lists(st.integers(0, 300), max_size=200, unique=True), st.randoms(use_true_random=False))
-def test_what_occurs_once_is_aligned_as_well_as_can_be(a: list[int], chance: random.Random) -> None:
-    """However it was shuffled."""
+def test_unique_items_are_aligned_optimally(a: list[int], chance: random.Random) -> None:
+    """However they were shuffled."""
     b = sorted(a, key=lambda item: item + chance.randrange(40))
     found = align(a, b)
     assert_sound(a, b, found)
@@ -51,7 +51,7 @@ def test_what_occurs_once_is_aligned_as_well_as_can_be(a: list[int], chance: ran
 
 @pytest.mark.parametrize("kinds", [2, 3, 50, 100_000])
 def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
-    """Even if there are only a few kinds of them: stretches of items are rare."""
+    """Even if there are only a few distinct items, since runs of them are rare."""
     chance = random.Random(kinds)
     a = [chance.randrange(kinds) for _ in range(20_000)]
     b = list(a)
@@ -66,8 +66,8 @@ def test_long_sequences_with_few_changes_lose_few_items(kinds: int) -> None:
     assert len(found) > len(a) - 400
 
 
-def test_a_chain_in_which_each_link_shows_only_the_next_takes_no_square() -> None:
-    """Work is counted: items are looked at so often, and then no more."""
+def test_a_chain_of_anchors_takes_linear_work() -> None:
+    """Work is counted in items looked at, and is bounded."""
 
     class Seen(list[str]):
         looked = 0
@@ -85,8 +85,8 @@ def test_a_chain_in_which_each_link_shows_only_the_next_takes_no_square() -> Non
 
 
 @given(st.lists(st.integers(0, 30), max_size=30))
-def test_the_longest_choice_in_order_is_one(places: list[int]) -> None:
-    """Places grow strictly, and no choice is longer."""
+def test_the_longest_increasing_choice(places: list[int]) -> None:
+    """Positions grow strictly, and no other choice is longer."""
     pairs = list(enumerate(places))
     chosen = longest_in_order(pairs)
     assert_sound([0] * 31, [0] * 31, chosen)

@@ -1,4 +1,4 @@
-"""The quick reader of chunks and the obvious one agree."""
+"""The fast reader of chunks and the obvious one agree."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ messages = st.fixed_dictionaries(
 
 
 def obvious(raw: bytes) -> Chunk | None:
-    """What the protocol says, without any care for speed."""
+    """Reads a chunk as the protocol defines it, without care for speed."""
     try:
         message = json.loads(raw.decode())
         if message["method"] != "session/update" or "id" in message:
@@ -58,15 +58,15 @@ def obvious(raw: bytes) -> Chunk | None:
 
 @given(messages, st.booleans())
 def test_both_readers_agree(message: Any, escaped: bool) -> None:
-    """Whatever stands in a session update, escaped or not."""
+    """For any session update, escaped or not."""
     text = json.dumps(message, ensure_ascii=escaped)
     raw = text.encode(errors="replace")
     assert chunk_of(raw) == obvious(raw)
 
 
 @given(kinds, texts, st.none() | texts)
-def test_what_is_sent_is_read(kind: str, text: str, message_id: str | None) -> None:
-    """The text of a chunk comes back as it was, and other kinds do not."""
+def test_the_text_of_a_chunk_is_read(kind: str, text: str, message_id: str | None) -> None:
+    """It comes back unchanged, and other kinds have none."""
     update = {"sessionUpdate": kind, "messageId": message_id}
     update_params = {"update": {**update, "content": {"type": "text", "text": text}}}
     raw = json.dumps({"method": "session/update", "params": update_params}).encode()
@@ -75,5 +75,5 @@ def test_what_is_sent_is_read(kind: str, text: str, message_id: str | None) -> N
 
 @given(st.binary(), st.binary())
 def test_any_bytes_are_read(before: bytes, after: bytes) -> None:
-    """Nothing makes it raise."""
+    """No bytes make it raise."""
     assert chunk_of(before + b"agent_message_chunk" + after) is None

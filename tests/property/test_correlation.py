@@ -1,4 +1,4 @@
-"""Correlation can be interrupted anywhere, and pairs as its rules say."""
+"""Correlation can be interrupted anywhere, and pairs by its rules."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def captured(path: Path) -> Frames:
 def correlate(
     frames: Frames, stops: set[int] | range = range(0), dialect: str = "auto"
 ) -> list[Any]:
-    """All that comes of a conversation, the machine being stored and loaded at some frames."""
+    """Returns the labels of a conversation; the state is stored and loaded at some frames."""
     correlator = Correlator(Connection(dialect=dialect))
     labels = []
     exchanges, turns = {}, {}
@@ -111,8 +111,8 @@ def test_a_real_conversation_can_be_interrupted(path: Path, data: st.DataObject)
 @pytest.mark.parametrize(
     "path", all_captures(), ids=lambda path: str(path.relative_to(ROOT)).partition(".jsonl")[0]
 )
-def test_a_real_conversation_is_understood(path: Path) -> None:
-    """In every capture all answers are paired, all turns but a killed one end, all agree on v1."""
+def test_real_conversations_are_labelled_completely(path: Path) -> None:
+    """In every capture all responses are paired, all turns but a killed one end."""
     labels, exchanges, turns, state = correlate(captured(path), range(len(captured(path))))
     assert state.handshake.dialect == "v1"
     for label, (_, _, raw) in zip(labels, captured(path), strict=True):
@@ -139,7 +139,7 @@ def test_a_real_conversation_is_understood(path: Path) -> None:
 def test_any_conversation_can_be_interrupted(
     conversation: list[tuple[Direction, Any]], stops: set[int], dialect: str
 ) -> None:
-    """However odd a conversation is, it can be stored and loaded at any frame."""
+    """The state of any conversation can be stored and loaded at any frame."""
     frames = frames_of(conversation)
     assert correlate(frames, stops, dialect) == correlate(frames, dialect=dialect)
 
@@ -154,10 +154,10 @@ def flattened(conversation: list[tuple[Direction, Any]]) -> list[tuple[Direction
 
 
 @given(conversations, dialects)
-def test_answers_belong_to_the_oldest_request_of_the_other_side(
+def test_a_response_belongs_to_the_oldest_open_request(
     conversation: list[tuple[Direction, Any]], dialect: str
 ) -> None:
-    """Each answer ends the oldest open request with its id that went the other way, or none."""
+    """Among those with its id in the other direction; without one it belongs to none."""
     waiting: list[tuple[Direction, str, int]] = []
     expected: list[int | None] = []
     for direction, message in flattened(conversation):
@@ -187,7 +187,7 @@ def test_answers_belong_to_the_oldest_request_of_the_other_side(
 
 @given(conversations, dialects)
 def test_labels_agree_with_turns(conversation: list[tuple[Direction, Any]], dialect: str) -> None:
-    """A turn is of one session, lies between its prompt and its end, and counts its updates."""
+    """A turn has one session, lies between its prompt and its end, and counts its updates."""
     messages = flattened(conversation)
     labels, _, turns, _ = correlate(frames_of(list(messages)), dialect=dialect)
     for number, turn in turns.items():

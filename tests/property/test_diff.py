@@ -42,13 +42,13 @@ NAMES_THE_MESSAGE = ("method", "sessionUpdate", "jsonrpc", "id")
 @pytest.mark.parametrize("expect", Expect)
 @pytest.mark.parametrize("exact", [False, True])
 def test_a_recording_equals_itself(path: Path, expect: Expect, exact: bool) -> None:
-    """However closely it is looked at."""
+    """At every level."""
     found, entries = compare(path, RecordingReader(path), expect=expect, exact=exact)
     assert (found.is_equal, entries) == (True, [])
 
 
 def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
-    """Those of real agents, too."""
+    """Captures of real agents, too."""
     assert len(sources) > 30
     for path in sources:
         found, entries = compare(path, RecordingReader(path))
@@ -57,7 +57,7 @@ def test_every_captured_conversation_equals_itself(sources: list[Path]) -> None:
 
 @given(data=st.data())
 def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.DataObject) -> None:
-    """One value of one message, and nothing else is told."""
+    """One value of one message differs, and nothing else is reported."""
     path = data.draw(st.sampled_from(sources))
     line = data.draw(st.sampled_from(lines_of(path)))
     ways = [*compared_leaves(line)]
@@ -67,7 +67,7 @@ def test_a_changed_value_is_exactly_that_field(sources: list[Path], data: st.Dat
 
 @pytest.mark.soak
 def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
-    """All of them, one by one."""
+    """Each value by itself."""
     every = [(path, line) for path in sources for line in lines_of(path)]
     assert len(every) > 600
     for path, line in every:
@@ -76,7 +76,7 @@ def test_every_changed_value_is_exactly_that_field(sources: list[Path]) -> None:
 
 
 def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old: Any) -> None:
-    """One value of one message is another, and nothing else is told."""
+    """Changes one value of one message, and expects no other difference."""
     new = with_leaf(line.form, way, changed_value(old))
     found, entries = compare(path, changed(path, {line.place: new}))
     assert found.counts == Counts(changed=1)
@@ -91,7 +91,7 @@ def assert_exactly_that_field(path: Path, line: Line, way: tuple[str, ...], old:
 def test_another_id_in_one_frame_is_exactly_that_field(
     sources: list[Path], data: st.DataObject
 ) -> None:
-    """Ids have stable names; one that is not the same everywhere is told where it is not."""
+    """An id that was changed in one place only is a difference at that place."""
     path = data.draw(st.sampled_from(sources))
     calls = [line for line in lines_of(path) if "toolCallId" in str(line.message)]
     assume(calls)
@@ -105,8 +105,8 @@ def test_another_id_in_one_frame_is_exactly_that_field(
     assert [field.pointer for field in entries[0].fields] == [pointer(way)]
 
 
-def test_a_frame_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
-    """A text that it stood in the middle of is still the same text."""
+def test_a_removed_frame_is_only_in_a(sources: list[Path]) -> None:
+    """The text around a removed chunk is still one text."""
     for path, line in statements(sources):
         found, entries = compare(path, changed(path, {line.place: None}))
         if line.is_piece and not alone_in_its_run(path, line):
@@ -116,8 +116,8 @@ def test_a_frame_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
         assert (entries[0].a, entries[0].b, entries[0].a_frames) == (line.seq, None, 1)
 
 
-def test_a_frame_that_was_added_is_only_in_b(sources: list[Path]) -> None:
-    """Something that is said twice is said once more."""
+def test_an_added_frame_is_only_in_b(sources: list[Path]) -> None:
+    """A repeated notification is one more."""
     for path, line in statements(sources):
         found, entries = compare(path, doubled(path, line))
         if line.is_piece:
@@ -133,8 +133,8 @@ def assert_only_the_text_changed(found: Diff, entries: list[DiffEntry]) -> None:
     assert [field.pointer for field in entries[0].fields] == ["/params/update/content/text"]
 
 
-def test_two_frames_that_were_swapped_are_one_move(sources: list[Path]) -> None:
-    """Two neighbours in a lane."""
+def test_swapped_frames_are_one_move(sources: list[Path]) -> None:
+    """Two neighbours in a sequence."""
     pairs = [(path, *pair) for path in sources for pair in neighbours(path)]
     assert len(pairs) > 50
     for path, line, after in pairs:
@@ -146,8 +146,8 @@ def test_two_frames_that_were_swapped_are_one_move(sources: list[Path]) -> None:
 
 
 @given(data=st.data())
-def test_several_changes_are_all_told(sources: list[Path], data: st.DataObject) -> None:
-    """Each by itself, as if it were alone."""
+def test_several_changes_are_all_reported(sources: list[Path], data: st.DataObject) -> None:
+    """Each as if it were alone."""
     path = data.draw(st.sampled_from(sources))
     lines = [line for line in lines_of(path) if is_statement(line) and not line.is_piece]
     assume(len(lines) > 1)
@@ -165,7 +165,7 @@ def test_several_changes_are_all_told(sources: list[Path], data: st.DataObject) 
 
 
 def statements(sources: list[Path]) -> Iterator[tuple[Path, Line]]:
-    """Every notification that says something."""
+    """Every notification with content of its own."""
     every = [(path, line) for path in sources for line in lines_of(path) if is_statement(line)]
     assert len(every) > 270
     assert sum(line.is_piece for _, line in every) > 200
@@ -187,21 +187,21 @@ def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
 
 
 def is_statement(line: Line) -> bool:
-    """Whether it is a notification that says something, and not only how things are."""
+    """Whether it is a notification with content of its own, and not only a state."""
     if line.is_piece and not line.message["params"]["update"]["content"]["text"]:
         return False
     return line.kind == "notification" and line.update not in STATE_UPDATES
 
 
 def compared_leaves(line: Line) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The values of a message that count, but for those that say what it is."""
+    """The compared values of a message, without those that give its kind."""
     for way, old in leaves(line.message):
         if not {*way} & {*NAMES_THE_MESSAGE} and is_compared(way):
             yield way, old
 
 
 def is_compared(way: tuple[str, ...]) -> bool:
-    """Whether a place is none where values differ between any two runs."""
+    """Whether a place is compared, because its values do not differ between any two runs."""
     state = RULE
     for key in way:
         state = state[key]
@@ -216,7 +216,7 @@ def leaf_at(line: Line, way: tuple[str, ...]) -> Any:
 
 
 def alone_in_its_run(path: Path, line: Line) -> bool:
-    """Whether no other piece of the same text stands beside it in its lane."""
+    """Whether it has no neighbouring chunk of the same text in its sequence."""
     lane = [one for one in lines_of(path) if one.lane == line.lane]
     place = next(index for index, one in enumerate(lane) if one.seq == line.seq)
     beside = [*lane[max(0, place - 1) : place], *lane[place + 1 : place + 2]]

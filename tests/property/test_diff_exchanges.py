@@ -1,4 +1,4 @@
-"""A request, an answer, a handshake or an ending that was changed: what differs is exactly that."""
+"""A changed request, response, handshake or ending is exactly one difference."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def every(sources: list[Path], kind: str) -> Iterator[tuple[Path, Line]]:
 
 
 def method_of(path: Path, line: Line) -> str:
-    """What a request asks for, or an answer answers."""
+    """The method of a request, or of the request of a response."""
     if line.kind == REQUEST:
         return str(line.message["method"])
     return next(str(one.message["method"]) for one in lines_of(path) if is_answer_to(line, one))
 
 
 def is_answer_to(answer: Line, one: Line) -> bool:
-    """Whether one line is a request that another one answers."""
+    """Whether one line is the response to another one."""
     if (answer.kind, one.kind) != (ANSWER, REQUEST) or answer.lane[1] == one.lane[1]:
         return False
     return bool(answer.message["id"] == one.message["id"])
@@ -62,12 +62,12 @@ What = tuple[Change, str, int | None, int | None]
 
 
 def what(entry: DiffEntry) -> What:
-    """What a difference is, and of which frames."""
+    """The kind of a difference, and its frames."""
     return entry.change, entry.title, entry.a, entry.b
 
 
-def test_an_answer_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
-    """Nothing else misses it."""
+def test_a_removed_response_is_only_in_a(sources: list[Path]) -> None:
+    """Nothing else differs."""
     for path, line in every(sources, ANSWER):
         found, entries = compare(path, changed(path, {line.place: None}))
         title = f"the answer to {method_of(path, line)}"
@@ -75,16 +75,16 @@ def test_an_answer_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
         assert [what(one) for one in entries] == [(Change.ONLY_A, title, line.seq, None)]
 
 
-def test_an_answer_that_comes_twice_answers_nothing(sources: list[Path]) -> None:
-    """The first one is the answer."""
+def test_a_repeated_response_is_unpaired(sources: list[Path]) -> None:
+    """The first one is the response."""
     for path, line in every(sources, ANSWER):
         found, entries = compare(path, doubled(path, line))
         assert found.counts == Counts(only_b=1)
         assert [what(one) for one in entries] == [(Change.ONLY_B, NO_ANSWER, None, line.seq + 1)]
 
 
-def test_a_request_that_is_made_twice_is_only_in_b(sources: list[Path]) -> None:
-    """The answer is that to one of the two."""
+def test_a_repeated_request_is_only_in_b(sources: list[Path]) -> None:
+    """The response belongs to one of the two."""
     for path, line in every(sources, REQUEST):
         found, (entry,) = compare(path, doubled(path, line))
         assert found.counts == Counts(only_b=1)
@@ -92,8 +92,8 @@ def test_a_request_that_is_made_twice_is_only_in_b(sources: list[Path]) -> None:
         assert not is_made_once(path, line) or entry.b in (line.seq, line.seq + 1)
 
 
-def test_a_request_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
-    """Its answer still says the same, and so does what names the directory that it introduced."""
+def test_a_removed_request_is_only_in_a(sources: list[Path]) -> None:
+    """Its response is still equal, and so are messages with the directory that it introduced."""
     for path, line in every(sources, REQUEST):
         with changed(path, {line.place: None}) as without:
             found = diff(opened(path), without)
@@ -106,13 +106,13 @@ def test_a_request_that_is_gone_is_only_in_a(sources: list[Path]) -> None:
 
 
 def is_made_once(path: Path, line: Line) -> bool:
-    """Whether nobody asks for the same again: such requests are told apart by their order."""
+    """Whether there is no equal request; equal ones are told apart by their order."""
     asked = [(one.message.get("method"), one.message.get("params")) for one in lines_of(path)]
     return asked.count((line.message["method"], line.message["params"])) == 1
 
 
-def test_a_message_that_changes_places_with_another_kind_is_one_move(sources: list[Path]) -> None:
-    """A statement and the request or the answer beside it, but for what has no order."""
+def test_swapping_messages_of_two_kinds_is_one_move(sources: list[Path]) -> None:
+    """A notification and a request or response beside it, unless they have no order."""
     moves, free = 0, 0
     for path in sources:
         for line, after in neighbours(path):
@@ -137,7 +137,7 @@ def neighbours(path: Path) -> Iterator[tuple[Line, Line]]:
 
 
 def may_change_places(path: Path, line: Line, after: Line) -> bool:
-    """Whether two messages have no order: one of them tells how things are, or both only look."""
+    """Whether two messages have no order: one is a state, or both only read."""
     if {line.update, after.update} & {*STATE_UPDATES} or are_open_at_once(path, line, after):
         return True
     if after.message.get("method") != "fs/read_text_file" or line.call is None:
@@ -147,7 +147,7 @@ def may_change_places(path: Path, line: Line, after: Line) -> bool:
 
 
 def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
-    """Each value of each ``initialize`` that somebody says, and of its answer."""
+    """Each value of each ``initialize`` and of its response."""
     tried = set()
     for path in sources:
         for line in handshake_of(path):
@@ -166,8 +166,8 @@ def test_a_changed_handshake_is_exactly_that_field(sources: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-def test_a_handshake_without_one_half_is_told(path: Path) -> None:
-    """An answer that never came, and one that nobody asked for."""
+def test_half_a_handshake_is_a_difference(path: Path) -> None:
+    """A response that never came, and one without a request."""
     request, answer = handshake_of(path)
     found, entries = compare(path, changed(path, {answer.place: None}))
     assert (found.counts, entries) == (Counts(handshake=1), [])
@@ -179,7 +179,7 @@ def test_a_handshake_without_one_half_is_told(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-def test_another_handshake_is_a_frame_more(path: Path) -> None:
+def test_a_second_handshake_is_one_more_exchange(path: Path) -> None:
     """The first one is the handshake."""
     request, answer = handshake_of(path)
     found, entries = compare(path, doubled(path, request))
@@ -192,7 +192,7 @@ def test_another_handshake_is_a_frame_more(path: Path) -> None:
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_another_ending_is_exactly_that_field(path: Path) -> None:
-    """An exit code, or a signal instead of one; not asked for, it does not count."""
+    """An exit code, or a signal instead of one; it counts only if it is compared."""
     found, entries = compare(path, ended(path, 3))
     assert (found.counts, entries) == (Counts(ending=1), [])
     assert found.ending == (Field("/exit_code", 0, 3),)
@@ -204,6 +204,6 @@ def test_another_ending_is_exactly_that_field(path: Path) -> None:
 
 
 @pytest.mark.parametrize("state", ["incomplete", "recording"])
-def test_an_ending_that_nobody_saw_is_no_other(state: str) -> None:
-    """A recorder that was killed cannot tell how its agent ended."""
+def test_an_unknown_ending_is_no_difference(state: str) -> None:
+    """The recording of a killed recorder does not know how its agent ended."""
     assert compare(RECORDINGS[0], ended(RECORDINGS[0], 3, state=state))[0].is_equal

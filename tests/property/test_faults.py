@@ -1,4 +1,4 @@
-"""What holds of faults for any frames: transparency, order, nothing lost, and keyed chance."""
+"""Faults for any frames: transparency, order, no loss, and keyed randomness."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_plan_whose_rules_never_fire_is_transparent(
 
 @given(said=frames)
 def test_noop_is_transparent(said: list[Frame]) -> None:
-    """It fires, and changes nothing."""
+    """It fires and changes nothing."""
     outputs = run(plan_of("noop"), said)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(lines_of(said, direction))
@@ -97,7 +97,7 @@ def test_noop_is_transparent(said: list[Frame]) -> None:
 )
 @given(said=frames, seed=st.integers(0, 9))
 def test_slow_kinds_lose_and_swap_nothing(rules: list[str], said: list[Frame], seed: int) -> None:
-    """Each direction carries what was said, in order, however late."""
+    """Each direction delivers all bytes in order, however late."""
     outputs = run(plan_of(*rules), said, seed)
     for direction in Direction:
         assert arrived(outputs, direction) == b"".join(lines_of(said, direction))
@@ -116,7 +116,7 @@ def test_slow_kinds_lose_and_swap_nothing(rules: list[str], said: list[Frame], s
     ],
 )
 @given(said=frames)
-def test_kinds_that_change_the_order_lose_and_double_nothing(rule: str, said: list[Frame]) -> None:
+def test_reordering_kinds_lose_and_repeat_nothing(rule: str, said: list[Frame]) -> None:
     """Each line arrives once, whole, before its direction ends."""
     outputs = run(plan_of(rule), said)
     for direction in Direction:
@@ -128,8 +128,8 @@ def test_kinds_that_change_the_order_lose_and_double_nothing(rule: str, said: li
 
 
 @given(said=frames, seed=st.integers(0, 9))
-def test_corrupt_never_makes_two_lines_of_one(said: list[Frame], seed: int) -> None:
-    """Whatever the mode, as many lines end as before."""
+def test_corrupt_keeps_the_number_of_lines(said: list[Frame], seed: int) -> None:
+    """In every mode."""
     for mode in ("flip", "bad-utf8", "bad-json", "nul", "bom", "crlf"):
         outputs = run(plan_of(f"corrupt mode={mode}"), said, seed)
         for direction in Direction:
@@ -140,8 +140,8 @@ def test_corrupt_never_makes_two_lines_of_one(said: list[Frame], seed: int) -> N
 @pytest.mark.parametrize("kind", KINDS)
 @given(said=frames, seed=st.integers(0, 3))
 @settings(max_examples=5)
-def test_every_kind_takes_every_frame(kind: str, said: list[Frame], seed: int) -> None:
-    """Nothing that a peer can say makes a fault raise, and every firing has its frame."""
+def test_every_kind_accepts_every_frame(kind: str, said: list[Frame], seed: int) -> None:
+    """No frame makes a fault raise, and every firing has its frame."""
     outputs = run(plan_of(f"{kind} {NEEDED.get(kind, '')}"), said, seed)
     for fired in (o for o in outputs if isinstance(o, Fired)):
         if fired.received is not None:
@@ -186,7 +186,7 @@ def interleaved(order: random.Random) -> list[Frame]:
 
 
 def test_interleaving_changes_nothing() -> None:
-    """The same plan and seed give the same faults in a hundred runs with other interleavings."""
+    """The same plan and seed give the same faults in a hundred other interleavings."""
     expected = what_fired(RULES, interleaved(random.Random(0)))
     assert len(expected) > 20
     for run_number in range(1, 101):
@@ -195,8 +195,8 @@ def test_interleaving_changes_nothing() -> None:
 
 @pytest.mark.parametrize("added", ["noop", "noop probability=0.5", "duplicate name=more times=1"])
 @pytest.mark.parametrize("place", [0, 2, 4])
-def test_adding_a_rule_moves_no_other(added: str, place: int) -> None:
-    """The rules that were there fire at the frames at which they fired."""
+def test_adding_a_rule_does_not_affect_others(added: str, place: int) -> None:
+    """The existing rules fire at the same frames as before."""
     said = interleaved(random.Random(3))
 
     def fired(rules: list[str]) -> set[tuple[str, int]]:
@@ -209,7 +209,7 @@ def test_adding_a_rule_moves_no_other(added: str, place: int) -> None:
     assert {one for one in after if one[0] in names} == {one for one in before if one[0] in names}
 
 
-def test_two_rules_of_one_kind_do_not_move_each_other() -> None:
+def test_rules_of_one_kind_draw_independently() -> None:
     """An unnamed rule keeps its draws when another one of its kind comes before it."""
     said = interleaved(random.Random(4))
     one, other = "drop probability=0.3", "drop probability=0.1 where=dir:to-agent"

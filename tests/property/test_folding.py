@@ -1,4 +1,4 @@
-"""Whatever is folded, and however text is cut, nothing is lost and nothing gets too wide."""
+"""Folding and cutting lose nothing, and the result fits."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def test_folding_loses_nothing(rows: list[Row]) -> None:
 
 
 @given(rows=timelines(), alone=st.sets(st.integers(1, 30)))
-def test_folding_what_was_folded_changes_nothing(rows: list[Row], alone: set[int]) -> None:
-    """Who stands alone is in no run, and no two neighbours could have been one run."""
+def test_folding_is_idempotent(rows: list[Row], alone: set[int]) -> None:
+    """A single item is in no run, and no two neighbours could have been one run."""
     items = list(fold(rows, alone))
     for item in items:
         if isinstance(item, ChunkRun):

@@ -1,4 +1,4 @@
-"""However a stream is cut into chunks, its lines are the same."""
+"""The lines of a stream do not depend on its chunks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def texts(log: bytes, lines: list[Line]) -> list[bytes]:
 
 @given(chunks)
 def test_any_chunking_gives_the_same_lines(parts: list[bytes]) -> None:
-    """Lines are what stands between newlines, wherever the chunks end."""
+    """Lines are the bytes between newlines, wherever the chunks end."""
     whole = b"".join(parts)
     log, lines = frame(parts)
     assert texts(log, lines) == whole.splitlines(keepends=True) or b"\r" in whole
@@ -45,7 +45,7 @@ def test_any_chunking_gives_the_same_lines(parts: list[bytes]) -> None:
 
 @given(chunks)
 def test_segments_joined_give_the_bytes(parts: list[bytes]) -> None:
-    """No byte is lost, doubled or moved, and each line knows its size and its end."""
+    """No byte is lost, repeated or moved, and each line knows its size and its end."""
     log, lines = frame(parts)
     found = texts(log, lines)
     assert b"".join(found) == b"".join(parts)
@@ -57,7 +57,7 @@ def test_segments_joined_give_the_bytes(parts: list[bytes]) -> None:
 
 @given(chunks)
 def test_a_line_lasts_from_its_first_byte_to_its_last(parts: list[bytes]) -> None:
-    """The times of a line are those of the chunks that it begins and ends in."""
+    """Its times are those of the chunks in which it begins and ends."""
     starts = [t for t, part in enumerate(parts) for _ in part]
     place = 0
     _, lines = frame(parts)
@@ -69,5 +69,5 @@ def test_a_line_lasts_from_its_first_byte_to_its_last(parts: list[bytes]) -> Non
 
 @given(chunks)
 def test_a_framer_can_be_stored_between_chunks(parts: list[bytes]) -> None:
-    """A framer that is written down and read back goes on as if nothing had been."""
+    """A framer that is stored and loaded continues with the same result."""
     assert frame(parts, reload=True) == frame(parts)

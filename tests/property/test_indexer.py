@@ -1,4 +1,4 @@
-"""However a log is indexed, the rows are the same, and hold all that passed."""
+"""The rows of a log do not depend on how it is indexed, and hold all that passed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_any_batches_give_the_same_rows(chunks: Chunks, ends: set[int], limits: 
 
 @given(random_chunks | conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]))
 def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -> None:
-    """The lines of a stream and their newlines, joined, are the very bytes that passed."""
+    """The lines of a stream and their newlines, joined, are the bytes that passed."""
     with log_of(chunks, ends) as recorder, new_database() as connection:
         index(recorder, connection, [limit])
         for stream in (1, 2, 3):
@@ -112,8 +112,10 @@ def test_the_rows_hold_the_streams(chunks: Chunks, ends: set[int], limit: int) -
 
 
 @given(conversations(), st.sets(streams), st.sampled_from([1, 100, WHOLE]), st.integers(2, 60))
-def test_large_lines_are_lines(chunks: Chunks, ends: set[int], limit: int, large: int) -> None:
-    """A line that is too large to hold differs from others in what was read of it, at the most."""
+def test_large_lines_are_indexed_as_lines(
+    chunks: Chunks, ends: set[int], limit: int, large: int
+) -> None:
+    """A line that is too large to hold differs at most in the labels that were read from it."""
     read_from_line = {"kind", "method", "rpc_id", "exchange", "session", "turn", "tool_call"}
     read_from_line |= {"terminal", "parse_error"}
 
@@ -134,7 +136,7 @@ def test_large_lines_are_lines(chunks: Chunks, ends: set[int], limit: int, large
 def test_the_last_bytes_of_a_stream_are_undelivered(
     chunks: Chunks, stream: int, lost: int, ended: bool, limit: int
 ) -> None:
-    """A frame has arrived in full, in part or not at all, as the bytes that were lost say."""
+    """A frame is marked delivered, partial or undelivered by the number of lost bytes."""
     with log_of(chunks, set()) as recorder, new_database() as connection:
         recorder.event(UNDELIVERED, stream, bytes=lost)
         if ended:
@@ -161,7 +163,7 @@ def lines_of(whole: bytes) -> list[bytes]:
 
 
 class Flaky:
-    """A connection that cannot commit now and then, as if somebody had locked the database."""
+    """A connection whose commits sometimes fail, as with a locked database."""
 
     def __init__(self, connection: sqlite3.Connection, failures: list[bool]) -> None:
         self._connection = connection
@@ -186,7 +188,7 @@ class Flaky:
 def test_commits_may_fail(
     chunks: Chunks, limit: int, failures: list[bool], same_indexer: bool
 ) -> None:
-    """After any failed commits, whether the indexer lives on or not, each frame is there once."""
+    """After any failed commits, with or without a restart, each frame is there once."""
     with log_of(chunks, {1, 2, 3}) as recorder, new_database() as connection:
         with reader(recorder.log_path) as log:
             flaky = cast("sqlite3.Connection", Flaky(connection, failures))
@@ -221,7 +223,7 @@ def test_commits_may_fail(
     )
 )  # fmt: skip
 def test_any_log_is_indexed(written: list[tuple[int, int, int, bytes]]) -> None:
-    """A log is not trusted: whatever its records say, they become rows."""
+    """A log is untrusted: whatever its records contain, they become rows."""
     with log_of([(1, b"x\n")], set()) as recorder, new_database() as connection:
         with recorder.log_path.open("ab") as file:
             for kind, stream, t_ns, payload in written:

@@ -1,4 +1,4 @@
-"""Reading never raises, and the two readers say the same."""
+"""Reading never raises, and the two readers agree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def without_line(message: Message) -> Message:
 @example(b"\xed\xa0\x80")
 @example(b"[" * 3000)
 def test_any_bytes_are_read(raw: bytes) -> None:
-    """No bytes make it raise; the line is kept, and what is no message says why."""
+    """No bytes make it raise."""
     message = read(raw)
     assert message.raw == raw
     assert (message.parse_error is not None) == (message.kind is Kind.INVALID) or raw.startswith(
@@ -34,14 +34,14 @@ def test_any_bytes_are_read(raw: bytes) -> None:
 
 
 @given(lines())
-def test_both_readers_say_the_same(raw: bytes) -> None:
+def test_both_readers_agree_on_messages(raw: bytes) -> None:
     """A line that the quick reader takes means the same to the tolerant one."""
     assert without_line(read(raw)) == without_line(read(raw.strip().replace(b"{", ODD, 1)))
 
 
 @given(broken_lines())
-def test_both_readers_refuse_the_same(raw: bytes) -> None:
-    """What is no JSON for the one is none for the other."""
+def test_both_readers_agree_on_invalid_json(raw: bytes) -> None:
+    """A line is JSON for both or for neither."""
     text = raw.strip(b" \r")
     if text[:1] == b"{" and text.strip(b"{ \r\t")[:1] != b"}":
         assert read(raw).kind == read(text.replace(b"{", ODD, 1)).kind
@@ -61,8 +61,8 @@ def test_the_envelope_makes_the_kind(message: dict[str, Any]) -> None:
 
 
 @given(json_values)
-def test_any_json_is_a_message_or_says_why(value: Any) -> None:
-    """JSON of any shape is read, and all that is read can be written down as UTF-8."""
+def test_any_json_is_a_message_or_has_a_reason(value: Any) -> None:
+    """JSON of any shape is read, and the result can be encoded as UTF-8."""
     message = read(json.dumps(value).encode())
     for found in (message.method, message.session, message.update, message.tool_call):
         assert found is None or found.encode().decode() == found
@@ -70,7 +70,7 @@ def test_any_json_is_a_message_or_says_why(value: Any) -> None:
 
 @given(st.lists(messages | st.integers(), min_size=1, max_size=4), st.booleans())
 def test_the_members_of_a_batch_are_read_as_if_alone(values: list[Any], odd: bool) -> None:
-    """A member of a batch is the message that it would be on a line of its own."""
+    """A member of a batch is read as on a line of its own."""
     texts = [json.dumps(value) for value in values]
     if odd:  # a lone surrogate, which only the tolerant reader takes
         texts.append('{"method":"\\ud800"}')

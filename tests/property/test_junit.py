@@ -1,4 +1,4 @@
-"""Any text at any place makes valid XML, and is read as what was made visible."""
+"""Any text at any place makes valid XML, and is read back with escapes for what XML lacks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ cases = st.builds(
 
 
 @given(texts, st.lists(cases, max_size=4))
-def test_a_suite_is_what_was_put_in(name: str, made: list[Case]) -> None:
-    """Names, reasons, times and outputs; a test runner that counts comes to the same numbers."""
+def test_a_suite_is_read_back(name: str, made: list[Case]) -> None:
+    """Names, reasons, times and outputs; a test runner counts the same numbers."""
     root = ET.fromstring(suite(name, made).encode())
     assert root.get("name") == visible(name)
     assert root.get("tests") == str(len(root)) == str(len(made))

@@ -1,4 +1,4 @@
-"""What is appended to a log is read from it, up to where it was torn."""
+"""What is appended to a log is read from it, up to the place where it was torn."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_what_is_appended_is_read(appended: list[tuple[int, bytes]], limit: int)
 
 @given(chunks, st.data())
 def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.DataObject) -> None:
-    """Wherever the file ends, the records that are whole are there, and no others."""
+    """Wherever the file ends, exactly the whole records are read."""
     with new_log() as log:
         write(log, appended)
         cut = data.draw(st.integers(0, log.physical_size))
@@ -75,7 +75,7 @@ def test_a_torn_log_is_a_prefix(appended: list[tuple[int, bytes]], data: st.Data
 def test_junk_between_records_is_skipped(
     appended: list[tuple[int, bytes]], junk: bytes, limit: int, data: st.DataObject
 ) -> None:
-    """Bytes that nobody wrote, anywhere between two records, cost only themselves."""
+    """Foreign bytes between two records cost no record."""
     with new_log() as log:
         write(log, appended)
         place = BASE_SIZE + data.draw(
@@ -90,7 +90,7 @@ def test_junk_between_records_is_skipped(
 
 @given(st.binary(max_size=200), st.binary(max_size=200))
 def test_any_bytes_are_read(before: bytes, after: bytes) -> None:
-    """What follows the first record may be anything, and reading it ends."""
+    """No bytes make it raise."""
     with new_log() as log:
         os.write(log.fd, before)
         log.append(1, 1, b"x")
@@ -129,5 +129,5 @@ def test_fields_come_back(packed: dict[str, str | int | list[str]]) -> None:
 
 @given(st.binary())
 def test_any_bytes_are_unpacked(payload: bytes) -> None:
-    """Fields of a log that somebody else wrote are read somehow."""
+    """Fields that another program wrote never raise."""
     assert all(unpack_fields(payload).values())

@@ -1,4 +1,4 @@
-"""The quick reader of options and the command line proper never mean different things."""
+"""The quick reader of options and click agree."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def by_click(args: list[str]) -> RecordOptions:
 
 @given(arguments, environments)
 def test_both_read_the_same(args: list[str], environ: dict[str, str]) -> None:
-    """What the quick reader takes means the same to click; the rest, click takes or refuses.
+    """What the quick reader takes means the same to click.
 
-    Refusing is one line on stderr and exit code 2, and the help is no refusal.
+    Click takes or refuses the rest. Refusing is one line on stderr and exit code 2; help is none.
     """
     quick = parse(args, environ)
     with mock.patch.dict(os.environ, environ, clear=True):

@@ -1,4 +1,4 @@
-"""The edges of a line say what the whole line says."""
+"""The labels of a large line are read from its edges."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _containers(value: Any) -> list[Any]:
 
 
 @given(lines())
-def test_edges_say_what_the_line_says(line: tuple[bytes, int]) -> None:
+def test_edges_give_the_labels_of_the_line(line: tuple[bytes, int]) -> None:
     """For a message with one large string anywhere, both readers give the same labels."""
     raw, edge = line
     assert read_outline(raw[:edge], raw[-edge:]) == evolve(read(raw), raw=None)
@@ -72,5 +72,5 @@ pieces = st.lists(st.sampled_from(TOKENS), max_size=30).map(b"".join)
 
 @given(pieces.map(b"{".__add__), pieces)
 def test_any_tokens_are_read(head: bytes, tail: bytes) -> None:
-    """Nor do the pieces that messages are made of, in any order."""
+    """Nor do tokens of messages, in any order."""
     read_outline(head, tail)

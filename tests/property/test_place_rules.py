@@ -1,4 +1,4 @@
-"""The machine that all rules become finds what each rule means by itself."""
+"""The automaton of all rules finds what each rule matches by itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ patterns = st.lists(st.sampled_from(["a", "b", "0", "c/d", "~", "*", "**"]), max
 
 
 def means(parts: tuple[str, ...], way: tuple[str, ...]) -> bool:
-    """Whether a pattern means a place, by its definition."""
+    """Whether a pattern matches a place, by its definition."""
     if not parts:
         return not way
     if parts[0] == "**":
@@ -23,10 +23,8 @@ def means(parts: tuple[str, ...], way: tuple[str, ...]) -> bool:
 
 @given(st.lists(st.tuples(patterns, st.booleans()), max_size=4), st.lists(keys, max_size=4))
 @example([(["**", "a"], True), (["a", "*"], False)], ["a", "a"])
-def test_a_state_says_what_the_rules_say(
-    drawn: list[tuple[list[str], bool]], way: list[str]
-) -> None:
-    """Whether a place is left out, as all below it is, and what a value there is called."""
+def test_a_state_agrees_with_the_rules(drawn: list[tuple[list[str], bool]], way: list[str]) -> None:
+    """Whether a place is left out, as everything below it is, and the name of a value there."""
     rules = [PlaceRule(pointer(parts), None if out else "name") for parts, out in drawn if parts]
     state = compiled(tuple(rules))
     for key in way:

@@ -1,4 +1,4 @@
-"""A preview can be had of anything."""
+"""Anything has a preview."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def spoiled(draw: st.DrawFn, value: Any) -> Any:
 def test_any_bytes_have_a_preview(
     raw: bytes, kind: str, method: str | None, error: str | None
 ) -> None:
-    """No bytes make it raise, whatever they are said to be."""
+    """No bytes make it raise, whatever their labels."""
     assert is_plain(preview(raw, kind, method, error))
 
 
@@ -121,7 +121,7 @@ def test_any_update_has_a_preview(update: str, value: dict[str, Any]) -> None:
 
 @given(st.sampled_from(CASES))
 def test_an_example_has_a_preview(case: Case) -> None:
-    """There is something to show of each example."""
+    """Each example has a text."""
     assert case.preview.strip()
 
 

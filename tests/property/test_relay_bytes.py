@@ -73,7 +73,7 @@ def test_any_bytes_pass_in_any_chunks(
 def expect_unchanged(
     to_agent: bytes, to_client: bytes, agent_sizes: list[int], client_sizes: list[int]
 ) -> None:
-    """Lets two streams pass in chunks of these sizes, and compares all that came of them."""
+    """Sends two streams in chunks of these sizes, and compares what arrived and was recorded."""
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         (directory / "said").write_bytes(to_client)
@@ -90,8 +90,8 @@ def expect_unchanged(
             assert b"\n" not in raw
 
 
-def test_odd_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
-    """What the proxy itself has indexed in the middle of a talk is the very streams, too."""
+def test_random_lines_are_indexed_while_they_flow(tmp_path: Path) -> None:
+    """The recorder has indexed the exact streams before the conversation ends."""
     to_agent, to_client = b"\n".join(ODD_LINES[::-1]) + b"\n", b"\n".join(ODD_LINES) + b"\n"
     (tmp_path / "said").write_bytes(to_client)
     with Recorder(ACP_PROXY, tmp_path) as record:
@@ -131,7 +131,7 @@ def test_a_line_of_64_mb_costs_no_memory(tmp_path: Path) -> None:
 @needs_proc
 @pytest.mark.slow
 def test_a_line_of_64_mb_that_is_no_message_costs_no_memory(tmp_path: Path) -> None:
-    """A line of 64 MB that is no JSON is recorded within the same memory, and says why."""
+    """A line of 64 MB that is not JSON is recorded within the same memory, with the reason."""
     line = b"not json, " * ((64 << 20) // 10) + b"\n"
     with Recorder(ACP_PROXY, tmp_path) as record:
         (tmp_path / "said").write_bytes(line)

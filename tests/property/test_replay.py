@@ -1,4 +1,4 @@
-"""What replay guarantees, of every recording there is and of conversations that nobody had."""
+"""What replay guarantees, for every recording and for generated conversations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def conversations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Con
 
 
 def assert_faithful(played: Played, order: Order) -> None:
-    """The client has heard what was recorded, and said nothing that was not."""
+    """The client received what was recorded, and nothing diverged."""
     conversation = played.conversation
     assert [one for one in played.divergences if one.kind is not DivergenceKind.UNANSWERED] == []
     for lane in conversation.lanes:
@@ -70,14 +70,14 @@ def test_every_recording_replays_against_itself(
 
 
 def leaving_out(number: int, step: Step, raw: bytes) -> list[bytes]:
-    """What a client says that leaves one message out."""
+    """The messages of a client that leaves one message out."""
     return [] if step.seq == number else [raw]
 
 
-def test_what_is_clean_is_answered_and_what_is_unplayed_is_named(
+def test_a_message_left_out_is_named_unless_it_is_optional(
     conversations: list[Conversation],
 ) -> None:
-    """Of a client that leaves out a message: each that it may leave out, and its last three."""
+    """For each message that a client may leave out, and for its last three."""
     clean = 0
     for conversation in conversations:
         may_be = [say for say in conversation.says if say.step.can_be_left_out]
@@ -114,17 +114,17 @@ def changed(step: Step, raw: bytes) -> bytes:
 
 
 def drops(_: Step, __: bytes) -> list[bytes]:
-    """Says nothing."""
+    """Sends nothing."""
     return []
 
 
 def doubles(_: Step, raw: bytes) -> list[bytes]:
-    """Says it twice."""
+    """Sends it twice."""
     return [raw, raw]
 
 
 def changes(step: Step, raw: bytes) -> list[bytes]:
-    """Says something else."""
+    """Sends another message."""
     return [changed(step, raw)]
 
 
@@ -146,9 +146,9 @@ MISTAKES: dict[Callable[[Step, bytes], list[bytes]], dict[str, str]] = {
 
 
 def twins(conversation: Conversation, step: Step) -> set[int]:
-    """The numbers of the messages that say the same as one, itself included.
+    """The numbers of the messages that are equal to one, itself included.
 
-    Which of them is missing, or one too many, nobody can tell; of the others it is the last.
+    Which of them is missing, or one too many, cannot be known; it is reported for the last.
     """
     by_seq = {say.step.seq: say for say in conversation.says}
 
@@ -163,7 +163,7 @@ def twins(conversation: Conversation, step: Step) -> set[int]:
 
 
 def mistaken(step: Step, mistake: Callable[[Step, bytes], list[bytes]]) -> Any:
-    """A client that makes one mistake, at one message."""
+    """A client with one mistake, at one message."""
 
     def act(said: Step, raw: bytes) -> list[bytes]:
         return mistake(said, raw) if said.seq == step.seq else [raw]
@@ -175,11 +175,11 @@ def mistaken(step: Step, mistake: Callable[[Step, bytes], list[bytes]]) -> Any:
 def test_one_mistake_is_one_divergence(
     conversations: list[Conversation], mistake: Callable[[Step, bytes], list[bytes]]
 ) -> None:
-    """Of every required message of every recording: one primary, at that frame, of the right kind.
+    """For each required message of every recording: one primary, at that frame, of the right kind.
 
-    Two exceptions are in the nature of things. Of equal requests nobody can tell which one is
-    missing or too many. And where the agent ended its output, nobody hears what the client says
-    after the last frame.
+    There are two exceptions. Of equal
+    requests it is unknown which one is missing or too many. And if the agent ended its output,
+    nothing is read of the client after the last frame.
     """
     made = 0
     for conversation in conversations:
@@ -194,7 +194,7 @@ def test_one_mistake_is_one_divergence(
 def assert_one_divergence(
     conversation: Conversation, step: Step, mistake: Callable[[Step, bytes], list[bytes]]
 ) -> None:
-    """Makes a mistake, and looks at what is found."""
+    """Makes a mistake, and checks what is found."""
     played = play(conversation, mistaken(step, mistake))
     where = f"{conversation.path.name} {mistake.__name__} {step}"
     if mistake is drops and step.can_be_left_out:
@@ -215,17 +215,17 @@ def assert_one_divergence(
 
 
 def is_last_word(conversation: Conversation, step: Step) -> bool:
-    """Whether the agent's output ended after this message, and no other one is waited for."""
+    """Whether the agent's output ended after this message, and no other one is expected."""
     left_at = RecordedSteps(conversation.reader).agent_left_at
     return left_at is not None and all(
         other.seq <= step.seq or other.seq > left_at for other in conversation.required
     )
 
 
-def test_an_answer_before_its_question_is_one_divergence(
+def test_a_response_before_its_request_is_one_divergence(
     conversations: list[Conversation],
 ) -> None:
-    """Of every reply of every recording, moved before the message that led to the request."""
+    """For each reply of every recording, moved before the message that led to the request."""
     made = 0
     for conversation in conversations:
         for reply in conversation.required:
@@ -245,7 +245,7 @@ def test_an_answer_before_its_question_is_one_divergence(
 
 
 def moved(conversation: Conversation, reply: Step, to: int) -> Any:
-    """A client that says a reply before another message."""
+    """A client that sends a reply before another message."""
     (line,) = (say.raw for say in conversation.says if say.step.seq == reply.seq)
 
     def act(said: Step, raw: bytes) -> list[bytes]:
@@ -256,7 +256,7 @@ def moved(conversation: Conversation, reply: Step, to: int) -> Any:
     return act
 
 
-def test_what_matching_forgives_stays_clean(conversations: list[Conversation]) -> None:
+def test_ignored_differences_stay_clean(conversations: list[Conversation]) -> None:
     """``_meta``, another client, other spellings, other ids and other content do not diverge."""
     for conversation in conversations:
         played = play(conversation, forgiven)
@@ -266,7 +266,7 @@ def test_what_matching_forgives_stays_clean(conversations: list[Conversation]) -
 
 
 def forgiven(step: Step, raw: bytes) -> list[bytes]:
-    """Says the same in another way."""
+    """Sends the same message with ignored differences."""
     message = json.loads(raw)
     params = message.get("params")
     if isinstance(params, dict):
@@ -305,7 +305,7 @@ Line = tuple[str, Any]
 
 @st.composite
 def sessions(draw: st.DrawFn, name: str) -> list[Line]:
-    """What is said in one session, in order; ``"->"`` is the client's."""
+    """The messages of one session, in order; ``"->"`` is the client's."""
     said: list[Line] = [("->", ("session/new", {"cwd": f"/{name}", "mcpServers": []}))]
     said += [("<-", update(name, "plan", n=n)) for n in range(draw(st.integers(0, 2)))]
     said.append(("<-", ("answer", {"sessionId": name})))
@@ -352,7 +352,7 @@ def talks(draw: st.DrawFn) -> list[Line]:
 
 
 def record(said: list[Line], path: Path) -> None:
-    """Writes a talk down, and gives its messages their ids."""
+    """Records generated sessions, and gives their messages ids."""
     next_id, next_ask = 1, 0
     open_requests: dict[int, list[int]] = {}
     open_asks: dict[int, list[int]] = {}
@@ -402,7 +402,7 @@ PACINGS = [Pacing(), Pacing(0.001), Pacing(fixed_ns=7)]
 
 @given(talks(), st.randoms(use_true_random=False))
 def test_the_interleaving_of_lanes_changes_no_lane(said: list[Line], chance: random.Random) -> None:
-    """G1: whichever lane the client serves first, and at whatever pace, each is the same."""
+    """G1: in whatever order and pace the client serves the lanes, each lane is the same."""
     for conversation in recorded(said):
         for pacing in PACINGS:
             played = play(conversation, choose=chance.choice, pacing=pacing)

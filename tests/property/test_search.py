@@ -81,14 +81,14 @@ def test_a_text_is_found_exactly_where_it_is(
 def test_a_regular_expression_is_found_exactly_where_it_matches(
     pieces: list[str], source: str, choices: list[int], ignore_case: bool
 ) -> None:
-    """Also one that asks for the ends of texts, or for what stands around."""
+    """Also with anchors and lookaround."""
     pattern = Pattern(source, is_regex=True, ignore_case=ignore_case)
     frames = [chunk(n, text, choices) for n, text in enumerate(pieces, 1)]
     assert found_by(pattern, frames) == found_naively(pattern, pieces, frames)
 
 
 @given(texts, needles, st.integers(1, 9))
-def test_it_does_not_matter_how_much_is_looked_at_at_a_time(
+def test_the_size_of_the_search_window_does_not_matter(
     pieces: list[str], needle: str, full: int
 ) -> None:
     """A message that is searched in parts has the same hits as one that is searched whole."""

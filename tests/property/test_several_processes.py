@@ -1,4 +1,4 @@
-"""Given all recordings of a real agent, each start finds the one that its client goes on with."""
+"""Given all recordings of a real agent, each start finds the one that its client continues."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Client:
-    """A recorded client, which calls each session as it is told to."""
+    """A recorded client, which uses the session ids that it is given."""
 
     def __init__(self, conversation: Conversation, engine: RecordingChoice) -> None:
         self.heard: list[bytes] = []
@@ -37,7 +37,7 @@ class Client:
         self._answers: dict[str, str] = {}
 
     def play(self) -> None:
-        """Says all that was recorded, in the recorded order, and leaves."""
+        """Sends all that was recorded, in the recorded order, and leaves."""
         lines = {say.step.seq: say.raw for say in self._conversation.says}
         for seq, line in sorted({**lines, **self._conversation.lines}.items()):
             if seq not in lines:
@@ -50,7 +50,7 @@ class Client:
 
     @property
     def recorded_lines(self) -> list[bytes]:
-        """What it has heard, with its own sessions' ids."""
+        """What it received, with its own sessions' ids."""
         lines = self.heard
         for own, said in self.names.items():
             lines = [line.replace(said.encode(), own.encode()) for line in lines]
@@ -66,7 +66,7 @@ class Client:
                     self._answers[json.dumps(answer["id"])] = answer["result"]["sessionId"]
 
     def _learn(self, line: bytes) -> None:
-        """Learns what the session is called that the recorded client was told of here."""
+        """Learns the session id that the replay uses for a recorded one."""
         with contextlib.suppress(ValueError):
             answer = json.loads(line)
             if "sessionId" in (answer.get("result") or {}):
@@ -91,7 +91,7 @@ gives its tool calls other ids. Nothing that they say before tells them apart.""
 
 @pytest.mark.parametrize("agent", ["claude-code-acp", "gemini", "pysdk-echo"])
 def test_each_start_plays_its_own_recording(conversations: list[Conversation], agent: str) -> None:
-    """What it says is what was recorded, byte for byte, but for the session ids said before."""
+    """The output is byte for byte the recorded one, but for the session ids of earlier starts."""
     of_agent = [one for one in conversations if one.path.name.startswith(agent)]
     assert len(of_agent) >= 5
     for conversation in of_agent:

@@ -1,4 +1,4 @@
-"""Whatever was recorded, its statistics can be told, and the parts of a turn make up the turn."""
+"""Every recording has statistics, and the parts of a turn add up to the turn."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ dialects = st.sampled_from(["v1", "v2", "draft-1.0"])
 
 
 def check(turn: TurnTime, fall: TurnWaterfall) -> None:
-    """Makes sure that parts add up and that no step is outside of its turn."""
+    """Everything was sent as it was recorded, and nothing diverged."""
     parts = [turn.part_ns(part) for part in Part]
     assert min(parts) >= 0
     assert sum(parts) == turn.duration_ns == turn.agent_ns + turn.client_ns
@@ -64,7 +64,7 @@ def check(turn: TurnTime, fall: TurnWaterfall) -> None:
 def test_the_parts_of_a_turn_make_up_the_turn(
     talk: list[tuple[tuple[int, object], int]], dialect: str
 ) -> None:
-    """However requests, updates and turns overlap, no time is lost and none is counted twice."""
+    """However requests, updates and turns overlap, no time is lost or counted twice."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for (stream, message), pause in talk:
@@ -87,7 +87,7 @@ def test_the_parts_of_a_turn_make_up_the_turn(
 
 @given(st.lists(st.tuples(st.integers(1, 3), lines() | broken_lines()), max_size=12), dialects)
 def test_any_recording_has_statistics(talk: list[tuple[int, bytes]], dialect: str) -> None:
-    """Whatever was said, every form is printed, and nothing in it is a control character."""
+    """Every form is printed, without control characters."""
     with TemporaryDirectory() as directory:
         with LogWriter(Path(directory) / "x.db", dialect=dialect) as recorder:
             for stream, line in talk:
@@ -107,8 +107,8 @@ def test_a_percentile_is_by_nearest_rank(latencies: list[int], percent: int) -> 
 
 
 @given(st.lists(st.tuples(st.sampled_from(["said", *WAITING]), st.integers(-5, 5 * 10**9))))
-def test_a_clock_gives_all_of_its_time_away(happened: list[tuple[str, int]]) -> None:
-    """What was passed in pieces is what the parts have together."""
+def test_a_clock_distributes_all_of_its_time(happened: list[tuple[str, int]]) -> None:
+    """The parts add up to the time that passed."""
     clock, t_ns = TurnClock(0), 0
     waiting: set[str] = set()
     for what, pause in happened:

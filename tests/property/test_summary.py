@@ -1,4 +1,4 @@
-"""Whatever was recorded has a first screen."""
+"""Every recording has a first screen."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ STEPS = st.lists(st.tuples(st.integers(1, 3), LINES) | EVENTS, max_size=25)
 
 @given(steps=STEPS, is_closed=st.booleans(), pause=st.sampled_from([0, 70 * 10**9]))
 def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pause: int) -> None:
-    """For a person and for programs, running and ended; and nothing commands the terminal."""
+    """As text and as JSON, running and ended, without control characters."""
     with tempfile.TemporaryDirectory() as directory:
         with LogWriter(Path(directory, "x.db")) as recorder:
             for step in steps:
@@ -89,7 +89,7 @@ def test_any_recording_has_a_first_screen(steps: list[Any], is_closed: bool, pau
 
 
 def look_at(path: Path) -> None:
-    """Shows it in both forms, and tells in short what `inspect show` tells at length."""
+    """Prints both forms of `inspect show`."""
     shown = run("inspect", "show", path)
     assert shown.exit_code == 0
     assert shown.stdout.replace("\n", "").isprintable()
@@ -100,7 +100,7 @@ def look_at(path: Path) -> None:
 
 
 @given(half=VALUES)
-def test_any_half_of_an_initialization_has_capabilities(half: Any) -> None:
-    """Names come of whatever a peer said, and are names."""
+def test_any_initialize_has_capabilities(half: Any) -> None:
+    """Whatever a peer sent, its capabilities are names."""
     for names in (capabilities(half), required(half), auth_methods(half)):
         assert all(isinstance(name, str) and name for name in names)

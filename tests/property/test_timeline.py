@@ -1,4 +1,4 @@
-"""Whatever a message or an event holds, there is a line to show for it."""
+"""Any message and any event has a line in the timeline."""
 
 from __future__ import annotations
 
@@ -40,6 +40,6 @@ def test_any_prompt_is_printable(value: Any) -> None:
     "kind", ["start", "eof", "signal", "exit", "undelivered", "gap", "fault", "note"]
 )
 @given(data=st.dictionaries(KEYS, VALUES, max_size=4))
-def test_any_event_is_told(kind: str, data: dict[str, Any]) -> None:
-    """An event's sentence never fails, whoever wrote its data."""
+def test_any_event_has_a_sentence(kind: str, data: dict[str, Any]) -> None:
+    """Describing an event never fails, whatever its data."""
     assert isinstance(describe_event(kind, data), str)

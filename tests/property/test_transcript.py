@@ -1,4 +1,4 @@
-"""Whatever passed, its text form gives the same rows again."""
+"""The text form of any recording gives the same rows again."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ def recorded(happened: list[tuple[Any, int, Any]], closed: bool, dialect: str) -
 def test_what_was_recorded_comes_back(
     happened: list[tuple[Any, int, Any]], closed: bool, dialect: str
 ) -> None:
-    """Any bytes, in any order, with anything happening between, ended or killed."""
+    """Any bytes, in any order, with any events between, ended or killed."""
     with recorded(happened, closed, dialect) as path:
         assert_comes_back(path)
 
 
 @given(conversations(), st.integers(4, 60))
 def test_large_lines_come_back(chunks: list[tuple[int, bytes]], large: int) -> None:
-    """A line that is too large to hold is read by its edges here as there."""
+    """A line that is too large to hold is read by its edges in both forms."""
     pieces = [
         ("chunk", stream, chunk[start : start + large])
         for stream, chunk in chunks
@@ -131,7 +131,7 @@ rows = st.lists(
 
 @given(rows, st.integers(-(2**63), 2**63 - 1), texts)
 def test_every_column_comes_back(frames: list[dict[str, Any]], seed: int, note: str | None) -> None:
-    """Jumps in the numbers, marks, masks, faults and times that run backwards are kept."""
+    """Jumps in the numbers, marks, masks, faults and times that go backwards are kept."""
     with TemporaryDirectory() as directory:
         path = Path(directory, "x.db")
         recording = Recording("c0ffee", "x", "0.1.0", STARTED_AT, state="complete", seed=seed)
@@ -157,10 +157,10 @@ def add(write: RowWriter, frame: dict[str, Any]) -> None:
 
 
 @given(happenings, st.data())
-def test_a_spoiled_text_is_refused_or_read(
+def test_a_changed_text_is_refused_or_read(
     happened: list[tuple[Any, int, Any]], data: st.DataObject
 ) -> None:
-    """Whatever somebody does to a text, the answer is rows or a complaint in one line."""
+    """The answer is rows, or a complaint in one line."""
     with recorded(happened, True, "auto") as path:
         text = bytearray(text_of(path))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -186,7 +186,7 @@ def test_a_spoiled_text_is_refused_or_read(
     )
 )
 def test_a_style_gives_the_line_again(line: bytes) -> None:
-    """What is called JSON is the line again, also after what cannot be seen was made visible."""
+    """A line in a known JSON style comes back exactly, also with escaped characters."""
     found = find_style(line)
     if found is not None:
         message, style = found

@@ -1,4 +1,4 @@
-"""What is left of any conversation replays, and is what was asked for and no more."""
+"""A trimmed conversation replays, and has what was asked for and no more."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def turns_of(reader: RecordingReader) -> list[int]:
 
 
 def payloads(reader: RecordingReader, where: str = "1") -> dict[int, bytes]:
-    """The frames that fulfil a condition, by number."""
+    """The frames that match a condition, by number."""
     rows = reader.query(f"SELECT seq, raw FROM frames WHERE {where}")
     return {row["seq"]: bytes(row["raw"]) for row in rows}
 
 
 @given(steps)
 def test_every_conversation_replays(words: list[tuple[str, int]]) -> None:
-    """What the other tests here cut down is sound to begin with."""
+    """The conversations that are trimmed by the other tests replay."""
     with reader_of(lines_of(words)) as reader:
         found = rehearse(reader)
         assert found.verdict == "clean", text(found)
@@ -37,7 +37,7 @@ def test_every_conversation_replays(words: list[tuple[str, int]]) -> None:
 
 @given(steps, st.integers(1, 5), st.integers(0, 2))
 def test_some_turns_replay(words: list[tuple[str, int]], first: int, more: int) -> None:
-    """Any turns replay clean, with all their frames and none of the other turns'."""
+    """Any turns replay without divergence, with all their frames and none of other turns."""
     with reader_of(lines_of(words)) as reader:
         chosen = [turn for turn in turns_of(reader) if first <= turn <= first + more]
         if not chosen:
@@ -58,7 +58,7 @@ def test_some_turns_replay(words: list[tuple[str, int]], first: int, more: int) 
 
 @given(steps, st.integers(1, 5))
 def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) -> None:
-    """A request is kept with its reply, a reply with its request."""
+    """A request is kept with its response, a response with its request."""
     with reader_of(lines_of(words)) as reader:
         if turn not in turns_of(reader):
             return
@@ -75,7 +75,7 @@ def test_only_whole_exchanges_are_left(words: list[tuple[str, int]], turn: int) 
 
 @given(steps)
 def test_all_turns_of_one_session_keep_its_settings(words: list[tuple[str, int]]) -> None:
-    """Of a trimmed text the same turns are left again: it is stable."""
+    """Trimming a trimmed text to the same turns changes nothing."""
     with reader_of(lines_of(words)) as reader:
         if not turns_of(reader):
             return

@@ -1,4 +1,4 @@
-"""Whatever was recorded: an agent that has not changed is verified cleanly, in any interleaving."""
+"""An agent that has not changed is verified without divergence, in any interleaving."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 def check(played: Verified) -> None:
-    """All was said as it was recorded, and nothing diverged."""
+    """Everything was sent as it was recorded, and nothing diverged."""
     assert played.divergences == []
     assert played.engine.is_played_out
     assert {send.seq: send.data for send in played.sent} == played.recorded
@@ -45,7 +45,7 @@ def check(played: Verified) -> None:
 
 
 def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
-    """Byte for byte what was recorded is said to it, in the recorded order and without a wait."""
+    """It receives byte for byte what was recorded, in the recorded order and without a wait."""
     played = verify(recording, lenient=recording.name in NAMELESS)
     check(played)
     assert [send.seq for send in played.sent] == sorted(played.recorded)
@@ -54,13 +54,15 @@ def test_an_agent_that_has_not_changed_is_verified(recording: Path) -> None:
 @pytest.mark.parametrize(
     "options", [{"order": Order.RECORDED}, {"order": Order.CAUSAL}, {"lenient": True}]
 )
-def test_options_change_nothing_for_it(recording: Path, options: dict[str, Any]) -> None:
+def test_an_unchanged_agent_passes_with_all_options(
+    recording: Path, options: dict[str, Any]
+) -> None:
     """However the client is played."""
     check(verify(recording, **{"lenient": recording.name in NAMELESS, **options}))
 
 
-def test_leave_that_names_nothing_is_not_given_again(tmp_path: Path) -> None:
-    """Some agents tell a command by the title of its tool call alone; titles are not compared."""
+def test_a_permission_that_names_nothing_is_not_granted(tmp_path: Path) -> None:
+    """Some agents name a command only in the title of its tool call; titles are not compared."""
     found = 0
     for path in CAPTURES:
         name = f"{path.parent.name}-{path.stem}.db"
@@ -77,7 +79,7 @@ def test_leave_that_names_nothing_is_not_given_again(tmp_path: Path) -> None:
 def test_any_conversation_is_verified_in_any_order(
     words: list[tuple[str, int]], data: st.DataObject
 ) -> None:
-    """Which of its sessions an agent serves first makes no difference."""
+    """The order in which an agent serves its sessions makes no difference."""
 
     def choose(ready: list[Saying]) -> Saying:
         return data.draw(st.sampled_from(ready), label="next")
@@ -103,10 +105,10 @@ ACTS: dict[str, Callable[[bytes], list[bytes]]] = {
     words=conversations.steps,
     acts=st.dictionaries(st.integers(0, 60), st.sampled_from(sorted(ACTS))),
 )
-def test_whatever_an_agent_says_it_comes_to_an_end(
+def test_verification_ends_whatever_the_agent_sends(
     words: list[tuple[str, int]], acts: dict[int, str]
 ) -> None:
-    """That not all was said and answered is told; what is said is what was recorded."""
+    """The report says that not all was sent and answered; what was sent is what was recorded."""
     count = iter(range(1000))
 
     def act(_: Step, raw: bytes) -> list[bytes]:

@@ -45,7 +45,7 @@ PIECES = [
 
 
 def withholding(*, parses: bool) -> Withholding:
-    """One of a client that works in ``/p``; after something was not made every line is parsed."""
+    """The withholding of a client that works in ``/p``; after a refusal every line is parsed."""
     bindings, effects = Bindings(), WithheldEffects(cast("Script", None))
     bindings.bind(Place.ROOT, "/p", "/p")
     if parses:
@@ -57,7 +57,7 @@ def withholding(*, parses: bool) -> Withholding:
 @given(parts=st.lists(st.sampled_from(PIECES), max_size=12))
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"terminal/create"', "}"])
 @example(parts=['{"jsonrpc":"2.0"', ',"method":', '"session/update"', "}"])
-def test_any_line(wrap: str, parts: list[str]) -> None:
+def test_any_line_is_withheld_as_if_parsed(wrap: str, parts: list[str]) -> None:
     """However it is spelled, and whether it is a message or not."""
     text = "".join(parts)
     line = wrap.format(*[text] * wrap.count("{}")).encode()
