@@ -47,7 +47,7 @@ dialects = st.sampled_from(["v1", "v2", "draft-1.0"])
 
 
 def check(turn: TurnTime, fall: TurnWaterfall) -> None:
-    """Everything was sent as it was recorded, and nothing diverged."""
+    """Checks that parts add up and that no step is outside of its turn."""
     parts = [turn.part_ns(part) for part in Part]
     assert min(parts) >= 0
     assert sum(parts) == turn.duration_ns == turn.agent_ns + turn.client_ns

@@ -1,4 +1,4 @@
-"""The rules of docs/architecture.md hold, and each check finds what breaks its rule."""
+"""The rules of docs/architecture.md hold, and each check finds a planted violation."""
 
 from __future__ import annotations
 
@@ -133,23 +133,23 @@ def test_no_modules_import_each_other(source: Source) -> None:
     assert architecture.circles(source) == []
 
 
-def test_no_two_public_classes_have_one_name(source: Source) -> None:
-    """A class name means one thing in the whole package."""
+def test_public_class_names_are_unique(source: Source) -> None:
+    """In the whole package."""
     assert architecture.shared_class_names(source) == []
 
 
-def test_no_name_is_one_that_was_given_up(source: Source) -> None:
+def test_old_names_are_absent(source: Source) -> None:
     """Modules, classes, functions and their values have the names of the field."""
     assert architecture.old_names(source, GIVEN_UP) == []
 
 
 def test_every_module_has_tests(source: Source) -> None:
-    """In the place that mirrors its own, or where the table says."""
+    """In the mirrored place, or where the table has them."""
     assert architecture.untested(source, ROOT / "tests", TESTED_BY) == []
 
 
 def test_every_argument_is_explained(source: Source) -> None:
-    """Each public function with two parameters or more says what each of them is."""
+    """Each public function with two parameters or more explains each of them."""
     assert architecture.undocumented_arguments(source) == []
 
 
@@ -205,13 +205,13 @@ def test_a_wrong_arrow_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_class_name_that_two_modules_use_is_found(plant: Callable[..., Source]) -> None:
-    """Private classes may be called alike."""
+    """Private classes may have equal names."""
     source = plant(low__a="class A: ...\nclass _B: ...", low__b="class A: ...\nclass _B: ...")
     assert architecture.shared_class_names(source) == ["A: acp_proxy.low.a, acp_proxy.low.b"]
 
 
 def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
-    """As a word of any name, however it is written; not within another word."""
+    """As a word of any name, in any case; not within another word."""
     source = plant(low__stage="", low__a="class OldStage: ...\nbackstage = 1\nstages = 2")
     assert architecture.old_names(source, ["stage"]) == [
         "acp_proxy.low.a:1 uses OldStage",
@@ -220,7 +220,7 @@ def test_an_old_name_is_found(plant: Callable[..., Source]) -> None:
 
 
 def test_a_module_without_tests_is_found(plant: Callable[..., Source], tmp_path: Path) -> None:
-    """A module of a docstring alone needs none; an entry that is not needed is found as well."""
+    """A module with only a docstring needs none; an entry that is not needed is found as well."""
     source = plant(
         low__a="x = 1", low__b="x = 1", low__c="x = 1", low__d='"""Nothing."""', high__e="x = 1"
     )

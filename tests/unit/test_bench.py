@@ -1,4 +1,4 @@
-"""The bench names a goal only for figures that have one."""
+"""The benchmark names a goal only for figures that have one."""
 
 from __future__ import annotations
 

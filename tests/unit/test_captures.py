@@ -1,4 +1,4 @@
-"""The captures are read byte for byte, and the player acts both of their sides."""
+"""The captures are read byte for byte, and the player can act both of their sides."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def test_an_unknown_line_is_an_error(tmp_path: Path) -> None:
 
 
 @every_capture
-def test_the_two_players_understand_each_other(path: Path) -> None:
-    """The played agent says what was recorded, stderr included, to the played client."""
+def test_the_two_players_complete_each_capture(path: Path) -> None:
+    """The played agent sends what was recorded, stderr included, to the played client."""
     result = act("client", path, "--", *PLAYER, "agent", path)
     assert result.stdout == b""
     assert result.stderr == load(path).stream_bytes("stderr")
@@ -121,7 +121,7 @@ def test_the_two_players_understand_each_other(path: Path) -> None:
 
 @pytest.mark.parametrize("path", [p for p in all_captures() if "killed" not in p.name], ids=name)
 def test_the_agent_ends_as_recorded(path: Path) -> None:
-    """The played agent answers a client that says all at once, and ends as the real one did."""
+    """The played agent answers a client that sends all at once, and ends as the real one did."""
     capture = load(path)
     result = act("agent", path, said=capture.stream_bytes("to-agent"))
     assert result.stdout == capture.stream_bytes("to-client")
@@ -145,8 +145,8 @@ def test_a_killed_agent_does_not_wait_for_the_end(agent: str) -> None:
     assert said == capture.stream_bytes("to-client")
 
 
-def test_the_agent_says_nothing_before_its_turn() -> None:
-    """An agent whose client closes at once has said nothing, and says why it ended."""
+def test_the_agent_sends_nothing_before_its_turn() -> None:
+    """An agent whose client closes at once sends nothing, and reports why it ended."""
     result = act("agent", HANDSHAKE)
     assert result.returncode == player.TOLD_SOMETHING_ELSE
     assert result.stdout == b""
@@ -170,8 +170,8 @@ def test_the_agent_notices_one_wrong_byte() -> None:
         ("import time; time.sleep(60)", "0.2", "expected the conversation to end in time"),
     ],
 )
-def test_the_client_says_what_was_wrong(program: str, deadline: str, reason: str) -> None:
-    """An agent that ends, says something else or nothing makes the client fail in one line."""
+def test_the_client_reports_what_was_wrong(program: str, deadline: str, reason: str) -> None:
+    """It fails in one line if the agent ends, sends something else, or sends nothing."""
     command = [sys.executable, "-c", program]
     result = act("client", "--deadline", deadline, HANDSHAKE, "--", *command)
     assert result.returncode == 1
@@ -180,14 +180,14 @@ def test_the_client_says_what_was_wrong(program: str, deadline: str, reason: str
 
 
 def test_the_client_fails_when_more_came() -> None:
-    """A client whose agent says more than was recorded fails."""
+    """A client whose agent sends more than was recorded fails."""
     result = speak(load(HANDSHAKE).stream_bytes("to-client") + b"{}\n", exit_code=0)
     assert result.returncode == 1
     assert b"got more: b'{}\\n'" in result.stderr
 
 
-def test_the_client_fails_when_the_agent_was_misled() -> None:
-    """A client whose agent was told other bytes fails, though it heard what was recorded."""
+def test_the_client_fails_when_the_agent_got_other_bytes() -> None:
+    """Although the client received what was recorded."""
     said = load(HANDSHAKE).stream_bytes("to-client")
     assert speak(said, exit_code=0).returncode == 0
     result = speak(said, exit_code=player.TOLD_SOMETHING_ELSE)

@@ -1,4 +1,4 @@
-"""The manual agrees with the program: all that exists is documented, and nothing else is."""
+"""The manual agrees with the program: everything is documented, and nothing that does not exist."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def page_of(name: str) -> str:
 
 
 def section(text: str, title: str) -> str:
-    """Returns what stands under a title, up to the next one of its level or higher."""
+    """Returns the text below a title, up to the next one of its level or higher."""
     found = re.search(rf"^(#+) {re.escape(title)}$", text, re.MULTILINE)
     assert found, f"expected a section {title!r}"
     rest = text[found.end() :]
@@ -170,8 +170,8 @@ def test_every_command_is_in_the_list_of_contents() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_no_option_is_made_up(path: Path) -> None:
-    """An option that a page gives one of our commands is one that this command has."""
+def test_documented_options_exist(path: Path) -> None:
+    """An option that a page gives a command is one that this command has."""
     text = path.read_text(encoding="utf-8")
     text = re.sub(r"^## Planned\n.*?(?=^## )", "", text, flags=re.MULTILINE | re.DOTALL)
     every = set(ELSEWHERE).union(*map(flags, COMMANDS.values()))
@@ -211,7 +211,7 @@ def test_every_variable_is_documented() -> None:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_no_variable_is_made_up(path: Path) -> None:
+def test_documented_variables_exist(path: Path) -> None:
     """A variable of ours that a page names is one that we read."""
     named = set(re.findall(r"(?<!_)ACP_PROXY_[A-Z_]*[A-Z]", path.read_text(encoding="utf-8")))
     known = {*variables(), "ACP_PROXY_OFF", "ACP_PROXY_RECORDINGS", "ACP_PROXY_PARENT"}
@@ -229,7 +229,7 @@ _VALUES = {
 def test_the_variables_of_inspect_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
-    """What a variable says is what its option would say."""
+    """A variable has the same effect as its option."""
     path = record_conversation(tmp_path / "x.db")
     command = variable.split("_")[2].lower()
     flag = f"--{'-'.join(variable.split('_')[3:]).lower()}"
@@ -393,7 +393,7 @@ def test_states_kinds_and_views_are_documented(tmp_path: Path) -> None:
 
 
 def test_the_example_queries_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the page suggests to type works, and finds something in a recording with a turn."""
+    """The queries of the page find something in a recording with a turn."""
     monkeypatch.chdir(tmp_path)
     record_conversation(tmp_path / "run.db")
     text = page("database.md")
@@ -433,7 +433,7 @@ def anchors(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_every_link_leads_somewhere(path: Path) -> None:
+def test_every_link_has_a_target(path: Path) -> None:
     """Each relative link names a file that exists, and a title that is in it."""
     text = path.read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -448,7 +448,7 @@ def test_every_link_leads_somewhere(path: Path) -> None:
 
 
 def test_every_page_can_be_reached() -> None:
-    """From the README one can get to every page of the manual."""
+    """By links from the README."""
     reached, waiting = set(), [ROOT / "README.md"]
     while waiting:
         path = waiting.pop()
@@ -472,7 +472,7 @@ def test_make_targets_exist(path: Path) -> None:
 
 
 def test_every_make_target_has_its_line_of_help() -> None:
-    """`make` alone lists all that can be made."""
+    """`make` alone lists all targets."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
     helped = re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)
@@ -480,7 +480,7 @@ def test_every_make_target_has_its_line_of_help() -> None:
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="expected make")
-def test_make_alone_explains_itself() -> None:
+def test_make_alone_prints_help() -> None:
     """`make` alone makes nothing."""
     done = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
     assert "make demo" in done.stdout

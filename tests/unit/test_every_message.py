@@ -1,4 +1,4 @@
-"""Every message of the protocol documents, in its dialect, goes through all that is done with one.
+"""Every message of the protocol documents, in its dialect, passes through every part.
 
 Each message stands in a minimal conversation (`tests.surroundings`). It is recorded and labelled,
 shown in words, replayed to a client in another directory with other ids, compared with a second run
@@ -43,7 +43,7 @@ _RAW_JSON = re.compile(r'[{,]\s*"[^"]*":|\{"')
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> None:
-    """It is labelled, shown, replayed, compared and verified; what is a gap still is one."""
+    """It is labelled, shown, replayed, compared and verified; a known gap is still a gap."""
     with RecordingReader(case.record(tmp_path / "message.db")) as recorded:
         for check in CHECKS:
             gaps = GAPS.get(check.__name__, {})
@@ -54,20 +54,20 @@ def test_every_message_passes_every_check(case: Surrounded, tmp_path: Path) -> N
                 check(case, recorded)
 
 
-def test_every_gap_is_one_of_a_message() -> None:
-    """No reason stands there for a check or a message that does not exist."""
+def test_every_gap_belongs_to_a_message() -> None:
+    """Each reason is for a check and a message that exist."""
     assert GAPS.keys() <= {check.__name__ for check in CHECKS}
     for name in (name for gaps in GAPS.values() for name in gaps):
         assert any(case.name.startswith(name) for case in CASES)
 
 
 def frames(reader: RecordingReader) -> list[dict[str, Any]]:
-    """The rows of what both peers have said."""
+    """The rows of the messages of both peers."""
     return [*reader.frames(parse("not kind:event"))]
 
 
 def is_labelled(case: Surrounded, recorded: RecordingReader) -> None:
-    """The bytes are kept, and the message is found by its session, turn, tool call and terminal."""
+    """The bytes are kept, and the labels have its session, turn, tool call and terminal."""
     rows = frames(recorded)
     assert [row["raw"] for row in rows] == [said.line[:-1] for said in case.said]
     row = rows[case.focus]
@@ -90,7 +90,7 @@ def is_shown_in_words(case: Surrounded, recorded: RecordingReader) -> None:
 
 
 def is_replayed_elsewhere(case: Surrounded, recorded: RecordingReader) -> None:
-    """A client in another directory, with ids of its own, hears the same about its own."""
+    """A client in another directory, with other ids, receives the same with its own values."""
 
     def act(_: Step, raw: bytes) -> list[bytes]:
         message = renamed(json.loads(raw), case, by_client=True)
@@ -106,7 +106,7 @@ def is_replayed_elsewhere(case: Surrounded, recorded: RecordingReader) -> None:
 
 
 def equals_a_run_with_other_ids(case: Surrounded, recorded: RecordingReader) -> None:
-    """Ids, directories and times are other ones in every run, and no difference."""
+    """Ids, directories and times differ in every run, and are no difference."""
     other = case.renamed().record(recorded.path.with_name("other.db"))
     with RecordingReader(other) as b:
         found = diff(recorded, b, DiffOptions())
@@ -115,7 +115,7 @@ def equals_a_run_with_other_ids(case: Surrounded, recorded: RecordingReader) -> 
 
 
 def is_verified(case: Surrounded, recorded: RecordingReader) -> None:
-    """An agent that says the same with other ids has done what was recorded."""
+    """An agent that sends the same with other ids passes."""
 
     def act(_: Step, raw: bytes) -> list[bytes]:
         message = renamed(json.loads(raw), case, by_agent=True)

@@ -1,4 +1,4 @@
-"""Processes of the fork server are what `subprocess` would have started."""
+"""Processes of the fork server are as `subprocess` would have started them."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def end(process: Forked) -> tuple[bytes, int]:
         return stdout.read(), process.wait(DEADLINE_S)
 
 
-def test_a_fork_has_its_own_surroundings(server: ForkServer, tmp_path: Path) -> None:
-    """It has the environment, the directory and the descriptors that it was given, and no other."""
+def test_a_fork_has_its_own_environment(server: ForkServer, tmp_path: Path) -> None:
+    """It has the environment, directory and descriptors that it was given, and no others."""
     script = "pwd; echo $WORD $PYTHONIOENCODING; echo complained >&2; cat; ls /dev/fd | wc -l"
     command = ["/bin/sh", "-c", script]
     process = start(server, tmp_path, "record", "-o", "x.db", "--", *command)
@@ -72,7 +72,7 @@ def test_the_interpreter_has_the_encoding_of_the_server(server: ForkServer, tmp_
 
 
 def test_how_a_fork_ends(server: ForkServer, tmp_path: Path) -> None:
-    """Its exit code is known, or the signal that ended it; one that runs on has none."""
+    """It returns the exit code or the signal; None while the process runs."""
     failed = start(server, tmp_path, "record", "--", "/bin/sh", "-c", "exit 5")
     assert end(failed)[1] == failed.poll() == 5
     running = start(server, tmp_path, "record", "--", "/bin/cat")

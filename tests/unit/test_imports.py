@@ -1,4 +1,4 @@
-"""What stands between an editor's click and the agent's first byte imports next to nothing."""
+"""The modules that are imported before the agent starts import next to nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_starting_loads_small_modules_only() -> None:
 
 @pytest.mark.parametrize("path", CAPTURE, ids=lambda path: path.stem)
 def test_no_module_of_capture_imports_more(path: Path) -> None:
-    """Outside of functions a module of `capture` names only what is allowed, and its siblings."""
+    """Outside of functions a module of `capture` imports only allowed modules and its siblings."""
     tree = ast.parse(path.read_text())
     everywhere = set(imports(ast.walk(tree)))
     at_once = set(imports(tree.body))
@@ -98,7 +98,7 @@ IMPURE = {"trio", "click", "sqlite3", "time", "os", "socket", "subprocess", "thr
 
 
 def test_the_engine_is_pure() -> None:
-    """Time, chance and bytes come to `engine` from outside, and it knows no database."""
+    """Time, randomness and bytes come to `engine` from outside, and it uses no database."""
     ours = {
         "commands",
         "engine",

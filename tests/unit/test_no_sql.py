@@ -1,4 +1,4 @@
-"""SQL stands in `store` alone, where the schema is known."""
+"""SQL is in `store` only, where the schema is known."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def sql_in(source: str) -> list[int]:
     return sorted(found)
 
 
-def test_no_other_room_holds_sql() -> None:
-    """Whoever needs something of a recording asks a function of `store/queries.py` for it."""
+def test_other_rooms_have_no_sql() -> None:
+    """They call functions of `store/queries.py`."""
     found = [
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -63,7 +63,7 @@ def test_no_other_room_holds_sql() -> None:
     ],
 )
 def test_planted_sql_is_found(line: str) -> None:
-    """A query, a statement and a call that runs one are each seen, in strings of every kind."""
+    """A query, a statement and a call that runs one are found, in strings of every kind."""
     assert sql_in(f'"""A module."""\n\n{line}\n') == [3]
 
 
@@ -76,5 +76,5 @@ def test_planted_sql_is_found(line: str) -> None:
     ],
 )
 def test_prose_is_no_sql(source: str) -> None:
-    """Docstrings, comments and what people read may use the words."""
+    """Docstrings, comments and messages may use the words."""
     assert sql_in(source) == []

@@ -1,4 +1,4 @@
-"""The agent without the SDK says what the recorded agent said, which was on the SDK."""
+"""The agent without the SDK sends what the recorded agent sent, which used the SDK."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def recorded(name: str) -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_it_says_every_recorded_byte_in_its_time(name: str) -> None:
-    """When it reads a message, it has said all that was recorded before, and nothing else."""
+def test_it_sends_every_recorded_byte_in_order(name: str) -> None:
+    """When it reads a message, it has sent exactly what was recorded before."""
     out, expected = io.BytesIO(), bytearray()
 
     def lines() -> Iterator[bytes]:

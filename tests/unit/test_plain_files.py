@@ -1,4 +1,4 @@
-"""Where a recording was expected there may be anything: it is told at once, and never opened."""
+"""A path that leads to no plain file is reported at once, and never opened."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ def directory(path: Path) -> None:
 
 
 def named_pipe(path: Path) -> None:
-    """A FIFO to which nobody writes, so whoever opens it waits for ever."""
+    """A FIFO without a writer, which blocks a process that opens it."""
     os.mkfifo(path)
     PIPES.append(path)
 
 
 def unix_socket(path: Path) -> None:
-    """A socket, whose path may be short at the most."""
+    """A socket; its path has to be short."""
     here = Path.cwd()
     os.chdir(path.parent)
     try:
@@ -82,7 +82,7 @@ KINDS = [
 
 @pytest.fixture(autouse=True)
 def _nobody_waits_for_ever() -> Iterator[None]:
-    """Lets go, when it has taken far too long, whoever has opened a pipe all the same."""
+    """Opens the other end of the pipe after a long time, so that a failing test ends."""
     over, opened = threading.Event(), threading.Event()
 
     def let_go() -> None:
@@ -103,7 +103,7 @@ def _nobody_waits_for_ever() -> Iterator[None]:
 
 @pytest.mark.parametrize("name", ["x.db", "x.jsonl", "x"])
 @pytest.mark.parametrize(("make", "kind", "answer"), KINDS)
-def test_it_is_called_what_it_is(
+def test_the_kind_of_file_is_named(
     tmp_path: Path, make: Callable[[Path], None], kind: str, answer: str, name: str
 ) -> None:
     """Whatever its name is, here or in the recordings directory."""
@@ -115,7 +115,7 @@ def test_it_is_called_what_it_is(
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_tells_it(tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_every_command_reports_it(tmp_path: Path, command: tuple[str, ...]) -> None:
     """In one line, with exit code 2."""
     named_pipe(tmp_path / "x.db")
     place = command.index("--") if "--" in command else len(command)
@@ -123,8 +123,8 @@ def test_every_command_tells_it(tmp_path: Path, command: tuple[str, ...]) -> Non
     assert complaint(*words).startswith(f"{tmp_path / 'x.db'}{PIPE}")
 
 
-def test_a_directory_tells_its_recordings(tmp_path: Path) -> None:
-    """A few of them, and how to see all."""
+def test_a_directory_lists_some_recordings(tmp_path: Path) -> None:
+    """With the command that lists all."""
     home = tmp_path / "my runs"
     home.mkdir()
     answers = []
@@ -140,7 +140,7 @@ def test_a_directory_tells_its_recordings(tmp_path: Path) -> None:
 
 
 def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
-    """A directory that is called as a recording hides none."""
+    """A directory with the name of a recording does not hide it."""
     (tmp_path / "run").mkdir()
     (tmp_path / "given").mkdir()
     record_conversation(tmp_path / "run.db", name="given")
@@ -148,8 +148,8 @@ def test_a_recording_of_that_name_comes_first(tmp_path: Path) -> None:
     assert resolve("given", tmp_path, tmp_path) == tmp_path / "run.db"
 
 
-def test_a_path_that_cannot_be_looked_at(tmp_path: Path) -> None:
-    """The system's own reason is told."""
+def test_an_inaccessible_path_has_the_reason_of_the_system(tmp_path: Path) -> None:
+    """In the system's own words."""
     for word in ("n" * 300, f"{tmp_path}/{'n' * 300}.db"):
         with pytest.raises(NoSuchRecording, match=r"^cannot look at .*: file name too long$"):
             resolve(word, tmp_path, tmp_path)
@@ -158,7 +158,7 @@ def test_a_path_that_cannot_be_looked_at(tmp_path: Path) -> None:
 
 
 def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
-    """Neither that of a database with a log, nor that of a log: nothing waits for a writer."""
+    """Neither as a database beside a log, nor as a log: no command waits for a writer."""
     with LogWriter(tmp_path / "x.db"):
         pass
     named_pipe(tmp_path / "x.db")
@@ -176,7 +176,7 @@ def test_pipes_in_the_place_of_files_are_not_opened(tmp_path: Path) -> None:
 def test_only_plain_files_are_opened(
     tmp_path: Path, make: Callable[[Path], None], kind: str, _: str
 ) -> None:
-    """A link to one is one, and what is not there is nothing else, either."""
+    """A link to one is followed, and a missing file is reported as missing."""
     path, link = tmp_path / "x", tmp_path / "link"
     make(path)
     assert kind_of(path) == kind

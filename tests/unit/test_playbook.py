@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""The helper that plays transcripts notices what it is for."""
+"""The helper that plays transcripts notices differences."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     made.close()
 
 
-def test_a_transcript_becomes_the_frames_that_it_says(recorded: RecordedTranscript) -> None:
+def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
     """Messages as JSON, whole lines with their own ends, and time between them."""
     assert recorded.raw == {
         1: b'{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}\n',
@@ -42,8 +42,8 @@ def test_a_transcript_becomes_the_frames_that_it_says(recorded: RecordedTranscri
 
 
 @pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
-def test_a_line_that_is_none_is_refused(tmp_path: Path, line: str) -> None:
-    """So is one with another number than its own, or with the wrong arrow."""
+def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
+    """So is a line with a wrong number or a wrong arrow."""
     if line == "-> | x":
         record(tmp_path, line).close()  # a number may be left out
         return
@@ -52,21 +52,21 @@ def test_a_line_that_is_none_is_refused(tmp_path: Path, line: str) -> None:
 
 
 def test_what_goes_out_is_compared(recorded: RecordedTranscript) -> None:
-    """A frame that is missing, one too many and another one all fail."""
+    """A frame that is missing, one too many and a different one all fail."""
     for wrong in ("-> 1", "-> 1\n<- 2", "-> 1\n<- 3\n<- 2", "-> 1\n<- 2\n<- 3\n<- end"):
         with pytest.raises(AssertionError):
             recorded.replay().check(wrong)
     recorded.replay().check("-> 1\n<- 2\n<- 3")
 
 
-def test_a_live_line_that_is_none_is_refused(recorded: RecordedTranscript) -> None:
+def test_a_bad_live_line_is_refused(recorded: RecordedTranscript) -> None:
     """Numbers are for recordings."""
     with pytest.raises(ValueError, match="expected a line such as"):
         recorded.replay().check("1 -> 1")
 
 
-def test_other_bytes_are_not_called_by_the_frames_number(recorded: RecordedTranscript) -> None:
-    """A reply that was given another id is shown as it is."""
+def test_changed_frames_are_shown_as_they_are(recorded: RecordedTranscript) -> None:
+    """A reply that was given another id is not shown by its number."""
     live = recorded.replay()
     assert live.say('#"x" initialize {"protocolVersion": 1}')[0] == (
         '<- {"jsonrpc": "2.0", "id": "x", "result": {"protocolVersion": 1}}'
@@ -74,7 +74,7 @@ def test_other_bytes_are_not_called_by_the_frames_number(recorded: RecordedTrans
 
 
 def test_lines_are_written_with_escapes() -> None:
-    """A bar begins a whole line; an escaped c at its end keeps the newline away."""
+    r"""A bar begins a whole line; ``\c`` at its end leaves out the newline."""
     assert wire(r"| a\x00\xff\t") == b"a\x00\xff\t\n"
     assert wire(r"| a\c") == b"a"
 

@@ -1,4 +1,4 @@
-"""The recordings that are kept with the code."""
+"""The recordings that are shipped with the code."""
 
 from pathlib import Path
 
@@ -11,8 +11,8 @@ DIRECTORY = Path(__file__).parents[2] / "recordings"
 KEPT = sorted(DIRECTORY.glob("*.db"))
 
 
-def test_each_can_be_made_anew() -> None:
-    """By `make recordings`, and no other is."""
+def test_each_is_made_by_make_recordings() -> None:
+    """And no other is."""
     assert {path.stem for path in KEPT} == {*RECORDINGS}
 
 
@@ -25,8 +25,8 @@ def test_each_is_explained() -> None:
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_each_is_whole(path: Path) -> None:
-    """A kept recording is complete, correlated, and comes from no directory of somebody's."""
+def test_each_is_complete(path: Path) -> None:
+    """Correlated, and without a person's directory."""
     with RecordingReader(path) as reader:
         recording = reader.recording
         assert recording.state == "complete"

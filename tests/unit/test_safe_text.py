@@ -1,4 +1,4 @@
-"""What is printed cannot command a terminal, and shows everything that was recorded."""
+"""Printed text cannot command a terminal, and shows everything that was recorded."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from acp_proxy.safe_text import LONGEST, plain, visible
         ("\ud800", "\\ud800"),
     ],
 )
-def test_what_cannot_be_seen_is_written_as_an_escape(text: str, shown: str) -> None:
-    """Only the joiner within an emoji stays, since it is seen by what it does."""
+def test_invisible_characters_are_escaped(text: str, shown: str) -> None:
+    """Only the joiner within an emoji stays, since it has a visible effect."""
     assert visible(text) == shown
 
 
 @given(st.text())
 def test_nothing_commands_a_terminal(text: str) -> None:
-    """Whatever was recorded, what is left is printable, but for joiners within emoji."""
+    """For any input the result is printable, but for joiners within emoji."""
     assert visible(text).replace("\u200d", "").isprintable()
 
 
-def test_a_line_ends_where_nobody_reads_on() -> None:
+def test_a_long_line_is_cut() -> None:
     """A plain text is one line; line ends of either kind look alike and tabs are spaces."""
     assert plain("a\tb\r\nc\nd") == "a b\\nc\\nd"
     assert len(plain("x" * 10_000)) == LONGEST

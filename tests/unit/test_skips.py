@@ -1,4 +1,4 @@
-"""What is skipped is seen: in CI a test that did not run has failed, but for a few reasons."""
+"""In CI a test that was skipped has failed, but for a few reasons."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ MODULE = 'import pytest; pytest.importorskip("no_such_module")'
 
 
 @pytest.mark.parametrize("is_ci", [True, False], ids=["in CI", "at home"])
-def test_what_is_skipped_has_failed_in_ci(tmp_path: Path, is_ci: bool) -> None:
-    """At home it is only skipped; what is expected to fail is no matter."""
+def test_a_skipped_test_fails_in_ci(tmp_path: Path, is_ci: bool) -> None:
+    """Elsewhere it is only skipped; an expected failure is unaffected."""
     (tmp_path / "test_some.py").write_text(TESTS)
     (tmp_path / "test_module.py").write_text(MODULE)
     environment = {k: v for k, v in os.environ.items() if k != "CI"}

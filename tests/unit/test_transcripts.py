@@ -1,4 +1,4 @@
-"""The transcripts that the playbooks are written in say what they seem to say."""
+"""The transcripts of the playbooks are read correctly."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ def test_messages_are_written_short(text: str, message: dict[str, object]) -> No
 
 @pytest.mark.parametrize("text", ['{"id":  1}', "[1,  2]"])
 def test_a_whole_line_is_left_as_it_is(text: str) -> None:
-    """What begins as JSON goes onto the wire byte for byte."""
+    """A line that begins as JSON is sent byte for byte."""
     assert frame(text) == text.encode()
 
 
 @pytest.mark.parametrize("text", ["", "#1", "#1 result"])
-def test_no_message_is_an_error(text: str) -> None:
-    """A frame without a method, or an answer without its value, is refused."""
+def test_an_incomplete_message_is_refused(text: str) -> None:
+    """A frame without a method, or a response without its value."""
     with pytest.raises(ValueError, match="expected a message"):
         frame(text)
 
 
 def test_labels_are_written_in_one_order() -> None:
-    """Labels stand in the order of their fields, and those that are missing do not stand there."""
+    """In the order of their fields; missing labels are left out."""
     assert describe(Labels("m", 1, "s", 2, "c", "t")) == (
         "m, exchange 1, session s, turn 2, tool_call c, terminal t"
     )
@@ -50,7 +50,7 @@ def test_labels_are_written_in_one_order() -> None:
 
 
 def test_a_transcript_is_played_in_order() -> None:
-    """Each frame goes its own way, one microsecond after the other."""
+    """Each frame in its direction, one microsecond after the other."""
     correlator = Correlator()
     lines = list(play(["-> #7 a", "<- #7 b", "-> #7 result 1"], correlator))
     assert lines == [
@@ -83,7 +83,7 @@ def test_missing_labels_fail() -> None:
 
 
 def test_labels_before_a_frame_are_an_error() -> None:
-    """A transcript that does not begin with a frame is a mistake of its writer."""
+    """A transcript has to begin with a frame."""
     with pytest.raises(ValueError, match="expected a frame"):
         check("session/new")
 

@@ -1,4 +1,4 @@
-"""Times are told as a person would tell them."""
+"""Times are formatted for people."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from acp_proxy.wording import when
         (-5, "2025-06-15"),
     ],
 )
-def test_it_is_said_how_long_ago(monkeypatch: pytest.MonkeyPatch, seconds: int, text: str) -> None:
-    """For a week by how long ago it was, then by its date; the future has a date as well."""
+def test_recent_times_are_relative(
+    monkeypatch: pytest.MonkeyPatch, seconds: int, text: str
+) -> None:
+    """For a week as an age, then as a date; the future has a date as well."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     now = datetime(2025, 6, 15, 12, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Where recordings live, and what a new one is called."""
+"""The place of recordings, and the name of a new one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WALL_NS = 1_750_000_000 * 10**9
 def environment(
     patch: pytest.MonkeyPatch, home: str | None, data: str | None, chosen: str | None = None
 ) -> None:
-    """Sets the variables that decide, or takes them away."""
+    """Sets or removes the variables that decide."""
     for variable, value in (
         ("HOME", home),
         ("XDG_DATA_HOME", data),
@@ -37,10 +37,10 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="XDG is for Linux"
 @on_linux
 @pytest.mark.parametrize("home", ["/home/me", "/home/me/", "/", None])
 @pytest.mark.parametrize("data", [None, "", " ", "/data", "/data/", "/with space", "/~"])
-def test_recordings_are_where_platformdirs_says(
+def test_the_directory_is_that_of_platformdirs(
     monkeypatch: pytest.MonkeyPatch, home: str | None, data: str | None
 ) -> None:
-    """Whatever HOME and XDG_DATA_HOME are, the directory is that of platformdirs."""
+    """For any HOME and XDG_DATA_HOME."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -51,10 +51,10 @@ def test_recordings_are_where_platformdirs_says(
     ("home", "data"),
     [("/home/me", "data"), ("/home/me", "~/data"), ("/home/me", " /data"), ("", None), ("me", "")],
 )
-def test_what_is_no_absolute_path_is_ignored(
+def test_relative_paths_are_ignored(
     monkeypatch: pytest.MonkeyPatch, home: str, data: str | None
 ) -> None:
-    """XDG calls a path that is not absolute invalid, and platformdirs does as if it were unset."""
+    """XDG calls a path that is not absolute invalid, and platformdirs ignores it."""
     environment(monkeypatch, home, data)
     expected = platformdirs.user_data_dir("acp-proxy", appauthor=False)
     assert recordings_directory(os.environ) == expected
@@ -68,7 +68,7 @@ def test_the_default_is_below_the_home_directory(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ACP_PROXY_RECORDINGS outweighs everything, may begin with ~, and is made absolute."""
+    """ACP_PROXY_RECORDINGS has precedence, may begin with ~, and is made absolute."""
     environment(monkeypatch, "/home/me", "/data", "~/rec")
     assert recordings_directory(os.environ) == "/home/me/rec"
     monkeypatch.setenv("ACP_PROXY_RECORDINGS", "rec/../x")
@@ -78,7 +78,7 @@ def test_the_directory_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_directories_are_made_for_their_owner_alone(tmp_path: Path) -> None:
-    """Missing parents are made as well; what is there stays as it is."""
+    """With missing parents; existing directories stay as they are."""
     tmp_path.chmod(0o755)
     make_private(str(tmp_path / "a" / "b"))
     make_private(str(tmp_path / "a" / "b"))
@@ -109,7 +109,7 @@ def test_a_file_in_the_way_is_an_error(tmp_path: Path) -> None:
         ("x" * 99, "x" * 40),
     ],
 )
-def test_a_fresh_name_says_when_and_which_agent(command: str, agent: str) -> None:
+def test_a_fresh_name_has_time_and_agent(command: str, agent: str) -> None:
     """Names sort by time, name the agent, and end with what makes them unique."""
     assert fresh_name(command, "c0ffee123456", WALL_NS) == f"20250615-150640-{agent}-c0ff"
 

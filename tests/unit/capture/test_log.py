@@ -1,4 +1,4 @@
-"""The capture log keeps what it is given, and says what it could not keep."""
+"""The capture log keeps what it is given, and counts what it could not keep."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def log() -> Iterator[CaptureLog]:
 
 
 def chunks(log: CaptureLog) -> list[bytes]:
-    """What a stranger finds in the log, but for its events."""
+    """The chunks that another reader finds in the log."""
     return [record.payload for record in read_all(log.path) if record.kind == DATA]
 
 
@@ -74,8 +74,8 @@ def test_what_is_appended_is_read(log: CaptureLog) -> None:
     assert log.physical_size == os.fstat(log.fd).st_size == log.size + BASE_SIZE
 
 
-def test_a_log_is_its_owners_alone(tmp_path: Path) -> None:
-    """The file can be read by nobody else, and is locked while its writer lives."""
+def test_a_log_is_private_and_locked(tmp_path: Path) -> None:
+    """Only its owner can read the file, which is locked while its writer lives."""
     log = CaptureLog.create(f"{tmp_path}/x.log")
     assert stat.S_IMODE(os.fstat(log.fd).st_mode) == 0o600
     with Path(log.path).open() as other, pytest.raises(BlockingIOError):
@@ -86,7 +86,7 @@ def test_a_log_is_its_owners_alone(tmp_path: Path) -> None:
 
 
 def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
-    """A log is only created where nothing is."""
+    """A log is created only where no file is."""
     (tmp_path / "x.log").write_bytes(b"precious")
     with pytest.raises(FileExistsError):
         CaptureLog.create(f"{tmp_path}/x.log")
@@ -94,13 +94,13 @@ def test_an_existing_file_is_never_touched(tmp_path: Path) -> None:
 
 
 def test_a_log_can_be_removed(log: CaptureLog) -> None:
-    """A log that is not needed any more goes away, and can still be closed."""
+    """A removed log can still be closed."""
     log.remove()
     assert not Path(log.path).exists()
 
 
-def test_nothing_is_kept_without_a_log() -> None:
-    """What stands in for a log that could not be made takes everything and keeps nothing."""
+def test_a_null_log_keeps_nothing() -> None:
+    """It accepts everything, in place of a log that could not be made."""
     log = NullLog()
     log.append(TO_AGENT, 1, b"x")
     log.event(CLOSE, {"reason": "x"})
@@ -108,7 +108,7 @@ def test_nothing_is_kept_without_a_log() -> None:
 
 
 def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
-    """Each record is whole, whoever else writes at the same time."""
+    """Each record is whole, although other threads write at the same time."""
     per_stream = {stream: [b"%d" % stream * n for n in range(200)] for stream in (1, 2, 3)}
 
     def write(stream: int) -> None:
@@ -140,14 +140,14 @@ def test_threads_do_not_mix_their_records(log: CaptureLog) -> None:
     ],
 )
 def test_fields_are_packed(packed: dict[str, str | int | list[str]], payload: bytes) -> None:
-    """Fields are ``key=value`` joined by NUL, and the system's bytes stay what they are."""
+    """Fields are ``key=value`` joined by NUL, and the system's bytes are unchanged."""
     assert pack_fields(packed) == payload
     lists = {k: v if isinstance(v, list) else [str(v)] for k, v in packed.items()}
     assert unpack_fields(payload) == {key: values for key, values in lists.items() if values}
 
 
 def test_anything_can_be_unpacked() -> None:
-    """Fields that nobody packed are read somehow."""
+    """Any bytes are read as fields."""
     assert unpack_fields(b"a\0=\0\0\xff=\xfe") == {"a": [""], "": ["", ""], "\udcff": ["\udcfe"]}
 
 
@@ -155,7 +155,7 @@ def test_anything_can_be_unpacked() -> None:
 
 
 def test_trimming_gives_space_back_and_keeps_offsets(log: CaptureLog) -> None:
-    """A trimmed log is short, and what comes next stands where it would have stood."""
+    """A trimmed log is short, and the next record has the offset that it would have had."""
     log.append(TO_AGENT, 1, b"x" * 1000)
     size = log.size
     assert log.trim(size)
@@ -237,12 +237,12 @@ def broken(log: CaptureLog) -> Iterator[CaptureLog]:
 
 
 def mend(log: CaptureLog) -> None:
-    """Lets a broken log write again."""
+    """Makes a broken log writable again."""
     os.dup2(log.real_fd, log.fd)  # type: ignore[attr-defined]
 
 
 def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog) -> None:
-    """Neither the write nor the cut that fails reaches the pump; the loss is told later."""
+    """A failing write or cut does not reach the pump; the loss is recorded later."""
     for t_ns in (2, 3):
         broken.append(TO_AGENT, t_ns, b"lost")
     broken.event(SIGNAL, {"signal": 15})
@@ -254,7 +254,7 @@ def test_a_descriptor_that_refuses_everything_raises_nothing(broken: CaptureLog)
 
 
 def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
-    """An event that can be written brings the record of the gap with it, before itself."""
+    """An event that can be written is preceded by the record of the gap."""
     broken.append(STDERR, 2, b"lost")
     mend(broken)
     broken.event(CLOSE, {"reason": "over"})
@@ -263,7 +263,7 @@ def test_an_event_ends_a_gap(broken: CaptureLog) -> None:
 
 
 def test_a_log_in_a_gap_is_not_trimmed(broken: CaptureLog) -> None:
-    """What is still to be told would be lost."""
+    """The record of the gap would be lost."""
     broken.append(STDERR, 2, b"lost")
     assert not broken.trim(broken.size)
 
@@ -284,8 +284,8 @@ def test_what_a_failed_write_left_is_cut_off_before_the_next(log: CaptureLog) ->
     assert log.size > size
 
 
-def test_a_flush_that_fails_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --fsync a chunk is kept when it is flushed, and else is lost and counted, never both."""
+def test_a_failed_flush_repeats_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --fsync a chunk is kept when it is flushed, else lost and counted, never both."""
     broken = [False]
 
     def flush(_fd: int) -> None:
@@ -307,7 +307,7 @@ def test_a_flush_that_fails_doubles_nothing(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
-    """A file that cannot hold its first record is an error for its creator, and is gone."""
+    """A file that cannot hold its first record is an error for its creator, and is removed."""
     program = """if True:
         import resource, sys
         from acp_proxy.capture.log import CaptureLog
@@ -325,7 +325,7 @@ def test_a_log_that_cannot_begin_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_trim_that_fails_ends_the_log(monkeypatch: pytest.MonkeyPatch, log: CaptureLog) -> None:
-    """Without its first record a file can say nothing, so nothing more is written into it."""
+    """A file without its first record cannot be read, so nothing more is written into it."""
     log.append(TO_AGENT, 1, b"indexed")
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda _fd, _record: 5)
@@ -366,7 +366,7 @@ def test_the_size_cap_is_a_gap() -> None:
 
 
 def test_the_database_counts_towards_the_cap() -> None:
-    """The larger the database, the less the log may hold beyond what it has."""
+    """The larger the database, the less the log may add."""
     with new_log(max_size=RESERVE + 10_000) as log:
         log.allow(database_size=9_900)
         log.append(TO_AGENT, 1, b"x" * 100)
@@ -377,7 +377,7 @@ def test_the_database_counts_towards_the_cap() -> None:
 
 
 def test_a_trimmed_log_has_room_again() -> None:
-    """What was given back to the disk may be used once more."""
+    """Space that was given back may be used again."""
     with new_log(max_size=ROOM_FOR_1000) as log:
         log.append(TO_AGENT, 1, b"x" * 900)
         assert log.trim(log.size)

@@ -31,14 +31,14 @@ def test_sizes(text: str, expected: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "k", "-1", "1e5", "1x", "1.2.3k", ".", "inf", "1 2", "5kk"])
-def test_no_sizes(text: str) -> None:
-    """Anything else is refused with an example."""
+def test_bad_sizes(text: str) -> None:
+    """They are refused with an example."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size(text)
 
 
 def test_a_size_beyond_all_numbers_is_refused() -> None:
-    """A number that no float can hold is no size either, nor an age."""
+    """A number that no float can hold is neither a size nor an age."""
     with pytest.raises(ValueError, match="is not a size"):
         read_size("9" * 400)
     for unit in ("d", "kB"):
@@ -53,8 +53,8 @@ def test_seconds(text: str, expected: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-1", "nan", "inf", "5s", "x"])
-def test_no_seconds(text: str) -> None:
-    """A time is neither negative nor without end, and has no unit."""
+def test_bad_seconds(text: str) -> None:
+    """A time is neither negative nor infinite, and has no unit."""
     with pytest.raises(ValueError, match="is not a time"):
         read_seconds(text)
 
@@ -75,21 +75,21 @@ def test_what_to_keep(text: str, expected: tuple[str, float]) -> None:
 
 
 @pytest.mark.parametrize("text", ["30", "0", "500M", "30M", "2g", "64k", "1t", "7D", "8H", "7B"])
-def test_what_could_be_misread_is_not_kept_by(text: str) -> None:
-    """A bare number, and one letter that might be a size, delete nothing: ``30`` was 30 bytes."""
+def test_ambiguous_ages_delete_nothing(text: str) -> None:
+    """A bare number, and one letter that might be a size: ``30`` was 30 bytes."""
     with pytest.raises(ValueError, match=r"neither an age \(30s, 10m, 8h, 30d, 4w\) nor a size"):
         read_keep(text)
 
 
 @pytest.mark.parametrize("text", ["", "d", "-7d", "7y", "1.2.3d", "soon", "kB", ".", "\u00b2d"])
-def test_what_not_to_keep(text: str) -> None:
-    """What is neither an age nor a size is refused."""
+def test_bad_keep(text: str) -> None:
+    """A value that is neither an age nor a size is refused."""
     with pytest.raises(ValueError, match="is neither an age"):
         read_keep(text)
 
 
 def test_masking_is_not_built() -> None:
-    """None is the only level; those to come say that they are to come."""
+    """None is the only level; the others are refused as not built yet."""
     assert read_redaction("none") == "none"
     with pytest.raises(ValueError, match="not built yet: expected none, got secrets"):
         read_redaction("secrets")
@@ -105,7 +105,7 @@ def test_dialects() -> None:
 
 
 def test_outputs() -> None:
-    """A recording is written into a file that is no text form."""
+    """A recording is a database, and never the text form."""
     assert read_output("a/b") == "a/b"
     for text in ("", "a/", "/"):
         with pytest.raises(ValueError, match="expected the path of a file"):
@@ -126,7 +126,7 @@ def test_names() -> None:
 
 @pytest.mark.parametrize("text", ["a\nb", "a\x1b[31m", "a\x9b", "a\u202eb", "a\u2028b", "a\udcffb"])
 def test_a_name_can_be_printed(text: str) -> None:
-    """It commands no terminal, hides nothing, and is UTF-8; the complaint has it escaped."""
+    """It has no control characters and is UTF-8; the complaint has it escaped."""
     with pytest.raises(ValueError, match="cannot be a name") as refusal:
         read_name(text)
     assert str(refusal.value).isprintable()

@@ -1,4 +1,4 @@
-"""The options of ``record`` are read at once where they are right, and left alone where not."""
+"""The options of ``record`` are read at once if they are right, and left to click if not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acp_proxy.capture.options import RECORD, RecordOptions, parse
 
 
 def values(options: RecordOptions | None) -> dict[str, Any]:
-    """What was asked for beyond the defaults, and the command."""
+    """The options that differ from the defaults, and the command."""
     assert options is not None
     defaults = vars(RecordOptions([], {}))
     return {key: value for key, value in vars(options).items() if value != defaults[key]}
@@ -24,8 +24,10 @@ def values(options: RecordOptions | None) -> dict[str, Any]:
         ([], {"ACP_PROXY_KEEP": "soon"}, "ACP_PROXY_KEEP"),
     ],
 )
-def test_a_bad_keep_costs_no_chat(args: list[str], environ: dict[str, str], source: str) -> None:
-    """The agent starts, nothing is deleted, and one line says so and what was expected."""
+def test_a_bad_keep_does_not_stop_the_agent(
+    args: list[str], environ: dict[str, str], source: str
+) -> None:
+    """Nothing is deleted, and one line has what was expected."""
     options = parse([*args, "--", "agent"], environ)
     assert options is not None
     assert (options.command, options.keep) == (["agent"], None)
@@ -65,7 +67,7 @@ def test_right_use_is_read(args: list[str], expected: dict[str, Any]) -> None:
     ],
 )
 def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> None:
-    """What follows the options is the agent's, whatever it looks like."""
+    """Everything after the options is the agent's."""
     options = parse(args, {})
     assert options is not None
     assert options.command == command
@@ -81,14 +83,14 @@ def test_the_command_is_left_as_it_is(args: list[str], command: list[str]) -> No
         ["--output", "x.jsonl", "agent"], ["--name=", "agent"],
     ],
 )  # fmt: skip
-def test_what_is_not_understood_is_left_to_the_command_line(args: list[str]) -> None:
+def test_other_use_is_left_to_click(args: list[str]) -> None:
     """Wrong use, help and rare spellings are not read here."""
     assert parse(args, {}) is None
 
 
 @pytest.mark.parametrize("args", [["-o=x", "agent"], ["--=x", "agent"]])
 def test_an_equals_sign_belongs_to_long_options(args: list[str]) -> None:
-    """``-o=x`` names the file ``=x`` and ``--=x`` is no option: neither is read here as another."""
+    """``-o=x`` names the file ``=x`` and ``--=x`` is no option: neither is read here."""
     options = parse(args, {})
     assert options is None or options.output == "=x"
 
@@ -127,15 +129,15 @@ def test_each_option_can_be_given_in_the_environment() -> None:
 @pytest.mark.parametrize(
     ("flag", "value"), [("--fault", "noop"), ("--faults", "plan.toml"), ("--seed", "1")]
 )
-def test_faults_are_left_to_the_command_line(flag: str, value: str) -> None:
-    """What faults are asked for has to be understood as a whole before anything starts."""
+def test_faults_are_left_to_click(flag: str, value: str) -> None:
+    """A plan has to be read as a whole before anything starts."""
     assert parse([flag, value, "agent"], {}) is None
     assert parse([f"{flag}={value}", "agent"], {}) is None
     assert parse(["agent"], {f"ACP_PROXY_{flag[2:].upper()}": value}) is None
     assert parse(["agent", flag, value], {}) is not None
 
 
-def test_arguments_outweigh_the_environment() -> None:
+def test_arguments_override_the_environment() -> None:
     """A variable that an argument overrides is not even read."""
     environ = {"ACP_PROXY_GRACE": "nonsense", "ACP_PROXY_NAME": "a"}
     assert values(parse(["--grace", "1", "--name", "b", "x"], environ)) == {
@@ -145,8 +147,8 @@ def test_arguments_outweigh_the_environment() -> None:
     }
 
 
-def test_an_empty_variable_is_none() -> None:
-    """A variable that is set to nothing says nothing."""
+def test_an_empty_variable_counts_as_unset() -> None:
+    """As in click."""
     environ = {option.variable: "" for option in RECORD}
     assert values(parse(["agent"], environ)) == {"command": ["agent"]}
 
@@ -155,8 +157,8 @@ def test_an_empty_variable_is_none() -> None:
     ("variable", "text"),
     [("ACP_PROXY_GRACE", "soon"), ("ACP_PROXY_FSYNC", "2"), ("ACP_PROXY_OUTPUT", "x.jsonl")],
 )
-def test_a_wrong_variable_is_left_to_the_command_line(variable: str, text: str) -> None:
-    """Wrong use in the environment is no better than in the arguments."""
+def test_a_bad_variable_is_left_to_click(variable: str, text: str) -> None:
+    """As a bad argument is."""
     assert parse(["agent"], {variable: text}) is None
 
 
@@ -173,8 +175,8 @@ def test_the_table_names_options_in_one_way() -> None:
     assert len({o.attribute for o in RECORD}) == len(RECORD) == len(RecordOptions.__annotations__)
 
 
-def test_what_is_not_given_has_its_default() -> None:
-    """None stands for what was not given, and is replaced."""
+def test_options_have_defaults() -> None:
+    """None stands for a missing value, and is replaced."""
     given = dict.fromkeys([option.attribute for option in RECORD])
     options = RecordOptions(("a", "b"), given)
     assert options.command == ["a", "b"]

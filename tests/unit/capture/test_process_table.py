@@ -1,4 +1,4 @@
-"""Whose descendants are in which group, by lines of the table of processes."""
+"""Descendants and groups of processes, by lines of the table of processes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ needs_table = pytest.mark.skipif(sys.platform != "linux", reason="expected Linux
 
 
 def process(pid: int, parent: int, group: int = 5, *, state: str = "S", start: int = 1) -> Process:
-    """Makes a process as the system would tell of it."""
+    """Makes a process from a line of the table."""
     before = f"{pid} (a) R 7 8) {state} {parent} {group} 3 1026 0" + " 0" * 13
     return Process(f"{before} {start} 0 0\n".encode())
 
 
 def test_a_line_is_read_behind_the_name() -> None:
-    """Which may have blanks and brackets in it."""
+    """The name may have blanks and brackets in it."""
     found = process(12, 4, 9, start=77)
     assert (found.pid, found.parent, found.group) == (12, 4, 9)
     assert (found.terminal, found.start, found.alive) == (1026, 77, True)
 
 
 def test_members_are_living_descendants_in_the_group() -> None:
-    """Not the ancestor, nor its parents and siblings, nor who has left the group or has ended."""
+    """Without the ancestor, its parents and siblings, and processes that left or ended."""
     table = [
         process(1, 0),  # the client
         process(2, 1),  # we
@@ -63,7 +63,7 @@ def test_another_process_with_the_same_id_gets_no_signal() -> None:
 
 
 def test_killing_looks_until_nothing_is_found_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Since a process can start another between a look and a kill."""
+    """A process can start another one between a look and a kill."""
     looks = [[process(4, 3)], [], [process(5, 3)], [], []]
     killed = []
 
@@ -78,7 +78,7 @@ def test_killing_looks_until_nothing_is_found_twice(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_cannot_be_killed_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the process of another user."""
+    """Such as a process of another user."""
     monkeypatch.setattr("acp_proxy.capture.process_table.send", lambda *_: False)
     looks = [[process(4, 3)], [process(4, 3)]]
     kill_all(lambda: looks.pop(0))

@@ -1,4 +1,4 @@
-"""A pump's end is in the log before any peer can know of it."""
+"""A pump's end is logged before a peer can notice it."""
 
 from __future__ import annotations
 

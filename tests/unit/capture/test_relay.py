@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Room:
-    """Starts no thread, but notes it, as long as there is room for its stack."""
+    """Starts no thread, but counts it, as long as there is room for its stack."""
 
     def __init__(self, *, large: int, small: int) -> None:
         self.left = {"large": large, "small": small}
@@ -40,7 +40,7 @@ class Room:
 
 @pytest.fixture
 def relay() -> Relay:
-    """A relay that nobody talks through."""
+    """A relay without peers."""
     agent = AgentProcess(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
     return Relay(NullLog(), agent, client_in=-1, client_out=-1, signals=set(), parent=os.getppid())
 
@@ -62,15 +62,17 @@ def test_all_threads_are_started(relay: Relay, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_without_any_room_none_begins(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that whoever starts it can still do something else with the descriptors."""
+    """So the caller can still use the descriptors in another way."""
     room = Room(large=2, small=1)
     with pytest.raises(RuntimeError):
         start(relay, room, monkeypatch)
     assert len(room.begun) == 3
 
 
-def test_threads_that_never_arrive_count(relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that was started can still fail before its first line, where memory is short."""
+def test_a_thread_that_ends_at_once_is_noticed(
+    relay: Relay, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If memory is short, a started thread can fail before its first line."""
     with pytest.raises(RuntimeError):
         start(relay, Room(large=2, small=2), monkeypatch)
     assert relay.is_short_of_memory

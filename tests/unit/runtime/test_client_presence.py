@@ -1,4 +1,4 @@
-"""Whether a client is gone, by what the system tells of our parent and of who reads our stdout."""
+"""Whether a client is gone, by our parent process and the readers of our stdout."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ DEAD = ClientPresence(has_no_reader=True, lost_parent=True)
         (DEAD, True, "nobody reads what it says"),
     ],
 )
-def test_who_overstays(client: ClientPresence, open_request: bool | None, why: str | None) -> None:
-    """Only an agent whose client is gone, and that owes no answer to anybody who could read it."""
+def test_overstaying(client: ClientPresence, open_request: bool | None, why: str | None) -> None:
+    """Only an agent whose client is gone, and that has no request to answer for a reader."""
     assert why_overstaying(client, open_request=open_request) == why
 
 
@@ -52,8 +52,8 @@ def seen(sink: int, *, lost_parent: bool = False) -> ClientPresence:
     return look_for_client(scene.relay)
 
 
-def test_a_pipe_tells_when_nobody_reads_it() -> None:
-    """From the moment its last reader has closed it."""
+def test_a_pipe_without_a_reader_is_noticed() -> None:
+    """As soon as its last reader has closed it."""
     reading, writing = os.pipe()
     assert seen(writing) == HERE
     os.close(reading)
@@ -61,8 +61,8 @@ def test_a_pipe_tells_when_nobody_reads_it() -> None:
     os.close(writing)
 
 
-def test_a_socket_tells_when_nobody_reads_it() -> None:
-    """A client that only says that it writes no more still reads."""
+def test_a_socket_without_a_reader_is_noticed() -> None:
+    """A client that has only shut down its writing still reads."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.shutdown(socket.SHUT_WR)
@@ -71,8 +71,8 @@ def test_a_socket_tells_when_nobody_reads_it() -> None:
         assert seen(ours.fileno()) == UNREAD
 
 
-def test_a_terminal_tells_when_it_is_gone() -> None:
-    """As a pipe does."""
+def test_a_closed_terminal_is_noticed() -> None:
+    """As with a pipe."""
     ours, theirs = os.openpty()
     assert seen(theirs) == HERE
     os.close(ours)
@@ -80,8 +80,8 @@ def test_a_terminal_tells_when_it_is_gone() -> None:
     os.close(theirs)
 
 
-def test_a_file_never_tells(tmp_path: Path) -> None:
-    """Nor does /dev/null; there a new parent is the only sign."""
+def test_a_file_has_no_reader_to_notice(tmp_path: Path) -> None:
+    """Nor has /dev/null; a new parent is the only sign there."""
     with (tmp_path / "out").open("wb") as file:
         assert seen(file.fileno()) == HERE
     null = os.open(os.devnull, os.O_WRONLY)

@@ -1,4 +1,4 @@
-"""A signal that somebody has switched off before us stays so."""
+"""A signal that was ignored before we started stays ignored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @pytest.fixture(autouse=True)
 def _as_before() -> Iterator[None]:
-    """Whatever was ignored before, and whatever a test does with signals: it is undone."""
+    """Restores all handlers after the test."""
     before = {signum: signal.signal(signum, _hear_nothing) for signum in STOPPING}
     yield
     for signum, handler in before.items():
@@ -29,25 +29,25 @@ def _as_before() -> Iterator[None]:
 
 
 def _hear_nothing(_: int, __: object) -> None:
-    """Handles a signal."""
+    """Handles a signal by doing nothing."""
 
 
-def test_what_is_ignored_is_not_ours() -> None:
-    """As `nohup` has it."""
+def test_ignored_signals_are_not_handled() -> None:
+    """As under `nohup`."""
     assert handled(*STOPPING) == [*STOPPING]
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGTERM]
 
 
-def test_what_nobody_could_put_back_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python says nothing of a handler that it has not installed."""
+def test_foreign_handlers_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python cannot restore a handler that it has not installed."""
     before = signal.getsignal(signal.SIGHUP)
     monkeypatch.setattr(signal, "getsignal", lambda s: None if s == signal.SIGTERM else before)
     assert handled(*STOPPING) == [signal.SIGINT, signal.SIGHUP]
 
 
 def test_a_verification_handles_what_is_not_ignored() -> None:
-    """And all is as before when it is over."""
+    """And restores the handlers when it is over."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     before = [signal.getsignal(signum) for signum in STOPPING]
     with verify._orderly():
@@ -57,8 +57,8 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
     assert [signal.getsignal(signum) for signum in STOPPING] == before
 
 
-async def test_who_is_told_to_stop_hears_it() -> None:
-    """What is ignored is not heard."""
+async def test_a_handled_signal_is_received() -> None:
+    """An ignored one is not."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with received(*STOPPING) as signals:
         signal.raise_signal(signal.SIGHUP)
@@ -66,8 +66,8 @@ async def test_who_is_told_to_stop_hears_it() -> None:
         assert await anext(signals) == signal.SIGTERM
 
 
-async def test_nobody_may_be_able_to_stop_us(autojump_clock: MockClock) -> None:
-    """Then nothing is heard, and nothing else is different."""
+async def test_all_signals_may_be_ignored(autojump_clock: MockClock) -> None:
+    """Then none is received, and nothing else changes."""
     for signum in STOPPING:
         signal.signal(signum, signal.SIG_IGN)
     with received(*STOPPING) as signals, trio.move_on_after(3600) as waiting:

@@ -1,4 +1,4 @@
-"""The indexer's timing: it lets go of a backlog when the conversation is over."""
+"""The indexer stops working on a backlog when the conversation is over."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def log(tmp_path: Path) -> CaptureLog:
     return log
 
 
-async def test_a_backlog_is_left_when_the_talk_is_over(
+async def test_a_backlog_is_left_at_the_end(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The thread that works on a backlog stops after the batch in which it is cancelled."""
@@ -38,7 +38,7 @@ async def test_a_backlog_is_left_when_the_talk_is_over(
     log.append(TO_AGENT, 1, LINE)
 
     def endless_step(indexer: Indexer) -> int:
-        """Pretends that there is ever more to do, and ends the conversation in the third batch."""
+        """Reports more work each time, and ends the conversation in the third batch."""
         steps.append(indexer)
         assert len(steps) <= 3, "expected nothing more to be indexed"
         if len(steps) == 3:
@@ -53,7 +53,7 @@ async def test_a_backlog_is_left_when_the_talk_is_over(
 
 
 def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
-    """What stands without a newline when the recording is closed becomes a frame."""
+    """Bytes without a newline become a frame when the recording is closed."""
     log.append(TO_AGENT, 1, LINE + b"half a l")
     log.event(CLOSE, {"reason": "the agent exited"})
     it = Indexing(log, fsync=False)
@@ -67,7 +67,7 @@ def test_half_a_line_is_finished_at_the_end(log: CaptureLog) -> None:
 def test_a_log_that_cannot_be_finished_in_time_stays(
     log: CaptureLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is not indexed when the time is up is left to the next reader, who misses nothing."""
+    """The next reader indexes the rest and misses nothing."""
     log.append(TO_AGENT, 1, LINE * 10)
     log.event(CLOSE, {"reason": "the agent exited"})
     monkeypatch.setattr(indexing, "LAST", -1.0)
@@ -79,7 +79,7 @@ def test_a_log_that_cannot_be_finished_in_time_stays(
 
 
 async def test_an_open_request_is_known(log: CaptureLog) -> None:
-    """Where nothing is indexed yet, the log itself tells whether a request is open."""
+    """Before anything is indexed, the log itself has the open requests."""
     log.append(TO_AGENT, 1, PROMPT)
     is_open = Indexing(log, fsync=False).is_open_request
     assert await trio.to_thread.run_sync(is_open, Direction.TO_AGENT) is True

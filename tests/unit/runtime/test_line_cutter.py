@@ -1,4 +1,4 @@
-"""A stream is cut into lines, whatever the chunks, and given back byte for byte."""
+"""A stream is cut into lines, whatever the chunks, and can be joined again byte for byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _bytes = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"\xff", b"{}"])
 
 
 def test_lines_of_a_chunk() -> None:
-    """Each line comes without its newline, and says where it ends."""
+    """Each line comes without its newline, and with the place where it ends."""
     cutter = LineCutter()
     assert list(cutter.feed(b"one\ntwo\r\n\nrest")) == [
         Cut(b"one", b"\n", 4),
@@ -31,7 +31,7 @@ def test_a_newline_that_comes_in_two_parts() -> None:
 
 @given(st.lists(_bytes))
 def test_all_bytes_come_back(chunks: list[bytes]) -> None:
-    """Lines and newlines, joined, are the stream; none but the last lacks its newline."""
+    """Lines and newlines, joined, are the stream; only the last may lack its newline."""
     cutter = LineCutter()
     cuts: list[Cut] = []
     for chunk in chunks:

@@ -1,4 +1,4 @@
-"""Whoever loses its parent among our descendants is ended by us, and nobody else."""
+"""Descendants of ours that lose their parent are ended, and no other processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {_ST
 
 
 def leave_one(what: str) -> int:
-    """Has a child of ours leave one of its own behind; returns its pid."""
+    """Makes a child of ours leave a process behind; returns its pid."""
     made = subprocess.run(
         [sys.executable, "-c", _LEAVES_ONE, what], stdout=subprocess.PIPE, check=True, timeout=60
     )
@@ -36,8 +36,8 @@ def leave_one(what: str) -> int:
 
 
 @pytest.mark.parametrize("what", [_STAYS, _STUBBORN])
-async def test_one_that_is_left_behind_is_ended(what: str) -> None:
-    """By a signal, or by one that it cannot ignore."""
+async def test_an_orphan_is_ended(what: str) -> None:
+    """By SIGTERM, or by SIGKILL if it ignores that."""
     with Orphans() as orphans:
         pid = leave_one(what)
         (told,) = await orphans.end(0)
@@ -46,10 +46,10 @@ async def test_one_that_is_left_behind_is_ended(what: str) -> None:
 
 
 @pytest.mark.parametrize("when", [None, signal.SIGTERM])
-async def test_who_is_in_a_hurry_has_them_killed(
+async def test_orphans_can_be_killed_at_once(
     when: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether that is known from the start, or only when one has been told to end."""
+    """From the start, or after they were asked to end."""
     hurried, sent = trio.Event(), []
 
     def send(pid: int, signum: int) -> None:
@@ -70,7 +70,7 @@ async def test_who_is_in_a_hurry_has_them_killed(
 
 
 async def test_our_own_children_are_left_alone() -> None:
-    """Those that were there before."""
+    """Those that existed before."""
     with subprocess.Popen([sys.executable, "-c", _STAYS], stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
@@ -80,8 +80,8 @@ async def test_our_own_children_are_left_alone() -> None:
         child.kill()
 
 
-async def test_afterwards_nobody_is_taken_in() -> None:
-    """It is as it was before."""
+async def test_the_subreaper_is_reset() -> None:
+    """Afterwards we adopt no more orphans."""
     with Orphans() as orphans:
         pass
     pid = leave_one(_STAYS)

@@ -1,4 +1,4 @@
-"""What ``record --keep`` deletes is written down: in the new recording, and on a terminal."""
+"""Files that ``record --keep`` deletes are listed in the new recording, and on a terminal."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DAY = 86400.0
 
 
 class Log(NullLog):
-    """A log that holds its events and nothing else."""
+    """A log that keeps its events."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,10 +68,10 @@ async def test_what_was_deleted_is_an_event(home: Path, told: list[str]) -> None
     assert told == []
 
 
-async def test_a_terminal_is_told_as_well(
+async def test_deleted_files_are_named_on_a_terminal(
     home: Path, told: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line, which names no more than five."""
+    """One line, which names at most five."""
     monkeypatch.setattr("os.isatty", lambda fd: fd == 2)
     log = Log()
     await make_room(log, ("size", 0.0), home / "d0.db")
@@ -81,18 +81,18 @@ async def test_a_terminal_is_told_as_well(
     assert log.notes[0]["file"] == [f"d{days}.db" for days in (7, 6, 5, 4, 3, 2)]
 
 
-async def test_nothing_deleted_is_nothing_to_say(home: Path, told: list[str]) -> None:
-    """Where nothing is too old there is no event."""
+async def test_nothing_is_reported_if_nothing_was_deleted(home: Path, told: list[str]) -> None:
+    """There is no event."""
     log = Log()
     await make_room(log, ("age", 30 * DAY), home / "new.db")
     assert log.notes == []
     assert told == []
 
 
-async def test_a_session_that_ends_meanwhile_says_what_is_gone(
+async def test_pruning_stops_when_the_session_ends(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Once the first recording is deleted it is written down, and no other one is deleted."""
+    """What was deleted until then is recorded, and no other file is deleted."""
     log = Log()
     with trio.CancelScope() as session:
 

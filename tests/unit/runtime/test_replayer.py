@@ -1,5 +1,5 @@
 # ruff: noqa: ARG001  (a test that names the clock runs on it)
-"""The driver: lines in, bytes out, woken in time, on a clock that the test sets."""
+"""The driver of a replay: lines in, bytes out, wakeups in time, on a clock that the test sets."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def at(seconds: float) -> Any:
 
 
 async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """Frames come after the gaps that were recorded, a person's minute left out."""
+    """Frames come after the recorded gaps, without the client's thinking time."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, pacing=Pacing(1.0))
         await client.say(1)
@@ -135,7 +135,7 @@ async def test_recorded_timing_is_exact(recorded: RecordedTranscript, clock: Moc
 
 
 async def test_instant_timing_takes_no_time(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """Everything that may go out goes out at once."""
+    """Everything that may be sent is sent at once."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.say(1, 3, 5, 7, 8, 13)
@@ -148,7 +148,7 @@ async def test_instant_timing_takes_no_time(recorded: RecordedTranscript, clock:
 async def test_a_missing_message_is_noticed_in_time(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """The driver wakes the engine when it asked to be woken: a second after the last line."""
+    """The driver wakes the engine as requested: a second after the last line."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.say(1, 3)
@@ -160,7 +160,9 @@ async def test_a_missing_message_is_noticed_in_time(
         await client.ended.wait()
 
 
-async def test_a_client_that_hangs_stalls(recorded: RecordedTranscript, clock: MockClock) -> None:
+async def test_a_silent_client_stalls_the_replay(
+    recorded: RecordedTranscript, clock: MockClock
+) -> None:
     """After the timeout the driver ends, and the verdict is a stall."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
@@ -171,10 +173,10 @@ async def test_a_client_that_hangs_stalls(recorded: RecordedTranscript, clock: M
     assert set(client.found) == {"stall"}
 
 
-async def test_a_client_that_does_not_read_stalls(
+async def test_a_client_that_does_not_read_stalls_the_replay(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """Bytes that nobody takes for as long as the timeout end the replay, and are told."""
+    """Bytes that are not read for as long as the timeout end the replay, and are reported."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery, stall_ns=5 * 10**9)
         client.sink.send_stream.send_all_hook = trio.sleep_forever
@@ -185,13 +187,11 @@ async def test_a_client_that_does_not_read_stalls(
 
 
 async def broken() -> None:
-    """What writing to a pipe comes to that nobody reads any more."""
+    """Fails as writing to a pipe without a reader does."""
     raise trio.BrokenResourceError
 
 
-async def test_a_client_that_hears_nothing_any_more_is_not_a_crash(
-    recorded: RecordedTranscript, clock: MockClock
-) -> None:
+async def test_a_broken_pipe_is_no_error(recorded: RecordedTranscript, clock: MockClock) -> None:
     """Writing to a client that is gone is no error; its end of input ends the replay."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
@@ -202,10 +202,10 @@ async def test_a_client_that_hears_nothing_any_more_is_not_a_crash(
     assert "missing-expected" in client.found
 
 
-async def test_a_last_line_without_an_end_is_a_line(
+async def test_a_last_line_without_a_newline_counts(
     recorded: RecordedTranscript, clock: MockClock
 ) -> None:
-    """What stands before the end of input counts, with a newline or without; CRs do not."""
+    """CRs before a newline do not."""
     async with trio.open_nursery() as nursery:
         client = Client(recorded, nursery)
         await client.into.send_all(
@@ -244,7 +244,7 @@ async def test_descriptors_are_streams(tmp_path: Path) -> None:
 
 
 async def test_a_descriptor_may_be_non_blocking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever shares it has made it so; then what is not there yet, or has no room, is awaited."""
+    """Another process can have made it so; the driver waits until it is ready."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     for fd in (source, out, sink):
         os.set_blocking(fd, False)
@@ -286,7 +286,7 @@ class First(RecordingChoice):
 
 
 def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
-    """And what there is no room for is left to be said."""
+    """The rest is returned."""
     (source, into), (out, sink) = os.pipe(), os.pipe()
     os.set_blocking(sink, False)
     os.write(into, b"first\r\nsecond\nthird")
@@ -302,15 +302,17 @@ def test_the_first_answer_goes_out_as_far_as_there_is_room() -> None:
         os.close(fd)
 
 
-def test_a_client_that_cannot_be_read_is_not_heard_first() -> None:
-    """What is wrong with its descriptor the replay finds out."""
+def test_an_unreadable_client_gets_no_first_answer() -> None:
+    """The replay itself reports what is wrong with the descriptor."""
     source = os.open("/", os.O_RDONLY)
     assert answer_first(First(), source, -1) == (b"", b"")
     os.close(source)
 
 
-async def test_a_signal_is_a_goodbye(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """It ends the play as the end of input does, and whoever started it may know."""
+async def test_a_stop_signal_is_an_end_of_input(
+    recorded: RecordedTranscript, clock: MockClock
+) -> None:
+    """And the caller can see that it was a signal."""
     replay = Replay(recorded.script(), ReplayOptions())
     _, source = memory_stream_pair()
     sink, _ = memory_stream_pair()
@@ -324,7 +326,7 @@ async def test_a_signal_is_a_goodbye(recorded: RecordedTranscript, clock: MockCl
 
 
 class Jittery(trio.abc.ReceiveStream):
-    """A stream that gives random pieces after random times."""
+    """A stream that returns random pieces after random times."""
 
     def __init__(self, stream: trio.abc.ReceiveStream, chance: random.Random) -> None:
         self._stream = stream
@@ -342,7 +344,7 @@ class Jittery(trio.abc.ReceiveStream):
 
 
 async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: Order) -> bytes:
-    """Lets the scripted client talk to a replay over bad lines; returns all that it heard."""
+    """Connects the scripted client to a replay by unreliable streams; returns what it received."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     heard = bytearray()
@@ -368,10 +370,10 @@ async def talk_once(recorded: RecordedTranscript, chance: random.Random, order: 
     return bytes(heard)
 
 
-async def test_the_scripted_client_hears_a_last_line_without_an_end(
+async def test_the_scripted_client_reads_a_last_line_without_a_newline(
     recorded: RecordedTranscript,
 ) -> None:
-    """Which is all that is missing to what was recorded."""
+    """Only the newline is missing."""
     into, source = memory_stream_pair()
     sink, out = memory_stream_pair()
     client = ScriptedClient(recorded.script())
@@ -386,8 +388,8 @@ async def test_the_scripted_client_hears_a_last_line_without_an_end(
     await source.aclose()
 
 
-async def test_a_thousand_runs_are_one(recorded: RecordedTranscript, clock: MockClock) -> None:
-    """G1 and G2: random chunks and sleeps over two lanes, one hash, and it is the recording's."""
+async def test_a_thousand_runs_are_equal(recorded: RecordedTranscript, clock: MockClock) -> None:
+    """G1 and G2: random chunks and sleeps over two lanes give one hash, that of the recording."""
     lanes = [{recorded.raw[n] for n in lane} for lane in (LANE_A, LANE_B)]
     hashes: dict[Order, set[str]] = {Order.SESSION: set(), Order.RECORDED: set()}
     for seed in range(1000):

@@ -46,7 +46,7 @@ Sent = tuple[float, int]
 
 
 class Ghost(AgentProcess):
-    """An agent without a process that writes down the signals it is sent."""
+    """An agent without a process that keeps the signals it is sent."""
 
     def __init__(self, clock: MockClock) -> None:
         super().__init__(pid=-1, group=OwnGroup(0), stdin=-1, stdout=-1, stderr=-1)
@@ -54,26 +54,26 @@ class Ghost(AgentProcess):
         self._clock = clock
 
     def send_signal(self, signum: int) -> None:
-        """Writes it down, unless it is SIGCONT, which only wakes."""
+        """Keeps it, unless it is SIGCONT, which only continues the process."""
         if signum != signal.SIGCONT:
             self.sent.append((self._clock.current_time(), signum))
 
 
 class Answers:
-    """Stands in for the indexing: what it tells of open requests, by the time it is asked."""
+    """Stands in for the indexing: whether requests are open, by the time of the question."""
 
     def __init__(self, answer: Callable[[float], bool | None]) -> None:
         self.answer = answer
         self.asked: list[Direction] = []
 
     def is_open_request(self, direction: Direction) -> bool | None:
-        """Answers."""
+        """Returns the prepared answer."""
         self.asked.append(direction)
         return self.answer(trio.current_time())
 
 
 class Scene:
-    """A relay whose threads never start; the test plays what they would do."""
+    """A relay whose threads never start; the test acts for them."""
 
     def __init__(self, clock: MockClock) -> None:
         self.agent = Ghost(clock)
@@ -97,12 +97,12 @@ class Scene:
         pump.ended.set()
 
     def client_leaves(self) -> None:
-        """The client closes its end and ends, so that we have another parent."""
+        """The client closes its end and exits, so that our parent changes."""
         self.client_closes()
         self.relay.parent = -1
 
     def nobody_reads(self) -> None:
-        """The client closes what it has read from."""
+        """The client closes the pipe that it reads."""
         reading, writing = os.pipe()
         os.close(reading)
         self.relay.to_client._sink = writing
@@ -157,7 +157,7 @@ def watch(nursery: trio.Nursery, scene: Scene, answers: Answers | None = None) -
 
 
 async def play(clock: MockClock, *steps: Step, answers: Answers | None = None) -> Scene:
-    """Plays steps at their times, watched, until all outputs have ended or the hour is over."""
+    """Plays steps at their times until all outputs have ended or an hour is over."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene, answers)
@@ -171,7 +171,7 @@ async def play(clock: MockClock, *steps: Step, answers: Answers | None = None) -
 
 
 def told_to_stop(scene: Scene) -> None:
-    """A signal reached us and was passed on."""
+    """A signal was received and passed on."""
     scene.relay.stopping.set()
 
 
@@ -207,8 +207,8 @@ async def test_until_waits_for_a_latch(clock: MockClock) -> None:
     assert clock.current_time() == 1
 
 
-async def test_an_agent_that_obeys_is_left_alone(clock: MockClock) -> None:
-    """An agent that ends within its grace is sent nothing but the signal that was passed on."""
+async def test_an_agent_that_ends_in_time_gets_no_other_signal(clock: MockClock) -> None:
+    """Within its grace it is sent only the signal that was passed on."""
     scene = await play(clock, (10, told_to_stop), (13.9, exits))
     assert scene.agent.sent == []
 
@@ -219,8 +219,8 @@ async def test_an_agent_that_ignores_the_signal_is_killed(clock: MockClock) -> N
     assert scene.agent.sent == [(14, signal.SIGKILL)]
 
 
-async def test_who_holds_the_pipes_after_the_kill_is_not_waited_for(clock: MockClock) -> None:
-    """A second after the kill, outputs that somebody outside the group holds are given up."""
+async def test_outputs_held_after_the_kill_are_abandoned(clock: MockClock) -> None:
+    """One second after the kill, if a process outside the group holds them."""
     scene = Scene(clock)
     async with trio.open_nursery() as nursery:
         watch(nursery, scene)
@@ -234,7 +234,7 @@ async def test_who_holds_the_pipes_after_the_kill_is_not_waited_for(clock: MockC
 
 
 async def test_the_kill_does_not_cut_a_slow_reader_off(clock: MockClock) -> None:
-    """A client that is slow to read what a killed agent had said has another grace to do so."""
+    """A client that reads a killed agent's output slowly has another grace to do so."""
     seen = []
 
     def look(scene: Scene) -> None:
@@ -253,27 +253,27 @@ async def test_an_agent_that_overstays_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_ends_after_its_client_is_left_alone(clock: MockClock) -> None:
-    """An agent that ends within its grace after the client's end is sent nothing."""
+    """If it ends within its grace after the client's end, it gets no signal."""
     scene = await play(clock, (10, Scene.client_leaves), (13.9, exits), answers=nothing_open)
     assert scene.agent.sent == []
     assert scene.relay.end_reason == ""
 
 
 async def test_an_agent_that_obeys_sigterm_is_not_killed(clock: MockClock) -> None:
-    """An agent that overstays and ends on SIGTERM is not sent SIGKILL."""
+    """An agent that overstays and ends on SIGTERM gets no SIGKILL."""
     scene = await play(clock, (10, Scene.client_leaves), (15, exits), answers=nothing_open)
     assert scene.agent.sent == [(14, signal.SIGTERM)]
 
 
 async def test_the_grace_begins_anew_with_every_byte(clock: MockClock) -> None:
-    """An agent that says something now and then does not overstay."""
+    """An agent that writes now and then does not overstay."""
     says = [(at, Scene.agent_says) for at in (13.0, 16.0, 19.0)]
     scene = await play(clock, (10, Scene.client_leaves), *says, answers=nothing_open)
     assert scene.agent.sent[:1] == [(23, signal.SIGTERM)]
 
 
 async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
-    """An agent that owes its client an answer may stay, and leaves when it has answered."""
+    """An agent that has a request to answer may stay, and leaves when it has answered."""
     answers = Answers(lambda now: now < 999.875)
     scene = await play(
         clock, (10, Scene.client_leaves), (999.875, Scene.agent_says), answers=answers
@@ -283,26 +283,26 @@ async def test_an_open_request_keeps_the_agent(clock: MockClock) -> None:
 
 
 async def test_not_knowing_keeps_the_agent(clock: MockClock) -> None:
-    """An agent of which nobody can tell whether it owes an answer may stay."""
+    """While it is unknown whether a request is open, the agent may stay."""
     scene = await play(clock, (10, Scene.client_leaves), answers=Answers(lambda _: None))
     assert scene.agent.sent == []
 
 
 async def test_knowing_again_ends_the_agent(clock: MockClock) -> None:
-    """The silence while nobody could tell counts: no new grace begins when it can be told."""
+    """The silence while that was unknown counts: no new grace begins."""
     answers = Answers(lambda now: None if now < 100 else False)
     scene = await play(clock, (10, Scene.client_leaves), answers=answers)
     assert scene.agent.sent[0][0] == pytest.approx(100, abs=LOOKS)
 
 
-async def test_without_an_index_nobody_overstays(clock: MockClock) -> None:
-    """Where nothing is recorded, nothing is known of open requests, and the agent may stay."""
+async def test_without_an_index_no_agent_overstays(clock: MockClock) -> None:
+    """If nothing is recorded, open requests are unknown, and the agent may stay."""
     scene = await play(clock, (10, Scene.client_leaves), answers=None)
     assert scene.agent.sent == []
 
 
-async def test_a_client_that_listens_keeps_its_agent(clock: MockClock) -> None:
-    """A client that closed its end and still runs decides itself when its agent goes."""
+async def test_a_living_client_keeps_its_agent(clock: MockClock) -> None:
+    """A client that closed its end and still runs decides itself when its agent ends."""
     scene = await play(clock, (10, Scene.client_closes), answers=nothing_open)
     assert scene.agent.sent == []
 
@@ -315,8 +315,8 @@ async def test_a_client_that_dies_later_ends_the_agent(clock: MockClock) -> None
     assert scene.agent.sent[0][0] == pytest.approx(104, abs=LOOKS)
 
 
-async def test_an_agent_that_nobody_reads_is_ended(clock: MockClock) -> None:
-    """Whether it is recorded or not, and whatever it still has to answer."""
+async def test_an_agent_without_a_reader_is_ended(clock: MockClock) -> None:
+    """Recorded or not, and whatever it still has to answer."""
     for answers in (nothing_open, Answers(lambda _: True), None):
         scene = Scene(clock)
         scene.nobody_reads()
@@ -328,7 +328,7 @@ async def test_an_agent_that_nobody_reads_is_ended(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) -> None:
-    """It has nothing more to say, but its client may wait for its exit."""
+    """Its client may wait for its exit."""
 
     def closes_its_output(scene: Scene) -> None:
         scene.relay.to_client.source_ended = True
@@ -340,8 +340,8 @@ async def test_an_agent_that_closed_its_own_output_may_stay(clock: MockClock) ->
     assert scene.agent.sent == []
 
 
-async def test_a_broken_input_is_no_departure(clock: MockClock) -> None:
-    """An agent that closed its own input has not been left by its client."""
+async def test_a_broken_input_does_not_mean_that_the_client_left(clock: MockClock) -> None:
+    """The agent closed its own input."""
 
     def closes_its_input(scene: Scene) -> None:
         scene.relay.to_agent.ended.set()
@@ -352,7 +352,7 @@ async def test_a_broken_input_is_no_departure(clock: MockClock) -> None:
 
 
 async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock) -> None:
-    """Time blocked in writing to a slow client is no silence, not even once it is over."""
+    """Time blocked in writing to a slow client is no silence, not even afterwards."""
     scene = await play(
         clock, (10, Scene.client_leaves), (11, blocks), (500, unblocks), answers=nothing_open
     )
@@ -362,7 +362,7 @@ async def test_an_agent_that_its_client_does_not_read_may_stay(clock: MockClock)
 
 
 async def test_a_descendant_gets_some_idle_seconds(clock: MockClock) -> None:
-    """Who holds the outputs after the agent's exit is killed after `LINGER` seconds of silence."""
+    """If it holds the outputs after the agent's exit, it is killed after `LINGER` idle seconds."""
     scene = await play(clock, (10, Scene.agent_exits))
     assert scene.agent.sent == [(10 + LINGER, signal.SIGKILL)]
     assert scene.abandoned
@@ -374,15 +374,15 @@ async def test_a_descendant_that_ends_is_left_alone(clock: MockClock) -> None:
     assert scene.agent.sent == []
 
 
-async def test_a_descendant_that_talks_is_heard(clock: MockClock) -> None:
-    """Every byte after the agent's exit gives its descendants their idle seconds anew."""
+async def test_a_descendant_that_writes_may_stay(clock: MockClock) -> None:
+    """Every byte after the agent's exit starts the idle seconds anew."""
     says = [(float(at), Scene.agent_says) for at in range(12, 100, 4)]
     scene = await play(clock, (10, Scene.agent_exits), *says)
     assert scene.agent.sent == [(96 + LINGER, signal.SIGKILL)]
 
 
 async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
-    """Time in which the client does not read never counts against the agent's descendants."""
+    """Time in which the client does not read does not count against the descendants."""
     scene = await play(clock, (5, blocks), (10, Scene.agent_exits), (700, unblocks))
     ((at, signum),) = scene.agent.sent
     assert signum == signal.SIGKILL
@@ -390,13 +390,13 @@ async def test_a_slow_client_gets_everything(clock: MockClock) -> None:
 
 
 async def test_nothing_lingers_before_the_exit(clock: MockClock) -> None:
-    """A silent agent that runs is nobody's business."""
+    """A silent agent that runs is not ended."""
     scene = await play(clock, (10, Scene.agent_says))
     assert scene.agent.sent == []
 
 
 class Notes(NullLog):
-    """A log that writes down what is noted: when, on which stream, and the fields."""
+    """A log that keeps its notes: time, stream and fields."""
 
     def __init__(self) -> None:
         self.written: list[tuple[float, int, dict[str, object]]] = []
@@ -409,7 +409,7 @@ class Notes(NullLog):
 
 
 async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[str, object]]]:
-    """Plays steps at their times before the eyes of `note_stalls`."""
+    """Plays steps at their times, observed by `note_stalls`."""
     scene = Scene(clock)
     notes = scene.relay.log = Notes()
     async with trio.open_nursery() as nursery:
@@ -423,7 +423,7 @@ async def noted(clock: MockClock, *steps: Step) -> list[tuple[float, int, dict[s
 
 
 async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> None:
-    """One note when it has not read for five seconds, and one when it goes on."""
+    """One note after five seconds, and one when it reads again."""
     written = await noted(clock, (10.5, blocks), (72.5, unblocks))
     assert written == [
         (
@@ -448,7 +448,7 @@ async def test_a_client_that_stops_reading_is_noted_once(clock: MockClock) -> No
 
 
 async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
-    """Either peer may stop; one that never goes on has one note."""
+    """Either peer may stop; if it never reads again there is one note."""
 
     def agent_blocks(scene: Scene) -> None:
         scene.relay.to_agent.last_ns = now_ns()
@@ -461,18 +461,18 @@ async def test_an_agent_that_stops_reading_is_noted(clock: MockClock) -> None:
 
 
 async def test_a_slow_reader_is_not_noted(clock: MockClock) -> None:
-    """Who takes a chunk now and then reads, however slowly."""
+    """A peer that takes a chunk now and then reads, however slowly."""
     steps = [(n + 0.5, blocks) for n in range(1, 60, 4)]
     assert await noted(clock, *steps, (60, unblocks)) == []
 
 
 async def test_waiting_for_something_to_read_is_no_stall(clock: MockClock) -> None:
-    """A silent agent is read from."""
+    """A silent agent does not stall."""
     assert await noted(clock, (1, Scene.agent_says)) == []
 
 
 async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None:
-    """A client that goes away without reading did not go on."""
+    """A client that leaves without reading has not read again."""
 
     def client_goes(scene: Scene) -> None:
         scene.relay.to_client.in_read = False
@@ -482,8 +482,8 @@ async def test_the_end_of_a_stream_is_no_reading_again(clock: MockClock) -> None
     assert fields["action"] == "stalled"
 
 
-async def test_who_has_read_all_there_is_does_not_stall(clock: MockClock) -> None:
-    """A pump that waits for a slow disk, while its pipe is empty, accuses nobody."""
+async def test_a_slow_disk_is_no_stall_of_a_peer(clock: MockClock) -> None:
+    """A pump waits for the disk while the pipe to its reader is empty."""
     reading, writing = os.pipe()
     try:
 

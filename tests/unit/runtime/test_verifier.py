@@ -96,7 +96,7 @@ class Agent:
         return trio.current_time()
 
     async def hears_lines(self, count: int) -> None:
-        """Expects so many lines, whatever is in them."""
+        """Expects a number of lines, whatever is in them."""
         while count > 0:
             chunk = await self._out.receive_some(1 << 16)
             assert chunk, self.found

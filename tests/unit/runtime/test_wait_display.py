@@ -1,4 +1,4 @@
-"""What is waited for is shown after a few seconds of silence, and once a second."""
+"""What is waited for is displayed after a few seconds of silence, and once a second."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from acp_proxy.runtime.wait_display import NS_PER_S, WaitDisplay
 
 
 def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
-    """Not twice within a second, and it goes as soon as something happens."""
+    """Not twice within a second, and it disappears as soon as something happens."""
     shown: list[str] = []
     display = WaitDisplay(shown.append)
     for tenths in (0, 29, 30, 35, 40, 41):
@@ -20,7 +20,7 @@ def test_a_line_is_shown_after_three_seconds_and_renewed_each_second() -> None:
     assert shown[3:] == []
 
 
-def test_it_says_when_to_look_again() -> None:
+def test_it_returns_the_next_time_to_display() -> None:
     """Three seconds after the last event, then each second; never without a terminal."""
     display = WaitDisplay(lambda _: None)
     assert display.next_at(NS_PER_S) == 4 * NS_PER_S

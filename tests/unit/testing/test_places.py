@@ -1,4 +1,4 @@
-"""Where the recordings of a test are, and what a marker's options mean to a replay."""
+"""The place of a test's recordings, and the meaning of a marker's options for a replay."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from acp_proxy.testing.places import default_name, files_of, numbered, recording
     ],
 )
 def test_a_recording_is_named_after_its_test(file: str, names: list[str], name: str) -> None:
-    """Module, classes and test, without what all of them begin with; never a path."""
+    """Module, classes and test, without their common prefixes; never a path."""
     assert default_name(Path("/tests", file), names) == name
 
 
@@ -36,14 +36,14 @@ def test_a_name_is_looked_up_beside_the_test(tmp_path: Path) -> None:
 
 
 def test_a_path_is_one_from_the_test(tmp_path: Path) -> None:
-    """With a slash it is a path, also an absolute one; directories of recordings do not count."""
+    """With a slash it is a path relative to the test, or absolute."""
     assert recording_place("./x", tmp_path, Path("/y")) == tmp_path / "x.jsonl"
     assert recording_place("a/x.db", tmp_path, Path("/y")) == tmp_path / "a" / "x.db"
     assert recording_place("/a/x", tmp_path, Path("/y")) == Path("/a/x.jsonl")
 
 
 def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
-    """The text comes first, since it is what is reviewed; dots in a name are part of it."""
+    """The text form comes first, since it is reviewed; dots in a name belong to it."""
     (tmp_path / "v1.2.db").touch()
     assert recording_place("v1.2", tmp_path, tmp_path) == tmp_path / "v1.2.db"
     (tmp_path / "v1.2.jsonl").touch()
@@ -51,7 +51,7 @@ def test_a_database_is_found_where_there_is_no_text(tmp_path: Path) -> None:
 
 
 def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
-    """The first has the plain name; one beyond a gap is no part of it."""
+    """The first has the plain name; one after a missing number is not used."""
     place = tmp_path / "x.jsonl"
     assert files_of(place) == []
     for number in (1, 2, 4):
@@ -59,8 +59,8 @@ def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
     assert [path.name for path in files_of(place)] == ["x.jsonl", "x.2.jsonl"]
 
 
-def test_options_are_words_of_replay() -> None:
-    """Values follow their options, switches are there or not, pointers may be several."""
+def test_options_become_arguments_of_replay() -> None:
+    """With values, as switches, or repeated for several pointers."""
     assert replay_words({}) == []
     assert replay_words({"agent": ["x"], "lenient": False, "idle_cap": None}) == []
     assert replay_words({"timing": "x0.5", "idle_cap": 2, "rewrite_text": True}) == [
@@ -71,7 +71,7 @@ def test_options_are_words_of_replay() -> None:
 
 
 @pytest.mark.parametrize("options", [{"ordr": "x"}, {"ignore": 3}, {"ignore": ["/a", 3]}])
-def test_what_is_no_option_is_refused(options: dict[str, object]) -> None:
-    """A misspelt option or a value of another kind is told, not passed over."""
+def test_unknown_options_are_refused(options: dict[str, object]) -> None:
+    """A misspelt option or a value of another type is an error."""
     with pytest.raises(BadOption):
         replay_words(options)

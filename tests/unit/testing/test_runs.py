@@ -1,4 +1,4 @@
-"""What the starts of an agent leave, as a test's fixture reads it."""
+"""Files that each start of an agent leaves, as a test's fixture reads them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ sys.stdin.read()
 
 
 def agent_in(directory: Path, **plan: object) -> AcpAgent:
-    """An agent without patience."""
+    """An agent that waits for nothing."""
     usual = {"recordings": [RECORDING], "options": [], "real_agent": None, "patience_s": 0}
     return AcpAgent(directory, RECORDING, **{**usual, **plan})  # type: ignore[arg-type]
 
 
 def leave(directory: Path, number: int, report: dict[str, object] | None) -> None:
-    """Leaves what a start leaves that is over."""
+    """Leaves the files of a start that is over."""
     (directory / f"{number}.lock").write_text("1\n")
     if report is not None:
         (directory / f"{number}.json").write_text(json.dumps(report))
@@ -54,7 +54,7 @@ def clean() -> dict[str, object]:
 
 
 def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
-    """A process that lives holds it; one that has only made the file is just beginning."""
+    """A living process holds the lock; one that has only made the file is just starting."""
     (tmp_path / "2.lock").touch()
     command = [sys.executable, "-c", HOLD, str(tmp_path / "1.lock")]
     with (
@@ -73,7 +73,7 @@ def test_a_start_is_over_when_its_lock_is_free(tmp_path: Path) -> None:
 
 
 def test_looking_takes_no_lock_away(tmp_path: Path) -> None:
-    """One that looks at a start which is over leaves it so for others."""
+    """Checking a start that is over does not change it for others."""
     leave(tmp_path, 1, None)
     (run,) = runs_in(tmp_path)
     assert run.is_over()
@@ -92,7 +92,7 @@ def test_starts_are_in_order(tmp_path: Path) -> None:
 
 
 def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object]) -> None:
-    """What a client or a recording said is shown, and nothing of it is obeyed."""
+    """What a client or a recording contains is shown with escapes."""
     bad = Divergence(
         DivergenceKind.UNMATCHED, Rank.PRIMARY, "s\x1b[2J", "it\x07", line=1, came="\x1b]0;"
     )
@@ -105,7 +105,7 @@ def test_a_report_commands_no_terminal(tmp_path: Path, clean: dict[str, object])
 
 
 def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -> None:
-    """The verdict is the first that is not; no complaint means that nothing was wrong at all."""
+    """The verdict is the first that is not clean; no complaint means that all were."""
     leave(tmp_path, 1, clean)
     assert agent_in(tmp_path).verdict() == "clean"
     assert agent_in(tmp_path).complaint() is None
@@ -116,8 +116,8 @@ def test_every_start_has_to_be_clean(tmp_path: Path, clean: dict[str, object]) -
     assert "stalled" in (agent.complaint() or "")
 
 
-def test_a_start_without_a_report_is_told(tmp_path: Path, clean: dict[str, object]) -> None:
-    """Why it came to nothing if that is known; half a report is none."""
+def test_a_start_without_a_report_is_an_error(tmp_path: Path, clean: dict[str, object]) -> None:
+    """With the reason if it is known; half a report counts as none."""
     leave(tmp_path, 1, clean)
     leave(tmp_path, 2, None)
     (tmp_path / "2.error").write_text("no such thing")
@@ -129,7 +129,7 @@ def test_a_start_without_a_report_is_told(tmp_path: Path, clean: dict[str, objec
 
 
 def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
-    """Before the first start, while one runs, and of a real agent: each is told."""
+    """Before the first start, while one runs, and of a real agent: each is an error."""
     with pytest.raises(RuntimeError, match="never started"):
         _ = agent_in(tmp_path).report
     (tmp_path / "1.lock").touch()
@@ -142,7 +142,7 @@ def test_there_is_no_report_before_there_is_one(tmp_path: Path) -> None:
 def test_the_environment_has_nothing_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a developer has set for other acp-proxies is not passed on; everything else is."""
+    """Settings for other acp-proxies are not passed on; everything else is."""
     monkeypatch.setenv("ACP_PROXY_OFF", "1")
     monkeypatch.setenv("SOMETHING", "2")
     env = agent_in(tmp_path).env
