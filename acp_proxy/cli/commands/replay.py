@@ -1,31 +1,35 @@
-"""``acp-proxy replay``: play the recorded agent to a client."""
+"""``acp-proxy replay``: play the recorded agent to a client, with or without faults."""
 
 import contextlib
 import os
+import select
+import shlex
+import signal
+import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import evolve
 
+from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.stdio import take_stdio
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options.arguments import RecordingType, pointers
-from acp_proxy.cli.options.playback import (
-    limit_ns,
-    order_option,
-    report_options,
-    stall_option,
-    timing_options,
-)
+from acp_proxy.cli.options import complete_recording, playback_options, pointers
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, try_write
-from acp_proxy.cli.replay_run import FaultyRun, ReplayRun
+from acp_proxy.commands import Send
 from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.shared.playback_options import NS_PER_S, Order, Pacing
+from acp_proxy.events import LineReceived
 from acp_proxy.safe_text import visible
 
+if TYPE_CHECKING:
+    from acp_proxy.faults.effects import ExitEffect, SignalEffect
+
+_SAFE = 4096
+"""Bytes that an empty pipe takes at once."""
 _EXAMPLES = """Exit code: 0 if the client did what was recorded, 1 if it diverged from that, 2 for
 wrong use or a recording that cannot be read, 3 if it stalled, or if the recording is
 incomplete and was played to its end.
@@ -41,37 +45,28 @@ Examples:
 
 
 @click.command(epilog=_EXAMPLES)
-@click.argument("recording", nargs=-1, required=True, metavar="RECORDING...", type=RecordingType())
-@order_option("Which recorded order is kept: within each session, of all messages, or only causes.")
-@timing_options(
-    "How long frames wait: not at all, as recorded, N times that, or MS milliseconds each.",
-    "The longest wait.",
+@click.argument(
+    "recording",
+    nargs=-1,
+    required=True,
+    metavar="RECORDING...",
+    shell_complete=complete_recording,
 )
-@click.option(
-    "--strict/--lenient",
-    default=True,
-    help="Stop a session that diverged, or skip what is missing and continue.",
+@playback_options(
+    order="Which recorded order is kept: within each session, of all messages, or only causes.",
+    timing="How long frames wait: not at all, as recorded, N times that, or MS milliseconds each.",
+    strict="Stop a session that diverged, or skip what is missing and continue.",
+    stall="Seconds without progress after which the replay ends; 0 for no limit.",
 )
-@click.option(
-    "--ignore",
-    multiple=True,
-    metavar="PTR",
-    callback=pointers,
-    help="A JSON pointer into the client's messages to ignore; * matches any key or item.",
-)
+@click.option("--ignore", multiple=True, metavar="PTR", callback=pointers,
+              help="A JSON pointer into the client's messages to ignore; * matches any key or"
+              " item.")  # fmt: skip
 @click.option("--rewrite-text", is_flag=True, help="Replace recorded directories in texts, too.")
-@click.option(
-    "--inert",
-    is_flag=True,
-    help="Send no requests but those that read files or ask a person.",
-)
-@click.option(
-    "--allow-outside",
-    is_flag=True,
-    help="Send requests that change files or run commands outside its directories, too.",
-)
-@stall_option("Seconds without progress after which the replay ends; 0 for no limit.")
-@report_options
+@click.option("--inert", is_flag=True,
+              help="Send no requests but those that read files or ask a person.")  # fmt: skip
+@click.option("--allow-outside", is_flag=True,
+              help="Send requests that change files or run commands outside its directories,"
+              " too.")  # fmt: skip
 @click.option("--fault", multiple=True, metavar="RULE",
               help="A fault: its kind, then name=value. Can be given several times.")  # fmt: skip
 @click.option("--faults", metavar="PLAN",
@@ -79,15 +74,11 @@ Examples:
 @click.option("--seed", type=int, metavar="N", help="The seed of the random generator of faults.")
 def replay(
     recording: tuple[str, ...],
-    order: str,
-    timing: Pacing,
-    idle_cap: float | None,
-    strict: bool,
+    playback: dict[str, Any],
     ignore: tuple[str, ...],
     rewrite_text: bool,
     inert: bool,
     allow_outside: bool,
-    stall_timeout: float,
     report: Path | None,
     junit: Path | None,
     fault: tuple[str, ...],
@@ -99,23 +90,19 @@ def replay(
     Use it as an agent's command. It sends what the recorded agent sent, as soon as the client has
     done what the recorded client did, and reports on stderr where the client diverges from it.
     """
-    cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
     options = ReplayOptions(
-        order=Order(order),
-        pacing=evolve(timing, cap_ns=cap_ns),
-        lenient=not strict,
+        **playback,
         ignored=ignore,
         rewrite_text=rewrite_text,
         inert=inert,
         allow_outside=allow_outside,
-        stall_ns=limit_ns(stall_timeout),
     )
     check_report_files(report, junit)
     paths = {word: _path(word) for word in recording}
     spare_recordings((report, junit), paths.values())
-    run = ReplayRun()
+    run = _Run()
     if fault or faults is not None or seed is not None:
-        run = FaultyRun(fault, faults, seed)
+        run = _FaultyRun(fault, faults, seed)
     found = run.completed(_play(paths, options, run))
     code = found.exit_code if _write_reports(found, report, junit) else found.exit_code or 2
     for line in reports.text(found):
@@ -124,7 +111,15 @@ def replay(
     os._exit(code)  # a thread may still wait for the client
 
 
-def _play(paths: dict[str, Path], options: ReplayOptions, run: ReplayRun) -> reports.ReplayReport:
+def _path(word: str) -> Path:
+    from acp_proxy.cli.recordings import find_recording
+
+    if word == "-":
+        raise Refusal("expected a recording, got -: standard input belongs to the client")
+    return find_recording(word)
+
+
+def _play(paths: dict[str, Path], options: ReplayOptions, run: "_Run") -> reports.ReplayReport:
     """Plays recordings, given by the words that name them on the command line."""
     from acp_proxy.store.reader import RecordingReader
     from acp_proxy.store.recorded_steps import RecordedSteps
@@ -140,12 +135,99 @@ def _play(paths: dict[str, Path], options: ReplayOptions, run: ReplayRun) -> rep
         return reports.report(choice.chosen, word, is_incomplete=incomplete)
 
 
-def _path(word: str) -> Path:
-    from acp_proxy.cli.recordings import find_recording
+class _Run:
+    """A run without faults; `source` is what the client writes to, `sink` what it reads from."""
 
-    if word == "-":
-        raise Refusal("expected a recording, got -: standard input belongs to the client")
-    return find_recording(word)
+    def play(self, choice: RecordingChoice, source: int, sink: int) -> None:
+        """Plays until the end, and closes the sink."""
+        received, unsent = answer_first(choice, source, sink)
+        if not choice.is_over or unsent:
+            from acp_proxy.runtime.replayer import play
+
+            play(choice, source, sink, received=received, unsent=unsent)
+        os.close(sink)
+
+    def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
+        """Returns the report with what only the run knows."""
+        return report
+
+    def leave(self) -> None:
+        """Ends the process, if the run ends in a way of its own; otherwise returns."""
+
+
+class _FaultyRun(_Run):
+    """A run with the faults of ``--fault``, ``--faults`` and ``--seed``.
+
+    Raises:
+        BadPlan: the rules or the plan are wrong; nothing has been played then.
+    """
+
+    def __init__(self, rules: tuple[str, ...], plan: str | None, seed: int | None) -> None:
+        from acp_proxy.faults.plan import chosen_plan  # late: most replays have no faults
+
+        self._plan, self._seed = chosen_plan(rules, plan, seed)
+        self._has_seed = seed is not None or self._plan.seed is not None
+        self._fired: dict[str, int] = {}
+        self._agent_end: SignalEffect | ExitEffect | None = None
+
+    def play(self, choice: RecordingChoice, source: int, sink: int) -> None:
+        from acp_proxy.runtime.faulty_streams import play_with_faults
+
+        self._fired, self._agent_end = play_with_faults(
+            self._plan, self._seed, choice, source, sink
+        )
+
+    def completed(self, report: reports.ReplayReport) -> reports.ReplayReport:
+        """Adds which faults fired, and the command that repeats them."""
+        from attrs import evolve
+
+        words = ["acp-proxy", *sys.argv[1:]]
+        if not self._has_seed:
+            words.insert(2, f"--seed={self._seed}")
+        return evolve(report, faults=self._fired, seed=self._seed, reproduce=shlex.join(words))
+
+    def leave(self) -> None:
+        """Ends the process as a fault ended the agent, if one did."""
+        from acp_proxy.faults.effects import ExitEffect, SignalEffect
+
+        if isinstance(self._agent_end, ExitEffect):
+            os._exit(self._agent_end.code)
+        if isinstance(self._agent_end, SignalEffect):
+            with contextlib.suppress(OSError):  # SIGKILL has no handler
+                signal.signal(self._agent_end.signum, signal.SIG_DFL)
+            os.kill(os.getpid(), self._agent_end.signum)
+
+
+def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes, bytes]:
+    """Answers the client's first line, if it is there already, before trio is even imported.
+
+    Args:
+        choice: the recorded agent.
+        source: the descriptor that the client writes to.
+        sink: the descriptor that the client reads from.
+
+    Returns:
+        What was read and not fed; and what is still to be written, since more than the few bytes
+        that every pipe takes at first might block.
+    """
+    poller = select.poll()
+    poller.register(source, select.POLLIN)
+    if not poller.poll(0):
+        return b"", b""
+    try:
+        received = os.read(source, CHUNK)
+    except OSError:  # another reader was quicker, or it is broken: the player will find out
+        return b"", b""
+    line, newline, rest = received.partition(b"\n")
+    if not newline:
+        return received, b""
+    event = LineReceived(line.removesuffix(b"\r"), time.monotonic_ns())
+    answer = b"".join(c.data for c in choice.feed(event) if isinstance(c, Send))
+    try:
+        written = os.write(sink, answer[:_SAFE])
+    except OSError:  # no room, or no reader: the player will find out
+        written = 0
+    return rest, answer[written:]
 
 
 def _write_reports(

@@ -8,22 +8,19 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
-from attrs import evolve
 
 from acp_proxy.capture.files import LOG_SUFFIX, candidates, fresh_name
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.options.arguments import RecordingType
-from acp_proxy.cli.options.comparison import comparison_options
-from acp_proxy.cli.options.playback import (
+from acp_proxy.cli.options import (
+    comparison_options,
+    complete_recording,
+    file_option,
     limit_ns,
-    order_option,
-    report_options,
+    playback_options,
     seconds,
-    stall_option,
-    timing_options,
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings
 from acp_proxy.cli.recordings import file_of, open_recording
@@ -33,7 +30,7 @@ from acp_proxy.engine.agent.report import STALLED
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.state import VerifyOptions
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.shared.playback_options import NS_PER_S, Order, Pacing
+from acp_proxy.engine.shared.playback_options import NS_PER_S, Pacing
 from acp_proxy.runtime.handled_signals import handled
 from acp_proxy.safe_text import visible
 from acp_proxy.store.reader import RecordingReader
@@ -62,15 +59,16 @@ Examples:
     short_help="Play the recorded client against a live agent and report what changed.",
     epilog=_EXAMPLES,
 )
-@click.argument("recording", type=RecordingType())
+@click.argument("recording", shell_complete=complete_recording)
 @click.argument(
     "command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- AGENT [ARGS]..."
 )
 @comparison_options("the recording")
-@click.option(
-    "--strict/--lenient",
-    default=True,
-    help="Answer only recorded requests, or similar ones as well.",
+@playback_options(
+    order="When messages go out: in order within each session, of all, or only after answers.",
+    timing="How long the client waits: not at all, as recorded, N times that, or MS milliseconds.",
+    strict="Answer only recorded requests, or similar ones as well.",
+    stall="Seconds without output of the agent after which the run ends; 0 for no limit.",
 )
 @click.option(
     "--rewrite-text/--keep-text",
@@ -83,32 +81,20 @@ Examples:
     metavar="DIR",
     help="The directory to work in; without it, a fresh and empty one.",
 )
-@order_option("When messages go out: in order within each session, of all, or only after answers.")
-@timing_options(
-    "How long the client waits: not at all, as recorded, N times that, or MS milliseconds.",
-    "The longest wait.",
-)
-@stall_option("Seconds without output of the agent after which the run ends; 0 for no limit.")
 @click.option("--timeout", callback=seconds, metavar="S",
               help="The longest run in seconds; 0 for no limit. Without it, ten times as long as"
               " the recorded conversation, and at least ten minutes.")  # fmt: skip
 @click.option("--grace", callback=seconds, default="5", metavar="S",
               help="Seconds of silence after which an agent that does not exit is asked to stop, "
               "and seconds from there until it is killed.")  # fmt: skip
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE",
-              help="Where to record the new run.")  # fmt: skip
-@report_options
+@file_option("-o", "--output", text="Where to record the new run.")
 def verify(
     recording: str,
     command: tuple[str, ...],
     compared: DiffOptions,
-    strict: bool,
+    playback: dict[str, Any],
     rewrite_text: bool,
     cwd: Path | None,
-    order: str,
-    timing: Pacing,
-    idle_cap: float | None,
-    stall_timeout: float,
     timeout: float | None,
     grace: float,
     output: Path | None,
@@ -126,7 +112,6 @@ def verify(
         raise Refusal(f"expected a directory to work in, got {cwd}")
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
-    cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
     with ExitStack() as stack:
         stack.enter_context(_orderly())
         reader = stack.enter_context(open_recording(recording))
@@ -139,14 +124,11 @@ def verify(
 
         roots = stack.enter_context(directories(client.roots, cwd, reader.recording.cwd))
         options = VerifyOptions(
-            order=Order(order),
-            pacing=evolve(timing, cap_ns=cap_ns),
-            lenient=not strict,
+            **playback,
             ignored=compared.ignored,
             rewrite_text=rewrite_text,
             roots=roots,
-            stall_ns=limit_ns(stall_timeout),
-            timeout_ns=_timeout_ns(timeout, client, timing),
+            timeout_ns=_timeout_ns(timeout, client, playback["pacing"]),
         )
         engine = Verification(client, options)
         outcome = _play(engine, command, new, grace)

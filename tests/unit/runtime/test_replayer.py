@@ -16,7 +16,7 @@ import trio
 from trio.testing import MockClock, memory_stream_pair
 
 from acp_proxy.capture.pumps import wait_until_ready
-from acp_proxy.cli.replay_run import answer_first
+from acp_proxy.cli.commands.replay import answer_first
 from acp_proxy.commands import Command, Send
 from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import RecordingChoice

@@ -6,7 +6,7 @@ import click
 from attrs import asdict
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options.arguments import RecordingType
+from acp_proxy.cli.options import complete_recording
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.faults.dry_run import DryRun, FaultHit, PassedFrame
 from acp_proxy.faults.manual import sentence
@@ -31,7 +31,7 @@ _ARROWS = {"to-agent": "→", "to-client": "←"}
     """,
 )
 @click.argument("plan", metavar="PLAN")
-@click.argument("rec", metavar="[REC]", required=False, type=RecordingType())
+@click.argument("rec", metavar="[REC]", required=False, shell_complete=complete_recording)
 @click.option("--fault", multiple=True, metavar="RULE",
               help="An additional rule; can be given several times.")  # fmt: skip
 @click.option("--seed", type=int, metavar="N", help="The seed of the random generator.")

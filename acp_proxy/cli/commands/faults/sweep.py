@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options.arguments import recording_argument
+from acp_proxy.cli.options import file_option, recording_argument
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.render.junit import Case, Failure, suite
 from acp_proxy.cli.render.output import pad, say, say_json, warn
@@ -59,13 +59,7 @@ _NO_PLAN = "(no faults)"
     metavar="N",
     help="The seed of plans that have none.",
 )
-@click.option(
-    "--junit",
-    "junit_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the outcomes as JUnit XML.",
-)
+@file_option("--junit", "junit_file", text="Write the outcomes as JUnit XML.")
 @click.option("--json", is_flag=True, help="One JSON object per run.")
 def sweep(
     rec: str,

@@ -3,7 +3,7 @@
 import click
 
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.options.arguments import recording_argument, recording_name
+from acp_proxy.cli.options import recording_argument, recording_name
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.store import annotations

@@ -9,8 +9,12 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options.arguments import RecordingType, filter_argument
-from acp_proxy.cli.options.comparison import comparison_options
+from acp_proxy.cli.options import (
+    comparison_options,
+    complete_recording,
+    file_option,
+    filter_argument,
+)
 from acp_proxy.cli.output_files import check_report_files, spare_recordings
 from acp_proxy.cli.recordings import file_of, open_recording
 from acp_proxy.cli.render.diff_reports import DiffReporter, report_diff
@@ -43,19 +47,14 @@ from acp_proxy.store.reader import RecordingReader
     Exit code: 0 if they are equal, 1 if not, 2 for wrong use or a recording that cannot be read.
     """,
 )
-@click.argument("rec", metavar="A", type=RecordingType())
-@click.argument("other", metavar="B", type=RecordingType())
+@click.argument("rec", metavar="A", shell_complete=complete_recording)
+@click.argument("other", metavar="B", shell_complete=complete_recording)
 @filter_argument
 @comparison_options("B")
 @click.option("--exact", is_flag=True, help="Compare bytes: ids, paths, times and chunks count.")
 @click.option("--learn", is_flag=True, help="Print the options with which A and B are equal.")
 @click.option("--json", is_flag=True, help="One JSON object per difference.")
-@click.option(
-    "--junit",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write the differences as JUnit XML, too.",
-)
+@file_option("--junit", text="Write the differences as JUnit XML, too.")
 def diff(
     rec: str,
     other: str,
@@ -87,7 +86,7 @@ def diff(
     check_report_files(junit)
     if rec == other == "-":
         raise Refusal("expected one recording on standard input, got two")
-    chosen = parse(" ".join(filter_words)) if filter_words else EVERYTHING
+    chosen = parse(" ".join(filter_words))
     options = evolve(compared, exact=exact, chosen=chosen, ending=chosen is EVERYTHING)
     with ExitStack() as stack:
         a, b = (stack.enter_context(open_recording(word)) for word in (rec, other))

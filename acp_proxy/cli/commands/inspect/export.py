@@ -8,7 +8,7 @@ import click
 
 from acp_proxy.cli.commands.inspect.pytest_export import Turns, export_test, turns_type
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options.arguments import filter_argument, recording_argument
+from acp_proxy.cli.options import file_option, filter_argument, recording_argument
 from acp_proxy.cli.output_files import new_file
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import say
@@ -69,12 +69,8 @@ _STREAMS = {
     help="With --format pytest: only what these turns need.",
 )
 @click.option("--dir", type=click.Choice(list(_STREAMS)), help="Only one stream.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, allow_dash=True),
-    metavar="FILE",
-    help="Where to write, in place of standard output. The file must not exist.",
+@file_option(
+    "-o", "--output", text="Where to write, in place of standard output. The file must not exist."
 )
 @click.option("--force", is_flag=True, help="Replace the file that --output names.")
 def export(

@@ -8,7 +8,7 @@ import click
 
 from acp_proxy.capture.files import make_private
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.options.arguments import recording_name
+from acp_proxy.cli.options import recording_name
 from acp_proxy.cli.recordings import STDIN, read_stdin
 from acp_proxy.cli.render.output import say, warn
 from acp_proxy.cli.render.progress import progress

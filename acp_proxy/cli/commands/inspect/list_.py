@@ -11,10 +11,11 @@ import click
 from attrs import asdict
 
 from acp_proxy.capture.option_values import read_keep
-from acp_proxy.cli.options.arguments import (
-    DirectoryType,
+from acp_proxy.cli.options import (
+    complete_directory,
     directory_argument,
     directory_of_recordings,
+    number_option,
 )
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.cli.render.recordings_table import print_recordings
@@ -61,7 +62,8 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
 @directory_argument
 @click.option(
     "--cwd",
-    type=DirectoryType(),
+    type=click.Path(path_type=Path),
+    shell_complete=complete_directory,
     is_flag=False,
     flag_value=Path(),
     metavar="[DIR]",
@@ -74,9 +76,7 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     callback=_since,
     help="Only those that began no longer ago than AGE (2h, 7d) or after DATE (2025-06-15).",
 )
-@click.option(
-    "-n", "--newest", type=click.IntRange(min=1), metavar="N", help="Only the newest N of these."
-)
+@number_option("-n", "--newest", text="Only the newest N of these.")
 @click.option("--json", is_flag=True, help="One JSON object per recording.")
 def list_(
     directory: Path | None,

@@ -11,7 +11,7 @@ import click
 from attrs import frozen
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options.arguments import filter_argument, recording_argument
+from acp_proxy.cli.options import filter_argument, number_option, recording_argument
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import Writer, use_color, warn, width
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
@@ -37,40 +37,18 @@ Row = dict[str, Any]
 @filter_argument
 @click.option("--json", is_flag=True, help="One JSON object per frame or event.")
 @click.option("--raw", is_flag=True, help="The bytes of the frames, as they were received.")
-@click.option(
-    "--seq",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Only frame or event N, in full, with the frame that it answers or that answers it.",
-)
-@click.option(
-    "--around",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Frame or event N, marked, and what comes before and after it.",
-)
-@click.option(
-    "--context",
-    type=click.IntRange(min=0),
-    metavar="K",
-    default=10,
-    show_default=True,
-    help="How many numbers before and after --around.",
-)
-@click.option(
-    "--turn", type=click.IntRange(min=1), metavar="N", help="Only turn N, and stderr meanwhile."
-)
+@number_option("--seq", text="Only frame or event N, in full, with the frame that it answers or"
+               " that answers it.")  # fmt: skip
+@number_option("--around", text="Frame or event N, marked, and what comes before and after it.")
+@number_option("--context", metavar="K", least=0, default=10,
+               text="How many numbers before and after --around.")  # fmt: skip
+@number_option("--turn", text="Only turn N, and stderr meanwhile.")
 @click.option("--session", metavar="ID", help="Only one session; the start of its id is enough.")
 @click.option("--no-fold", is_flag=True, help="A line for each chunk of a message.")
-@click.option(
-    "--lines", "-n", type=click.IntRange(min=0), metavar="N", help="Only the last N lines."
-)
-@click.option(
-    "--follow",
-    "-f",
-    is_flag=True,
-    help="Wait for more while the recorder runs; latest is then one that runs, or the next.",
-)
+@number_option("--lines", "-n", least=0, text="Only the last N lines.")
+@click.option("--follow", "-f", is_flag=True,
+              help="Wait for more while the recorder runs; latest is then one that runs, or the"
+              " next.")  # fmt: skip
 def log(
     rec: str,
     filter_words: tuple[str, ...],

@@ -8,7 +8,7 @@ import click
 
 from acp_proxy.capture.option_values import read_keep
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options.arguments import directory_argument, directory_of_recordings
+from acp_proxy.cli.options import directory_argument, directory_of_recordings
 from acp_proxy.cli.render.output import say, say_json, warn
 from acp_proxy.store.annotations import quick_look
 from acp_proxy.store.old_recordings import OldRecording, delete, prunable

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from acp_proxy.cli.group import Refusal, recordings
-from acp_proxy.cli.options.arguments import FilterType, RecordingType
+from acp_proxy.cli.options import complete_filter, complete_source, number_option
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.render.matches import MatchPrinter, printer_for
 from acp_proxy.cli.render.output import warn
@@ -51,22 +51,17 @@ _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
     """,
 )
 @click.argument("pattern")
-@click.argument("where", metavar="[REC|DIR]...", nargs=-1, type=RecordingType(directories=True))
+@click.argument("where", metavar="[REC|DIR]...", nargs=-1, shell_complete=complete_source)
 @click.option("-e", "--regex", is_flag=True, help="PATTERN is a Python regular expression.")
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore case in any pattern.")
 @click.option("-s", "--case-sensitive", is_flag=True, help="Match case in any pattern.")
-@click.option("-w", "--filter", metavar="FILTER", type=FilterType(), help="Only these frames.")
+@click.option("-w", "--filter", default="", metavar="FILTER", shell_complete=complete_filter,
+              help="Only these frames.")  # fmt: skip
 @click.option("-c", "--count", is_flag=True, help="Only how many frames match in each recording.")
 @click.option(
     "-l", "--files-with-matches", is_flag=True, help="Only which recordings have a match."
 )
-@click.option(
-    "-m",
-    "--max-count",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="At most N matches of each recording.",
-)
+@number_option("-m", "--max-count", text="At most N matches of each recording.")
 @click.option("--json", is_flag=True, help="One JSON object per match.")
 def search(
     pattern: str,
@@ -74,7 +69,7 @@ def search(
     regex: bool,
     ignore_case: bool,
     case_sensitive: bool,
-    filter: str | None,  # noqa: A002  the option's name, and its variable's
+    filter: str,  # noqa: A002  the option's name, and its variable's
     count: bool,
     files_with_matches: bool,
     max_count: int | None,
@@ -97,7 +92,7 @@ def search(
         raise Refusal("expected one of --json, --count and --files-with-matches, got several")
     case = True if ignore_case else False if case_sensitive else None
     sought = Pattern(pattern, is_regex=regex, ignore_case=case)
-    chosen = parse(filter or "")
+    chosen = parse(filter)
     places = list(_places(where))
     printer = printer_for(places, where, as_json=json, count=count, names=files_with_matches)
     limit = 1 if files_with_matches else max_count

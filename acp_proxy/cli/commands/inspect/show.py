@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from acp_proxy.cli.options.arguments import recording_argument
+from acp_proxy.cli.options import recording_argument
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import say_json
 from acp_proxy.cli.render.progress import progress

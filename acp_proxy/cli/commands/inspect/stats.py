@@ -6,7 +6,7 @@ import click
 from attrs import evolve
 
 from acp_proxy.cli.group import Refusal
-from acp_proxy.cli.options.arguments import filter_argument, recording_argument
+from acp_proxy.cli.options import filter_argument, number_option, recording_argument
 from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import say_json, use_color, warn, width
 from acp_proxy.cli.render.progress import progress
@@ -50,19 +50,12 @@ _STEPS = 30
 @recording_argument
 @filter_argument
 @click.option("--json", is_flag=True, help="Print one JSON object, with all turns.")
-@click.option(
-    "--turn",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Which turn to show step by step, in place of the slowest.",
-)
-@click.option(
+@number_option("--turn", text="Which turn to show step by step, in place of the slowest.")
+@number_option(
     "--top",
-    type=click.IntRange(min=0),
-    metavar="N",
+    least=0,
     default=10,
-    show_default=True,
-    help="How many tool calls and turns to list: the heaviest, and the slowest.",
+    text="How many tool calls and turns to list: the heaviest, and the slowest.",
 )
 def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None, top: int) -> None:
     """Show how much passed, how quick answers were, and where the time went.
@@ -86,7 +79,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
     to, each measured whole. A turn without an end counts until the end of the recording, or until
     now while it is recorded.
     """
-    chosen = parse(" ".join(filter_words)) if filter_words else EVERYTHING
+    chosen = parse(" ".join(filter_words))
     with open_recording(rec) as reader:
 
         def watched(heads: Iterator[FrameHead]) -> Iterator[FrameHead]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.cli.options.playback import limit_ns
+from acp_proxy.cli.options import limit_ns
 from tests.commands import complaint
 
 HELLO = Path(__file__).parents[4] / "recordings" / "hello.db"

@@ -1,0 +1,240 @@
+"""The arguments and options that several commands share, and how their values are read."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from attrs import evolve
+
+from acp_proxy.capture.option_values import read_name
+from acp_proxy.cli.group import Refusal, recordings
+from acp_proxy.engine.shared.playback_options import NS_PER_S, Order, Pacing
+
+F = TypeVar("F", bound=Callable[..., Any])
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+_BAD_ESCAPE = re.compile(r"~(?![01])")
+"""An escape that RFC 6901 does not allow in a JSON pointer."""
+_CENTURY_S = 3_200_000_000
+
+
+def _completed_by(name: str) -> Callable[..., Any]:
+    """Makes a click callback of a function of `completion`, which is imported late."""
+
+    def complete(ctx: click.Context, _param: object, incomplete: str) -> Any:
+        from acp_proxy.cli import completion
+
+        return getattr(completion, name)(ctx, incomplete)
+
+    return complete
+
+
+complete_recording = _completed_by("recordings_like")
+complete_source = _completed_by("sources_like")
+complete_filter = _completed_by("filters_like")
+complete_directory = _completed_by("directories_like")
+recording_argument = click.argument("rec", shell_complete=complete_recording)
+filter_argument = click.argument(
+    "filter_words", metavar="[FILTER]...", nargs=-1, shell_complete=complete_filter
+)
+directory_argument = click.argument(
+    "directory",
+    metavar="[DIR]",
+    required=False,
+    type=click.Path(path_type=Path),
+    shell_complete=complete_directory,
+)
+
+
+def file_option(*names: str, text: str) -> Callable[[F], F]:
+    """Adds an option that names a file.
+
+    Args:
+        *names: how it is written.
+        text: its help.
+    """
+    return click.option(*names, type=click.Path(path_type=Path), metavar="FILE", help=text)
+
+
+def number_option(
+    *names: str, text: str, metavar: str = "N", least: int = 1, default: int | None = None
+) -> Callable[[F], F]:
+    """Adds an option that is a whole number.
+
+    Args:
+        *names: how it is written.
+        text: its help.
+        metavar: what its value is called there.
+        least: the smallest number that is allowed.
+        default: what it is unless given.
+    """
+    kind = click.IntRange(min=least)
+    return click.option(
+        *names, type=kind, metavar=metavar, default=default, show_default=True, help=text
+    )
+
+
+def directory_of_recordings(directory: Path | None) -> Path:
+    """Returns DIR, or the recordings directory without it.
+
+    Raises:
+        Refusal: DIR is not a directory.
+    """
+    if directory is not None and not directory.is_dir():
+        raise Refusal(f"{directory} is not a directory; expected one that holds recordings")
+    return directory or recordings()
+
+
+def pointers(_ctx: object, _param: object, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Checks JSON pointers of an option; a click callback."""
+    for pointer in value:
+        if not pointer.startswith("/") or _BAD_ESCAPE.search(pointer):
+            raise click.BadParameter(
+                f"{pointer!r} is not a JSON pointer: expected one such as /params/prompt/0/text"
+            )
+    return value
+
+
+def recording_name(_ctx: object, _param: object, value: str | None) -> str | None:
+    """Checks a new name for a recording; a click callback."""
+    try:
+        return value if value is None else read_name(value)
+    except ValueError as e:
+        raise click.BadParameter(str(e)) from None
+
+
+def seconds(_ctx: object, _param: object, word: str | None) -> float | None:
+    """Reads a number of seconds, less than a century; a click callback."""
+    try:
+        value = None if word is None else float(word)
+    except ValueError:
+        value = -1.0
+    if value is not None and not 0 <= value < _CENTURY_S:
+        raise click.BadParameter(f"{word!r} is not a time: expected seconds, such as 5 or 0.5")
+    return value
+
+
+def limit_ns(seconds: float) -> int | None:
+    """A limit in nanoseconds; none for 0."""
+    return max(1, int(seconds * NS_PER_S)) if seconds else None
+
+
+def playback_options(*, order: str, timing: str, strict: str, stall: str) -> _Decorator:
+    """Adds the options that `replay` and `verify` share, as ``playback``: a dict of their values.
+
+    Args:
+        order: the help of ``--order``.
+        timing: the help of ``--timing``.
+        strict: the help of ``--strict/--lenient``.
+        stall: the help of ``--stall-timeout``.
+    """
+    metavar = "instant|recorded|xN|fixed:MS"
+    options = [
+        click.option(
+            "--order", type=click.Choice([*map(str, Order)]), default="session", help=order
+        ),
+        click.option("--timing", callback=_timing, default="instant", metavar=metavar, help=timing),
+        click.option("--idle-cap", callback=seconds, metavar="S", help="The longest wait."),
+        click.option("--strict/--lenient", default=True, help=strict),
+        click.option("--stall-timeout", callback=seconds, default="30", metavar="S", help=stall),
+        file_option("--report", text="Write a report as JSON."),
+        file_option("--junit", text="Write a report as JUnit XML."),
+    ]
+
+    def value(
+        order: str, timing: Pacing, idle_cap: float | None, strict: bool, stall_timeout: float
+    ) -> dict[str, Any]:
+        cap_ns = None if idle_cap is None else int(idle_cap * NS_PER_S)
+        pacing, stall_ns = evolve(timing, cap_ns=cap_ns), limit_ns(stall_timeout)
+        return {
+            "order": Order(order),
+            "pacing": pacing,
+            "lenient": not strict,
+            "stall_ns": stall_ns,
+        }
+
+    names = ("order", "timing", "idle_cap", "strict", "stall_timeout")
+    return _collected("playback", value, names, options)
+
+
+def comparison_options(other: str) -> _Decorator:
+    """Adds ``--expect``, ``--ignore``, ``--alias`` and ``--apart``, as ``compared``: DiffOptions.
+
+    Args:
+        other: what the command calls the run that ids are looked up in.
+    """
+    from acp_proxy.difference.options import DiffOptions, Expect
+
+    options = [
+        click.option("--expect", type=click.Choice([*map(str, Expect)]), default="frames",
+                     show_default=True,
+                     help="What counts: all frames, only their kinds, or how requests and turns"
+                     " ended."),
+        click.option("--ignore", multiple=True, metavar="PTR", callback=pointers,
+                     help="A JSON pointer to ignore, with all below it; * matches any key or"
+                     " item, ** several."),
+        click.option("--alias", multiple=True, metavar="PTR", callback=pointers,
+                     help="A JSON pointer to ids: each counts as the one in its place in"
+                     f" {other}."),
+        click.option("--apart", multiple=True, metavar="KIND", callback=_kinds,
+                     help="A kind of update, or a method, whose order among other messages does"
+                     " not count."),
+    ]  # fmt: skip
+
+    def value(expect: str, ignore: Any, alias: Any, apart: Any) -> DiffOptions:
+        return DiffOptions(Expect(expect), ignored=ignore, aliases=alias, apart=apart)
+
+    return _collected("compared", value, ("expect", "ignore", "alias", "apart"), options)
+
+
+def _collected(
+    name: str, value: Callable[..., Any], members: tuple[str, ...], options: Sequence[_Decorator]
+) -> _Decorator:
+    """Adds options, some of which become one parameter.
+
+    Args:
+        name: of the parameter.
+        value: makes it of the values of these options.
+        members: their names.
+        options: those and others.
+    """
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def collect(**values: Any) -> Any:
+            values[name] = value(**{member: values.pop(member) for member in members})
+            return function(**values)
+
+        found: Callable[..., Any] = collect
+        for option in reversed(options):
+            found = option(found)
+        return found
+
+    return add
+
+
+def _timing(_ctx: object, _param: object, word: str) -> Pacing:
+    """Reads ``instant``, ``recorded``, ``xN`` or ``fixed:MS``."""
+    if word == "instant":
+        return Pacing()
+    if word == "recorded":
+        return Pacing(1.0)
+    if match := re.fullmatch(r"x(\d*\.?\d+)", word):
+        return Pacing(float(match[1]))
+    if match := re.fullmatch(r"fixed:(\d*\.?\d+)", word):
+        return Pacing(fixed_ns=int(float(match[1]) * 1e6))
+    expected = "instant, recorded, x0.5 or fixed:20"
+    raise click.BadParameter(f"{word!r} is not a timing: expected {expected}")
+
+
+def _kinds(_ctx: object, _param: object, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Checks kinds of messages."""
+    for kind in value:
+        if not kind or kind.startswith("/"):
+            raise click.BadParameter(
+                f"{kind!r} is not a kind of message: expected one such as tool_call_update or"
+                " fs/read_text_file"
+            )
+    return value
