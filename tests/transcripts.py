@@ -18,12 +18,14 @@ import re
 from typing import TYPE_CHECKING
 
 from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.correlation import Correlator, Labels
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.peers import Direction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from acp_proxy.protocol.connection_state import Exchange, Transition, Turn
+    from acp_proxy.protocol.jsonrpc import Message
 
 NOTHING = "nothing"
 """How the labels of a frame are written that has none."""
@@ -32,19 +34,56 @@ _ARROWS = {"->": Direction.TO_AGENT, "<-": Direction.TO_CLIENT}
 _MESSAGE = re.compile(r"(?:#(?P<id>\S+) )?(?P<name>[^\s#]\S*)(?: (?P<value>.+))?")
 
 
-def check(transcript: str, dialect: str = "auto") -> Correlator:
+class Conversation:
+    """A connection that is fed with messages, and what they have changed so far.
+
+    Attributes:
+        connection: the state machine.
+    """
+
+    def __init__(self, connection: Connection | None = None) -> None:
+        self.connection = connection or Connection()
+        self._exchanges: dict[int, Exchange] = {}
+        self._turns: dict[int, Turn] = {}
+
+    def feed(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
+        """Feeds a message and keeps what it has changed."""
+        done = self.connection.feed(seq, t_ns, direction, message)
+        self._keep(done)
+        return done
+
+    @property
+    def exchanges(self) -> list[Exchange]:
+        """All exchanges in the order of their requests."""
+        return [self._exchanges[number] for number in sorted(self._exchanges)]
+
+    @property
+    def turns(self) -> list[Turn]:
+        """All turns in the order of their prompts."""
+        return [self._turns[number] for number in sorted(self._turns)]
+
+    def _keep(self, done: Transition) -> None:
+        exchanges = filter(None, (done.opened, done.answered, done.cancelled))
+        self._exchanges.update((exchange.id, exchange) for exchange in exchanges)
+        turns = filter(None, (done.begun, done.updated, *done.ended))
+        self._turns.update((turn.id, turn) for turn in turns)
+        for member in done.members:
+            self._keep(member)
+
+
+def check(transcript: str, dialect: str = "auto") -> Conversation:
     """Feeds each frame of a transcript and compares its labels with those that are written there.
 
     Returns:
-        the correlator, for whoever wants to know more of it.
+        the conversation, for tests that need to know more of it.
     """
-    correlator = Correlator(Connection(dialect=dialect))
+    conversation = Conversation(Connection(dialect=dialect))
     written = [line.strip() for line in transcript.strip().splitlines()]
-    assert list(play(written, correlator)) == written
-    return correlator
+    assert list(play(written, conversation)) == written
+    return conversation
 
 
-def play(written: list[str], correlator: Correlator) -> Iterator[str]:
+def play(written: list[str], conversation: Conversation) -> Iterator[str]:
     """Yields the frames among the lines of a transcript, each with the labels that it really got.
 
     Raises:
@@ -56,7 +95,7 @@ def play(written: list[str], correlator: Correlator) -> Iterator[str]:
     for seq, line in enumerate(frames, 1):
         yield line
         message = read(frame(line[2:].strip()))
-        yield describe(correlator.feed(seq, seq * 1000, _ARROWS[line[:2]], message))
+        yield describe(conversation.feed(seq, seq * 1000, _ARROWS[line[:2]], message))
 
 
 def frame(text: str) -> bytes:
@@ -82,7 +121,7 @@ def frame(text: str) -> bytes:
     return f"{{{', '.join(members)}}}".encode()
 
 
-def describe(labels: Labels) -> str:
+def describe(labels: Transition) -> str:
     """Writes labels as a transcript does."""
     parts = [labels.method] if labels.method else []
     for name in ("exchange", "session", "turn", "tool_call", "terminal"):

@@ -12,7 +12,7 @@ from attrs import define, evolve, field
 from acp_proxy.faults.effects import Delivery
 from acp_proxy.faults.outputs import ScheduledWrite
 from acp_proxy.faults.plan import FaultRule
-from acp_proxy.protocol.correlation import Labels
+from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
 
@@ -31,7 +31,7 @@ class HeldDelivery:
     session: str | None
     rpc_id: str | None
 
-    def is_cancelled_by(self, direction: Direction, message: Message, labels: Labels) -> bool:
+    def is_cancelled_by(self, direction: Direction, message: Message, labels: Transition) -> bool:
         """Whether a message cancels what the delivery answers.
 
         Args:
@@ -108,7 +108,7 @@ class DeliveryQueue:
             yield from self._release(self.held[0], at)
 
     def cancel(
-        self, direction: Direction, message: Message, labels: Labels, at: int
+        self, direction: Direction, message: Message, labels: Transition, at: int
     ) -> Iterator[ScheduledWrite]:
         """Yields the replies that have waited until a message cancels what they answer.
 

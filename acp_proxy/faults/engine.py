@@ -24,7 +24,7 @@ from acp_proxy.faults.plan import FaultRule, Plan
 from acp_proxy.faults.reach import firing_in
 from acp_proxy.faults.triggers import Triggers
 from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.correlation import Correlator, Labels
+from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.peers import Direction
 
@@ -43,7 +43,7 @@ class FaultEngine:
         self.plan = plan
         self.seed = plan.seed if plan.seed is not None else seed
         self._origin = origin
-        self._correlator = Correlator(Connection(dialect=dialect))
+        self._connection = Connection(dialect=dialect)
         self._queues = {direction: DeliveryQueue() for direction in Direction}
         self._rules = {
             direction: [(rule, rule.fault.new_state()) for rule in firing_in(plan, direction)]
@@ -73,7 +73,7 @@ class FaultEngine:
         if (by := queue.ended_by) is not None:
             outputs = [Fired(by.name, by.kind, direction, raw, None, self._frames, is_again=True)]
         else:
-            row = row_of(direction, raw, message, labels, self._correlator.connection.dialect)
+            row = row_of(direction, raw, message, labels, self._connection.dialect)
             flow = self._apply_rules(row, newline, at, total)
             if flow is None:
                 outputs = [queue.pass_on(direction, raw + newline, at, self._frames)]
@@ -114,7 +114,7 @@ class FaultEngine:
 
     def _read(
         self, direction: Direction, raw: bytes, newline: bytes, at: int
-    ) -> tuple[Message, Labels, int]:
+    ) -> tuple[Message, Transition, int]:
         """Reads and counts a frame; returns how many bytes of its direction came before, too."""
         self._frames += 1
         message, queue = read(raw), self._queues[direction]
@@ -170,8 +170,6 @@ class FaultEngine:
                     for queue in self._queues.values():
                         queue.stop(rule)
 
-    def _label(self, direction: Direction, message: Message, at: int) -> Labels:
+    def _label(self, direction: Direction, message: Message, at: int) -> Transition:
         self._seq += 1
-        labels = self._correlator.feed(self._seq, at - self._origin, direction, message)
-        self._correlator.drain()
-        return labels
+        return self._connection.feed(self._seq, at - self._origin, direction, message)

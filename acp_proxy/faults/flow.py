@@ -10,13 +10,17 @@ from acp_proxy.faults.fault import MatchedFrame, PassingFrame
 from acp_proxy.faults.outputs import Fired
 from acp_proxy.faults.plan import FaultRule
 from acp_proxy.faults.triggers import Triggers
-from acp_proxy.protocol.correlation import Labels
+from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
 
 
 def row_of(
-    direction: Direction, raw: bytes, message: Message, labels: Labels, dialect: str | None = None
+    direction: Direction,
+    raw: bytes,
+    message: Message,
+    labels: Transition,
+    dialect: str | None = None,
 ) -> dict[str, Any]:
     """Returns what is known of a frame when it passes, with the names of the columns of `frames`.
 

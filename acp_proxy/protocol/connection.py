@@ -1,14 +1,14 @@
 """The state of one ACP connection: the one machine that knows what is open, and in which state.
 
-Pure and incremental: messages go in, in the order in which they passed. It holds the requests that
-wait for an answer, by direction and id; the turns that are open; the sessions with their modes; the
-tool calls with their statuses; the terminals; and the handshake of both peers. It knows
-no file, clock or database. `State` is all that it remembers. It is small enough to be stored with
-every batch of rows, so that any reader can go on from there.
+Pure and incremental. `Connection.feed` takes one message at a time, in the order in which they
+passed, and returns what it belongs to and what it has changed. Afterwards the connection can be
+asked for the requests that wait for an answer, by direction and id; the turns that are open; the
+sessions with their modes; the tool calls with their statuses; the terminals; and what both peers
+announced in the handshake. It knows no file, clock or database. `State` is all that it remembers.
 
-How to use it: with `correlation.Correlator`, which feeds it and labels each frame on the way; ask
-``correlator.connection`` for what is open after each frame. `states` has the tables of states, on
-which checks of the protocol can rest.
+The indexer labels frames with it, faults find out what a frame belongs to, and `inspect show` reads
+a recording through it. `states` has the tables of states; what they do not allow is listed in the
+transition, on which checks of the protocol can rest.
 
 - An answer belongs to the open request of the *other* direction with the same id token; of several,
   to the oldest. Both peers number from 0, so an id alone is ambiguous.
@@ -24,46 +24,23 @@ which checks of the protocol can rest.
 
 from typing import Any
 
-from acp_proxy.protocol.connection_state import Session, State, Terminal, meet, shallow
-from acp_proxy.protocol.dialects import (
-    DRAFT,
-    INITIALIZE,
-    OPENING,
-    V2,
-    body,
-    dialect_of_frame,
-)
-from acp_proxy.protocol.exchanges import Exchange, Turn
+from acp_proxy.protocol.connection_state import Exchange, State, Transition, Turn, meet, shallow
+from acp_proxy.protocol.dialects import DRAFT, INITIALIZE, OPENING, V2, body, dialect_of_frame
 from acp_proxy.protocol.jsonrpc import Kind, Message
-from acp_proxy.protocol.methods import FORK, PERMISSION, PROMPT
+from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, FORK, PERMISSION, PROMPT
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.states import (
-    CALLS,
-    PHASES,
-    SESSIONS,
-    TERMINALS,
-    TURNS,
-    Event,
-    Phase,
-    TerminalState,
-)
-from acp_proxy.protocol.updates import FINAL
+from acp_proxy.protocol.session_tracker import SessionTracker
+from acp_proxy.protocol.states import PHASES, TURNS, Event, Phase, TurnPhase, Violation, step
+from acp_proxy.protocol.updates import UPDATE
 
 FORCED = "forced by --dialect"
 """The reason for a dialect that the user has chosen, whatever the frames are."""
 
 _CANCELLED_CODES = {-32800: None, -32003: DRAFT}
 """Error codes of cancelled requests, and the only dialect that has the code."""
-_MOST = 1_000
-"""How many sessions, terminals, and tool calls of a session are remembered: the latest ones."""
-_TERMINAL_EVENTS = {
-    "terminal/wait_for_exit": Event.EXIT,
-    "terminal/kill": Event.KILL,
-    "terminal/release": Event.RELEASE,
-}
-_ENDING = ("session/close", "session/delete")
-_SET_MODE = "session/set_mode"
-_RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR  # looking them up takes a while
+# Looking up a member of an enum takes a while.
+_NOTIFICATION, _REQUEST, _BATCH = Kind.NOTIFICATION, Kind.REQUEST, Kind.BATCH
+_RESPONSE, _ERROR = Kind.RESPONSE, Kind.ERROR
 _TO_AGENT, _READY = Direction.TO_AGENT, Phase.READY
 
 
@@ -77,6 +54,8 @@ class Connection:
 
     def __init__(self, state: State | None = None, dialect: str = "auto") -> None:
         self.state = state or State()
+        self._violations: list[Violation] = []
+        self._tracker = SessionTracker(self.state, self._violations)
         if dialect != "auto" and not self.state.forced:
             self.state.forced = True
             self.state.handshake.dialect = dialect
@@ -89,6 +68,14 @@ class Connection:
         """The dialect as far as it is known."""
         return self.state.handshake.dialect
 
+    def announced(self, receiver: Direction) -> dict[str, Any]:
+        """Returns the capabilities and the like that a peer announced, without lists.
+
+        Args:
+            receiver: the direction of the messages that the peer receives.
+        """
+        return self.state.result if receiver is _TO_AGENT else self.state.params
+
     def open_requests(self, direction: Direction) -> list[Exchange]:
         """Returns the requests of one direction that wait for their answer, oldest first."""
         waiting = [e for same_id in self.state.open[direction].values() for e in same_id]
@@ -99,11 +86,6 @@ class Connection:
         """The permission requests that wait for their answer, oldest first."""
         asked = self.open_requests(Direction.TO_CLIENT)
         return [exchange for exchange in asked if exchange.method == PERMISSION]
-
-    def open_calls(self, session: str | None) -> dict[str, str]:
-        """Returns the tool calls of a session that are not over, with their statuses."""
-        every = self.state.calls.get(session or "", {})
-        return {call: status for call, status in every.items() if status not in FINAL}
 
     def oldest(self, direction: Direction, token: str | None) -> Exchange | None:
         """Returns the open request that an answer would belong to.
@@ -120,13 +102,176 @@ class Connection:
         turns = self.state.turns.get(session or "")
         return turns[-1] if turns else None
 
-    def session_of(self, terminal: str | None, message: Message) -> str | None:
-        """Returns the session of a draft message that names none; empty for a turn without one.
+    def open_calls(self, session: str | None) -> dict[str, str]:
+        """Returns the tool calls of a session that are not over, with their statuses."""
+        return self._tracker.open_calls(session)
+
+    # What passes
+
+    def feed(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
+        """Takes the next message.
 
         Args:
-            terminal: the terminal that it names.
-            message: the message.
+            seq: the number of its frame.
+            t_ns: its time in nanoseconds, on any clock.
+            direction: where it went.
+            message: the message; of a batch, all members are taken.
+
+        Returns:
+            What it belongs to and what it has changed.
         """
+        kind = message.kind
+        if kind is _NOTIFICATION:
+            done = self._notification(seq, t_ns, direction, message)
+        elif kind is _REQUEST:
+            done = self._request(seq, t_ns, direction, message)
+        elif kind is _RESPONSE or kind is _ERROR:
+            done = self._answer(seq, t_ns, direction, message)
+        elif kind is _BATCH:
+            return self._batch(seq, t_ns, direction, message)
+        else:
+            return Transition()
+        if self._violations:
+            done.violations = tuple(self._violations)
+            self._violations.clear()
+        return done
+
+    def _batch(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
+        """Gives each member its exchange; the frame has the labels on which all members agree."""
+        members = [self.feed(seq, t_ns, direction, member) for member in message.members]
+        done = Transition(members=members)
+        for name in ("exchange", "session", "turn", "tool_call", "terminal"):
+            values = {getattr(member, name) for member in members}
+            setattr(done, name, values.pop() if len(values) == 1 else None)
+        return done
+
+    def _notification(
+        self, seq: int, t_ns: int, direction: Direction, message: Message
+    ) -> Transition:
+        method = message.method
+        done = Transition(method, None, message.session, None, message.tool_call, message.terminal)
+        self._place(done, message)
+        if method == UPDATE:
+            self._update(seq, t_ns, message, done)
+        elif method == CANCEL_REQUEST and message.target is not None:
+            # The request that it cancels went the same way.
+            if (target := self.oldest(direction, message.target)) is not None:
+                target.cancelled = True
+                done.cancelled = target
+                done.exchange, done.session = target.id, target.session
+                done.turn, done.tool_call = target.turn, target.tool_call
+        elif method == CANCEL and direction is _TO_AGENT:
+            for turn in self.state.turns.get(done.session or "", ()):
+                turn.state = self._step_turn(turn, Event.CANCEL)
+        if self.state.handshake.dialect is None:
+            self._detect_dialect(message)
+        return done
+
+    def _update(self, seq: int, t_ns: int, message: Message, done: Transition) -> None:
+        call, turn = message.tool_call, self.turn_of(done.session)
+        if call is not None or message.state is not None or message.mode is not None:
+            self._tracker.update(done.session, message)
+        if turn is None:
+            return
+        done.updated = turn
+        turn.updates += 1
+        if call is not None and call not in turn.seen:
+            turn.seen.add(call)
+            turn.tool_calls = len(turn.seen)
+        if message.state == "idle" and message.update == "state_update":  # v2
+            done.ended = self._end_turns(seq, t_ns, done.session, message)
+
+    def _request(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
+        state, method = self.state, message.method
+        done = Transition(method, None, message.session, None, message.tool_call, message.terminal)
+        if state.handshake.dialect is None:
+            self._detect_dialect(message)
+        if method != PROMPT or direction is not _TO_AGENT:
+            self._place(done, message)
+        else:
+            done.begun = self._begin_turn(seq, t_ns, done.session)
+            done.turn = done.begun.id
+        done.opened = exchange = Exchange(
+            id=state.next_exchange,
+            direction=direction,
+            method=method,
+            rpc_id=message.rpc_id,
+            session=done.session,
+            request_seq=seq,
+            request_ns=t_ns,
+            turn=done.turn,
+            tool_call=message.tool_call,
+            terminal=message.terminal,
+        )
+        done.exchange = exchange.id
+        state.next_exchange += 1
+        state.open[direction].setdefault(message.rpc_id or "null", []).append(exchange)
+        if method in OPENING:
+            if self.dialect in (None, DRAFT):
+                opened = message.session if method != FORK else None
+                state.unnamed.asked(exchange.id, body(message, "params"), opened)
+        elif method in INITIALIZE:
+            if direction is _TO_AGENT:
+                state.params = shallow(body(message, "params"))
+                meet(state, None)
+                self._initialize(Event.INITIALIZE)
+        else:
+            self._tracker.request(exchange, message)
+        return done
+
+    def _answer(self, seq: int, t_ns: int, direction: Direction, message: Message) -> Transition:
+        exchange = self._close(direction.other, message.rpc_id)
+        if exchange is None:
+            done = Transition(session=message.session, terminal=message.terminal)
+            self._place(done, message)
+            return done
+        exchange.response_seq = seq
+        exchange.latency_ns = t_ns - exchange.request_ns
+        exchange.outcome = self._outcome(exchange, message)
+        if exchange.session is None and exchange.turn is None:
+            exchange.session = message.session  # the answer to session/new names it
+        elif exchange.method == FORK and message.session is not None:
+            exchange.session, exchange.turn = message.session, None
+        self._tracker.answer(exchange, message)
+        self._detect_dialect(message, exchange.method)
+        ended: list[Turn] = []
+        if exchange.method == PROMPT and exchange.turn is not None:
+            is_accepted_only = self.dialect == V2 and message.stop_reason is None
+            if message.kind is _ERROR or not is_accepted_only:
+                ended = self._end_turns(seq, t_ns, exchange.session, message, exchange.turn)
+        elif exchange.method in INITIALIZE and message.kind is _ERROR:
+            self._initialize(Event.REFUSED)
+        elif exchange.method in INITIALIZE:
+            result = body(message, "result")
+            self.state.result = shallow(result)
+            meet(self.state, result)
+            self._initialize(Event.INITIALIZED)
+        return Transition(
+            exchange.method,
+            exchange.id,
+            exchange.session,
+            exchange.turn,
+            exchange.tool_call,
+            message.terminal or exchange.terminal,
+            answered=exchange,
+            ended=ended,
+        )
+
+    def _place(self, done: Transition, message: Message) -> None:
+        """Finds the turn; in the draft also the session, where the message names none."""
+        if done.session is None:
+            if self.dialect != DRAFT or not (done.method or "").startswith(("fs/", "terminal/")):
+                return
+            found = self._session_of(done.terminal, message)
+            if found is None:
+                return
+            done.session = found or None  # a prompt without a session is a turn, too
+        turn = self.turn_of(done.session)
+        if turn is not None:
+            done.turn = turn.id
+
+    def _session_of(self, terminal: str | None, message: Message) -> str | None:
+        """The session of a draft message that names none; empty for a turn without one."""
         directories, turns = self.state.unnamed, self.state.turns
         known = self.state.terminals.get(terminal or "")
         if known is not None and known.session is not None:
@@ -136,156 +281,6 @@ class Connection:
             if certain := [session for session in owners if session in turns] or owners:
                 return certain[0] if len(certain) == 1 else None
         return next(iter(turns)) if len(turns) == 1 else None
-
-    # What passes
-
-    def ask(
-        self,
-        seq: int,
-        t_ns: int,
-        direction: Direction,
-        message: Message,
-        place: tuple[str | None, int | None],
-    ) -> tuple[Exchange, Turn | None]:
-        """Takes a request.
-
-        Args:
-            seq: the number of its frame.
-            t_ns: its time.
-            direction: where it goes.
-            message: the request.
-            place: its session and its turn.
-
-        Returns:
-            The exchange that it opens, and the turn that it begins.
-        """
-        state, method, session = self.state, message.method, place[0]
-        turn = None
-        if method == PROMPT and direction is _TO_AGENT:
-            turn = self._begin_turn(seq, t_ns, session)
-        exchange = Exchange(
-            id=state.next_exchange,
-            direction=direction,
-            method=method,
-            rpc_id=message.rpc_id,
-            session=session,
-            request_seq=seq,
-            request_ns=t_ns,
-            turn=place[1] if turn is None else turn.id,
-            tool_call=message.tool_call,
-            terminal=message.terminal,
-        )
-        state.next_exchange += 1
-        state.open[direction].setdefault(message.rpc_id or "null", []).append(exchange)
-        if method in OPENING and self.dialect in (None, DRAFT):
-            opened = message.session if method != FORK else None
-            state.unnamed.asked(exchange.id, body(message, "params"), opened)
-        elif method in INITIALIZE and direction is _TO_AGENT:
-            state.params = shallow(body(message, "params"))
-            meet(state, None)
-            self._initialize(Event.INITIALIZE)
-        elif method == _SET_MODE and (known := state.sessions.get(session or "")) is not None:
-            known.wanted_mode = message.mode
-        elif message.tool_call is not None and message.status is not None:
-            self._follow_call(session, message.tool_call, message.status)
-        return exchange, turn
-
-    def answer(
-        self, seq: int, t_ns: int, direction: Direction, message: Message
-    ) -> tuple[Exchange | None, list[Turn]]:
-        """Takes a response.
-
-        Args:
-            seq: the number of its frame.
-            t_ns: its time.
-            direction: where it goes.
-            message: the response.
-
-        Returns:
-            The exchange that it closes, and the turns that it ends.
-        """
-        exchange = self._close(direction.other, message.rpc_id)
-        if exchange is None:
-            return None, []
-        exchange.response_seq = seq
-        exchange.latency_ns = t_ns - exchange.request_ns
-        exchange.outcome = self._outcome(exchange, message)
-        if exchange.session is None and exchange.turn is None:
-            exchange.session = message.session  # the answer to session/new names it
-        elif exchange.method == FORK and message.session is not None:
-            exchange.session, exchange.turn = message.session, None
-        self._learn(exchange, message)
-        self.detect_dialect(message, exchange.method)
-        ended: list[Turn] = []
-        if exchange.method == PROMPT and exchange.turn is not None:
-            is_accepted_only = self.dialect == V2 and message.stop_reason is None
-            if message.kind is _ERROR or not is_accepted_only:
-                ended = self.end_turns(seq, t_ns, exchange.session, message, exchange.turn)
-        elif exchange.method in INITIALIZE and message.kind is _ERROR:
-            self._initialize(Event.REFUSED)
-        elif exchange.method in INITIALIZE:
-            result = body(message, "result")
-            self.state.result = shallow(result)
-            meet(self.state, result)
-            self._initialize(Event.INITIALIZED)
-        return exchange, ended
-
-    def update(self, session: str | None, message: Message) -> Turn | None:
-        """Takes a session update.
-
-        Args:
-            session: its session.
-            message: the update; where `is_idle` holds for it, call `end_turns` next.
-
-        Returns:
-            The turn that it belongs to.
-        """
-        turns = self.state.turns.get(session or "")
-        turn = turns[-1] if turns else None
-        call = message.tool_call
-        if call is not None:
-            self._follow_call(session, call, message.status)
-        elif message.state is not None or message.mode is not None:
-            self._follow_session(session, message)
-        if turn is not None:
-            turn.updates += 1
-            if call is not None and call not in turn.seen:
-                turn.seen.add(call)
-                turn.tool_calls = len(turn.seen)
-        return turn
-
-    def cancel_turns(self, session: str | None) -> None:
-        """Takes the client's ``session/cancel``."""
-        for turn in self.state.turns.get(session or "", ()):
-            turn.state = TURNS[turn.state].get(Event.CANCEL, turn.state)
-
-    def cancel_request(self, direction: Direction, token: str) -> Exchange | None:
-        """Takes a ``$/cancel_request``.
-
-        Args:
-            direction: where it goes; the request that it cancels went there, too.
-            token: the JSON token of that request's id.
-
-        Returns:
-            The exchange that it cancels; None if that request is not open.
-        """
-        exchange = self.oldest(direction, token)
-        if exchange is not None:
-            exchange.cancelled = True
-        return exchange
-
-    def detect_dialect(self, message: Message, answered: str | None = None) -> None:
-        """Detects the dialect from a message, unless an initialize exchange was answered.
-
-        Args:
-            message: the message.
-            answered: the method of the request that it answers, if it is an answer.
-        """
-        handshake = self.state.handshake
-        if handshake.dialect is not None or self.state.phase is _READY:
-            return
-        if found := dialect_of_frame(message, answered):
-            handshake.dialect, handshake.dialect_reason = found.dialect, found.reason
 
     def _close(self, direction: Direction, token: str | None) -> Exchange | None:
         exchange = self.oldest(direction, token)
@@ -306,117 +301,38 @@ class Connection:
             return "cancelled"
         return "error"
 
-    def _learn(self, exchange: Exchange, message: Message) -> None:
-        """Follows sessions and terminals by the answer to a request."""
-        state, method = self.state, exchange.method
-        if method in OPENING:
-            state.unnamed.opened(exchange.id, message.session)
-        known = state.sessions.get(exchange.session or "")
-        if method == _SET_MODE and known is not None:
-            if message.kind is _RESPONSE:
-                known.mode = message.mode or known.wanted_mode
-            known.wanted_mode = None
-        if message.kind is not _RESPONSE or method is None:
-            return
-        if method in OPENING:
-            self._open_session(exchange, message)
-        elif method == "terminal/create" and message.terminal is not None:
-            _keep(state.terminals, message.terminal, Terminal(exchange.session))
-        elif method.startswith("terminal/") and exchange.terminal is not None:
-            self._follow_terminal(exchange, message)
-        elif method in _ENDING and known is not None:
-            known.state = SESSIONS[known.state].get(Event.CLOSE, known.state)
-
-    def _open_session(self, exchange: Exchange, message: Message) -> None:
-        opened = message.session or exchange.session
-        if opened is not None:
-            _keep(self.state.sessions, opened, Session(mode=message.mode))
-
-    def _follow_session(self, session: str | None, message: Message) -> None:
-        known = self.state.sessions.get(session or "")
-        if known is None:
-            return
-        known.mode = message.mode or known.mode
-        known.activity = message.state or known.activity
-
-    def _follow_terminal(self, exchange: Exchange, message: Message) -> None:
-        known = self.state.terminals.get(exchange.terminal or "")
-        event = _TERMINAL_EVENTS.get(exchange.method or "")
-        if event is None and exchange.method == "terminal/output" and _has_exited(message):
-            event = Event.EXIT
-        if known is None or event is None:
-            return
-        known.state = TERMINALS[known.state].get(event, known.state)
-        if known.state is TerminalState.RELEASED:
-            del self.state.terminals[exchange.terminal or ""]
-
-    def _follow_call(self, session: str | None, call: str, status: str | None) -> None:
-        calls = self.state.calls.setdefault(session or "", {})
-        known = calls.get(call)
-        if known is None:
-            _keep(calls, call, status or "pending")
-        elif status is not None and status in CALLS.get(known, (status,)):
-            calls[call] = status
-
     def _begin_turn(self, seq: int, t_ns: int, session: str | None) -> Turn:
         turn = Turn(self.state.next_turn, session, seq, t_ns)
         self.state.next_turn += 1
         self.state.turns.setdefault(session or "", []).append(turn)
         return turn
 
-    def end_turns(
+    def _end_turns(
         self, seq: int, t_ns: int, session: str | None, message: Message, only: int | None = None
     ) -> list[Turn]:
-        """Ends the open turns of a session.
-
-        Args:
-            seq: the number of the frame that ends them.
-            t_ns: its time.
-            session: the session.
-            message: the answer to the prompt, or the update (v2).
-            only: the turn to end; None for all of them.
-
-        Returns:
-            The turns that have ended.
-        """
+        """Ends all open turns of a session, or only one."""
         open_turns = self.state.turns.get(session or "", [])
         ended = [turn for turn in open_turns if only is None or turn.id == only]
         for turn in ended:
             turn.end_seq, turn.stop_reason = seq, message.stop_reason
             turn.duration_ns = t_ns - turn.prompt_ns
-            turn.state = TURNS[turn.state].get(Event.END, turn.state)
+            turn.state = self._step_turn(turn, Event.END)
             open_turns.remove(turn)
         if not open_turns:
             self.state.turns.pop(session or "", None)
-            self._forget_calls(session)
+            self._tracker.forget_calls(session)
         return ended
 
-    def _forget_calls(self, session: str | None) -> None:
-        if (session or "") not in self.state.calls:
-            return
-        left = self.open_calls(session)
-        if left:
-            self.state.calls[session or ""] = left
-        else:
-            del self.state.calls[session or ""]
+    def _step_turn(self, turn: Turn, event: Event) -> TurnPhase:
+        return step(TURNS, turn.state, event, self._violations, "turn", str(turn.id))
 
     def _initialize(self, event: Event) -> None:
-        self.state.phase = PHASES[self.state.phase].get(event, self.state.phase)
+        self.state.phase = step(PHASES, self.state.phase, event, self._violations, "connection")
 
-
-def is_idle(message: Message) -> bool:
-    """Whether a session update ends the turns of its session (v2)."""
-    return message.state == "idle" and message.update == "state_update"
-
-
-def _keep(known: dict[str, Any], key: str, value: Any) -> None:
-    """Adds an entry, and removes the oldest if there are too many."""
-    known[key] = value
-    if len(known) > _MOST:
-        del known[next(iter(known))]
-
-
-def _has_exited(message: Message) -> bool:
-    """Whether an answer to ``terminal/output`` reports the end of the command."""
-    raw = message.raw or b""
-    return b'"exitStatus"' in raw and isinstance(body(message, "result").get("exitStatus"), dict)
+    def _detect_dialect(self, message: Message, answered: str | None = None) -> None:
+        """Detects the dialect from a message, unless an initialize exchange was answered."""
+        handshake = self.state.handshake
+        if handshake.dialect is not None or self.state.phase is _READY:
+            return
+        if found := dialect_of_frame(message, answered):
+            handshake.dialect, handshake.dialect_reason = found.dialect, found.reason

@@ -1,15 +1,61 @@
-"""What the state machine of a connection remembers, and what the handshake adds to it."""
+"""What the state machine of a connection remembers, and what one message changes.
 
+`State` is small enough to be stored with every batch of rows, so that any reader can go on from
+there. Its field names are therefore a format; a new field needs a default.
+"""
+
+from collections.abc import Sequence
 from typing import Any
 
 from attrs import define, field
 
 from acp_proxy.protocol.dialects import dialect_of_initialize
-from acp_proxy.protocol.exchanges import Exchange, Turn
 from acp_proxy.protocol.json_text import storable
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.session_directories import SessionDirectories
-from acp_proxy.protocol.states import Phase, SessionState, TerminalState
+from acp_proxy.protocol.states import Phase, SessionState, TerminalState, TurnPhase, Violation
+
+
+@define
+class Exchange:
+    """A request and its response; ``outcome`` is final once the recording has ended."""
+
+    id: int
+    direction: str
+    """Of the request."""
+    method: str | None
+    rpc_id: str | None
+    session: str | None
+    request_seq: int
+    request_ns: int = field(metadata={"internal": True})
+    response_seq: int | None = None
+    latency_ns: int | None = None
+    outcome: str = "unanswered"
+    """result, error, unanswered or cancelled."""
+    turn: int | None = None
+    tool_call: str | None = None
+    terminal: str | None = None
+    cancelled: bool = False
+    """Whether ``$/cancel_request`` named it."""
+
+
+@define
+class Turn:
+    """A prompt and what followed until its end; the history after session/load is no turn."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    prompt_ns: int
+    end_seq: int | None = None
+    stop_reason: str | None = None
+    updates: int = 0
+    tool_calls: int = 0
+    """Distinct ones."""
+    duration_ns: int | None = None
+    seen: set[str] = field(factory=set)
+    """The tool calls counted so far."""
+    state: TurnPhase = TurnPhase.RUNNING
 
 
 @define
@@ -74,11 +120,36 @@ class State:
     """The statuses of tool calls by session and id; after a turn, of those that are not over."""
 
 
+@define
+class Transition:
+    """What a message belongs to, and what it has changed."""
+
+    method: str | None = None
+    """Its own, or that of the request that it answers."""
+    exchange: int | None = None
+    session: str | None = None
+    turn: int | None = None
+    tool_call: str | None = None
+    terminal: str | None = None
+    opened: Exchange | None = None
+    """The request itself."""
+    answered: Exchange | None = None
+    cancelled: Exchange | None = None
+    """The open request that ``$/cancel_request`` names."""
+    begun: Turn | None = None
+    updated: Turn | None = None
+    """The turn that a session update belongs to."""
+    ended: Sequence[Turn] = ()
+    violations: Sequence[Violation] = ()
+    members: "Sequence[Transition]" = ()
+    """Those of the messages of a batch; the batch itself has the labels on which they agree."""
+
+
 def meet(state: State, result: dict[str, Any] | None) -> None:
-    """Learns names, versions and the dialect from an initialize request or exchange.
+    """Takes names, versions and the dialect from an initialize request or exchange.
 
     Args:
-        state: with the params of the request.
+        state: has the params of the request.
         result: of the answer; None while there is none.
     """
     handshake = state.handshake
@@ -110,11 +181,11 @@ def _text(value: dict[str, Any], name: str) -> str | None:
 
 
 def shallow(value: dict[str, Any], levels: int = 3) -> dict[str, Any]:
-    """Returns what decides a dialect, without depths that no converter can follow.
+    """Returns a copy without lists and without deeply nested objects, so that it can be stored.
 
     Args:
         value: the params or the result of initialize.
-        levels: how many levels are kept; lists are not.
+        levels: how many levels of objects are kept.
     """
     kept: dict[str, Any] = {}
     for name, inner in value.items():

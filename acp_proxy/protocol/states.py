@@ -1,12 +1,15 @@
 """The states of a connection and of its parts, and the events that lead from one to another.
 
 Each table has a row for every state: the events that the protocol allows there, each with the state
-that follows. An event that is not in the row is a violation; the state machine of `connection`
-then stays in its state, and a check may report it.
+that follows. An event that is not in the row is a violation: the state stays, and the transition
+that `connection.Connection.feed` returns lists it.
 """
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import TypeVar
+
+from attrs import frozen
 
 from acp_proxy.protocol.updates import FINAL
 
@@ -58,6 +61,18 @@ class Event(StrEnum):
     RELEASE = "release"
 
 
+@frozen
+class Violation:
+    """An event that the protocol does not allow in the state in which it came."""
+
+    part: str
+    """connection, session, turn, tool_call or terminal."""
+    id: str | None
+    state: str
+    event: str
+    """An `Event`, or the status that a tool call cannot take."""
+
+
 PHASES: Mapping[Phase, Mapping[Event, Phase]] = {
     Phase.NEW: {Event.INITIALIZE: Phase.INITIALIZING},
     Phase.INITIALIZING: {Event.INITIALIZED: Phase.READY, Event.REFUSED: Phase.NEW},
@@ -92,3 +107,30 @@ CALLS: Mapping[str, frozenset[str]] = {
     **{status: frozenset({status}) for status in FINAL},
 }
 """The statuses of a tool call, with those that may follow."""
+
+_State = TypeVar("_State", bound=StrEnum)
+
+
+def step(
+    table: Mapping[_State, Mapping[Event, _State]],
+    state: _State,
+    event: Event,
+    violations: list[Violation],
+    part: str,
+    name: str | None = None,
+) -> _State:
+    """Returns the state that follows; the same one if the table does not allow the event.
+
+    Args:
+        table: one of the tables above.
+        state: the state now.
+        event: what has happened.
+        violations: takes an event that is not allowed.
+        part: whose state it is, as in `Violation`.
+        name: its id.
+    """
+    following = table[state].get(event)
+    if following is None:
+        violations.append(Violation(part, name, state, event))
+        return state
+    return following

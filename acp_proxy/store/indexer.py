@@ -11,7 +11,7 @@ What it refuses to know: when to run (`runtime.indexing`), who may finish a dead
 
 import sqlite3
 
-from acp_proxy.protocol.exchanges import Exchange
+from acp_proxy.protocol.connection_state import Exchange
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.store.indexer_state import load_state
 from acp_proxy.store.log_reader import LogReader
@@ -61,7 +61,7 @@ class Indexer:
 
         One that a fault has kept from arriving waits for nothing.
         """
-        waiting = self._rows.correlator.connection.open_requests(direction)
+        waiting = self._rows.conversation.open_requests(direction)
         dropped = self._rows.dropped_by_faults([exchange.request_seq for exchange in waiting])
         return [exchange for exchange in waiting if exchange.request_seq not in dropped]
 

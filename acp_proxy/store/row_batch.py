@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import asdict, define, field, frozen
 
-from acp_proxy.protocol.exchanges import Exchange, Turn
+from acp_proxy.protocol.connection_state import Exchange, Turn
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import Recording
 from acp_proxy.store.schema import DELIVERED_CODES, NEWLINE_CODES, STREAM_CODES

@@ -11,7 +11,7 @@ import sqlite3
 
 from acp_proxy.forms import converter
 from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.correlation import Correlator, Labels
+from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import DIRECTIONS, Stream
 from acp_proxy.store.indexer_state import IndexerState
@@ -37,7 +37,7 @@ class RowWriter:
             batch stores it for the next indexer. Else they are all there will be.
 
     Attributes:
-        correlator: the machine that labels the frames.
+        conversation: the state machine that labels the frames.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class RowWriter:
     ) -> None:
         self.connection = connection
         self.state = state
-        self.correlator = Correlator(Connection(state.correlation))
+        self.conversation = Connection(state.correlation)
         self._schema = schema
         self._resumable = resumable
         self._labels: dict[str, int] = dict(connection.execute("SELECT text, id FROM main.labels"))
@@ -59,7 +59,7 @@ class RowWriter:
 
     def set_dialect(self, dialect: str) -> None:
         """Sets the dialect of the frames from here on; ``auto`` finds it out from them."""
-        self.correlator = Correlator(Connection(self.state.correlation, dialect))
+        self.conversation = Connection(self.state.correlation, dialect)
 
     def add_frame(
         self,
@@ -91,9 +91,10 @@ class RowWriter:
         state.next_seq = seq + 1
         direction = DIRECTIONS.get(stream)
         if direction is None:
-            labels = Labels()
+            labels = Transition()
         else:
-            labels = self.correlator.feed(seq, t_ns, direction, message)
+            labels = self.conversation.feed(seq, t_ns, direction, message)
+            self._keep_changes(labels)
         flags = STREAM_CODES[stream] | NEWLINE_CODES[newline] << 2 | DELIVERED_CODES[delivered] << 4
         if masked:
             flags |= MASKED
@@ -186,10 +187,6 @@ class RowWriter:
             sqlite3.Error: nothing is written. All is kept, and the next commit tries again.
         """
         batch, state = self._batch, self.state
-        # Exchanges and turns that a failed commit has drained are still in the batch.
-        exchanges, turns = self.correlator.drain()
-        batch.exchanges.update((exchange.id, exchange) for exchange in exchanges)
-        batch.turns.update((turn.id, turn) for turn in turns)
         batch.recording = state.recording if state.recording != self._written else None
         batch.state = (state.offset, converter.dumps(state)) if self._resumable else None
         try:
@@ -200,6 +197,19 @@ class RowWriter:
             raise
         self._written = state.recording
         self._batch = RowBatch()
+
+    def _keep_changes(self, done: Transition) -> None:
+        batch = self._batch
+        if done.updated is not None:  # by most frames
+            batch.turns[done.updated.id] = done.updated
+        elif (exchange := done.opened or done.answered) is not None:
+            batch.exchanges[exchange.id] = exchange
+            if done.begun is not None:
+                batch.turns[done.begun.id] = done.begun
+        for turn in done.ended:
+            batch.turns[turn.id] = turn
+        for member in done.members:
+            self._keep_changes(member)
 
     def _label(self, text: str | None) -> int | None:
         if text is None:

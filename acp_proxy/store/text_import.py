@@ -181,7 +181,7 @@ def read_transcript(
             if not count % _BATCH or lines.bytes_read - committed > _BATCH_BYTES:
                 rows.commit()
                 committed = lines.bytes_read
-        recording = _completed(recording, rows.correlator.connection.state.handshake)
+        recording = _completed(recording, rows.conversation.state.handshake)
         rows.state.recording = recording
         rows.commit()
     return recording

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from acp_proxy.protocol.correlation import Correlator, Labels
-from tests.transcripts import NOTHING, check, describe, frame, play
+from acp_proxy.protocol.connection_state import Transition
+from tests.transcripts import NOTHING, Conversation, check, describe, frame, play
 
 
 @pytest.mark.parametrize(
@@ -42,17 +42,17 @@ def test_an_incomplete_message_is_refused(text: str) -> None:
 
 def test_labels_are_written_in_one_order() -> None:
     """In the order of their fields; missing labels are left out."""
-    assert describe(Labels("m", 1, "s", 2, "c", "t")) == (
+    assert describe(Transition("m", 1, "s", 2, "c", "t")) == (
         "m, exchange 1, session s, turn 2, tool_call c, terminal t"
     )
-    assert describe(Labels(turn=0)) == "turn 0"
-    assert describe(Labels()) == NOTHING
+    assert describe(Transition(turn=0)) == "turn 0"
+    assert describe(Transition()) == NOTHING
 
 
 def test_a_transcript_is_played_in_order() -> None:
     """Each frame in its direction, one microsecond after the other."""
-    correlator = Correlator()
-    lines = list(play(["-> #7 a", "<- #7 b", "-> #7 result 1"], correlator))
+    conversation = Conversation()
+    lines = list(play(["-> #7 a", "<- #7 b", "-> #7 result 1"], conversation))
     assert lines == [
         "-> #7 a",
         "a, exchange 1",
@@ -61,7 +61,7 @@ def test_a_transcript_is_played_in_order() -> None:
         "-> #7 result 1",
         "b, exchange 2",
     ]
-    asked, answered = correlator.drain()[0]
+    asked, answered = conversation.exchanges
     assert (asked.request_seq, asked.response_seq) == (1, None)
     assert (answered.request_seq, answered.response_seq, answered.latency_ns) == (2, 3, 1000)
 

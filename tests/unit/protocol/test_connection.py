@@ -1,23 +1,40 @@
-"""The state machine of a connection: what is open after each message, and in which state."""
+"""What belongs together: playbooks of frames and the labels they get."""
 
 from __future__ import annotations
 
 import pytest
 
+from acp_proxy.forms import converter
 from acp_proxy.protocol.connection import Connection
-from acp_proxy.protocol.connection_state import Session, Terminal
-from acp_proxy.protocol.correlation import Correlator
+from acp_proxy.protocol.connection_state import State, Transition
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.protocol.states import Phase, SessionState, TerminalState, TurnPhase
-from tests.transcripts import play
+from acp_proxy.protocol.states import Phase, TurnPhase, Violation
+from tests.documents import draft
+from tests.transcripts import Conversation, check, describe, frame, play
+
+V1 = '"protocolVersion": 1'
 
 
-def connection(transcript: str, dialect: str = "auto") -> Connection:
+def stored(conversation: Conversation) -> State:
+    """The state of a connection after it was stored and loaded."""
+    return converter.loads(converter.dumps(conversation.connection.state), State)
+
+
+def outcomes(conversation: Conversation) -> list[str]:
+    """How each exchange of a conversation ended, in order."""
+    return [exchange.outcome for exchange in conversation.exchanges]
+
+
+def connection(transcript: str) -> Connection:
     """The connection after the frames of a transcript, which has no labels."""
-    correlator = Correlator(Connection(dialect=dialect))
-    for _ in play([line.strip() for line in transcript.strip().splitlines()], correlator):
+    conversation = Conversation()
+    for _ in play([line.strip() for line in transcript.strip().splitlines()], conversation):
         pass
-    return correlator.connection
+    return conversation.connection
+
+
+# The handshake and the states of turns
 
 
 def test_a_connection_is_ready_once_initialize_is_answered() -> None:
@@ -33,65 +50,14 @@ def test_a_connection_is_ready_once_initialize_is_answered() -> None:
 
 def test_both_peers_capabilities_are_known() -> None:
     """Of the request and of the answer, lists are left out."""
-    state = connection("""
+    machine = connection("""
         -> #0 initialize {"clientCapabilities": {"fs": {"readTextFile": true}}, "list": [1]}
         <- #0 result {"agentCapabilities": {"loadSession": true}, "authMethods": []}
-    """).state
-    assert state.params == {"clientCapabilities": {"fs": {"readTextFile": True}}}
-    assert state.result == {"agentCapabilities": {"loadSession": True}}
-
-
-@pytest.mark.parametrize(
-    ("opened", "changed", "expected"),
-    [
-        ('{"sessionId": "s", "modes": {"currentModeId": "ask"}}', "", "ask"),
-        ('{"sessionId": "s"}', "", None),
-        (
-            '{"sessionId": "s", "modes": {"currentModeId": "ask"}}',
-            '-> #2 session/set_mode {"sessionId": "s", "modeId": "code"}\n<- #2 result {}',
-            "code",
-        ),
-        (
-            '{"sessionId": "s", "modes": {"currentModeId": "ask"}}',
-            '-> #2 session/set_mode {"sessionId": "s", "modeId": "code"}\n'
-            '<- #2 error {"code": -32602, "message": ""}',
-            "ask",
-        ),
-        (
-            '{"sessionId": "s", "modes": {"currentModeId": "ask"}}',
-            '<- session/update {"sessionId": "s", "update":'
-            ' {"sessionUpdate": "current_mode_update", "currentModeId": "code"}}',
-            "code",
-        ),
-        (
-            '{"sessionId": "s"}',
-            '<- session/update {"sessionId": "s", "type": "current_mode_update",'
-            ' "data": {"previousMode": "default", "currentMode": "plan"}}',
-            "plan",
-        ),
-        (
-            '{"sessionId": "s"}',
-            '-> #2 session/set_mode {"sessionId": "s", "mode": "plan"}\n'
-            '<- #2 result {"previousMode": "default", "currentMode": "plan"}',
-            "plan",
-        ),
-    ],
-)
-def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
-    """The answer that opens it, a request that succeeds, and the agent's update set it."""
-    start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
-    assert connection(start).state.sessions == {"s": Session(mode=expected)}
-
-
-def test_a_closed_session_stays_known() -> None:
-    """So that its later use can be told from that of a session which never was."""
-    found = connection("""
-        -> #1 session/resume {"sessionId": "s", "cwd": "/"}
-        <- #1 result {}
-        -> #2 session/close {"sessionId": "s"}
-        <- #2 result {}
     """)
-    assert found.state.sessions["s"].state is SessionState.CLOSED
+    assert machine.announced(Direction.TO_CLIENT) == {
+        "clientCapabilities": {"fs": {"readTextFile": True}}
+    }
+    assert machine.announced(Direction.TO_AGENT) == {"agentCapabilities": {"loadSession": True}}
 
 
 def test_a_cancelled_turn_waits_for_its_end() -> None:
@@ -104,84 +70,895 @@ def test_a_cancelled_turn_waits_for_its_end() -> None:
     assert ended.turn_of("s") is None
 
 
-def _call(status: str, kind: str = "tool_call_update") -> str:
-    update = f'{{"sessionUpdate": "{kind}", "toolCallId": "c"{status}}}'
-    return f'\n<- session/update {{"sessionId": "s", "update": {update}}}'
+# Pairing
+
+
+def test_both_peers_number_from_zero() -> None:
+    """The same id open both ways are two exchanges, each answered from the other side."""
+    conversation = check("""
+        -> #0 session/prompt {"sessionId": "s", "prompt": []}
+           session/prompt, exchange 1, session s, turn 1
+        <- #0 fs/read_text_file {"sessionId": "s", "path": "/a"}
+           fs/read_text_file, exchange 2, session s, turn 1
+        -> #0 result {"content": ""}
+           fs/read_text_file, exchange 2, session s, turn 1
+        <- #0 result {"stopReason": "end_turn"}
+           session/prompt, exchange 1, session s, turn 1
+    """)
+    exchanges = conversation.exchanges
+    assert [(e.id, e.direction, e.request_seq, e.response_seq) for e in exchanges] == [
+        (1, "to-agent", 1, 4),
+        (2, "to-client", 2, 3),
+    ]
+
+
+def test_answers_come_in_any_order() -> None:
+    """Each answer finds its request by the id, whatever was asked or answered between."""
+    conversation = check("""
+        -> #0 a
+           a, exchange 1
+        -> #1 b
+           b, exchange 2
+        -> #2 c
+           c, exchange 3
+        <- #2 result {}
+           c, exchange 3
+        <- #0 error {"code": -32603, "message": "no"}
+           a, exchange 1
+        <- #1 result null
+           b, exchange 2
+    """)
+    assert outcomes(conversation) == ["error", "result", "result"]
+
+
+def test_an_id_that_is_open_twice_means_the_older_request() -> None:
+    """Of several open requests with one id, answers belong to the oldest first."""
+    check("""
+        -> #1 a
+           a, exchange 1
+        -> #1 b
+           b, exchange 2
+        <- #1 result 1
+           a, exchange 1
+        <- #1 result 2
+           b, exchange 2
+        <- #1 result 3
+           nothing
+    """)
 
 
 @pytest.mark.parametrize(
-    ("updates", "expected"),
+    ("asked", "answered"), [("7", '"7"'), ("1", "1.0"), ("9007199254740993", "9007199254740992")]
+)
+def test_ids_are_compared_as_they_are_written(asked: str, answered: str) -> None:
+    """A number and a string, or numbers that a float cannot tell apart, are different ids."""
+    conversation = check(f"""
+        -> #{asked} a
+           a, exchange 1
+        <- #{answered} result 1
+           nothing
+        <- #{asked} result 1
+           a, exchange 1
+    """)
+    assert outcomes(conversation) == ["result"]
+
+
+def test_uuids_and_numbers_do_not_meet() -> None:
+    """An agent that numbers by UUID and a client that counts are open at the same time."""
+    check("""
+        -> #3 a
+           a, exchange 1
+        <- #"c0ffee00-0000-4000-8000-000000000000" b
+           b, exchange 2
+        -> #"c0ffee00-0000-4000-8000-000000000000" result {}
+           b, exchange 2
+        <- #3 result {}
+           a, exchange 1
+    """)
+
+
+def test_an_answer_to_nothing_belongs_to_nothing() -> None:
+    """An answer whose id is not open has no exchange; its own direction does not count."""
+    check("""
+        -> #1 a
+           a, exchange 1
+        -> #1 result {}
+           nothing
+        <- #2 result {}
+           nothing
+        <- #2 result {"sessionId": "s", "terminalId": "t"}
+           session s, terminal t
+    """)
+
+
+def test_an_error_without_an_id_answers_nothing() -> None:
+    """Some agents refuse a line that is no JSON with an error of id null, or of none."""
+    conversation = check("""
+        -> #1 a
+           a, exchange 1
+        -> {"id": 2, "method"
+           nothing
+        <- #null error {"code": -32700, "message": "Parse error"}
+           nothing
+        <- error {"code": -32700, "message": "Parse error"}
+           nothing
+    """)
+    assert outcomes(conversation) == ["unanswered"]
+
+
+def test_a_request_of_id_null_is_answered_with_null() -> None:
+    """A null id is bad form and still an id."""
+    check("""
+        -> #null a
+           a, exchange 1
+        <- #null result {}
+           a, exchange 1
+    """)
+
+
+def test_a_request_may_lack_params() -> None:
+    """Nothing but the method and the id is needed for an exchange."""
+    check("""
+        -> #0 _x/ping
+           _x/ping, exchange 1
+        <- #0 result null
+           _x/ping, exchange 1
+    """)
+
+
+def test_latency_is_from_request_to_answer() -> None:
+    """An exchange knows when it was asked and how long that took."""
+    conversation = Conversation()
+    conversation.feed(5, 1000, Direction.TO_AGENT, read(frame("#1 a")))
+    conversation.feed(9, 4500, Direction.TO_CLIENT, read(frame("#1 result 1")))
+    (exchange,) = conversation.exchanges
+    assert (exchange.request_ns, exchange.latency_ns) == (1000, 3500)
+    assert (exchange.request_seq, exchange.response_seq) == (5, 9)
+
+
+def test_open_requests_are_listed_oldest_first() -> None:
+    """What waits for an answer can be asked for by direction."""
+    conversation = check("""
+        -> #9 a
+           a, exchange 1
+        <- #0 b
+           b, exchange 2
+        -> #1 c
+           c, exchange 3
+        -> #9 d
+           d, exchange 4
+        <- #9 result 1
+           a, exchange 1
+    """)
+    assert [e.method for e in conversation.connection.open_requests(Direction.TO_AGENT)] == [
+        "c",
+        "d",
+    ]
+    assert [e.method for e in conversation.connection.open_requests(Direction.TO_CLIENT)] == ["b"]
+
+
+@pytest.mark.parametrize("kind", [Kind.INVALID, Kind.BLANK, Kind.STDERR])
+def test_what_is_no_message_has_no_labels(kind: Kind) -> None:
+    """A line that says nothing belongs to nothing and changes nothing."""
+    conversation = Conversation()
+    labels = conversation.feed(1, 1, Direction.TO_AGENT, Message(kind, rpc_id="1", session="s"))
+    assert describe(labels) == "nothing"
+    assert conversation.connection.state == State()
+
+
+def fed(conversation: Conversation, text: str, direction: Direction) -> Transition:
+    """The transition of one more message."""
+    return conversation.feed(9, 9, direction, read(frame(text)))
+
+
+def test_a_transition_has_what_a_message_changed() -> None:
+    """A prompt opens a request and begins a turn, and its answer closes both."""
+    conversation = Conversation()
+    asked = fed(conversation, '#1 session/prompt {"sessionId": "s"}', Direction.TO_AGENT)
+    assert asked.opened is not None
+    assert asked.begun is not None
+    line = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message_chunk"}}'
+    chunk = fed(conversation, line, Direction.TO_CLIENT)
+    assert chunk == Transition("session/update", session="s", turn=1, updated=asked.begun)
+    answered = fed(conversation, '#1 result {"stopReason": "end_turn"}', Direction.TO_CLIENT)
+    assert answered.answered is asked.opened
+    assert answered.ended == [asked.begun]
+
+
+def test_the_transition_of_a_batch_has_those_of_its_members() -> None:
+    """The batch itself has only the labels on which they agree."""
+    line = '[{"id": 1, "method": "a"}, {"id": 2, "method": "b"}]'
+    batch = fed(Conversation(), line, Direction.TO_AGENT)
+    assert [one.opened.id for one in batch.members if one.opened is not None] == [1, 2]
+    assert (batch.exchange, batch.opened) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("before", "message", "violation"),
     [
-        (_call("", "tool_call"), {"c": "pending"}),
-        (_call(', "status": "in_progress"'), {"c": "in_progress"}),
-        (_call(', "status": "in_progress"') + _call(""), {"c": "in_progress"}),
-        (_call(', "status": "completed"'), {}),
-        (_call(', "status": "completed"') + _call(', "status": "in_progress"'), {}),
-        (_call(', "status": "in_progress"') + _call(', "status": "pending"'), {"c": "in_progress"}),
-        (_call(', "status": "_own"') + _call(', "status": "failed"'), {}),
+        (
+            "-> #0 initialize {}\n<- #0 result {}",
+            "#1 initialize {}",
+            Violation("connection", None, "ready", "initialize"),
+        ),
+        (
+            '-> #0 session/resume {"sessionId": "s"}\n<- #0 result {}'
+            '\n-> #1 session/close {"sessionId": "s"}\n<- #1 result {}'
+            '\n<- #2 session/close {"sessionId": "s"}',
+            "#2 result {}",
+            Violation("session", "s", "closed", "close"),
+        ),
+        (
+            '<- session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call",'
+            ' "toolCallId": "c", "status": "completed"}}',
+            'session/update {"sessionId": "s", "update": {"sessionUpdate": "tool_call_update",'
+            ' "toolCallId": "c", "status": "pending"}}',
+            Violation("tool_call", "c", "completed", "pending"),
+        ),
     ],
 )
-def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
-    """What an update leaves out stays, and what the protocol does not allow changes nothing."""
-    found = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
-    assert found.open_calls("s") == expected
+def test_a_violation_is_listed(before: str, message: str, violation: Violation) -> None:
+    """What the tables of states do not allow is in the transition, and only there."""
+    conversation = Conversation()
+    for _ in play(before.splitlines(), conversation):
+        pass
+    assert fed(conversation, message, Direction.TO_AGENT).violations == (violation,)
+    assert fed(conversation, "$/other", Direction.TO_AGENT).violations == ()
 
 
-def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
-    """Calls that are not over are remembered beyond it."""
-    found = connection(
-        '-> #1 session/prompt {"sessionId": "s"}'
-        + _call(', "status": "completed"')
-        + _call("").replace('"c"', '"d"')
-        + '\n<- #1 result {"stopReason": "end_turn"}'
-    )
-    assert found.state.calls == {"s": {"d": "pending"}}
+# Cancelling
 
 
-def test_a_terminal_is_followed_until_its_release() -> None:
-    """It exits when the wait for it is answered, and is forgotten when it is released."""
-    created = """
-        <- #1 terminal/create {"sessionId": "s", "command": "ls"}
-        -> #1 result {"terminalId": "t"}
-    """
-    waited = created + '<- #2 terminal/wait_for_exit {"sessionId": "s", "terminalId": "t"}\n'
-    exited = waited + '-> #2 result {"exitCode": 0}\n'
-    released = exited + '<- #3 terminal/release {"sessionId": "s", "terminalId": "t"}\n'
-    assert connection(waited).state.terminals == {"t": Terminal("s")}
-    assert connection(exited).state.terminals == {"t": Terminal("s", TerminalState.EXITED)}
-    assert connection(released + "-> #3 result {}").state.terminals == {}
-
-
-@pytest.mark.parametrize(("status", "state"), [("null", "running"), ('{"exitCode": 1}', "exited")])
-def test_output_may_report_the_exit(status: str, state: str) -> None:
-    """A client that is asked for output says whether the command has ended."""
-    found = connection(f"""
-        <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
-        -> #1 result {{"terminalId": "t"}}
-        <- #2 terminal/output {{"sessionId": "s", "terminalId": "t"}}
-        -> #2 result {{"output": "", "truncated": false, "exitStatus": {status}}}
-    """)
-    assert found.state.terminals["t"].state == state
-
-
-def test_terminals_that_nobody_releases_are_bounded() -> None:
-    """However many there are, the latest are remembered."""
-    lines = (
-        f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'
-        for n in range(1_200)
-    )
-    terminals = connection("\n".join(lines)).state.terminals
-    assert len(terminals) == 1_000
-    assert "1199" in terminals
-
-
-def test_open_permissions_are_known() -> None:
-    """Other requests to the client are none."""
-    found = connection("""
+def test_a_cancelled_request() -> None:
+    """``$/cancel_request`` belongs to the exchange that it names, whose error then says so."""
+    conversation = check("""
+        -> #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s, turn 1
         <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
-        <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
-        <- #3 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "d"}}
-        -> #1 result {"outcome": {"outcome": "cancelled"}}
+           session/request_permission, exchange 2, session s, turn 1, tool_call c
+        <- $/cancel_request {"requestId": 1}
+           $/cancel_request, exchange 2, session s, turn 1, tool_call c
+        -> #1 error {"code": -32603, "message": "stopped"}
+           session/request_permission, exchange 2, session s, turn 1, tool_call c
+        -> $/cancel_request {"requestId": 1}
+           $/cancel_request, exchange 1, session s, turn 1
+        <- #1 result {"stopReason": "cancelled"}
+           session/prompt, exchange 1, session s, turn 1
     """)
-    assert [asked.tool_call for asked in found.permissions] == ["d"]
-    assert len(found.open_requests(Direction.TO_CLIENT)) == 2
+    assert outcomes(conversation) == ["result", "cancelled"]
+
+
+def test_cancelling_nothing_belongs_to_nothing() -> None:
+    """A ``$/cancel_request`` for an id that is not open, or for none, has no exchange."""
+    check("""
+        -> #1 a
+           a, exchange 1
+        -> $/cancel_request {"requestId": "1"}
+           $/cancel_request
+        <- $/cancel_request {"requestId": 1}
+           $/cancel_request
+        -> $/cancel_request {}
+           $/cancel_request
+        -> $/cancel_request
+           $/cancel_request
+    """)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "code", "outcome"),
+    [
+        ("v1", -32800, "cancelled"),
+        ("v2", -32800, "cancelled"),
+        ("draft-1.0", -32800, "cancelled"),
+        ("draft-1.0", -32003, "cancelled"),
+        ("v1", -32003, "error"),
+        ("v1", -32000, "error"),
+    ],
+)
+def test_codes_that_say_cancelled(dialect: str, code: int, outcome: str) -> None:
+    """-32800 says cancelled in every dialect, -32003 only in the draft."""
+    conversation = check(
+        f"""
+        -> #1 a
+           a, exchange 1
+        <- #1 error {{"code": {code}, "message": ""}}
+           a, exchange 1
+        """,
+        dialect,
+    )
+    assert outcomes(conversation) == [outcome]
+
+
+# Sessions and turns
+
+
+def test_session_new_is_named_by_its_answer() -> None:
+    """The session that an answer names is that of its exchange, though the request had none."""
+    conversation = check("""
+        -> #1 session/new {"cwd": "/", "mcpServers": []}
+           session/new, exchange 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
+           session/update, session s
+        <- #1 result {"sessionId": "s", "modes": null}
+           session/new, exchange 1, session s
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
+           session/update, session s
+    """)
+    (exchange,), turns = conversation.exchanges, conversation.turns
+    assert exchange.session == "s"
+    assert turns == []
+
+
+def test_a_turn_lasts_from_prompt_to_answer() -> None:
+    """What the session says and is told meanwhile is of the turn; what comes after is not."""
+    conversation = check("""
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "usage_update"}}
+           session/update, session s
+        -> #2 session/prompt {"sessionId": "s", "prompt": []}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message_chunk"}}
+           session/update, session s, turn 1
+        -> session/cancel {"sessionId": "s"}
+           session/cancel, session s, turn 1
+        <- #2 result {"stopReason": "cancelled"}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "session_info_update"}}
+           session/update, session s
+        -> #3 session/set_mode {"sessionId": "s", "modeId": "ask"}
+           session/set_mode, exchange 2, session s
+    """)
+    (turn,) = conversation.turns
+    assert (turn.prompt_seq, turn.end_seq, turn.stop_reason) == (2, 5, "cancelled")
+    assert (turn.updates, turn.tool_calls, turn.duration_ns) == (1, 0, 3000)
+
+
+def test_a_turn_counts_updates_and_distinct_tool_calls() -> None:
+    """Updates of a tool call that is known already do not make it two."""
+    call = '{"sessionId": "s", "update": {"sessionUpdate": "%s", "toolCallId": "%s"}}'
+    first, again = call % ("tool_call", "a"), call % ("tool_call_update", "a")
+    second = call % ("tool_call_update", "b")
+    conversation = check(f"""
+        -> #1 session/prompt {{"sessionId": "s"}}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {first}
+           session/update, session s, turn 1, tool_call a
+        <- session/update {again}
+           session/update, session s, turn 1, tool_call a
+        <- session/update {second}
+           session/update, session s, turn 1, tool_call b
+        <- session/update {{"sessionId": "s", "update": {{"sessionUpdate": "plan"}}}}
+           session/update, session s, turn 1
+        <- #1 result {{"stopReason": "end_turn"}}
+           session/prompt, exchange 1, session s, turn 1
+    """)
+    (turn,) = conversation.turns
+    assert (turn.updates, turn.tool_calls) == (4, 2)
+
+
+def test_sessions_are_interleaved() -> None:
+    """Two sessions of one connection have a turn each, at the same time."""
+    conversation = check("""
+        -> #1 session/prompt {"sessionId": "a"}
+           session/prompt, exchange 1, session a, turn 1
+        -> #2 session/prompt {"sessionId": "b"}
+           session/prompt, exchange 2, session b, turn 2
+        <- session/update {"sessionId": "b", "update": {"sessionUpdate": "plan"}}
+           session/update, session b, turn 2
+        <- session/update {"sessionId": "a", "update": {"sessionUpdate": "plan"}}
+           session/update, session a, turn 1
+        <- #1 result {"stopReason": "end_turn"}
+           session/prompt, exchange 1, session a, turn 1
+        <- session/update {"sessionId": "b", "update": {"sessionUpdate": "plan"}}
+           session/update, session b, turn 2
+        <- session/update {"sessionId": "a", "update": {"sessionUpdate": "plan"}}
+           session/update, session a
+        <- #2 result {"stopReason": "refusal"}
+           session/prompt, exchange 2, session b, turn 2
+    """)
+    turns = conversation.turns
+    assert [(t.session, t.updates, t.stop_reason) for t in turns] == [
+        ("a", 1, "end_turn"),
+        ("b", 2, "refusal"),
+    ]
+
+
+def test_updates_belong_to_the_newest_open_prompt_of_their_session() -> None:
+    """Of two open turns of a session, what comes belongs to the newer, and then to the other."""
+    conversation = check("""
+        -> #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s, turn 1
+        -> #2 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 2, session s, turn 2
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
+           session/update, session s, turn 2
+        <- #5 fs/read_text_file {"sessionId": "s", "path": "/a"}
+           fs/read_text_file, exchange 3, session s, turn 2
+        <- #2 result {"stopReason": "end_turn"}
+           session/prompt, exchange 2, session s, turn 2
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
+           session/update, session s, turn 1
+        <- #1 result {"stopReason": "end_turn"}
+           session/prompt, exchange 1, session s, turn 1
+    """)
+    turns = conversation.turns
+    assert [(turn.id, turn.updates) for turn in turns] == [(1, 1), (2, 1)]
+
+
+def test_history_is_no_turn() -> None:
+    """What ``session/load`` streams before its answer belongs to the session and to no turn."""
+    conversation = check("""
+        -> #1 session/load {"sessionId": "s", "cwd": "/", "mcpServers": []}
+           session/load, exchange 1, session s
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "user_message_chunk"}}
+           session/update, session s
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "agent_message_chunk"}}
+           session/update, session s
+        <- #1 result null
+           session/load, exchange 1, session s
+    """)
+    assert conversation.turns == []
+
+
+def test_an_error_ends_the_turn() -> None:
+    """A prompt that fails has no stop reason, and its turn is over."""
+    conversation = check("""
+        -> #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s, turn 1
+        <- #1 error {"code": 400, "message": "overloaded"}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
+           session/update, session s
+    """)
+    (turn,) = conversation.turns
+    assert (turn.end_seq, turn.stop_reason) == (2, None)
+
+
+def test_a_prompt_of_the_agent_is_no_turn() -> None:
+    """Only what the client prompts is a turn."""
+    check("""
+        <- #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s
+        -> #1 result {"stopReason": "end_turn"}
+           session/prompt, exchange 1, session s
+    """)
+
+
+def test_a_prompt_without_a_session_is_a_turn_of_its_own() -> None:
+    """A prompt that names no session begins and ends a turn like any other."""
+    conversation = check("""
+        -> #1 session/prompt {}
+           session/prompt, exchange 1, turn 1
+        <- session/update {"update": {"sessionUpdate": "plan"}}
+           session/update
+        <- #1 result {"stopReason": "end_turn", "sessionId": "s"}
+           session/prompt, exchange 1, turn 1
+    """)
+    (turn,) = conversation.turns
+    assert (turn.session, turn.end_seq) == (None, 3)
+
+
+# Tool calls and terminals
+
+
+def test_the_answer_to_a_permission_has_its_tool_call() -> None:
+    """The choice belongs to the call that was asked about, though the answer does not name it."""
+    check("""
+        <- #0 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
+           session/request_permission, exchange 1, session s, tool_call c
+        -> #0 result {"outcome": {"outcome": "selected", "optionId": "allow"}}
+           session/request_permission, exchange 1, session s, tool_call c
+    """)
+
+
+def test_terminals_are_followed() -> None:
+    """A terminal is named by the answer that creates it, and by every request after that."""
+    check("""
+        <- #5 terminal/create {"sessionId": "s", "command": "npm"}
+           terminal/create, exchange 1, session s
+        -> #5 result {"terminalId": "t"}
+           terminal/create, exchange 1, session s, terminal t
+        <- #6 terminal/output {"sessionId": "s", "terminalId": "t"}
+           terminal/output, exchange 2, session s, terminal t
+        -> #6 result {"output": "", "truncated": false}
+           terminal/output, exchange 2, session s, terminal t
+    """)
+
+
+# v2 and the draft
+
+
+def test_v2_accepts_first_and_ends_the_turn_when_idle() -> None:
+    """In v2 the answer to a prompt only accepts it; ``state_update`` to idle ends the turn."""
+    state = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": %s}}'
+    conversation = check(
+        f"""
+        -> #1 session/prompt {{"sessionId": "s"}}
+           session/prompt, exchange 1, session s, turn 1
+        <- #1 result {{}}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {state % '"running"'}
+           session/update, session s, turn 1
+        <- session/update {state % '"requires_action"'}
+           session/update, session s, turn 1
+        <- session/update {state % '"idle", "stopReason": "end_turn"'}
+           session/update, session s, turn 1
+        <- session/update {state % '"idle"'}
+           session/update, session s
+        """,
+        "v2",
+    )
+    (turn,) = conversation.turns
+    assert (turn.end_seq, turn.stop_reason, turn.updates) == (5, "end_turn", 3)
+
+
+def test_v2_may_be_idle_before_it_accepts() -> None:
+    """A turn that has ended is not ended again by the answer to its prompt."""
+    idle = '"update": {"sessionUpdate": "state_update", "state": "idle"}'
+    conversation = check(
+        f"""
+        -> #1 session/prompt {{"sessionId": "s"}}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {{"sessionId": "s", {idle}}}
+           session/update, session s, turn 1
+        <- #1 result {{}}
+           session/prompt, exchange 1, session s, turn 1
+        """,
+        "v2",
+    )
+    assert conversation.turns[0].end_seq == 2
+
+
+def test_v2_errors_end_the_turn() -> None:
+    """A prompt that v2 does not accept was never run."""
+    conversation = check(
+        """
+        -> #1 session/prompt {"sessionId": "s"}
+           session/prompt, exchange 1, session s, turn 1
+        <- #1 error {"code": -32602, "message": ""}
+           session/prompt, exchange 1, session s, turn 1
+        """,
+        "v2",
+    )
+    assert conversation.turns[0].end_seq == 2
+
+
+def test_v2_permissions_name_the_call_in_their_subject() -> None:
+    """The subject of a permission may be a tool call, as v2 writes it."""
+    check(
+        """
+        <- #1 session/request_permission {"sessionId": "s", "subject": {"toolCallId": "c"}}
+           session/request_permission, exchange 1, session s, tool_call c
+        """,
+        "v2",
+    )
+
+
+def test_the_draft_reads_files_in_the_one_open_turn() -> None:
+    """Where the draft names no session, the only turn that is open is meant, and else none."""
+    conversation = check(
+        """
+        <- #1 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 1
+        -> #1 session/prompt {"sessionId": "a", "content": []}
+           session/prompt, exchange 2, session a, turn 1
+        <- #2 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 3, session a, turn 1
+        <- #3 terminal/create {"command": "npm"}
+           terminal/create, exchange 4, session a, turn 1
+        <- #4 _x/read {"path": "/a"}
+           _x/read, exchange 5
+        -> #2 session/prompt {"sessionId": "b", "content": []}
+           session/prompt, exchange 6, session b, turn 2
+        <- #5 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 7
+        -> #2 result {"content": "", "encoding": "utf-8"}
+           fs/read_text_file, exchange 3, session a, turn 1
+        """,
+        "draft-1.0",
+    )
+    assert conversation.connection.open_requests(Direction.TO_CLIENT)[1].session == "a"
+
+
+def test_the_draft_tells_sessions_by_their_directories() -> None:
+    """Of two open turns, a path belongs to that of the session in whose directory it is."""
+    check(
+        """
+        -> #1 session/new {"workingDirectory": "/a"}
+           session/new, exchange 1
+        <- #1 result {"sessionId": "A"}
+           session/new, exchange 1, session A
+        -> #2 session/load {"sessionId": "B", "workingDirectory": "/a/b/"}
+           session/load, exchange 2, session B
+        -> #3 session/prompt {"sessionId": "A", "content": []}
+           session/prompt, exchange 3, session A, turn 1
+        -> #4 session/prompt {"sessionId": "B", "content": []}
+           session/prompt, exchange 4, session B, turn 2
+        <- #1 fs/read_text_file {"path": "/a/x"}
+           fs/read_text_file, exchange 5, session A, turn 1
+        <- #2 fs/read_text_file {"path": "/a/b/x"}
+           fs/read_text_file, exchange 6, session B, turn 2
+        <- #3 fs/read_text_file {"path": "/ab"}
+           fs/read_text_file, exchange 7
+        <- #4 terminal/create {"command": "ls", "cwd": "/a/b"}
+           terminal/create, exchange 8, session B, turn 2
+        -> #4 result {"terminalId": "t"}
+           terminal/create, exchange 8, session B, turn 2, terminal t
+        -> #5 terminal/output {"terminalId": "t", "data": "x"}
+           terminal/output, exchange 9, session B, turn 2, terminal t
+        <- #5 result {"received": true}
+           terminal/output, exchange 9, session B, turn 2, terminal t
+        <- #4 result {"stopReason": "end_turn"}
+           session/prompt, exchange 4, session B, turn 2
+        -> #6 terminal/output {"terminalId": "t", "data": "y"}
+           terminal/output, exchange 10, session B, terminal t
+        <- #9 fs/read_text_file {"path": "/a/b/x"}
+           fs/read_text_file, exchange 11, session B
+        <- #10 fs/read_text_file {"path": "/elsewhere"}
+           fs/read_text_file, exchange 12, session A, turn 1
+        """,
+        "draft-1.0",
+    )
+
+
+def test_two_sessions_of_one_directory_are_told_by_their_open_turns() -> None:
+    """A path in the directory of two sessions tells nothing while both have an open turn."""
+    check(
+        """
+        -> #1 session/load {"sessionId": "A", "workingDirectory": "/w"}
+           session/load, exchange 1, session A
+        -> #2 session/load {"sessionId": "B", "workingDirectory": "/w"}
+           session/load, exchange 2, session B
+        -> #3 session/prompt {"sessionId": "B", "content": []}
+           session/prompt, exchange 3, session B, turn 1
+        <- #1 fs/read_text_file {"path": "/w/x"}
+           fs/read_text_file, exchange 4, session B, turn 1
+        -> #4 session/prompt {"sessionId": "A", "content": []}
+           session/prompt, exchange 5, session A, turn 2
+        <- #2 fs/read_text_file {"path": "/w/x"}
+           fs/read_text_file, exchange 6
+        """,
+        "draft-1.0",
+    )
+
+
+def test_v1_requests_of_two_open_turns_are_their_sessions() -> None:
+    """Where requests name their session, two open turns do not mix."""
+    check("""
+        -> #1 session/prompt {"sessionId": "a", "prompt": []}
+           session/prompt, exchange 1, session a, turn 1
+        -> #2 session/prompt {"sessionId": "b", "prompt": []}
+           session/prompt, exchange 2, session b, turn 2
+        <- #1 fs/read_text_file {"sessionId": "b", "path": "/x"}
+           fs/read_text_file, exchange 3, session b, turn 2
+        <- #2 terminal/create {"sessionId": "a", "command": "ls"}
+           terminal/create, exchange 4, session a, turn 1
+        -> #2 result {"terminalId": "t"}
+           terminal/create, exchange 4, session a, turn 1, terminal t
+    """)
+
+
+def test_a_fork_is_of_the_session_that_it_makes() -> None:
+    """The answer to session/fork names the new session; the request names the one it is made of."""
+    conversation = check("""
+        -> #1 session/fork {"sessionId": "old", "cwd": "/"}
+           session/fork, exchange 1, session old
+        <- #1 result {"sessionId": "new"}
+           session/fork, exchange 1, session new
+        -> #2 session/fork {"sessionId": "old", "cwd": "/"}
+           session/fork, exchange 2, session old
+        <- #2 error {"code": -32603, "message": "no"}
+           session/fork, exchange 2, session old
+    """)
+    assert [exchange.session for exchange in conversation.exchanges] == ["new", "old"]
+
+
+def test_v1_files_without_a_session_have_none() -> None:
+    """Only the draft leaves the session out; elsewhere it is not guessed."""
+    check(
+        """
+        -> #1 session/prompt {"sessionId": "a", "prompt": []}
+           session/prompt, exchange 1, session a, turn 1
+        <- #2 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 2
+        """,
+        "v1",
+    )
+
+
+def test_the_draft_shows_a_whole_conversation() -> None:
+    """Appendices A.1 and A.2 of the draft are one conversation, and each frame has its place."""
+    conversation = Conversation()
+    examples = [e for e in draft() if "> A.1 " in e.source or "> A.2 " in e.source]
+    got = [
+        describe(conversation.feed(seq, seq, example.direction, read(example.raw)))
+        for seq, example in enumerate(examples, 1)
+    ]
+    session, turn = "session sess_a1b2c3d4", "session sess_a1b2c3d4, turn 1"
+    assert got == [
+        "initialize, exchange 1",
+        "initialize, exchange 1",
+        "session/new, exchange 2",
+        f"session/new, exchange 2, {session}",
+        f"session/prompt, exchange 3, {turn}",
+        f"session/update, {turn}",
+        f"session/update, {turn}, tool_call tc_001",
+        f"fs/read_text_file, exchange 4, {turn}",
+        f"fs/read_text_file, exchange 4, {turn}",
+        f"session/update, {turn}, tool_call tc_001",
+        f"session/update, {turn}",
+        f"session/update, {turn}, tool_call tc_002",
+        f"session/request_permission, exchange 5, {turn}, tool_call tc_002",
+        f"session/request_permission, exchange 5, {turn}, tool_call tc_002",
+        f"fs/write_text_file, exchange 6, {turn}",
+        f"fs/write_text_file, exchange 6, {turn}",
+        f"session/update, {turn}, tool_call tc_002",
+        f"session/update, {turn}",
+        f"session/prompt, exchange 3, {turn}",
+    ]
+    exchanges, (prompt,) = conversation.exchanges, conversation.turns
+    assert {exchange.outcome for exchange in exchanges} == {"result"}
+    assert (prompt.updates, prompt.tool_calls, prompt.stop_reason) == (7, 2, "end_turn")
+    assert conversation.connection.dialect == "draft-1.0"
+    assert conversation.connection.state.handshake.client_name == "VS Code"
+    assert conversation.connection.state.handshake.agent_name == "Claude Agent"
+
+
+# The handshake
+
+
+def test_the_handshake_tells_who_talks() -> None:
+    """Names, versions and the dialect are known once initialize is answered."""
+    conversation = check(f"""
+        -> #0 initialize {{{V1}, "clientInfo": {{"name": "zed", "version": "0.1"}}}}
+           initialize, exchange 1
+        <- #0 result {{{V1}, "agentInfo": {{"name": "gemini", "version": "9"}}}}
+           initialize, exchange 1
+    """)
+    handshake = conversation.connection.state.handshake
+    assert (handshake.client_name, handshake.client_version) == ("zed", "0.1")
+    assert (handshake.agent_name, handshake.agent_version) == ("gemini", "9")
+    assert handshake.protocol_version == "1"
+    assert (handshake.dialect, conversation.connection.dialect) == ("v1", "v1")
+    assert handshake.dialect_reason is not None
+
+
+def test_the_result_outweighs_the_params() -> None:
+    """A v2 client that is answered with version 1 speaks v1 from then on."""
+    conversation = check("""
+        -> #0 initialize {"protocolVersion": 2, "info": {"name": "c"}, "capabilities": {}}
+           initialize, exchange 1
+        <- #0 result {"protocolVersion": 1}
+           initialize, exchange 1
+    """)
+    assert conversation.connection.dialect == "v1"
+    assert conversation.connection.state.handshake.client_name == "c"
+
+
+def test_a_failed_initialize_tells_nothing_of_the_agent() -> None:
+    """An error is no handshake; what the request said remains."""
+    conversation = check(f"""
+        -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
+           initialize, exchange 1
+        <- #0 error {{"code": -32603, "message": ""}}
+           initialize, exchange 1
+    """)
+    assert conversation.connection.dialect == "v1"
+    assert conversation.connection.state.phase is Phase.NEW
+
+
+@pytest.mark.parametrize("method", ["_proxy/initialize", "proxy/initialize"])
+def test_a_proxy_in_a_chain_is_initialized(method: str) -> None:
+    """A connection may begin with the initialize of a proxy, which has the same params."""
+    conversation = check(f"""
+        -> #0 {method} {{{V1}, "clientCapabilities": {{}}, "clientInfo": {{"name": "c"}}}}
+           {method}, exchange 1
+        <- #0 result {{{V1}, "agentCapabilities": {{}}, "agentInfo": {{"name": "a"}}}}
+           {method}, exchange 1
+    """)
+    handshake = conversation.connection.state.handshake
+    assert (handshake.dialect, handshake.client_name, handshake.agent_name) == ("v1", "c", "a")
+
+
+def test_a_later_frame_tells_where_no_initialize_was_seen() -> None:
+    """A recording that begins in the middle of a connection learns its dialect on the way."""
+    conversation = check("""
+        <- #1 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 1
+        -> #1 session/prompt {"sessionId": "s", "content": []}
+           session/prompt, exchange 2, session s, turn 1
+        <- #2 fs/read_text_file {"path": "/a"}
+           fs/read_text_file, exchange 3, session s, turn 1
+    """)
+    assert conversation.connection.dialect == "draft-1.0"
+
+
+def test_an_empty_answer_to_a_prompt_tells_v2_and_ends_no_turn() -> None:
+    """Where nothing else told, the answer itself says that it only accepts."""
+    conversation = check("""
+        -> #1 session/prompt {"sessionId": "s", "prompt": []}
+           session/prompt, exchange 1, session s, turn 1
+        <- #1 result {}
+           session/prompt, exchange 1, session s, turn 1
+        <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan_update"}}
+           session/update, session s, turn 1
+    """)
+    assert conversation.connection.dialect == "v2"
+
+
+def test_a_later_frame_does_not_outweigh_initialize() -> None:
+    """Once an initialize exchange has told the dialect, no frame changes it."""
+    conversation = check(f"""
+        -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
+           initialize, exchange 1
+        <- #0 result {{{V1}, "agentCapabilities": {{}}}}
+           initialize, exchange 1
+        -> #1 auth/login {{"methodId": "x"}}
+           auth/login, exchange 2
+    """)
+    assert conversation.connection.dialect == "v1"
+
+
+def test_a_forced_dialect_stays() -> None:
+    """What the user says is the dialect is not judged again, not even after a reload."""
+    conversation = check(
+        f"""
+        -> #0 initialize {{{V1}, "clientCapabilities": {{}}}}
+           initialize, exchange 1
+        <- #0 result {{{V1}, "agentCapabilities": {{}}}}
+           initialize, exchange 1
+        """,
+        "draft-1.0",
+    )
+    assert conversation.connection.dialect == "draft-1.0"
+    assert conversation.connection.state.handshake.dialect_reason == "forced by --dialect"
+    again = Conversation(
+        Connection(converter.loads(converter.dumps(conversation.connection.state), State))
+    )
+    again.feed(3, 3, Direction.TO_AGENT, read(frame("#1 auth/login")))
+    assert again.connection.dialect == "draft-1.0"
+
+
+def test_a_strange_handshake_can_be_stored() -> None:
+    """Names that are no text, lone surrogates and any depth of params do no harm."""
+    deep = '{"name":' * 900 + "1" + "}" * 900
+    info = f'"clientInfo": {{"name": "\\ud800", "version": 1}}, "deep": {deep}'
+    asked = f'#0 initialize {{"protocolVersion": 1, {info}}}'
+    conversation = Conversation()
+    conversation.feed(1, 1, Direction.TO_AGENT, read(frame(asked)))
+    answer = '#0 result {"protocolVersion": [1], "agentInfo": [], "info": {"name": "a"}}'
+    conversation.feed(2, 2, Direction.TO_CLIENT, read(frame(answer)))
+    handshake = conversation.connection.state.handshake
+    assert (handshake.client_name, handshake.client_version) == ("\\ud800", None)
+    assert (handshake.agent_name, handshake.protocol_version) == ("a", None)
+    assert (
+        converter.loads(converter.dumps(conversation.connection.state), State)
+        == conversation.connection.state
+    )
+
+
+# Batches
+
+
+def test_a_batch_bears_what_its_members_share() -> None:
+    """Each member has its exchange; the frame has the labels that all of them have."""
+    conversation = check("""
+        -> [{"id": 1, "method": "session/prompt", "params": {"sessionId": "s"}}]
+           exchange 1, session s, turn 1
+        <- [{"id": 1, "method": "a", "params": {"sessionId": "s"}}, {"id": 2, "method": "b"}]
+           nothing
+        -> [{"id": 2, "result": {}}, {"id": 1, "error": {"code": -32800}}]
+           nothing
+        <- [{"method": "session/update", "params": {"sessionId": "s"}}, {"method": "x"}, 1]
+           nothing
+        <- [{"method": "x", "params": {"sessionId": "s"}}, {"id": 1, "result": {"stopReason": ""}}]
+           session s, turn 1
+        <- []
+           nothing
+    """)
+    exchanges, (turn,) = conversation.exchanges, conversation.turns
+    assert [(e.id, e.request_seq, e.response_seq, e.outcome) for e in exchanges] == [
+        (1, 1, 5, "result"),
+        (2, 2, 3, "cancelled"),
+        (3, 2, 3, "result"),
+    ]
+    assert (turn.updates, turn.end_seq) == (1, 5)

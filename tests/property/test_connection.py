@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from acp_proxy.forms import converter
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import State
-from acp_proxy.protocol.correlation import Correlator
 from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.peers import Direction
 from tests.captures import ROOT, Read, all_captures, load
+from tests.transcripts import Conversation
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,19 +85,24 @@ def correlate(
     frames: Frames, stops: set[int] | range = range(0), dialect: str = "auto"
 ) -> list[Any]:
     """Returns the labels of a conversation; the state is stored and loaded at some frames."""
-    correlator = Correlator(Connection(dialect=dialect))
+    conversation = Conversation(Connection(dialect=dialect))
     labels = []
-    exchanges, turns = {}, {}
+    exchanges: dict[int, Any] = {}
+    turns: dict[int, Any] = {}
+
+    def keep_changes() -> None:
+        exchanges.update({exchange.id: asdict(exchange) for exchange in conversation.exchanges})
+        turns.update({turn.id: asdict(turn) for turn in conversation.turns})
+
     for seq, (t_ns, direction, raw) in enumerate(frames):
         if seq in stops:
-            state = converter.loads(converter.dumps(correlator.connection.state), State)
-            assert state == correlator.connection.state
-            correlator = Correlator(Connection(state))
-        labels.append(asdict(correlator.feed(seq, t_ns, direction, read(raw))))
-        changed = correlator.drain()
-        exchanges.update({exchange.id: asdict(exchange) for exchange in changed[0]})
-        turns.update({turn.id: asdict(turn) for turn in changed[1]})
-    return [labels, exchanges, turns, correlator.connection.state]
+            keep_changes()
+            state = converter.loads(converter.dumps(conversation.connection.state), State)
+            assert state == conversation.connection.state
+            conversation = Conversation(Connection(state))
+        labels.append(asdict(conversation.feed(seq, t_ns, direction, read(raw))))
+    keep_changes()
+    return [labels, exchanges, turns, conversation.connection.state]
 
 
 @given(st.sampled_from(all_captures()), st.data())

@@ -1,0 +1,145 @@
+"""Follows the sessions of a connection, with their modes, tool calls and terminals."""
+
+from typing import Any
+
+from acp_proxy.protocol.connection_state import Exchange, Session, State, Terminal
+from acp_proxy.protocol.dialects import OPENING, body
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.states import (
+    CALLS,
+    SESSIONS,
+    TERMINALS,
+    Event,
+    TerminalState,
+    Violation,
+    step,
+)
+from acp_proxy.protocol.updates import FINAL
+
+_MOST = 1_000
+"""How many sessions, terminals, and tool calls of a session are remembered: the latest ones."""
+_TERMINAL_EVENTS = {
+    "terminal/wait_for_exit": Event.EXIT,
+    "terminal/kill": Event.KILL,
+    "terminal/release": Event.RELEASE,
+}
+_ENDING = ("session/close", "session/delete")
+_SET_MODE = "session/set_mode"
+_RESPONSE = Kind.RESPONSE  # looking it up takes a while
+
+
+class SessionTracker:
+    """The part of the state machine of a connection that follows what sessions consist of.
+
+    Args:
+        state: the state of the connection, of which it writes ``sessions``, ``calls``,
+            ``terminals`` and ``unnamed``.
+        violations: takes the events that the tables of states do not allow.
+    """
+
+    def __init__(self, state: State, violations: list[Violation]) -> None:
+        self._state = state
+        self._violations = violations
+
+    def request(self, exchange: Exchange, message: Message) -> None:
+        """Takes a request that neither initializes the connection nor opens a session.
+
+        Args:
+            exchange: its exchange.
+            message: the request.
+        """
+        if exchange.method == _SET_MODE:
+            if (known := self._state.sessions.get(exchange.session or "")) is not None:
+                known.wanted_mode = message.mode
+        elif message.tool_call is not None and message.status is not None:
+            self._follow_call(exchange.session, message.tool_call, message.status)
+
+    def answer(self, exchange: Exchange, message: Message) -> None:
+        """Takes the answer to any request.
+
+        Args:
+            exchange: its exchange, with the session that the answer may name.
+            message: the answer.
+        """
+        state, method = self._state, exchange.method
+        if method in OPENING:
+            state.unnamed.opened(exchange.id, message.session)
+        known = state.sessions.get(exchange.session or "")
+        if method == _SET_MODE and known is not None:
+            if message.kind is _RESPONSE:
+                known.mode = message.mode or known.wanted_mode
+            known.wanted_mode = None
+        if message.kind is not _RESPONSE or method is None:
+            return
+        if method in OPENING:
+            if (opened := message.session or exchange.session) is not None:
+                _keep(state.sessions, opened, Session(mode=message.mode))
+        elif method == "terminal/create" and message.terminal is not None:
+            _keep(state.terminals, message.terminal, Terminal(exchange.session))
+        elif method.startswith("terminal/") and exchange.terminal is not None:
+            self._follow_terminal(exchange.terminal, method, message)
+        elif method in _ENDING and known is not None:
+            name = exchange.session
+            known.state = step(
+                SESSIONS, known.state, Event.CLOSE, self._violations, "session", name
+            )
+
+    def update(self, session: str | None, message: Message) -> None:
+        """Takes a session update.
+
+        Args:
+            session: its session.
+            message: the update.
+        """
+        if message.tool_call is not None:
+            self._follow_call(session, message.tool_call, message.status)
+        elif (known := self._state.sessions.get(session or "")) is not None:
+            known.mode = message.mode or known.mode
+            known.activity = message.state or known.activity
+
+    def open_calls(self, session: str | None) -> dict[str, str]:
+        """Returns the tool calls of a session that are not over, with their statuses."""
+        every = self._state.calls.get(session or "", {})
+        return {call: status for call, status in every.items() if status not in FINAL}
+
+    def forget_calls(self, session: str | None) -> None:
+        """Forgets the tool calls of a session that are over."""
+        if left := self.open_calls(session):
+            self._state.calls[session or ""] = left
+        else:
+            self._state.calls.pop(session or "", None)
+
+    def _follow_terminal(self, name: str, method: str, message: Message) -> None:
+        known = self._state.terminals.get(name)
+        event = _TERMINAL_EVENTS.get(method)
+        if event is None and method == "terminal/output" and _has_exited(message):
+            event = Event.EXIT
+        if known is None or event is None:
+            return
+        known.state = step(TERMINALS, known.state, event, self._violations, "terminal", name)
+        if known.state is TerminalState.RELEASED:
+            del self._state.terminals[name]
+
+    def _follow_call(self, session: str | None, call: str, status: str | None) -> None:
+        calls = self._state.calls.setdefault(session or "", {})
+        known = calls.get(call)
+        if known is None:
+            _keep(calls, call, status or "pending")
+        elif status is not None:
+            if status in CALLS.get(known, (status,)):
+                calls[call] = status
+            else:
+                self._violations.append(Violation("tool_call", call, known, status))
+
+
+def _keep(known: dict[str, Any], key: str, value: Any) -> None:
+    """Adds an entry, and removes the oldest if there are too many."""
+    known[key] = value
+    if len(known) > _MOST:
+        del known[next(iter(known))]
+
+
+def _has_exited(message: Message) -> bool:
+    """Whether an answer to ``terminal/output`` reports the end of the command."""
+    raw = message.raw or b""
+    return b'"exitStatus"' in raw and isinstance(body(message, "result").get("exitStatus"), dict)

@@ -1,0 +1,155 @@
+"""Sessions with their modes, tool calls and terminals, after the messages of a connection."""
+
+from __future__ import annotations
+
+import pytest
+
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import Session, Terminal
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.states import SessionState, TerminalState
+from tests.transcripts import Conversation, play
+
+
+def connection(transcript: str, dialect: str = "auto") -> Connection:
+    """The connection after the frames of a transcript, which has no labels."""
+    conversation = Conversation(Connection(dialect=dialect))
+    for _ in play([line.strip() for line in transcript.strip().splitlines()], conversation):
+        pass
+    return conversation.connection
+
+
+@pytest.mark.parametrize(
+    ("opened", "changed", "expected"),
+    [
+        ('{"sessionId": "s", "modes": {"currentModeId": "ask"}}', "", "ask"),
+        ('{"sessionId": "s"}', "", None),
+        (
+            '{"sessionId": "s", "modes": {"currentModeId": "ask"}}',
+            '-> #2 session/set_mode {"sessionId": "s", "modeId": "code"}\n<- #2 result {}',
+            "code",
+        ),
+        (
+            '{"sessionId": "s", "modes": {"currentModeId": "ask"}}',
+            '-> #2 session/set_mode {"sessionId": "s", "modeId": "code"}\n'
+            '<- #2 error {"code": -32602, "message": ""}',
+            "ask",
+        ),
+        (
+            '{"sessionId": "s", "modes": {"currentModeId": "ask"}}',
+            '<- session/update {"sessionId": "s", "update":'
+            ' {"sessionUpdate": "current_mode_update", "currentModeId": "code"}}',
+            "code",
+        ),
+        (
+            '{"sessionId": "s"}',
+            '<- session/update {"sessionId": "s", "type": "current_mode_update",'
+            ' "data": {"previousMode": "default", "currentMode": "plan"}}',
+            "plan",
+        ),
+        (
+            '{"sessionId": "s"}',
+            '-> #2 session/set_mode {"sessionId": "s", "mode": "plan"}\n'
+            '<- #2 result {"previousMode": "default", "currentMode": "plan"}',
+            "plan",
+        ),
+    ],
+)
+def test_the_mode_of_a_session_is_followed(opened: str, changed: str, expected: str | None) -> None:
+    """The answer that opens it, a request that succeeds, and the agent's update set it."""
+    start = f'-> #1 session/new {{"cwd": "/"}}\n<- #1 result {opened}\n{changed}'.strip()
+    assert connection(start).state.sessions == {"s": Session(mode=expected)}
+
+
+def test_a_closed_session_stays_known() -> None:
+    """So that its later use can be told from that of a session which never was."""
+    found = connection("""
+        -> #1 session/resume {"sessionId": "s", "cwd": "/"}
+        <- #1 result {}
+        -> #2 session/close {"sessionId": "s"}
+        <- #2 result {}
+    """)
+    assert found.state.sessions["s"].state is SessionState.CLOSED
+
+
+def _call(status: str, kind: str = "tool_call_update") -> str:
+    update = f'{{"sessionUpdate": "{kind}", "toolCallId": "c"{status}}}'
+    return f'\n<- session/update {{"sessionId": "s", "update": {update}}}'
+
+
+@pytest.mark.parametrize(
+    ("updates", "expected"),
+    [
+        (_call("", "tool_call"), {"c": "pending"}),
+        (_call(', "status": "in_progress"'), {"c": "in_progress"}),
+        (_call(', "status": "in_progress"') + _call(""), {"c": "in_progress"}),
+        (_call(', "status": "completed"'), {}),
+        (_call(', "status": "completed"') + _call(', "status": "in_progress"'), {}),
+        (_call(', "status": "in_progress"') + _call(', "status": "pending"'), {"c": "in_progress"}),
+        (_call(', "status": "_own"') + _call(', "status": "failed"'), {}),
+    ],
+)
+def test_the_status_of_a_tool_call_is_followed(updates: str, expected: dict[str, str]) -> None:
+    """What an update leaves out stays, and what the protocol does not allow changes nothing."""
+    found = connection('-> #1 session/prompt {"sessionId": "s"}' + updates)
+    assert found.open_calls("s") == expected
+
+
+def test_a_finished_tool_call_is_forgotten_with_its_turn() -> None:
+    """Calls that are not over are remembered beyond it."""
+    found = connection(
+        '-> #1 session/prompt {"sessionId": "s"}'
+        + _call(', "status": "completed"')
+        + _call("").replace('"c"', '"d"')
+        + '\n<- #1 result {"stopReason": "end_turn"}'
+    )
+    assert found.state.calls == {"s": {"d": "pending"}}
+
+
+def test_a_terminal_is_followed_until_its_release() -> None:
+    """It exits when the wait for it is answered, and is forgotten when it is released."""
+    created = """
+        <- #1 terminal/create {"sessionId": "s", "command": "ls"}
+        -> #1 result {"terminalId": "t"}
+    """
+    waited = created + '<- #2 terminal/wait_for_exit {"sessionId": "s", "terminalId": "t"}\n'
+    exited = waited + '-> #2 result {"exitCode": 0}\n'
+    released = exited + '<- #3 terminal/release {"sessionId": "s", "terminalId": "t"}\n'
+    assert connection(waited).state.terminals == {"t": Terminal("s")}
+    assert connection(exited).state.terminals == {"t": Terminal("s", TerminalState.EXITED)}
+    assert connection(released + "-> #3 result {}").state.terminals == {}
+
+
+@pytest.mark.parametrize(("status", "state"), [("null", "running"), ('{"exitCode": 1}', "exited")])
+def test_output_may_report_the_exit(status: str, state: str) -> None:
+    """A client that is asked for output says whether the command has ended."""
+    found = connection(f"""
+        <- #1 terminal/create {{"sessionId": "s", "command": "ls"}}
+        -> #1 result {{"terminalId": "t"}}
+        <- #2 terminal/output {{"sessionId": "s", "terminalId": "t"}}
+        -> #2 result {{"output": "", "truncated": false, "exitStatus": {status}}}
+    """)
+    assert found.state.terminals["t"].state == state
+
+
+def test_terminals_that_nobody_releases_are_bounded() -> None:
+    """However many there are, the latest are remembered."""
+    lines = (
+        f'<- #{n} terminal/create {{"sessionId": "s"}}\n-> #{n} result {{"terminalId": "{n}"}}'
+        for n in range(1_200)
+    )
+    terminals = connection("\n".join(lines)).state.terminals
+    assert len(terminals) == 1_000
+    assert "1199" in terminals
+
+
+def test_open_permissions_are_known() -> None:
+    """Other requests to the client are none."""
+    found = connection("""
+        <- #1 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "c"}}
+        <- #2 fs/read_text_file {"sessionId": "s", "path": "/a"}
+        <- #3 session/request_permission {"sessionId": "s", "toolCall": {"toolCallId": "d"}}
+        -> #1 result {"outcome": {"outcome": "cancelled"}}
+    """)
+    assert [asked.tool_call for asked in found.permissions] == ["d"]
+    assert len(found.open_requests(Direction.TO_CLIENT)) == 2
