@@ -10,6 +10,7 @@ temporary tables. The text form becomes rows of a temporary database. In any cas
 import contextlib
 import os
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 # What only a log or the text form needs is imported when there is one: a replay starts sooner.
 
 _TRIES = 20
+_LONGEST_PAUSE_S = 0.1
 
 
 class RecordingReader(Rows):
@@ -111,7 +113,7 @@ class RecordingReader(Rows):
         self._open()
 
     def _open(self) -> None:
-        for _ in range(_TRIES):
+        for attempt in range(_TRIES):
             before = self._state_of_files()
             try:
                 with self._closed_on_failure():
@@ -119,6 +121,9 @@ class RecordingReader(Rows):
                 return
             except LogMoved:
                 self.close()
+                # A log is empty while its recorder makes or empties it. On a busy machine the
+                # recorder can lose the processor just then.
+                time.sleep(min(0.001 * 2**attempt, _LONGEST_PAUSE_S))
             except DamagedRecording:
                 # Its recorder, or a reader that finishes it, may have been at work just now.
                 if self._state_of_files() == before:

@@ -568,6 +568,33 @@ def test_an_empty_database_is_filled_from_its_log(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_a_log_without_its_first_record_is_awaited(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A recorder may lose the processor between creating its log and writing to it."""
+    whole = record_conversation_log(tmp_path / "whole.db")
+    log = tmp_path / "x.db.log"
+    log.touch(0o600)
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 10:
+            log.write_bytes(whole)
+
+    monkeypatch.setattr("acp_proxy.store.reader.time.sleep", pause)
+    with RecordingReader(tmp_path / "x.db") as reader:
+        assert len(texts(reader)) == 18
+    assert sum(pauses) > 0.1
+
+
+def record_conversation_log(path: Path) -> bytes:
+    """Returns the log of a recorder that was killed."""
+    with LogWriter(path) as recorder:
+        write_conversation(recorder)
+    return recorder.log_path.read_bytes()
+
+
 # What cannot be read
 
 
@@ -585,8 +612,11 @@ def test_an_empty_database(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", base_record(0)], ids=["empty", "base"])
-def test_an_empty_log_is_left_alone(tmp_path: Path, content: bytes) -> None:
-    """A log in which nothing stands becomes no recording: it may be anybody's, or a new one."""
+def test_an_empty_log_is_left_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes
+) -> None:
+    """A log without records becomes no recording: it may be another program's, or a new one."""
+    monkeypatch.setattr("acp_proxy.store.reader.time.sleep", lambda _: None)
     log = tmp_path / "x.db.log"
     log.write_bytes(content)
     with pytest.raises(UnreadableRecording, match="its log is empty"):
