@@ -25,9 +25,7 @@ UNDELIVERED = 3  # the last `bytes` bytes of the stream were read and could not 
 START = 4  # fields: everything known at the start
 SIGNAL = 5  # we received a signal, or sent one; fields: signal, action, reason
 EXIT = 6  # the agent process ended; fields: code or signal
-GAP = (
-    7  # bytes that passed while nothing could be written; fields: reason, since, a count per stream
-)
+GAP = 7  # bytes that could not be written; fields: reason, since, a count per stream
 CLOSE = 8  # the recording is whole; fields: reason
 BASE = 9  # payload: the logical offset of the next record, 8 bytes
 NOTE = 10  # something a reader should know; fields: action, reason and what belongs to it
