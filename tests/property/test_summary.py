@@ -95,7 +95,7 @@ def look_at(path: Path) -> None:
     assert shown.stdout.replace("\n", "").isprintable()
     assert json.loads(run("inspect", "show", "--json", path).stdout)["recording"]
     with RecordingReader(path) as reader:
-        problems = summarize(reader).problems
+        problems = summarize(reader).findings
         assert is_troubled(reader) == any(p.severity == PROBLEM for p in problems)
 
 

@@ -355,7 +355,10 @@ def test_every_member_of_a_comparison_is_documented() -> None:
 )
 def test_every_field_of_our_values_is_documented(value: Any, title: str) -> None:
     """What a value of ours has is on its page; the bytes of a frame have three names there."""
-    members = {"party": "debtor", "request": "owed"} if value is Silence else {}
+    members = {
+        Silence: {"party": "debtor", "request": "owed"},
+        Summary: {"findings": "problems", "finding_counts": "problem_counts"},
+    }.get(value, {})
     names = {members.get(field.name, field.name) for field in fields(value)} - {"raw"}
     assert names <= set(first_cells(section(page("json.md"), title)))
 

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections import Counter
 from datetime import datetime
 from itertools import zip_longest
 
@@ -26,7 +27,7 @@ _INDENT = " " * _LABEL
 _MOST_TURNS = 5
 """How many of the first turns are shown, and of the last ones; a few more are shown whole."""
 _MOST = 5
-"""Sessions, questions, and problems of one kind."""
+"""Sessions, questions, and findings of one kind."""
 _MOST_CAPABILITIES = 14
 _MOST_TOOL_KINDS = 12
 _LONGEST_ID = 12
@@ -58,7 +59,7 @@ def show_summary(summary: Summary, word: str) -> None:
     _peers(page, summary)
     page.line()
     _course(page, summary)
-    _problems(page, summary, word)
+    _findings(page, summary, word)
     _stderr(page, summary)
     if page.columns is not None:
         page.line()
@@ -69,18 +70,23 @@ def _headline(page: Paragraphs, summary: Summary) -> None:
     recording = summary.recording
     state = "running" if summary.live else recording.state
     verdict = piece("no problems", Ink.TO_CLIENT)
-    if problems := _counted_problems(summary):
-        unlisted = sum(summary.problem_counts.values()) - len(summary.problems)
-        text = counted(problems + unlisted, "problem")
-        verdict = piece(f"✗ {text}", Ink.TROUBLE, bold=True)
+    if problems := _problem_count(summary):
+        verdict = piece(f"✗ {counted(problems, 'problem')}", Ink.TROUBLE, bold=True)
     page.paragraph(
         "", "", piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  "), verdict
     )  # fmt: skip
 
 
-def _counted_problems(summary: Summary) -> int:
-    """How many of the listed problems are more than remarks."""
-    return sum(problem.severity == PROBLEM for problem in summary.problems)
+def _problem_count(summary: Summary) -> int:
+    """How many problems there are, those included that are too many to be listed.
+
+    Problems are listed before remarks, so if a remark is listed, all problems of its kind are.
+    """
+    remarks = {finding.kind for finding in summary.findings if finding.severity != PROBLEM}
+    listed = Counter(f.kind for f in summary.findings if f.severity == PROBLEM)
+    return sum(
+        listed[kind] if kind in remarks else count for kind, count in summary.finding_counts.items()
+    )
 
 
 def _about(page: Paragraphs, summary: Summary) -> None:
@@ -279,20 +285,20 @@ def _errors(page: Paragraphs, summary: Summary) -> None:
     _row(page, "routine", "; ".join(texts))
 
 
-def _problems(page: Paragraphs, summary: Summary, word: str) -> None:
+def _findings(page: Paragraphs, summary: Summary, word: str) -> None:
     """What is wrong or worth knowing, and below it what a running conversation waits for."""
-    if summary.problems:
-        title = "problems" if _counted_problems(summary) else "remarks"
+    if summary.findings:
+        title = "problems" if _problem_count(summary) else "remarks"
         page.line()
         page.line(piece(title, bold=True))
-    seen: dict[str, int] = {}
-    for problem in summary.problems:
-        seen[problem.kind] = seen.get(problem.kind, 0) + 1
-        if seen[problem.kind] <= _MOST:
-            _problem(page, problem)
-        elif seen[problem.kind] == _MOST + 1:
-            more = summary.problem_counts[problem.kind] - _MOST
-            hint = _MORE.get(problem.kind, "--json has a hundred").replace("REC", shlex.quote(word))
+    seen: Counter[str] = Counter()
+    for finding in summary.findings:
+        seen[finding.kind] += 1
+        if seen[finding.kind] <= _MOST:
+            _finding(page, finding)
+        elif seen[finding.kind] == _MOST + 1:
+            more = summary.finding_counts[finding.kind] - _MOST
+            hint = _MORE.get(finding.kind, "--json has a hundred").replace("REC", shlex.quote(word))
             text = f"... and {more:,} more of this kind: {hint}"
             page.paragraph("    ", "    ", piece(text, Ink.FAINT))
     if summary.waiting:
@@ -303,9 +309,9 @@ def _problems(page: Paragraphs, summary: Summary, word: str) -> None:
     _more(page, len(summary.waiting) - _MOST)
 
 
-def _problem(page: Paragraphs, problem: Finding) -> None:
-    mark, ink = ("✗", Ink.TROUBLE) if problem.severity == PROBLEM else ("!", Ink.STDERR)
-    page.paragraph(f"  {mark} ", "    ", piece(problem.text), ink=ink)
+def _finding(page: Paragraphs, finding: Finding) -> None:
+    mark, ink = ("✗", Ink.TROUBLE) if finding.severity == PROBLEM else ("!", Ink.STDERR)
+    page.paragraph(f"  {mark} ", "    ", piece(finding.text), ink=ink)
 
 
 def _stderr(page: Paragraphs, summary: Summary) -> None:
@@ -323,7 +329,7 @@ def _next(page: Paragraphs, summary: Summary, word: str) -> None:
     """The next command to type."""
     name = shlex.quote(word)
     command = f"acp-proxy inspect log {name}"
-    seqs = next((problem.seqs for problem in summary.problems if problem.seqs), [])
+    seqs = next((finding.seqs for finding in summary.findings if finding.seqs), [])
     if seqs:
         command = f"{command} --around {seqs[0]}"
     elif summary.live:

@@ -96,7 +96,7 @@ def finish(recorder: LogWriter) -> None:
 
 def sentences(summary: Summary) -> list[str]:
     """The problems."""
-    return [problem.text for problem in summary.problems]
+    return [problem.text for problem in summary.findings]
 
 
 # WaitTracker that are no hang
@@ -164,7 +164,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     go_on = begin(recorder)
     recorder.t_ns += HOUR
     running = told(recorder, live=True)
-    assert running.problems == []
+    assert running.findings == []
     (waiting,) = running.waiting
     assert waiting.text.startswith(f"{said}, 1 h 0 min")
     assert waiting.awaited == awaited_
@@ -172,7 +172,7 @@ def test_an_hour_without_a_peer_to_act_is_no_hang(
     go_on()
     finish(recorder)
     ended = told(recorder)
-    assert ended.problems == []
+    assert ended.findings == []
     assert ended.waiting == []
     assert ended.longest_silence is not None
     assert ended.longest_silence.length_ns < S
@@ -185,18 +185,18 @@ def test_a_prompt_that_streams_is_no_hang(recorder: LogWriter) -> None:
         chunk(recorder)
     recorder.t_ns += 2 * S
     running = told(recorder, live=True)
-    assert running.problems == []
+    assert running.findings == []
     (waiting,) = running.waiting
     assert waiting.text == "in turn 1 (prompt #6), streaming, last update 2.0 s ago (#126)"
     finish(recorder)
-    assert told(recorder).problems == []
+    assert told(recorder).findings == []
 
 
 def test_a_prompt_that_was_just_sent_is_no_hang(recorder: LogWriter) -> None:
     """A model may think."""
     recorder.t_ns += 59 * S
     summary = told(recorder, live=True)
-    assert summary.problems == []
+    assert summary.findings == []
     assert [w.text for w in summary.waiting] == ["in turn 1 (prompt #6), nothing came yet, 59.0 s"]
 
 
@@ -211,7 +211,7 @@ def test_a_tool_call_of_the_agents_own_is_no_hang(recorder: LogWriter) -> None:
     recorder.to_client(update("s", "tool_call_update", toolCallId="c", status="completed"))
     finish(recorder)
     ended = told(recorder)
-    assert ended.problems == []
+    assert ended.findings == []
     assert ended.longest_silence is not None
     assert ended.longest_silence.from_seq == 9
 
@@ -223,7 +223,7 @@ def test_a_session_without_a_prompt_owes_nothing(recorder: LogWriter) -> None:
     assert told(recorder, live=True).waiting == []
     prompt(recorder, 2)
     finish(recorder)
-    assert told(recorder).problems == []
+    assert told(recorder).findings == []
 
 
 def test_who_cannot_be_heard_is_not_blamed(recorder: LogWriter) -> None:
@@ -232,7 +232,7 @@ def test_who_cannot_be_heard_is_not_blamed(recorder: LogWriter) -> None:
     recorder.t_ns += HOUR
     recorder.event(capture_log.NOTE, capture_log.TO_CLIENT, action="resumed", since=ORIGIN_NS)
     finish(recorder)
-    kinds = {problem.kind for problem in told(recorder).problems}
+    kinds = {problem.kind for problem in told(recorder).findings}
     assert kinds == {"not-reading"}
 
 
@@ -242,7 +242,7 @@ def test_an_agent_that_is_gone_owes_nothing(recorder: LogWriter) -> None:
     recorder.t_ns += HOUR
     recorder.close()
     summary = told(recorder)
-    assert [problem.kind for problem in summary.problems] == ["agent-ended"]
+    assert [problem.kind for problem in summary.findings] == ["agent-ended"]
 
 
 def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
@@ -255,7 +255,7 @@ def test_replayed_history_is_no_turn(recorder: LogWriter) -> None:
     recorder.end()
     recorder.close()
     summary = told(recorder)
-    assert summary.problems == []
+    assert summary.findings == []
     assert len(summary.turns) == 1
     assert summary.tool_calls == []
     assert summary.opened[0].opened == ["new", "load"]
@@ -277,7 +277,7 @@ def test_an_agent_that_is_silent_in_a_prompt_hangs(recorder: LogWriter) -> None:
     chunk(recorder)
     finish(recorder)
     ended = told(recorder)
-    assert [(p.severity, p.text, p.seqs) for p in ended.problems] == [
+    assert [(p.severity, p.text, p.seqs) for p in ended.findings] == [
         (
             "remark",
             "the agent sent nothing for 1 h 0 min in turn 1, from #7 to #8,"
@@ -329,7 +329,7 @@ def test_a_session_may_be_silent_while_another_streams(recorder: LogWriter) -> N
     for _ in range(100):
         recorder.t_ns += S
         chunk(recorder, "other")
-    (problem,) = told(recorder, live=True).problems
+    (problem,) = told(recorder, live=True).findings
     assert problem.text.startswith('client waits for agent: session/prompt "go" (#6), 1')
     (waiting,) = told(recorder, live=True).waiting
     assert waiting.session == "other"
@@ -342,7 +342,7 @@ def test_a_program_that_has_ended_holds_nobody_up(recorder: LogWriter) -> None:
     recorder.to_client(request(0, "terminal/output", sessionId="s", terminalId="t"))
     recorder.to_agent(result(0, output="", truncated=False, exitStatus={"exitCode": 0}))
     recorder.t_ns += HOUR
-    (problem,) = told(recorder, live=True).problems
+    (problem,) = told(recorder, live=True).findings
     assert "nothing came for 1 h 0 min (since #10)" in problem.text
 
 
@@ -350,10 +350,10 @@ def test_the_client_has_to_answer_a_permission_of_a_cancelled_turn(recorder: Log
     """Once the client has cancelled, no person decides any more, and it has to say so."""
     permission(recorder)
     recorder.t_ns += HOUR
-    assert told(recorder, live=True).problems == []
+    assert told(recorder, live=True).findings == []
     recorder.to_agent(notification("session/cancel", sessionId="s"))
     recorder.t_ns += 11 * S
-    (problem,) = told(recorder, live=True).problems
+    (problem,) = told(recorder, live=True).findings
     assert problem.text.startswith("agent waits for client: session/request_permission")
 
 
@@ -365,7 +365,7 @@ def test_a_turn_of_v2_is_pending_beyond_its_answer(tmp_path: Path) -> None:
         prompt(recorder, 1)  # 4
         recorder.to_client(result(1))  # 5
         recorder.t_ns += HOUR
-        (problem,) = told(recorder, live=True).problems
+        (problem,) = told(recorder, live=True).findings
         assert problem.text.endswith("1 h 0 min, nothing came for 1 h 0 min (since #5)")
         recorder.to_client(update("s", "state_update", state="idle", stopReason="end_turn"))
         recorder.t_ns += HOUR
@@ -386,7 +386,7 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
         recorder.to_client([result(1), error(2, -32603, "no")])
         recorder.end()
         summary = told(recorder)
-    (silence,) = [p for p in summary.problems if p.kind == "silence"]
+    (silence,) = [p for p in summary.findings if p.kind == "silence"]
     assert silence.text.endswith("from #2 to #3, with session/list #2 unanswered")
 
 

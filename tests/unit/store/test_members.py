@@ -67,7 +67,7 @@ def test_a_summary_reads_the_messages_of_batches() -> None:
 def test_an_error_within_a_batch_keeps_its_code() -> None:
     """An error in a batch is told by its code and its text."""
     with recording((">", [prompt(2, "x")]), ("<", [error(2, -32603, "boom")])) as reader:
-        texts = [problem.text for problem in summarize(reader).problems]
+        texts = [problem.text for problem in summarize(reader).findings]
     assert texts == [
         "the agent answered session/prompt with error -32603 (internal error): boom (#2)"
     ]

@@ -59,7 +59,7 @@ def sentences(recorder: LogWriter) -> list[str]:
     """The problems and remarks of a recording that its recorder has left."""
     recorder.abandon()
     marks = {"problem": "✗", "remark": "!"}
-    return [f"{marks[p.severity]} {p.text}" for p in summary_of(recorder.path).problems]
+    return [f"{marks[p.severity]} {p.text}" for p in summary_of(recorder.path).findings]
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def client_leaves(recorder: LogWriter) -> None:
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
 def test_nothing_is_wrong_with_our_recordings(path: Path) -> None:
     """Nothing went wrong in any of them."""
-    assert summary_of(path).problems == []
+    assert summary_of(path).findings == []
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_real_agents_are_judged_fairly(tmp_path: Path, path: Path) -> None:
     """Of captured conversations, what did go wrong is told and nothing else."""
     with LogWriter(tmp_path / "x.db") as recorder:
         play(captures.load(path), recorder)
-    told = [problem.kind for problem in summary_of(recorder.path).problems]
+    told = [problem.kind for problem in summary_of(recorder.path).findings]
     agent = path.parent.name
     expected = FAILED.get(path.name, [])
     if path.name == "reload.2.jsonl" and not agent.startswith("gemini"):

@@ -34,7 +34,7 @@ def summary_of(recorder: LogWriter) -> Summary:
 def sentences(recorder: LogWriter) -> list[str]:
     """Its problems and remarks but for how the agent ended."""
     marks = {"problem": "✗", "remark": "!"}
-    found = summary_of(recorder).problems
+    found = summary_of(recorder).findings
     return [f"{marks[p.severity]} {p.text}" for p in found if p.kind != "agent-ended"]
 
 
@@ -60,7 +60,7 @@ def test_a_request_that_lacks_what_its_dialect_requires_is_its_senders(recorder:
         recorder.to_agent(request(rpc_id, "session/prompt", sessionId="s", content=[text("go")]))
         recorder.to_client(error(rpc_id, -32602, "Invalid params"))
     summary = summary_of(recorder)
-    (problem,) = (p for p in summary.problems if p.kind == "error")
+    (problem,) = (p for p in summary.findings if p.kind == "error")
     assert problem.severity == "problem"
     assert problem.text == (
         'the client sent session/prompt without "prompt", which v1 requires: error -32602:'
@@ -213,7 +213,7 @@ def test_an_agent_that_a_fault_has_ended_is_not_to_blame(recorder: LogWriter) ->
     recorder.event(capture_log.EXIT, signal=9)  # 6
     recorder.abandon()
     with RecordingReader(recorder.path) as reader:
-        (problem,) = summarize(reader).problems
+        (problem,) = summarize(reader).findings
     assert (problem.kind, problem.severity) == ("agent-ended", "remark")
     amid = 'in the middle of turn 1 (prompt "go" #4)'
     assert problem.text == f"fault crash ended the agent {amid} (#6)"

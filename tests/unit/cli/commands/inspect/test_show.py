@@ -179,6 +179,20 @@ def test_remarks_are_not_called_problems(tmp_path: Path) -> None:
     assert "\nproblems\n" not in out
 
 
+def test_unlisted_remarks_are_not_counted_as_problems(tmp_path: Path) -> None:
+    """The first line counts problems alone, however many remarks of one kind there are."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        recorder.event(capture_log.GAP, reason="disk full", since=0)
+        for n in range(150):
+            recorder.to_agent(request(n, "session/set_mode", sessionId="s", modeId="m"))
+            event = {"rule": "lost", "action": "drop", "delivered": "none"}
+            recorder.event(capture_log.FAULT, capture_log.TO_AGENT, **event)
+    out = run("inspect", "show", recorder.path).stdout
+    assert out.startswith("x  (c0ffee000001)  incomplete  ✗ 1 problem\n")
+    assert "    ... and 145 more of this kind:" in out
+
+
 def test_a_recording_that_had_stopped_says_so(tmp_path: Path) -> None:
     """Where the end did not fit on the disk, nobody claims that the recorder was killed."""
     with LogWriter(tmp_path / "x.db") as recorder:
