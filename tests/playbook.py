@@ -31,9 +31,9 @@ from typing import TYPE_CHECKING
 
 from acp_proxy.capture import log_format as capture_log
 from acp_proxy.commands import Finish, Send, WakeAt
-from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.report import ReplayReport, report
+from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence, Rank
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.reader import RecordingReader

@@ -7,9 +7,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from acp_proxy.commands import Finish, Send, WakeAt
-from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.report import ReplayReport, report
+from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
 from acp_proxy.store.recorded_steps import RecordedSteps

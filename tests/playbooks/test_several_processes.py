@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.playback_options import Pacing
 from tests.playbook import Playing, wire
 

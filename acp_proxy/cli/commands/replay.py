@@ -19,9 +19,9 @@ from acp_proxy.cli.options import complete_recording, playback_options, pointers
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, try_write
 from acp_proxy.commands import Send
 from acp_proxy.engine.agent import report as reports
-from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.events import LineReceived
 from acp_proxy.safe_text import visible
 

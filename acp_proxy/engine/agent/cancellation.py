@@ -14,11 +14,9 @@ from acp_proxy.engine.agent.error_replies import (
     cancelled_request,
     cancelled_update,
 )
-from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.agent.message_matcher import MessageMatch, MessageMatcher
-from acp_proxy.engine.agent.pairing import MessagePairing
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
@@ -33,30 +31,24 @@ class Cancellations:
 
     Args:
         state: the state of the replay.
-        scheduler: chooses the frames that go out before a cancellation.
-        sender: sends them.
+        sender: sends the frames that go out before a cancellation.
         matcher: finds cancellations that were used up.
-        divergences: handles divergences.
-        pairing: pairs cancellations with recorded ones.
+        divergences: pairs cancellations with recorded ones, and handles divergences.
     """
 
     def __init__(
         self,
         state: ReplayState,
-        scheduler: FrameScheduler,
         sender: AgentSender,
         matcher: MessageMatcher,
         divergences: DivergenceHandler,
-        pairing: MessagePairing,
     ) -> None:
+        self._state = state
         self._schedule = state.schedule
         self._requests = state.client_requests
-        self._is_v2 = state.script.dialect == V2
-        self._scheduler = scheduler
         self._sender = sender
         self._matcher = matcher
         self._divergences = divergences
-        self._pairing = pairing
         self._cancelled: dict[str, int] = {}
         """The recorded cancellations of requests that came, by the live id of the request."""
 
@@ -70,25 +62,24 @@ class Cancellations:
             lane: the lane of the message's session.
             live: the message.
         """
+        lane.turn.cancel()
         if match is None or self._is_too_early(match.step, lane):
-            lane.turn.cancel()
             yield from self._take_unrecorded(lane, live)
             return
-        lane, step = self._pairing.pair(match, live)
-        lane.turn.cancel()
+        lane, step = self._divergences.pair(match, live)
         yield from self._flush(lane, step, live.at)
 
     def take_request(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a ``$/cancel_request``."""
         token = live.message.target or "null"
-        if (recorded := self._find_cancel_request(token)) is not None:
-            lane, step = self._pairing.pair(MessageMatch(recorded, Comparison()), live)
-            if step.exchange is not None:
-                self._cancelled[token] = step.seq
-            if lane.name is not None:
-                yield from self._flush(lane, step, live.at)
-        else:
+        if (recorded := self._find_cancel_request(token)) is None:
             yield from self._take_unrecorded_of_request(token, live)
+            return
+        lane, step = self._divergences.pair(MessageMatch(recorded, Comparison()), live)
+        if step.exchange is not None:
+            self._cancelled[token] = step.seq
+        if lane.name is not None:
+            yield from self._flush(lane, step, live.at)
 
     def forget(self, token: str) -> None:
         """Notes that the client uses an id for another request."""
@@ -127,7 +118,7 @@ class Cancellations:
         for request in self._requests.open_in(lane):
             if request.step.method == PROMPT:
                 self._requests.close(request)
-                yield cancelled_answer(request.token, is_v2=self._is_v2)
+                yield cancelled_answer(request.token, is_v2=self._state.script.dialect == V2)
         if lane.turn.awaits_idle and live.message.session is not None:
             lane.turn.become_idle(was_recorded=False)
             yield cancelled_update(live.message.session)
@@ -146,5 +137,5 @@ class Cancellations:
 
     def _flush(self, lane: Lane, cancel: Step, at: int) -> Iterator[Command]:
         """Sends what was recorded before a cancellation, whenever it is due."""
-        while (ready := self._scheduler.next_before(lane, cancel.seq, at)) is not None:
+        while (ready := self._state.scheduler.next_before(lane, cancel.seq, at)) is not None:
             yield from self._sender.send(ready, at)

@@ -6,21 +6,16 @@ from acp_proxy.commands import Command, Send
 from acp_proxy.engine.agent.cancellation import Cancellations
 from acp_proxy.engine.agent.client_replies import ClientReplies
 from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
-from acp_proxy.engine.agent.error_replies import refusal
-from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
-from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComparer
+from acp_proxy.engine.agent.error_replies import PARSE_ERROR, refusal
+from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.agent.message_matcher import MessageMatcher
-from acp_proxy.engine.agent.pairing import MessagePairing
 from acp_proxy.engine.agent.pushed_output import PushedOutput
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.protocol.dialects import V2
-from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, read
 from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, PROMPT
-
-_PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}\n'
 
 
 class ClientMessages:
@@ -28,36 +23,18 @@ class ClientMessages:
 
     Args:
         state: the state of the replay.
-        scheduler: chooses frames.
-        sender: sends them.
-        comparer: compares messages.
-        matcher: finds recorded messages.
-        divergences: handles divergences.
-
-    Attributes:
-        lines: how many lines came.
+        sender: sends frames of the agent.
     """
 
-    def __init__(
-        self,
-        state: ReplayState,
-        scheduler: FrameScheduler,
-        sender: AgentSender,
-        comparer: MessageComparer,
-        matcher: MessageMatcher,
-        divergences: DivergenceHandler,
-    ) -> None:
-        pairing = MessagePairing(state, scheduler, matcher, comparer, divergences)
-        pushed = PushedOutput(state, sender, comparer)
+    def __init__(self, state: ReplayState, sender: AgentSender) -> None:
         self.lines = 0
+        """How many lines came."""
+        self.divergences = DivergenceHandler(state, matcher := MessageMatcher(state))
         self._state = state
-        self._comparer = comparer
         self._matcher = matcher
-        self._divergences = divergences
-        self._pairing = pairing
-        self._pushed = pushed
-        self._replies = ClientReplies(state, comparer, divergences, pushed)
-        self._cancellations = Cancellations(state, scheduler, sender, matcher, divergences, pairing)
+        self._pushed = PushedOutput(state, sender)
+        self._replies = ClientReplies(state, self.divergences, self._pushed)
+        self._cancellations = Cancellations(state, sender, matcher, self.divergences)
 
     def take(self, raw: bytes, at: int) -> Iterator[Command]:
         """Takes a line.
@@ -71,8 +48,7 @@ class ClientMessages:
         if message.kind is Kind.BLANK:
             return
         for member in message.members or (message,):
-            part = member.raw or b""
-            yield from self._take(ClientMessage(member, part, self.lines, at, json_or_none(part)))
+            yield from self._take(ClientMessage(member, self.lines, at))
 
     def _take(self, live: ClientMessage) -> Iterator[Command]:
         match live.message.kind:
@@ -86,23 +62,23 @@ class ClientMessages:
                 yield from self._take_unreadable(live)
 
     def _take_request(self, live: ClientMessage) -> Iterator[Command]:
-        message, token = live.message, live.message.rpc_id or "null"
+        message = live.message
         lane = self._matcher.lane_of(message.session)
-        self._cancellations.forget(token)
+        self._cancellations.forget(live.token)
         if lane.abandoned:
             summary = f"{message.method} in a session that has diverged"
-            divergence = self._divergences.note(DivergenceKind.UNMATCHED, lane, summary, live)
+            divergence = self.divergences.note(DivergenceKind.UNMATCHED, lane, summary, live)
             yield refusal(message.rpc_id, divergence)
             return
-        match = self._pairing.find(live)
+        match = self._matcher.find(live)
         if self._pushed.is_extra(match, live):
             yield self._pushed.answer(live)
             return
         if match is None or not match.comparison.bind_to(self._state.bindings):
-            yield from self._divergences.refuse(live, conflict=match)
+            yield from self.divergences.refuse(live, conflict=match)
             return
-        lane, step = self._pairing.pair(match, live)
-        self._state.client_requests.add(lane, step, token)
+        lane, step = self.divergences.pair(match, live)
+        self._state.client_requests.add(lane, step, live.token)
         if step.method == PROMPT:
             lane.turn.begin(is_v2=self._state.script.dialect == V2)
 
@@ -111,26 +87,26 @@ class ClientMessages:
             yield from self._cancellations.take_request(live)
             return
         lane = self._matcher.lane_of(live.message.session)
-        match = self._pairing.find(live)
+        match = self._matcher.find(live)
         if lane.abandoned:
             return
         if live.message.method == CANCEL:
             yield from self._cancellations.take_turn(match, lane, live)
         elif match is not None and match.comparison.bind_to(self._state.bindings):
-            self._pairing.pair(match, live)
+            self.divergences.pair(match, live)
         else:
             summary = f"the client sent {live.message.method}, which was not recorded there"
-            self._divergences.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
+            self.divergences.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
 
     def _take_unreadable(self, live: ClientMessage) -> Iterator[Command]:
-        """Takes a line that is no message; only one that was recorded is not answered by us."""
+        """Takes a line that is no message; it gets an error unless it was recorded."""
         lane = self._state.schedule.lanes[None]
-        for step in [step for step in lane.expected if step.kind == "invalid"]:
-            if self._comparer.compare(step, live).is_equal:
+        for step in lane.expected:
+            if step.kind == "invalid" and self._state.comparer.compare(step, live).is_equal:
                 self._state.client_requests.add_unreadable(step)
                 self._state.schedule.match(step, live.at)
                 return
         reason = live.message.parse_error or "no JSON-RPC message"
         summary = f"the client sent no message: {reason}"
-        self._divergences.note(DivergenceKind.MALFORMED_INPUT, lane, summary, live)
-        yield Send(_PARSE_ERROR)
+        self.divergences.note(DivergenceKind.MALFORMED_INPUT, lane, summary, live)
+        yield Send(PARSE_ERROR)

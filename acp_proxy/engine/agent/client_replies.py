@@ -1,24 +1,31 @@
 """Takes the client's answers to the agent's requests: the outcome has to be the recorded one.
 
-An agent that was allowed to write went on as one that was. After another outcome the rest of the
-recording does not fit, and the session is given up. Other content is information.
+An agent that was allowed to write does other things next than one that was refused. So after
+another class of outcome the rest of the recording does not fit, and the session is given up. Other
+content, of a file or of a program's output, is information.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from acp_proxy.commands import Command
 from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.lanes import Lane
-from acp_proxy.engine.agent.message_comparison import ClientMessage, MessageComparer
+from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.agent.message_matcher import MessageMatch
 from acp_proxy.engine.agent.open_requests import OpenAgentRequest
-from acp_proxy.engine.agent.outcomes import CANCELLED, described
 from acp_proxy.engine.agent.pushed_output import PushedOutput
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.methods import PERMISSION
+from acp_proxy.protocol.permissions import PermissionAnswer, options_of, read_answer
 
-_RELEASE = "terminal/release"
+Outcome = tuple[str, ...]
+CANCELLED: Outcome = ("cancelled",)
+_WAIT, _RELEASE = "terminal/wait_for_exit", "terminal/release"
 
 
 class ClientReplies:
@@ -26,31 +33,24 @@ class ClientReplies:
 
     Args:
         state: the state of the replay.
-        comparer: compares replies.
         divergences: handles divergences.
         pushed: waits for no more output of a terminal whose program has ended.
     """
 
     def __init__(
-        self,
-        state: ReplayState,
-        comparer: MessageComparer,
-        divergences: DivergenceHandler,
-        pushed: PushedOutput,
+        self, state: ReplayState, divergences: DivergenceHandler, pushed: PushedOutput
     ) -> None:
+        self._state = state
         self._schedule = state.schedule
-        self._bindings = state.bindings
-        self._requests = state.agent_requests
-        self._comparer = comparer
+        self._comparer = state.comparer
         self._divergences = divergences
         self._pushed = pushed
 
     def take(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a reply; it answers the oldest open request with its id."""
-        token = live.message.rpc_id or "null"
-        request = self._requests.take(token)
+        request = self._state.agent_requests.take(live.token)
         if request is None:
-            yield from self._take_unknown(live, token)
+            yield from self._take_unknown(live)
             return
         lane = self._schedule.lanes[request.step.lane]
         if lane.abandoned:
@@ -69,14 +69,16 @@ class ClientReplies:
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
     ) -> bool:
         """Whether the outcome is the recorded one; notes a divergence if it is not."""
-        expected, came = self._comparer.outcomes(request, recorded, live)
+        method, asked = request.ask.method, json_or_none(self._asked(request).raw or b"")
+        expected = outcome(method, asked, self._comparer.value(recorded))
+        came = outcome(method, asked, live.value)
         # After a cancellation a client has to answer that a permission request is cancelled.
         if expected == came or (lane.turn.is_cancelled and came == CANCELLED):
             return True
         self._divergences.note(
             DivergenceKind.OUTCOME_DIFFERS,
             lane,
-            f"{request.ask.method} #{request.step.seq}: the recording expected"
+            f"{method} #{request.step.seq}: the recording expected"
             f" {described(expected)}, the client answered {described(came)}",
             live,
             seq=recorded.seq,
@@ -89,7 +91,7 @@ class ClientReplies:
     ) -> Iterator[Command]:
         """Takes what a reply with the recorded outcome contains."""
         comparison = self._comparer.compare(recorded, live)
-        if not comparison.bind_to(self._bindings):
+        if not comparison.bind_to(self._state.bindings):
             match = MessageMatch(recorded, comparison)
             yield from self._divergences.refuse(live, conflict=match, lane=lane)
             return
@@ -102,16 +104,23 @@ class ClientReplies:
                 seq=recorded.seq,
                 compared=comparison,
             )
-        terminal = self._comparer.terminal_of(request)
-        self._pushed.end(request.ask.method, terminal, live)
-        if request.ask.method == _RELEASE:
-            self._bindings.release(terminal)
+        if request.ask.method in (_WAIT, _RELEASE):
+            self._follow_terminal(request, live)
         self._schedule.match(recorded, live.at)
 
-    def _take_unknown(self, live: ClientMessage, token: str) -> Iterator[Command]:
+    def _follow_terminal(self, request: OpenAgentRequest, live: ClientMessage) -> None:
+        """A terminal has no more output once its program has ended or it was released."""
+        terminal = self._asked(request).terminal
+        result = live.value.get("result") if isinstance(live.value, dict) else None
+        if not (isinstance(result, dict) and result.get("timedOut") is True):
+            self._pushed.end(terminal)
+        if request.ask.method == _RELEASE and terminal is not None:
+            self._state.bindings.release(terminal)
+
+    def _take_unknown(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a reply to no open request: doubled, late, or sent before it was asked for."""
-        lanes = self._schedule.lanes.values()
-        expected = sorted(_replies((s for lane in lanes for s in lane.expected), token), key=_key)
+        lanes, token = self._schedule.lanes.values(), live.token
+        expected = _replies((step for lane in lanes for step in lane.expected), token)
         for step in expected:
             if step.exchange is None and self._comparer.compare(step, live).is_match:
                 self._schedule.match(step, live.at)
@@ -124,8 +133,8 @@ class ClientReplies:
             self._divergences.note(kind, lane, summary, live, seq=early.seq)
             yield from self._divergences.abandon(lane)
             return
-        played = _replies((s for lane in lanes for s in lane.played), token)
-        before = max(played, default=None, key=_key)
+        played = _replies((step for lane in lanes for step in lane.played), token)
+        before = played[-1] if played else None
         self._divergences.note(
             DivergenceKind.UNKNOWN_REPLY_ID,
             self._schedule.lanes[None if before is None else before.lane],
@@ -142,11 +151,65 @@ class ClientReplies:
         replies = (s for s in lane.expected if s.exchange == exchange and s.is_reply)
         return next(replies, None)
 
+    def _asked(self, request: OpenAgentRequest) -> Message:
+        """A request of the agent as it was recorded; of a batch, the member with its id."""
+        message = read(self._state.script.wire(request.step.seq).raw)
+        wanted = (Kind.REQUEST, request.ask.rpc_id)
+        members = (one for one in message.members if (one.kind, one.rpc_id) == wanted)
+        return next(members, message)
+
+
+def outcome(method: str | None, asked: Any, reply: Any) -> Outcome:
+    """Classifies a reply.
+
+    Args:
+        method: of the request.
+        asked: the request as it was sent, decoded.
+        reply: the reply, decoded.
+    """
+    if not isinstance(reply, dict) or "error" in reply:
+        return ("error",)
+    result = reply.get("result")
+    if not isinstance(result, dict):
+        return ("success",)
+    if method == PERMISSION:
+        return _permission(read_answer(options_of(asked), reply))
+    if method == "elicitation/create":
+        return ("elicitation", str(result.get("action")))
+    if method == _WAIT:
+        return ("exit", _number(result.get("exitCode")), str(result.get("signal")))
+    return ("success",)
+
+
+def described(found: Outcome) -> str:
+    """Returns an outcome in words."""
+    match found:
+        case ("selected", kind):
+            return f"the choice {kind}"
+        case ("granted", answer):
+            return "granted" if answer == "True" else "denied"
+        case ("exit", code, signal):
+            return f"exit code {code}" if signal == "None" else f"signal {signal}"
+        case ("elicitation", action):
+            return f"the answer {action}"
+    return " ".join(found)
+
+
+def _permission(answer: PermissionAnswer) -> Outcome:
+    if answer.granted is not None:
+        return ("granted", str(answer.granted))
+    if not answer.has_outcome:
+        return ("success",)
+    # The kind of an option counts; its id is the agent's own word for it.
+    return CANCELLED if answer.is_cancelled else ("selected", answer.kind)
+
+
+def _number(value: Any) -> str:
+    """JSON has one kind of number."""
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_whole else value)
+
 
 def _replies(steps: Iterable[Step], token: str) -> list[Step]:
-    """The recorded replies with an id."""
-    return [step for step in steps if step.is_reply and step.rpc_id == token]
-
-
-def _key(step: Step) -> tuple[int, int]:
-    return step.key
+    """The recorded replies with an id, in recorded order."""
+    return sorted((s for s in steps if s.is_reply and s.rpc_id == token), key=lambda s: s.key)

@@ -1,4 +1,4 @@
-"""Does what a divergence calls for: logs it, answers the client, and gives the lane up.
+"""Pairs the client's messages with their matches, and handles those that have none.
 
 A request is always answered. One that was not recorded gets an error, and its session is given up,
 as it is after an outcome to which the rest of the recording does not fit. Other sessions go on.
@@ -15,6 +15,7 @@ from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import HIDDEN, Comparison
 from acp_proxy.engine.shared.divergence import INFORMATION, Divergence, DivergenceKind
 from acp_proxy.engine.shared.line_rewriter import ANY_BYTES
+from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.protocol.methods import HANDSHAKE
 from acp_proxy.protocol.splice import spans, splice
@@ -28,19 +29,35 @@ _WITHOUT_NEAR_MISSES = {
 
 
 class DivergenceHandler:
-    """Handles the divergences of the client's messages.
-
-    Args:
-        state: the state of the replay.
-        matcher: finds near misses.
-    """
+    """Pairs messages, and handles divergences of the client's messages."""
 
     def __init__(self, state: ReplayState, matcher: MessageMatcher) -> None:
-        self._log = state.divergences
-        self._lanes = state.schedule.lanes
-        self._requests = state.client_requests
-        self._is_lenient = state.options.lenient
+        self._state = state
+        self._schedule = state.schedule
         self._matcher = matcher
+
+    def pair(self, match: MessageMatch, live: ClientMessage) -> tuple[Lane, Step]:
+        """Pairs a live message with its match, and notes whether it came early or late.
+
+        Args:
+            match: the recorded message.
+            live: the live one.
+
+        Returns:
+            the lane, and the recorded message in it.
+        """
+        self._schedule.read_to(match.step.seq)
+        step = self._in_lane(match.step)
+        lane = self._schedule.lanes[step.lane]
+        what = f"{step.method} #{step.seq}"
+        if step.is_required and self._state.scheduler.has_earlier_frames(step):
+            summary = f"{what} came before what was recorded before it"
+            self.note(DivergenceKind.EARLY, lane, summary, live, seq=step.seq)
+        elif step.key in self._schedule.exempt.overdue:
+            summary = f"{what} came after the replay had stopped waiting for it"
+            self.note(DivergenceKind.LATE, lane, summary, live, seq=step.seq)
+        self._schedule.match(step, live.at)
+        return lane, step
 
     def note(
         self,
@@ -68,7 +85,7 @@ class DivergenceHandler:
             the divergence.
         """
         has_near_misses = compared is None and kind not in _WITHOUT_NEAR_MISSES
-        return self._log.note(
+        return self._state.divergences.note(
             kind,
             lane,
             summary,
@@ -107,7 +124,7 @@ class DivergenceHandler:
         )
         if message.kind is Kind.REQUEST:
             yield refusal(message.rpc_id, divergence)
-        if conflict is not None or not self._is_lenient:
+        if conflict is not None or not self._state.options.lenient:
             yield from self.abandon(lane)
 
     def abandon(self, lane: Lane, reason: Divergence | None = None) -> Iterator[Command]:
@@ -120,13 +137,13 @@ class DivergenceHandler:
             reason: the divergence that the error names; None for the latest one of the session.
         """
         if reason is None and lane.name is not None:
-            reason = self._log.latest_in(lane)
+            reason = self._state.divergences.latest_in(lane)
         if lane.abandoned or reason is None:
             return
         if lane.name is not None:
             lane.abandon()
-        for request in self._requests.open_in(lane):
-            self._requests.close(request)
+        for request in self._state.client_requests.open_in(lane):
+            self._state.client_requests.close(request)
             yield refusal(request.token, reason)
 
     def _classify(
@@ -153,9 +170,14 @@ class DivergenceHandler:
         summary = f"the client sent {method}, which was not recorded there"
         return DivergenceKind.UNMATCHED, lane.awaited.seq if lane.awaited else None, summary
 
+    def _in_lane(self, step: Step) -> Step:
+        """The same step as its lane has it; one that was looked up ahead is another object."""
+        every = (known for lane in self._schedule.lanes.values() for known in lane.expected)
+        return next((known for known in every if known.key == step.key), step)
+
     def _lane_with(self, seq: int) -> Lane | None:
         """The lane in which a recorded message of the client is."""
-        for lane in self._lanes.values():
+        for lane in self._schedule.lanes.values():
             if any(step.seq == seq for step in (*lane.expected, *lane.played)):
                 return lane
         return None

@@ -6,7 +6,6 @@ that was recorded, and otherwise when nothing came for as long as reordering may
 missing then is what a client may leave out.
 """
 
-from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.lanes import Lane
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
@@ -16,19 +15,14 @@ from acp_proxy.wording import counted
 
 
 class ReplayEnding:
-    """The end of one replay.
+    """The end of one replay."""
 
-    Args:
-        state: the state of the replay.
-        scheduler: knows which frames have not gone out.
-    """
-
-    def __init__(self, state: ReplayState, scheduler: FrameScheduler) -> None:
+    def __init__(self, state: ReplayState) -> None:
         self._log = state.divergences
         self._schedule = state.schedule
         self._requests = state.client_requests
         self._left_at = state.script.agent_left_at
-        self._scheduler = scheduler
+        self._scheduler = state.scheduler
 
     @property
     def is_near(self) -> bool:

@@ -11,7 +11,8 @@ from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
 from acp_proxy.protocol.updates import UPDATE
 
 _CANCELLED_CODE = -32800
-"""JSON-RPC's for a request that ``$/cancel_request`` has cancelled."""
+"""Of the error that answers a request which ``$/cancel_request`` has cancelled."""
+PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}\n'
 
 
 def refusal(token: str | None, divergence: Divergence) -> Send:

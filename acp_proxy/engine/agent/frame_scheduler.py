@@ -11,9 +11,10 @@ from attrs import frozen
 
 from acp_proxy.engine.agent.connection_frames import WaitingFrame
 from acp_proxy.engine.agent.lanes import Lane, Track
-from acp_proxy.engine.agent.state import ReplayState
-from acp_proxy.engine.shared.playback_options import Order
-from acp_proxy.engine.shared.steps import Step
+from acp_proxy.engine.agent.open_requests import OpenClientRequests
+from acp_proxy.engine.agent.schedule import ReplaySchedule
+from acp_proxy.engine.shared.playback_options import Order, PlaybackOptions
+from acp_proxy.engine.shared.steps import Script, Step
 
 
 @frozen
@@ -32,15 +33,24 @@ class FrameScheduler:
     """Chooses frames, and removes from tracks and the connection's frames what has passed.
 
     Args:
-        state: the state of the replay.
+        script: the recording.
+        schedule: its lanes and tracks.
+        requests: the client's requests that came.
+        options: how to play it.
     """
 
-    def __init__(self, state: ReplayState) -> None:
-        self._script = state.script
-        self._schedule = state.schedule
-        self._requests = state.client_requests
-        self._pacing = state.options.pacing
-        self._order = state.options.order
+    def __init__(
+        self,
+        script: Script,
+        schedule: ReplaySchedule,
+        requests: OpenClientRequests,
+        options: PlaybackOptions,
+    ) -> None:
+        self._script = script
+        self._schedule = schedule
+        self._requests = requests
+        self._pacing = options.pacing
+        self._order = options.order
         self._handshake_is_over = False
 
     def next(self, now: int) -> ScheduledFrame | None:

@@ -2,17 +2,14 @@
 
 from typing import Any
 
-from attrs import define
+from attrs import define, field
 
-from acp_proxy.engine.agent.open_requests import OpenAgentRequest
-from acp_proxy.engine.agent.outcomes import Outcome, outcome
-from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Comparison, Difference, shown
-from acp_proxy.engine.shared.steps import Step
+from acp_proxy.engine.shared.steps import Script, Step
 from acp_proxy.protocol.dialects import OPENING
 from acp_proxy.protocol.json_text import json_or_none
-from acp_proxy.protocol.jsonrpc import Kind, Message, read
+from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.splice import Place
 from acp_proxy.protocol.typed_places import places_of
@@ -25,31 +22,51 @@ class ClientMessage:
     """A line of the client, or a member of a batch."""
 
     message: Message
-    raw: bytes
     line: int
     """The line's number, counted from 1."""
     at: int
     """When it came, in live nanoseconds."""
-    value: Any = None
+    value: Any = field(init=False)
     """The message, decoded."""
+
+    @value.default
+    def _decoded(self) -> Any:
+        return json_or_none(self.raw)
+
+    @property
+    def raw(self) -> bytes:
+        """The message as it was sent."""
+        return self.message.raw or b""
+
+    @property
+    def token(self) -> str:
+        """The id as JSON."""
+        return self.message.rpc_id or "null"
 
 
 class MessageComparer:
     """Reads recorded messages, and compares them with live ones and with each other.
 
     Args:
-        state: the state of the replay.
+        script: the recording.
+        bindings: the live values of recorded ones.
+        ignored: JSON pointers that do not count.
     """
 
-    def __init__(self, state: ReplayState) -> None:
-        self._script = state.script
-        self._bindings = state.bindings
-        self._comparer = Comparer(state.bindings, state.options.ignored)
-        self._unbound = Comparer(Bindings(), state.options.ignored)
+    def __init__(self, script: Script, bindings: Bindings, ignored: tuple[str, ...]) -> None:
+        self._script = script
+        self._bindings = bindings
+        self._comparer = Comparer(bindings, ignored)
+        self._unbound = Comparer(Bindings(), ignored)
+
+    def raw(self, step: Step) -> bytes:
+        """Returns a recorded message; of a batch, the member."""
+        raw = self._script.wire(step.seq).raw
+        return raw if step.member is None else read(raw).members[step.member].raw or b""
 
     def value(self, step: Step) -> Any:
         """Returns a recorded message, decoded."""
-        return json_or_none(self._raw(step))
+        return json_or_none(self.raw(step))
 
     def compare(self, step: Step, live: ClientMessage) -> Comparison:
         """Compares a recorded message with a live one.
@@ -60,15 +77,11 @@ class MessageComparer:
         """
         recorded = self.value(step)
         if step.kind in ("invalid", "blank") or recorded is None or live.value is None:
-            line = self._raw(step)
+            line = self.raw(step)
             texts = (shown(raw.decode(errors="replace")) for raw in (line, live.raw))
             return Comparison([] if line == live.raw else [Difference("", *texts)])
-        if step.is_reply:
-            places = places_of("response", step.method)
-            return self._comparer.results(recorded, live.value, places)
-        places = places_of(step.kind, step.method)
-        comparison = self._comparer.params(step.method, recorded, live.value, places)
-        if step.method in OPENING and step.names_session and step.method != FORK:
+        comparison = _compared(self._comparer, step, recorded, live.value)
+        if step.method in OPENING and _has_session_to_bind(step):
             old, new = step.session or "", live.message.session or ""
             comparison = comparison.without(SESSION_ID)
             if self._bindings.live(Place.SESSION, old) != new:
@@ -84,41 +97,16 @@ class MessageComparer:
         """
         if (one.kind, one.method) != (two.kind, two.method):
             return False
-        old, new = self.value(one), self.value(two)
-        if one.is_reply:
-            return self._unbound.results(old, new, places_of("response", one.method)).is_match
-        found = self._unbound.params(one.method, old, new, places_of(one.kind, one.method))
-        return not found.without(SESSION_ID).differences
+        found = _compared(self._unbound, one, self.value(one), self.value(two))
+        return found.is_match if one.is_reply else not found.without(SESSION_ID).differences
 
-    def outcomes(
-        self, request: OpenAgentRequest, recorded: Step, live: ClientMessage
-    ) -> tuple[Outcome, Outcome]:
-        """Classifies the recorded reply to a request of the agent, and the live one.
 
-        Args:
-            request: the request.
-            recorded: the recorded reply.
-            live: the live reply.
-        """
-        method, asked = request.ask.method, self._asked(request)
-        return outcome(method, asked, self.value(recorded)), outcome(method, asked, live.value)
+def _compared(comparer: Comparer, step: Step, recorded: Any, live: Any) -> Comparison:
+    if step.is_reply:
+        return comparer.results(recorded, live, places_of("response", step.method))
+    return comparer.params(step.method, recorded, live, places_of(step.kind, step.method))
 
-    def terminal_of(self, request: OpenAgentRequest) -> str:
-        """Returns the recorded terminal that a request of the agent is about."""
-        params = self._asked(request).get("params")
-        return str(params.get("terminalId")) if isinstance(params, dict) else ""
 
-    def _asked(self, request: OpenAgentRequest) -> dict[str, Any]:
-        """A request of the agent, decoded; of a batch, the member with its id."""
-        line = self._script.wire(request.step.seq).raw
-        message = read(line)
-        if message.kind is Kind.BATCH:
-            wanted = (Kind.REQUEST, request.ask.rpc_id)
-            parts = (m.raw or b"" for m in message.members if (m.kind, m.rpc_id) == wanted)
-            line = next(parts, b"")
-        value = json_or_none(line)
-        return value if isinstance(value, dict) else {}
-
-    def _raw(self, step: Step) -> bytes:
-        raw = self._script.wire(step.seq).raw
-        return raw if step.member is None else read(raw).members[step.member].raw or b""
+def _has_session_to_bind(step: Step) -> bool:
+    """Whether a request that opens a session names it, as all but a new session's and a fork's."""
+    return step.names_session and not step.is_reply and step.method != FORK

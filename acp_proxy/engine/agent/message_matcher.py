@@ -3,6 +3,9 @@
 Candidates are the unplayed messages of the lane. Exact equality wins, the first recorded among
 equals; then one that is equal once a directory or terminal of the client is bound. There is no
 best guess. What lies beyond the part of the recording that is read is looked up by method.
+
+Sessions created by equal requests are interchangeable while equal messages came in both: if a
+message has no match in its own session, but one in such a sibling, the two sessions are swapped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,11 +14,7 @@ from itertools import islice
 from attrs import frozen
 
 from acp_proxy.engine.agent.lanes import Lane
-from acp_proxy.engine.agent.message_comparison import (
-    SESSION_ID,
-    ClientMessage,
-    MessageComparer,
-)
+from acp_proxy.engine.agent.message_comparison import SESSION_ID, ClientMessage
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.comparison import Comparison
 from acp_proxy.engine.shared.divergence import NearMiss
@@ -37,47 +36,33 @@ class MessageMatch:
 
 
 class MessageMatcher:
-    """Finds the recorded messages that live requests and notifications match.
+    """Finds the recorded messages that live requests and notifications match."""
 
-    Args:
-        state: the state of the replay.
-        comparer: compares two messages.
-    """
-
-    def __init__(self, state: ReplayState, comparer: MessageComparer) -> None:
+    def __init__(self, state: ReplayState) -> None:
         self._script = state.script
         self._schedule = state.schedule
         self._bindings = state.bindings
-        self._comparer = comparer
+        self._comparer = state.comparer
 
     def lane_of(self, session: str | None) -> Lane:
         """Returns the lane of a live session; the connection's for one that was not recorded."""
         recorded = self._bindings.recorded_session(session)
         return self._schedule.lanes.get(recorded) or self._schedule.lanes[None]
 
-    def find(self, live: ClientMessage, lane: Lane | None = None) -> MessageMatch | None:
-        """Finds the recorded request or notification that a live one matches.
-
-        Args:
-            live: the live message.
-            lane: the only lane to look in, whatever the message's session; None for those
-                where it can be.
+    def find(self, live: ClientMessage) -> MessageMatch | None:
+        """Finds the recorded message of a live one; swaps two sessions if it is in the other.
 
         Returns:
             the match; with conflicts, if it would be one but for what the client chose before.
         """
-        bindable = conflicting = None
-        for step in self._candidates(live, lane):
-            comparison = self._comparer.compare(step, live)
-            if lane is not None:
-                comparison = comparison.without(SESSION_ID)
-            if comparison.is_equal:
-                return MessageMatch(step, comparison)
-            if comparison.is_match:
-                bindable = bindable or MessageMatch(step, comparison)
-            elif not comparison.differences:
-                conflicting = conflicting or MessageMatch(step, comparison)
-        return bindable or conflicting
+        if (match := self._best(self._candidates(live), live)) is not None:
+            return match
+        lane = self.lane_of(live.message.session)
+        sibling = self._find_sibling(lane, live)
+        if sibling is None or lane.name is None or sibling.name is None:
+            return None
+        self._bindings.swap_sessions(lane.name, sibling.name)
+        return self._best(self._candidates(live), live)
 
     def find_played(self, live: ClientMessage) -> Step | None:
         """Finds an equal message that was used up already, the latest one first."""
@@ -93,7 +78,7 @@ class MessageMatcher:
         """
         awaited = self.lane_of(live.message.session).awaited
         expected = None if awaited is None else awaited.seq
-        unplayed = islice(self._candidates(live, None), _COMPARED)
+        unplayed = islice(self._candidates(live), _COMPARED)
         played = _same_kind(self._played(live), live)
         misses = [
             *(self._near_miss(step, live, is_played=False) for step in unplayed),
@@ -102,40 +87,74 @@ class MessageMatcher:
         misses.sort(key=lambda m: (m.is_played, m.seq != expected, len(m.differences), m.seq))
         return tuple(misses[:_NEAR])
 
+    def _best(
+        self, candidates: Iterable[Step], live: ClientMessage, without: str | None = None
+    ) -> MessageMatch | None:
+        """Finds the best match, without the differences at one pointer."""
+        bindable = conflicting = None
+        for step in candidates:
+            comparison = self._comparer.compare(step, live)
+            if without is not None:
+                comparison = comparison.without(without)
+            if comparison.is_equal:
+                return MessageMatch(step, comparison)
+            if comparison.is_match:
+                bindable = bindable or MessageMatch(step, comparison)
+            elif not comparison.differences:
+                conflicting = conflicting or MessageMatch(step, comparison)
+        return bindable or conflicting
+
     def _near_miss(self, step: Step, live: ClientMessage, *, is_played: bool) -> NearMiss:
         comparison = self._comparer.compare(step, live)
         differences = (*comparison.differences, *comparison.conflicts)
         return NearMiss(step.seq, step.method or step.kind, differences, is_played)
 
-    def _candidates(self, live: ClientMessage, lane: Lane | None) -> Iterator[Step]:
+    def _candidates(self, live: ClientMessage) -> Iterator[Step]:
         message = live.message
-        if lane is not None:
-            yield from _same_kind(list(lane.expected), live)
-            return
-        anywhere, lanes = self._lanes(live)
-        known = [
-            step for one in lanes if not one.abandoned for step in _same_kind(one.expected, live)
-        ]
+        lanes = [lane for lane in self._lanes(live) if not lane.abandoned]
+        known = (step for lane in lanes for step in _same_kind(lane.expected, live))
         yield from sorted(known, key=lambda step: step.key)
         if self._schedule.is_whole:
             return
         recorded = self._bindings.recorded_session(message.session)
         later = self._script.later(message.method, message.kind, self._schedule.horizon)
         for step in _same_kind(later, live):
-            if anywhere or step.session == recorded:
+            if _is_of_any_lane(live) or step.session == recorded:
                 yield step
 
-    def _lanes(self, live: ClientMessage) -> tuple[bool, list[Lane]]:
-        """Whether a message may be of any lane, and those that it may be of."""
-        if live.message.session is None or live.message.method in OPENING:
-            return True, list(self._schedule.lanes.values())
-        return False, [self.lane_of(live.message.session)]
+    def _lanes(self, live: ClientMessage) -> list[Lane]:
+        """The lanes that a message may be of."""
+        if _is_of_any_lane(live):
+            return list(self._schedule.lanes.values())
+        return [self.lane_of(live.message.session)]
 
     def _played(self, live: ClientMessage) -> list[Step]:
         """The messages that were played last and that a message may be once more."""
-        _, lanes = self._lanes(live)
-        played = (step for one in lanes for step in [*one.played][-_COMPARED:])
+        played = (step for one in self._lanes(live) for step in [*one.played][-_COMPARED:])
         return sorted(played, key=lambda step: step.key)
+
+    def _find_sibling(self, lane: Lane, live: ClientMessage) -> Lane | None:
+        """Finds a lane that is interchangeable with a message's lane and has the message."""
+        if lane.name is None or lane.abandoned or lane.messages == 0:
+            return None
+        for other in self._schedule.live_lanes:
+            if other is lane or other.name is None or not self._are_alike(lane, other):
+                continue
+            match = self._best(_same_kind(other.expected, live), live, without=SESSION_ID)
+            if match is not None:
+                return other if match.comparison.is_match else None
+        return None
+
+    def _are_alike(self, lane: Lane, other: Lane) -> bool:
+        """Whether equal messages came in both lanes."""
+        if lane.messages != other.messages or lane.messages != len(lane.played):
+            return False
+        pairs = zip(lane.played, other.played, strict=True)
+        return all(self._comparer.are_alike(one, two) for one, two in pairs)
+
+
+def _is_of_any_lane(live: ClientMessage) -> bool:
+    return live.message.session is None or live.message.method in OPENING
 
 
 def _same_kind(steps: Iterable[Step], live: ClientMessage) -> Iterator[Step]:

@@ -12,6 +12,7 @@ while the client does not wait for it. Where they send different things, the fir
 chosen.
 """
 
+import json
 from collections import deque
 from collections.abc import Iterator
 
@@ -19,14 +20,17 @@ from attrs import define, field
 
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.session_renaming import renamed, session_pairs
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceLog, Rank
+from acp_proxy.engine.shared.line_rewriter import ANY_BYTES, quoted
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.events import Event
 from acp_proxy.protocol.methods import FORK
-from acp_proxy.protocol.splice import Place
+from acp_proxy.protocol.splice import Place, Span, spans, splice
+from acp_proxy.protocol.typed_places import session_places
 
+_BLANK = "\0"
+"""A character that no line of JSON contains."""
 _AWAITED = ("request", "response", "error", "batch")
 """Kinds of messages for which a client may wait."""
 
@@ -78,7 +82,7 @@ class Candidate:
         Args:
             at: now, in live nanoseconds.
         """
-        return any(ready.due > at for ready in self.replay.scheduler.ready_frames(at))
+        return any(ready.due > at for ready in self.replay.state.scheduler.ready_frames(at))
 
     def names_in(self, other: "Candidate") -> dict[str, str] | None:
         """Compares what it would send next with what another one would.
@@ -220,3 +224,58 @@ def _may_both_be(first: Candidate, other: Candidate, at: int) -> bool:
         return other.names_in(first) is not None
     ahead, behind = (first, other) if first.pending else (other, first)
     return ahead.can_be_held_back or behind.is_slower(at)
+
+
+def session_pairs(
+    one: bytes, other: bytes, kind: str, method: str | None
+) -> list[tuple[str, str]] | None:
+    """Pairs the session ids of two messages.
+
+    Args:
+        one: a line.
+        other: another one.
+        kind: the kind of both.
+        method: the method of both.
+
+    Returns:
+        the ids at each place for a session id, in one and in the other; None if the messages
+        differ in anything else.
+    """
+    if one == other:
+        return [(session, session) for _, session in _sessions(one, kind, method)]
+    found, expected = (_sessions(line, kind, method) for line in (one, other))
+    rest = splice(_text(one), [(span, _BLANK) for span, _ in found])
+    if rest != splice(_text(other), [(span, _BLANK) for span, _ in expected]):
+        return None
+    return [(was, now) for (_, was), (_, now) in zip(found, expected, strict=True)]
+
+
+def renamed(line: bytes, kind: str, method: str | None, names: dict[str, str]) -> bytes:
+    """Replaces session ids in a message.
+
+    Args:
+        line: the message.
+        kind: its kind.
+        method: its method.
+        names: the new ids, by the old ones.
+    """
+    places = [(span, names[old]) for span, old in _sessions(line, kind, method) if old in names]
+    if not places:
+        return line
+    text = splice(_text(line), [(span, quoted(new)) for span, new in places])
+    return text.encode("utf-8", ANY_BYTES)
+
+
+def _sessions(line: bytes, kind: str, method: str | None) -> list[tuple[Span, str]]:
+    """The places of a message's session ids, and the ids."""
+    text = _text(line)
+    found = []
+    for span in spans(text, session_places(kind, method)):
+        value = json.loads(text[span.start : span.end])
+        if isinstance(value, str):
+            found.append((span, value))
+    return found
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", ANY_BYTES)

@@ -9,16 +9,10 @@ from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Finish, WakeAt
 from acp_proxy.engine.agent.client_messages import ClientMessages
-from acp_proxy.engine.agent.divergence_handler import DivergenceHandler
 from acp_proxy.engine.agent.ending import ReplayEnding
-from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.lanes import Lane
-from acp_proxy.engine.agent.message_comparison import MessageComparer
-from acp_proxy.engine.agent.message_matcher import MessageMatcher
-from acp_proxy.engine.agent.options import ReplayOptions
-from acp_proxy.engine.agent.progress import Progress
 from acp_proxy.engine.agent.sender import AgentSender
-from acp_proxy.engine.agent.state import ReplayState
+from acp_proxy.engine.agent.state import ReplayOptions, ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
 from acp_proxy.engine.shared.playback_options import NS_PER_S
 from acp_proxy.engine.shared.steps import Script, Step
@@ -27,34 +21,26 @@ from acp_proxy.protocol.methods import HANDSHAKE
 
 _AT_ONCE = 1 << 62
 """A moment at which every frame is due."""
+SETTLE_NS = 10**9
+"""How long mere reordering has to resolve itself before a message counts as missing."""
 
 
 class Replay:
     """One connection, played.
 
     Args:
-        script: the recording; of no other replay.
+        script: the recording; no other replay may use the same object.
         options: how to play it.
-
-    Attributes:
-        state: the state of the replay.
-        scheduler: chooses the frames.
-        sender: sends them.
-        is_over: whether nothing will be sent any more.
     """
 
     def __init__(self, script: Script, options: ReplayOptions) -> None:
-        self.state = state = ReplayState.begin(script, options)
+        self.state = state = ReplayState(script, options)
         self.is_over = False
-        comparer = MessageComparer(state)
-        matcher = MessageMatcher(state, comparer)
-        self.scheduler = FrameScheduler(state)
-        self.sender = AgentSender(state, self.scheduler, comparer)
-        self._handler = DivergenceHandler(state, matcher)
-        self._messages = ClientMessages(
-            state, self.scheduler, self.sender, comparer, matcher, self._handler
-        )
-        self._ending = ReplayEnding(state, self.scheduler)
+        """Whether nothing will be sent any more."""
+        self.sender = AgentSender(state)
+        self._scheduler = state.scheduler
+        self._messages = ClientMessages(state, self.sender)
+        self._ending = ReplayEnding(state)
         self._progress = Progress(options.stall_ns)
         self._schedule = state.schedule
 
@@ -77,7 +63,7 @@ class Replay:
     def is_played_out(self) -> bool:
         """Whether all went out and came that was recorded, but for what may be left out."""
         is_awaited = any(lane.awaited for lane in self._schedule.lanes.values())
-        is_sent = self.unplayed == self.scheduler.left_out
+        is_sent = self.unplayed == self._scheduler.left_out
         return self._schedule.is_whole and is_sent and not is_awaited
 
     def feed(self, event: Event) -> Iterator[Command]:
@@ -112,10 +98,10 @@ class Replay:
             at_once: whether to send also what is not due yet.
         """
         while True:
-            while (ready := self.scheduler.next(at if not at_once else _AT_ONCE)) is not None:
+            while (ready := self._scheduler.next(at if not at_once else _AT_ONCE)) is not None:
                 self._progress.note_output(at)
                 yield from self.sender.send(ready, at)
-            if not self.scheduler.read_if_needed():
+            if not self._scheduler.read_if_needed():
                 return
 
     def _is_settled(self, at: int) -> bool:
@@ -156,19 +142,19 @@ class Replay:
             of_handshake=missing.method in HANDSHAKE,
         )
         if self.state.options.lenient:
-            self.scheduler.skip(missing)
+            self._scheduler.skip(missing)
             self._schedule.match(missing, at)
             yield from self._play(at)
         elif missing.response_seq is not None and missing.response_seq == self._schedule.handshake:
             for each in list(self._schedule.lanes.values()):
-                yield from self._handler.abandon(each, divergence)
+                yield from self._messages.divergences.abandon(each, divergence)
         else:
-            yield from self._handler.abandon(lane)
+            yield from self._messages.divergences.abandon(lane)
 
     def _look_for_stall(self, at: int) -> Iterator[Command]:
         """Ends a replay that has made no progress for too long, and waits for the client."""
         stalls_at = self._progress.stalls_at
-        if stalls_at is None or at < stalls_at or any(self.scheduler.ready_frames(at)):
+        if stalls_at is None or at < stalls_at or any(self._scheduler.ready_frames(at)):
             return
         if waiting := self._waiting:
             for lane, step in waiting:
@@ -207,7 +193,7 @@ class Replay:
 
     def _next_moment(self, at: int) -> int | None:
         """When to look again if nothing comes: a frame is due, or a message counts as missing."""
-        moments = [ready.due for ready in self.scheduler.ready_frames(at) if ready.due > at]
+        moments = [ready.due for ready in self._scheduler.ready_frames(at) if ready.due > at]
         is_paced = bool(moments)
         waits = self._schedule.connection.waiting or self._schedule.optional_waits
         if self._overtaken or waits or self._ending.is_near:
@@ -216,3 +202,39 @@ class Replay:
         if not is_paced and stalls_at is not None and self._waiting:
             moments.append(stalls_at)
         return min((moment for moment in moments if moment > at), default=None)
+
+
+class Progress:
+    """Knows when the last message came and when the last frame went out.
+
+    Args:
+        stall_ns: nanoseconds without progress that count as a stall; None for never.
+    """
+
+    def __init__(self, stall_ns: int | None) -> None:
+        self._stall_ns = stall_ns
+        self._input_at: int | None = None
+        self._moved_at = 0
+
+    def begin(self, at: int) -> None:
+        """Counts silence from now on, unless it is counted already."""
+        if self._input_at is None:
+            self.note_input(at)
+
+    def note_input(self, at: int) -> None:
+        """Notes that a message came, or that messages can come from now on."""
+        self._input_at = self._moved_at = at
+
+    def note_output(self, at: int) -> None:
+        """Notes that a frame went out."""
+        self._moved_at = at
+
+    @property
+    def settles_at(self) -> int:
+        """When nothing has come for so long that it was not mere reordering."""
+        return (self._input_at or 0) + SETTLE_NS
+
+    @property
+    def stalls_at(self) -> int | None:
+        """When the replay stalls if it makes no progress until then; None for never."""
+        return None if self._stall_ns is None else self._moved_at + self._stall_ns

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Send
-from acp_proxy.engine.agent.frame_scheduler import FrameScheduler, ScheduledFrame
-from acp_proxy.engine.agent.message_comparison import MessageComparer
+from acp_proxy.engine.agent.frame_scheduler import ScheduledFrame
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.agent.withholding import Withholding
 from acp_proxy.engine.shared.line_rewriter import LineRewriter
@@ -16,23 +15,12 @@ from acp_proxy.protocol.updates import UPDATE
 
 
 class AgentSender:
-    """Sends the agent's frames.
+    """Sends the agent's frames."""
 
-    Args:
-        state: the state of the replay.
-        scheduler: chooses the frames.
-        comparer: reads recorded messages.
-
-    Attributes:
-        sent: how many frames went out.
-        withholding: decides what the client gets.
-    """
-
-    def __init__(
-        self, state: ReplayState, scheduler: FrameScheduler, comparer: MessageComparer
-    ) -> None:
+    def __init__(self, state: ReplayState) -> None:
         options = state.options
         self.sent = 0
+        """How many frames went out."""
         self.withholding = Withholding(
             state.bindings,
             state.effects,
@@ -41,8 +29,6 @@ class AgentSender:
             allow_outside=options.allow_outside,
         )
         self._state = state
-        self._scheduler = scheduler
-        self._comparer = comparer
         self._rewriter = LineRewriter(state.bindings, rewrite_text=options.rewrite_text)
         self._withheld = 0
 
@@ -59,7 +45,7 @@ class AgentSender:
             at: when, in live nanoseconds.
         """
         wire = self._state.script.wire(ready.seq)
-        self._scheduler.take(ready, at, wire.t_ns)
+        self._state.scheduler.take(ready, at, wire.t_ns)
         written = self._rewriter.written(wire, self._take_ids(ready.step))
         shown = self.withholding.look(ready.seq, wire, written)
         if shown.raw is None:
@@ -113,7 +99,7 @@ class AgentSender:
         schedule.read_to(ask.reply_seq)
         lane = schedule.lanes[step.lane]
         for reply in [one for one in lane.expected if one.exchange == ask.exchange]:
-            self._state.effects.note_unmade(ask.method, self._comparer.value(reply))
+            self._state.effects.note_unmade(ask.method, self._state.comparer.value(reply))
             schedule.match(reply, at)
 
     def _look_for_idle(self, wire: Wire) -> None:

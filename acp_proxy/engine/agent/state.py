@@ -1,56 +1,44 @@
-"""The state of one replay: parts that each change themselves, for those that share them."""
+"""The options and the state of one replay."""
 
 from attrs import frozen
 
+from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
+from acp_proxy.engine.agent.message_comparison import MessageComparer
 from acp_proxy.engine.agent.open_requests import OpenAgentRequests, OpenClientRequests
-from acp_proxy.engine.agent.options import ReplayOptions
 from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.agent.withheld_effects import WithheldEffects
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.divergence import DivergenceLog
+from acp_proxy.engine.shared.playback_options import PlaybackOptions
 from acp_proxy.engine.shared.steps import Script
 
 
-@frozen
-class ReplayState:
-    """The parts of the state; none of them is ever replaced.
+@frozen(kw_only=True)
+class ReplayOptions(PlaybackOptions):
+    """How to play the recorded agent."""
 
-    Attributes:
-        options: how to play.
-        script: the recording.
-        schedule: lanes and tracks, as far as they are read.
-        bindings: the live values of what the client chose.
-        client_requests: the client's requests that came.
-        agent_requests: the agent's requests that went out.
-        effects: what follows from what was withheld.
-        divergences: where the client diverged.
+    inert: bool = False
+    """Whether the client may only be asked to read files and to ask a person."""
+    allow_outside: bool = False
+    """Whether it may be asked to change files and run commands outside its directories."""
+
+
+class ReplayState:
+    """The parts of the state, each of which alone changes what it holds.
+
+    Args:
+        script: the recording; no other replay may use the same object.
+        options: how to play it.
     """
 
-    options: ReplayOptions
-    script: Script
-    schedule: ReplaySchedule
-    bindings: Bindings
-    client_requests: OpenClientRequests
-    agent_requests: OpenAgentRequests
-    effects: WithheldEffects
-    divergences: DivergenceLog
-
-    @classmethod
-    def begin(cls, script: Script, options: ReplayOptions) -> "ReplayState":
-        """Returns the state of a replay that has not begun.
-
-        Args:
-            script: the recording.
-            options: how to play it.
-        """
-        effects = WithheldEffects(script)
-        return cls(
-            options=options,
-            script=script,
-            schedule=ReplaySchedule(script, options.order, effects),
-            bindings=Bindings(),
-            client_requests=OpenClientRequests(),
-            agent_requests=OpenAgentRequests(),
-            effects=effects,
-            divergences=DivergenceLog(),
-        )
+    def __init__(self, script: Script, options: ReplayOptions) -> None:
+        self.script = script
+        self.options = options
+        self.bindings = Bindings()
+        self.effects = WithheldEffects(script)
+        self.schedule = ReplaySchedule(script, options.order, self.effects)
+        self.client_requests = OpenClientRequests()
+        self.agent_requests = OpenAgentRequests()
+        self.divergences = DivergenceLog()
+        self.comparer = MessageComparer(script, self.bindings, options.ignored)
+        self.scheduler = FrameScheduler(script, self.schedule, self.client_requests, options)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.commands import Finish, WakeAt
-from acp_proxy.engine.agent.options import ReplayOptions
-from acp_proxy.engine.agent.replay import Replay
+from acp_proxy.engine.agent.replay import SETTLE_NS, Progress, Replay
 from acp_proxy.engine.agent.report import report
+from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.events import LineReceived, Started, Wakeup
 from tests.playbook import record
@@ -67,3 +67,22 @@ def test_frames_of_an_abandoned_session_are_unplayed(
         assert [*replay.feed(LineReceived(line.rstrip(b"\n"), at))]
     found = report(replay, "recorded", is_incomplete=False)
     assert (found.verdict, found.frames_sent, found.unplayed) == ("diverged", 2, 3)
+
+
+def test_input_counts_for_both_clocks() -> None:
+    """Output only delays a stall; mere reordering is about input."""
+    progress = Progress(5)
+    progress.begin(10)
+    progress.begin(12)
+    assert (progress.settles_at, progress.stalls_at) == (10 + SETTLE_NS, 15)
+    progress.note_output(20)
+    assert (progress.settles_at, progress.stalls_at) == (10 + SETTLE_NS, 25)
+    progress.note_input(30)
+    assert (progress.settles_at, progress.stalls_at) == (30 + SETTLE_NS, 35)
+
+
+def test_without_a_limit_nothing_stalls() -> None:
+    """Whatever time passes."""
+    progress = Progress(None)
+    progress.begin(10)
+    assert progress.stalls_at is None

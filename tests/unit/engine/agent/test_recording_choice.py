@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.engine.agent.session_renaming import renamed, session_pairs
+from acp_proxy.engine.agent.recording_choice import renamed, session_pairs
 
 ANSWER = ("response", "session/new")
 UPDATE = ("notification", "session/update")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.engine.agent.outcomes import CANCELLED, described, outcome
+from acp_proxy.engine.agent.client_replies import CANCELLED, described, outcome
 
 PERMISSION = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}, 7]}}
 
