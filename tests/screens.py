@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.folding import fold
 from acp_proxy.inspection.hints import HintReader
-from acp_proxy.store.inspection_queries import last_number
+from acp_proxy.store.frame_queries import last_number
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import (
     MS,

@@ -117,8 +117,8 @@ def _values(key: str, recording: object) -> Iterable[str]:
 
 def _methods(word: str) -> list[str]:
     """The methods that a recording has; none if it cannot be read."""
+    from acp_proxy.store.exchange_queries import request_methods
     from acp_proxy.store.lookup import resolve
-    from acp_proxy.store.queries import request_methods
     from acp_proxy.store.reader import RecordingReader
 
     with (

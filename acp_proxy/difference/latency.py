@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Container, Sequence
 
 from acp_proxy.difference.result import MethodLatency
-from acp_proxy.store.queries import answered_requests, exchanges_open_during
+from acp_proxy.store.exchange_queries import answered_requests, exchanges_open_during
 from acp_proxy.store.reader import RecordingReader
 
 _Key = tuple[str, str]

@@ -45,6 +45,7 @@ from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.permissions import options_of, read_answer
 from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
 from acp_proxy.recording import Payload
+from acp_proxy.store.fired_faults import injected_frames
 from acp_proxy.store.reader import RecordingReader
 
 Watch = Callable[[Iterable[Any], int, str], Iterable[Any]]
@@ -90,7 +91,7 @@ def read(
     for value in other.canonicalizer.values.every if other is not None else ():
         if value.kind == PATH and value.is_seen:
             values.borrow(value.text)
-    made_up = reader.made_up()
+    made_up = injected_frames(reader)
     frames = watch(reader.payloads(), reader.count(), "reading")
     for frame, is_chosen in _chosen(frames, reader, options.chosen):
         if frame.stream != "stderr" and frame.kind != "blank" and frame.seq not in made_up:

@@ -13,14 +13,8 @@ from acp_proxy.filters.terms import none_of
 from acp_proxy.filters.terms import of_session as session_filter
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.safe_text import visible
-from acp_proxy.store.inspection_queries import (
-    LAST_SEQ,
-    last_number,
-    requested_sessions,
-    sessions_of_frames,
-    turn_of,
-)
-from acp_proxy.store.queries import turn_count
+from acp_proxy.store.exchange_queries import LAST_SEQ, requested_sessions, turn_count, turn_of
+from acp_proxy.store.frame_queries import last_number, sessions_of_frames
 from acp_proxy.store.reader import RecordingReader
 
 _NAMED = 5

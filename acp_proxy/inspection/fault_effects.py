@@ -8,9 +8,8 @@ from attrs import define
 
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store import inspection_queries as queries
-from acp_proxy.store.inspection_queries import LostAnswer
-from acp_proxy.store.queries import has_fired_faults
+from acp_proxy.store import fired_faults
+from acp_proxy.store.fired_faults import LostAnswer, has_fired_faults
 from acp_proxy.store.reader import RecordingReader
 
 _LONGEST = 200
@@ -71,7 +70,7 @@ def described(frame: Row) -> Iterator[str]:
 def read_faults(reader: RecordingReader) -> dict[str, int]:
     """How often each rule fired, by its name in the plan's order; those that never did with 0."""
     counts = dict.fromkeys(rules(reader.recording.fault_plan), 0)
-    return counts | queries.fired_counts(reader)
+    return counts | fired_faults.fired_counts(reader)
 
 
 def rules(plan: str | None) -> list[str]:
@@ -114,20 +113,20 @@ class FaultEffects:
     @cached_property
     def injected(self) -> dict[int, str]:
         """The frames that no peer sent, with the rules that put them in."""
-        return _named(queries.injected_frames(self.reader)) if self.any_fired else {}
+        return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
         """Returns which of some frames did not arrive because of a rule, with that rule."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}
-        return _named(queries.withheld_frames(self.reader, wanted))
+        return _named(fired_faults.withheld_frames(self.reader, wanted))
 
     def lost_answers(self) -> list[LostAnswer]:
         """Returns the first answers that a rule kept from their receiver."""
         if not self.any_fired:
             return []
-        found = queries.lost_answers(self.reader, _MOST)
+        found = fired_faults.lost_answers(self.reader, _MOST)
         return [lost._replace(rule=plain(lost.rule)[:_LONGEST_NAME]) for lost in found]
 
     def that_ended(self, before: int) -> str | None:

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from acp_proxy.inspection.describe.call_state import params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
-from acp_proxy.store.inspection_queries import start_of_line, updates_of_call
+from acp_proxy.store.frame_queries import start_of_line, updates_of_call
 from acp_proxy.store.reader import RecordingReader
 
 PERMISSION = "session/request_permission"

@@ -12,8 +12,7 @@ from attrs import define, field
 from acp_proxy.protocol.dialects import INITIALIZE
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import FrameHead
-from acp_proxy.store.inspection_queries import ExchangeRow
-from acp_proxy.store.queries import TurnSpan
+from acp_proxy.store.exchange_queries import ExchangeRow, TurnSpan
 
 _HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
 _FORK = "session/fork"

@@ -15,7 +15,7 @@ from acp_proxy.errors import (
     UnreadableRecording,
 )
 from acp_proxy.plain_files import open_plain, reason
-from acp_proxy.store.held_values import HELD, LONGEST_TEXT, LineTooLarge, is_too_large
+from acp_proxy.store.checked_values import HELD, LONGEST_TEXT, LineTooLarge, is_too_large
 from acp_proxy.store.schema import APPLICATION_ID, VERSION, check_tables
 from acp_proxy.store.side_files import (
     JOURNAL,

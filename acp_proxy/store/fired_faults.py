@@ -1,15 +1,17 @@
-"""What faults did to the frames of a recording: rows of `faults_fired`, and what the client got.
+"""What faults did to a recording, and which frames the client received because of them.
 
 A recording that was made with faults holds what each peer sent. The client received what was
 delivered of the agent's frames, and the frames that faults made up; and it sent all that is its
-own, whatever arrived of that.
+own, even what never arrived.
 """
 
+import json
 import sqlite3
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from acp_proxy.protocol.peers import Stream
+from acp_proxy.store.rows import Rows
 from acp_proxy.store.schema import DELIVERED_CODES, STREAM_CODES
 
 _LOST = f"""
@@ -23,68 +25,36 @@ WHERE seq = ? AND received IS NOT NULL ORDER BY rowid DESC LIMIT 1
 """
 
 
-Row = dict[str, Any]
+class LostAnswer(NamedTuple):
+    """An answer that a fault kept from its receiver."""
 
-
-class FiredRows:
-    """Rows of `faults_fired` beside frames: both are read once, by numbers that only grow.
-
-    Args:
-        rows: in the order of their numbers; nothing is read before it is asked for.
-    """
-
-    def __init__(self, rows: Iterator[Row]) -> None:
-        self._rows = rows
-        self._next: Row | None = None
-
-    def before(self, seq: int) -> Iterator[Row]:
-        """Yields those of earlier frames that were not asked for; they have to be passed over."""
-        while (row := self._peek()) is not None and row["seq"] < seq:
-            self._next = None
-            yield row
-
-    def at(self, seq: int) -> Iterator[Row]:
-        """Yields those of a frame, in the order of the rules, once none is left before it."""
-        while (row := self._peek()) is not None and row["seq"] == seq:
-            self._next = None
-            yield row
-
-    def rest(self) -> Iterator[Row]:
-        """Yields all that are left."""
-        while (row := self._peek()) is not None:
-            self._next = None
-            yield row
-
-    def _peek(self) -> Row | None:
-        if self._next is None:
-            self._next = next(self._rows, None)
-        return self._next
+    method: str | None
+    request_seq: int
+    response_seq: int
+    rule: str
 
 
 class FaultedFrames:
     """The frames that faults touched; next to nothing is read where there were none.
 
+    Args:
+        connection: the recording, with all of its rows in the main tables.
+
     Attributes:
         lost: numbers of frames of the agent that never arrived.
         injected: numbers of frames that faults made up.
-        changed: numbers of frames of which other bytes were delivered, perhaps the same ones.
+        changed: numbers of frames in whose place other bytes were delivered, perhaps equal ones.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self.lost: set[int] = set()
-        self.injected: set[int] = set()
-        self.changed: set[int] = set()
-        fired = connection.execute(
-            "SELECT seq, received IS NULL, delivered IS NOT NULL FROM faults_fired"
-        ).fetchall()
-        for seq, is_injected, has_arrived in fired:
-            if is_injected:
-                self.injected.add(seq)
-            elif has_arrived:
-                self.changed.add(seq)
-        if fired:
-            self.lost.update(seq for (seq,) in connection.execute(_LOST))
+        sql = "SELECT seq, received IS NULL, delivered IS NOT NULL FROM faults_fired"
+        fired = connection.execute(sql).fetchall()
+        self.injected = {seq for seq, is_injected, _ in fired if is_injected}
+        self.changed = {
+            seq for seq, is_injected, has_arrived in fired if has_arrived and not is_injected
+        }
+        self.lost = {seq for (seq,) in connection.execute(_LOST)} if fired else set()
 
     def reached_client(self, seq: int, *, from_agent: bool) -> bool:
         """Whether the client received a frame of the agent, or sent one of its own.
@@ -102,3 +72,56 @@ class FaultedFrames:
             if data.endswith(newline.encode()):
                 return bytes(data[: -len(newline)]), newline
         return bytes(data), ""
+
+
+def has_fired_faults(rows: Rows) -> bool:
+    """Whether a fault has done anything, to a frame or otherwise."""
+    sql = (
+        "SELECT 1 AS n WHERE EXISTS (SELECT 1 FROM faults_fired)"
+        " OR EXISTS (SELECT 1 FROM events WHERE kind = 'fault')"
+    )
+    return any(True for _ in rows.query(sql))
+
+
+def fired_counts(rows: Rows) -> dict[str, int]:
+    """Returns how often each rule fired, by its name, in the order in which they first fired."""
+    sql = (
+        "SELECT rule, count(*) AS n FROM faults_fired WHERE received IS NOT NULL"
+        " GROUP BY rule ORDER BY min(seq)"
+    )
+    return {str(row["rule"]): row["n"] for row in rows.query(sql)}
+
+
+def injected_frames(rows: Rows) -> dict[int, str]:
+    """Returns the frames that faults made up, by number, with the rule."""
+    sql = "SELECT seq, rule FROM faults_fired WHERE received IS NULL"
+    return {row["seq"]: str(row["rule"]) for row in rows.query(sql)}
+
+
+def withheld_frames(rows: Rows, seqs: Iterable[int]) -> dict[int, str]:
+    """Returns which of some frames a fault kept from their receiver, with the rule.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers of the frames.
+    """
+    sql = (
+        "SELECT seq, fault FROM frames WHERE seq IN (SELECT value FROM json_each(?))"
+        " AND fault IS NOT NULL AND delivered = 'none'"
+    )
+    return {row["seq"]: str(row["fault"]) for row in rows.query(sql, (json.dumps([*seqs]),))}
+
+
+def lost_answers(rows: Rows, most: int) -> list[LostAnswer]:
+    """Returns the first answers that a fault kept from their receiver.
+
+    Args:
+        rows: the recording.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT e.method, e.request_seq, e.response_seq, f.fault FROM exchanges AS e"
+        " JOIN frames AS f ON f.seq = e.response_seq"
+        f" WHERE f.fault IS NOT NULL AND f.delivered = 'none' ORDER BY e.id LIMIT {most}"
+    )
+    return [LostAnswer(*row.values()) for row in rows.query(sql)]

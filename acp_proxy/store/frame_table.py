@@ -4,13 +4,15 @@ A reader has one such table, or two while a log is left: the rows and the tail. 
 candidates by the filter's condition, which may let too much through; what a caller gets is what
 the filter matches exactly. Memory stays flat and the first frame comes at once: a condition first
 gives numbers, in order, and the frames themselves, which may be large, are fetched for a few
-numbers at a time.
+numbers at a time. Where lines are not needed, rows are decoded without a dict or a call for each,
+since there may be a million.
 """
 
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
+from typing import Any
 
 from attrs import frozen
 
@@ -18,17 +20,13 @@ from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.filters.conditions import Condition
 from acp_proxy.protocol.jsonrpc import Kind
 from acp_proxy.recording import FrameHead, Payload
-from acp_proxy.store import frame_decoding
-from acp_proxy.store.checked_rows import Mistyped, Row, select
+from acp_proxy.store.batch_members import members_of
+from acp_proxy.store.checked_values import RAW, LineTooLarge, Mistyped, Row, is_excerpt, select
 from acp_proxy.store.conditions import Where, translate, with_batches
-from acp_proxy.store.frame_decoding import STREAMS, texts_by_code
-from acp_proxy.store.held_values import RAW, LineTooLarge, is_excerpt
-from acp_proxy.store.members import members_of
-from acp_proxy.store.schema import KIND_CODES, frame_columns, frames_from
+from acp_proxy.store.schema import KIND_CODES, STREAM_CODES, frame_columns, frames_from
 
 _FIRST, _LATER = 64, 1024
-"""How many numbers are fetched at a time: few at first, so that the first frame
-comes at once."""
+"""How many numbers are fetched at a time: few at first, so that the first frame comes at once."""
 _EXCHANGE = "LEFT JOIN exchanges AS e ON e.id = f.exchange AND f.kind IN (2, 3, 4)"
 _OF_EXCHANGE = (
     "e.request_seq, e.response_seq, e.latency_ns,"
@@ -37,41 +35,43 @@ _OF_EXCHANGE = (
     " THEN (SELECT terminal FROM frames WHERE seq = e.response_seq) END AS answer_terminal"
 )
 _COLUMNS = f"{frame_columns(RAW)}, {_OF_EXCHANGE}"
+_HEAD = (
+    "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.exchange, f.session, f.turn, f.tool_call,"
+    " f.terminal, length(f.raw)"
+)
+_PAYLOAD = "f.seq, f.t_ns, f.flags & 3, f.kind, f.method, f.session, f.turn, f.tool_call"
 _PIECE = 1 << 20
 _BATCH = KIND_CODES[Kind.BATCH]
+_STREAMS = {code: stream.value for stream, code in STREAM_CODES.items()}
+_KINDS = {code: kind.value for kind, code in KIND_CODES.items()}
+
+_Texts = dict[int | None, str | None]
+"""The text of each label, and None for none."""
 
 
 @frozen
 class FrameTable:
     """One table of coded rows.
 
-    Attributes:
-        connection: the database in which it is.
-        rows: the table's name.
-        labels: the table of texts, or a SELECT in parentheses.
-        every: the texts of the whole recording, likewise.
+    All that reads raises `sqlite3.Error` or `Mistyped` if the file is damaged, and `LineTooLarge`
+    if a filter asks for the text of a line that is only read in pieces.
     """
 
     connection: sqlite3.Connection
+    """The database that has it."""
     rows: str
+    """The table's name."""
     labels: str
+    """The table of texts, or a SELECT in parentheses."""
     every: str
+    """The texts of the whole recording, likewise."""
 
     def frames(self, chosen: Filter, after: int = 0) -> Iterator[Row]:
-        """Streams the frames that a filter matches, in order.
-
-        Each has the contract's columns, and a request or its response also the numbers and the
-        latency of their exchange (``request_seq``, ``response_seq``, ``latency_ns``). A request has
-        the session and the terminal that its answer named (``answer_session``,
-        ``answer_terminal``), and a batch its ``members``, of which at least one matches.
+        """Streams the frames that a filter matches, in order; see `Rows.frames`.
 
         Args:
             chosen: the filter.
             after: only frames beyond this number.
-
-        Raises:
-            LineTooLarge: the filter asks for the text of a line that is only read in pieces.
-            sqlite3.Error, Mistyped: the file is damaged.
         """
         where = self._where(chosen.condition)
         is_exact = where.exact
@@ -89,14 +89,12 @@ class FrameTable:
         """Streams the frames that a filter matches without their payloads.
 
         A million take a few seconds, unless the filter asks for payloads itself.
-
-        Raises:
-            LineTooLarge, sqlite3.Error, Mistyped: as `frames`.
         """
         where = self._where(chosen.condition)
         if not where.exact:
-            return map(frame_decoding.head_of, self.frames(chosen))
-        heads = frame_decoding.heads(self._select(frame_decoding.HEAD, where), self._texts())
+            names = FrameHead._fields
+            return (FrameHead._make(row[n] for n in names) for row in self.frames(chosen))
+        heads = _heads(self._select(_HEAD, where), self._texts())
         if chosen is EVERYTHING:
             return heads
         return (h for h in heads if h.kind != "batch" or self._matches_batch(h.seq, chosen))
@@ -107,26 +105,18 @@ class FrameTable:
         Args:
             chosen: the filter.
             largest: bytes; lines that are longer come without their text.
-
-        Raises:
-            LineTooLarge, sqlite3.Error, Mistyped: as `frames`.
         """
         where = self._where(chosen.condition)
         if not where.exact:
-            return (frame_decoding.payload_of(row, largest) for row in self.frames(chosen))
+            return (_payload_of(row, largest) for row in self.frames(chosen))
         raw = f"CASE WHEN length(f.raw) <= {largest:d} THEN f.raw END"
-        cursor = self._select(f"{frame_decoding.PAYLOAD}, {raw}", where)
-        payloads = frame_decoding.payloads(cursor, self._texts())
+        payloads = _payloads(self._select(f"{_PAYLOAD}, {raw}", where), self._texts())
         if chosen is EVERYTHING:
             return payloads
         return (p for p in payloads if p.kind != "batch" or self._matches_batch(p.seq, chosen))
 
     def pieces(self, seq: int) -> Iterator[bytes]:
-        """Reads one line piece by piece.
-
-        Raises:
-            sqlite3.Error: the file is damaged, or has no such frame.
-        """
+        """Reads one line piece by piece."""
         schema, _, table = self.rows.partition(".")
         with self.connection.blobopen(table, "raw", seq, readonly=True, name=schema) as blob:
             while piece := blob.read(_PIECE):
@@ -138,25 +128,15 @@ class FrameTable:
         return self.connection.execute(sql, (seq,)).fetchone() is not None
 
     def count(self) -> int:
-        """Counts the frames.
-
-        Raises:
-            sqlite3.Error: the file is damaged.
-        """
+        """Counts the frames."""
         return int(self.connection.execute(f"SELECT count(*) FROM {self.rows}").fetchone()[0])
 
     def first_of_kind(self, kind: str, without: Collection[int]) -> dict[str, tuple[int, int]]:
-        """Finds the frames of a rare kind by the index of those.
+        """Finds the frames of a rare kind by an index; see `Rows.first_of_kind`.
 
         Args:
             kind: any but ``notification``.
             without: numbers of frames that do not count.
-
-        Returns:
-            By stream the number of the first, and how many there are.
-
-        Raises:
-            sqlite3.Error: the file is damaged.
         """
         # The index has the condition "kind > 1": SQLite uses it only if the query repeats that.
         sql = (
@@ -165,7 +145,7 @@ class FrameTable:
         )
         code = KIND_CODES[Kind(kind)]
         rows = self.connection.execute(sql, (code, json.dumps([*without])))
-        return {STREAMS[stream]: (seq, count) for stream, seq, count in rows if stream in STREAMS}
+        return {_STREAMS[code]: (seq, count) for code, seq, count in rows if code in _STREAMS}
 
     def _where(self, condition: Condition) -> Where:
         """A condition in SQL; with batches, if there are any, since that takes no index."""
@@ -186,25 +166,55 @@ class FrameTable:
             yield from select(self.connection, every, (after,))
             return
         some = f"{select_from} WHERE f.seq IN (SELECT value FROM json_each(?)) ORDER BY f.seq"
-        numbers = self._numbers(after, where)
+        numbers = self._select("f.seq", where, after)
         size = _FIRST
         while found := numbers.fetchmany(size):
             size = _LATER
             numbered = json.dumps([seq for (seq,) in found])
             yield from select(self.connection, some, (numbered,))
 
-    def _numbers(self, after: int, where: Where) -> sqlite3.Cursor:
+    def _select(self, columns: str, where: Where, after: int | None = None) -> sqlite3.Cursor:
         joined = f"{self.rows} AS f {_EXCHANGE if where.needs_exchange else ''}"
+        beyond = "" if after is None else f"f.seq > {after:d} AND "
         return self.connection.execute(
-            f"SELECT f.seq FROM {joined} WHERE f.seq > ? AND ({where.sql}) ORDER BY f.seq",
-            (after, *where.parameters),
+            f"SELECT {columns} FROM {joined} WHERE {beyond}({where.sql}) ORDER BY f.seq",
+            where.parameters,
         )
 
-    def _texts(self) -> dict[int | None, str | None]:
-        return texts_by_code(self.connection.execute(f"SELECT id, text FROM {self.labels}"))
+    def _texts(self) -> _Texts:
+        labels = self.connection.execute(f"SELECT id, text FROM {self.labels}")
+        return {**dict(labels), None: None}
 
-    def _select(self, columns: str, where: Where) -> sqlite3.Cursor:
-        joined = f"{self.rows} AS f {_EXCHANGE if where.needs_exchange else ''}"
-        return self.connection.execute(
-            f"SELECT {columns} FROM {joined} WHERE {where.sql} ORDER BY f.seq", where.parameters
-        )
+
+def _heads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[FrameHead]:
+    """Decodes rows of `_HEAD`."""
+    for seq, t_ns, stream, kind, method, exchange, session, turn, call, terminal, size in rows:
+        if type(t_ns) is not int or type(size) is not int:
+            raise Mistyped(f"frame {seq} has no time or no size")
+        try:
+            values = (
+                seq, t_ns, _STREAMS[stream], _KINDS[kind], texts[method], exchange,
+                texts[session], turn, texts[call], texts[terminal], size,
+            )  # fmt: skip
+            # What a NamedTuple does itself, in half the time.
+            yield tuple.__new__(FrameHead, values)
+        except (KeyError, TypeError):
+            raise Mistyped(f"frame {seq} has a code that stands for nothing") from None
+
+
+def _payloads(rows: Iterable[tuple[Any, ...]], texts: _Texts) -> Iterator[Payload]:
+    """Decodes rows of `_PAYLOAD` and the line, or NULL for one that is too large."""
+    for seq, t_ns, stream, kind, method, session, turn, call, raw in rows:
+        if type(t_ns) is not int or (type(raw) is not bytes and raw is not None):
+            raise Mistyped(f"frame {seq} has no time or no bytes")
+        try:
+            words = (_STREAMS[stream], _KINDS[kind], texts[method], texts[session])
+            # What a NamedTuple does itself, in half the time.
+            yield tuple.__new__(Payload, (seq, t_ns, *words, turn, texts[call], raw))
+        except (KeyError, TypeError):
+            raise Mistyped(f"frame {seq} has a code that stands for nothing") from None
+
+
+def _payload_of(row: Row, largest: int) -> Payload:
+    payload = Payload._make(row[name] for name in Payload._fields)
+    return payload if row["size"] <= largest else payload._replace(raw=None)

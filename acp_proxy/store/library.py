@@ -15,7 +15,9 @@ from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import is_plain
 from acp_proxy.recording import Recording
-from acp_proxy.store.queries import first_prompt, has_fired_faults, turn_count
+from acp_proxy.store.exchange_queries import turn_count
+from acp_proxy.store.fired_faults import has_fired_faults
+from acp_proxy.store.frame_queries import first_prompt
 from acp_proxy.store.reader import RecordingReader, is_text
 
 TEXT_SUFFIX = ".jsonl"

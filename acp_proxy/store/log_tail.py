@@ -8,7 +8,7 @@ the same offset, and whether the rows are as settled as they were.
 
 import sqlite3
 
-from acp_proxy.store.held_values import check_labels, limited
+from acp_proxy.store.checked_values import check_labels, limited
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
 from acp_proxy.store.log_recovery import check_order, is_live

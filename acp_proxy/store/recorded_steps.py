@@ -12,11 +12,10 @@ from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.store import database
-from acp_proxy.store.agent_ending import ENDING_KINDS, ended_by_itself_at
+from acp_proxy.store.checked_values import RAW_OR_NULL
 from acp_proxy.store.fired_faults import FaultedFrames
-from acp_proxy.store.held_values import RAW_OR_NULL
-from acp_proxy.store.queries import events
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import ENDING_KINDS, ended_by_itself_at, events
 from acp_proxy.store.schema import KIND_CODES, NEWLINE_CODES, STREAM_CODES
 
 _STEPS = 256

@@ -15,14 +15,20 @@ from acp_proxy.errors import DamagedRecording
 from acp_proxy.filters import EVERYTHING, Filter
 from acp_proxy.recording import FrameHead, Payload, Recording, read_time
 from acp_proxy.store import database
-from acp_proxy.store.checked_rows import Mistyped, select
-from acp_proxy.store.fired_faults import FiredRows
+from acp_proxy.store.batch_members import members_of
+from acp_proxy.store.checked_values import (
+    HELD,
+    LONGEST_TEXT,
+    LineTooLarge,
+    Mistyped,
+    Row,
+    limited,
+    select,
+)
 from acp_proxy.store.frame_table import FrameTable
-from acp_proxy.store.held_values import HELD, LONGEST_TEXT, LineTooLarge, limited
-from acp_proxy.store.members import members_of
 
 LARGEST = 4 << 20
-"""Bytes of a line from which on a search does not hold it."""
+"""Bytes of the largest line that a search holds."""
 _FIRED = (
     "SELECT seq, rule, action, received IS NULL AS made, length(delivered) AS size,"
     f" CASE WHEN length(delivered) <= {HELD} THEN delivered END AS delivered"
@@ -31,11 +37,35 @@ _FIRED = (
 _COLUMNS = [field.name for field in fields(Recording)]
 
 
+class FiredRows:
+    """Rows of `faults_fired`, read beside frames in the order of their numbers.
+
+    Args:
+        rows: in that order; nothing is read before it is asked for.
+    """
+
+    def __init__(self, rows: Iterator[Row]) -> None:
+        self._rows = rows
+        self._next: Row | None = None
+
+    def upto(self, last: float) -> Iterator[Row]:
+        """Yields the rows that were not yielded yet, up to a number."""
+        while True:
+            if self._next is None:
+                self._next = next(self._rows, None)
+            if (row := self._next) is None or row["seq"] > last:
+                return
+            self._next = None
+            yield row
+
+
 class Rows:
     """The rows of one recording.
 
+    All that reads raises `UnreadableRecording` if the file is damaged or locked.
+
     Attributes:
-        path: where the recording is, for complaints.
+        path: the recording's path, for error messages.
         connection: a database in which the contract's names, as views, name all there is.
         tables: the frames, in one table or, while a log is left, in two.
     """
@@ -46,11 +76,7 @@ class Rows:
 
     @property
     def recording(self) -> Recording:
-        """The recording's one row.
-
-        Raises:
-            DamagedRecording: there is none.
-        """
+        """The recording's one row."""
         with self._damage_reported(), limited(self.connection, LONGEST_TEXT):
             rows = list(select(self.connection, "SELECT * FROM recording LIMIT 1"))
         for row in rows:
@@ -64,35 +90,29 @@ class Rows:
             return recording
         raise DamagedRecording(self.path, "it does not say what was recorded")
 
-    def query(self, sql: str, parameters: Any = ()) -> Iterator[dict[str, Any]]:
+    def query(self, sql: str, parameters: Any = ()) -> Iterator[Row]:
         """Runs a SELECT over the contract's names and streams its rows.
 
         Args:
             sql: the statement.
             parameters: its values.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
         """
         with self._damage_reported():
             yield from select(self.connection, sql, parameters)
 
-    def frames(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
+    def frames(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[Row]:
         """Streams the frames that a filter matches, without holding them.
 
-        A request and its response also have the numbers and the latency of their exchange
-        (``request_seq``, ``response_seq``, ``latency_ns``), a request what its answer named
-        (``answer_session``, ``answer_terminal``), and a batch its ``members``, of which one at
-        least matches. One that is larger than `HELD` has an excerpt in place of its line (see
-        `is_excerpt` and `pieces`). One that a fault has touched has what fired (``fired``, rows of
-        `faults_fired`). Rows come first and then the tail, which is later.
+        Each has the contract's columns. A request and its response also have the numbers and the
+        latency of their exchange (``request_seq``, ``response_seq``, ``latency_ns``), a request the
+        session and the terminal that its answer named (``answer_session``, ``answer_terminal``),
+        and a batch its ``members``, of which at least one matches. A frame that a fault has touched
+        has what fired (``fired``, rows of `faults_fired`). A line larger than `HELD` is an excerpt
+        (see `is_excerpt` and `pieces`).
 
         Args:
             chosen: the filter.
             after: only frames beyond this number.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
         """
         fired = None
         with self._damage_reported():
@@ -101,93 +121,57 @@ class Rows:
                     if row["fault"] is not None:
                         seq = row["seq"]
                         fired = fired or FiredRows(self.query(_FIRED, (seq,)))
-                        for _ in fired.before(seq):
-                            pass
-                        row["fired"] = [*fired.at(seq)]
+                        row["fired"] = [one for one in fired.upto(seq) if one["seq"] == seq]
                     yield row
 
-    def rows(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
+    def rows(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[Row]:
         """Streams frames and events in one order; an event has ``data`` and no ``raw``.
 
         Args:
             chosen: the filter.
             after: only what is beyond this number.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
         """
         both = self.frames(chosen, after), self.events(chosen, after)
         return heapq.merge(*both, key=operator.itemgetter("seq"))
 
-    def events(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[dict[str, Any]]:
+    def events(self, chosen: Filter = EVERYTHING, after: int = 0) -> Iterator[Row]:
         """Streams the events that a filter matches, as `rows` does.
 
         Args:
             chosen: the filter.
             after: only events beyond this number.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
         """
         every = self.query("SELECT * FROM events WHERE seq > ? ORDER BY seq", (after,))
         return filter(chosen.matches, every)
 
     def heads(self, chosen: Filter = EVERYTHING) -> Iterator[FrameHead]:
-        """Streams the frames that a filter matches without their lines, much faster than `frames`.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
-        """
+        """Streams frames without their lines, much faster than `frames`."""
         with self._damage_reported():
             for table in self.tables:
                 yield from table.heads(chosen)
 
     def payloads(self, chosen: Filter = EVERYTHING) -> Iterator[Payload]:
-        """Streams what a search needs of frames; a line larger than `LARGEST` is None.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
-        """
+        """Streams what a search needs of frames; a line larger than `LARGEST` is None."""
         with self._damage_reported():
             for table in self.tables:
                 yield from table.payloads(chosen, LARGEST)
 
     def pieces(self, seq: int) -> Iterator[bytes]:
-        """Reads the line of a frame piece by piece, however large it is.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or has no such frame.
-        """
+        """Reads the line of a frame piece by piece, however large it is."""
         with self._damage_reported():
             is_last = self.tables[-1].has(seq)
             yield from self.tables[-1 if is_last else 0].pieces(seq)
 
-    def members(self, batch: dict[str, Any]) -> list[dict[str, Any]]:
-        """The messages of a batch, each as a row like one of `frames`; see `members_of`.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
-        """
+    def members(self, batch: Row) -> list[Row]:
+        """Returns the messages of a batch, each as a row like one of `frames`."""
         return members_of(batch, self.query)
 
-    def made_up(self) -> set[int]:
-        """Returns the numbers of the frames that faults made up.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
-        """
-        sql = "SELECT DISTINCT seq FROM faults_fired WHERE received IS NULL"
-        return {row["seq"] for row in self.query(sql)}
-
     def first_of_kind(self, kind: str, without: Collection[int] = ()) -> dict[str, tuple[int, int]]:
-        """Finds the frames of a rare kind, by stream: the number of the first, and how many.
+        """Finds the frames of a kind, by stream: the number of the first, and how many.
 
         Args:
-            kind: any but ``notification``; quick where there are few of it.
+            kind: any but ``notification``; quick if there are few of it.
             without: numbers of frames that do not count.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
         """
         found: dict[str, tuple[int, int]] = {}
         with self._damage_reported():
@@ -198,17 +182,13 @@ class Rows:
         return found
 
     def count(self) -> int:
-        """How many frames there are, the tail included.
-
-        Raises:
-            UnreadableRecording: the file is damaged, or locked.
-        """
+        """Counts the frames, the tail included."""
         with self._damage_reported():
             return sum(table.count() for table in self.tables)
 
     @contextlib.contextmanager
     def _damage_reported(self) -> Iterator[None]:
-        """Raises what reading a damaged file raises as an error that names the file."""
+        """Raises the errors of reading a damaged file as one that names the file."""
         try:
             yield
         except (sqlite3.DatabaseError, UnicodeDecodeError, Mistyped, LineTooLarge) as e:

@@ -6,27 +6,24 @@ again when the text is read (`text_import`). Memory is flat, however many lines 
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
+from math import inf
 
 from acp_proxy.errors import DamagedRecording
 from acp_proxy.filters import EVERYTHING, Filter
-from acp_proxy.store.fired_faults import FiredRows
-from acp_proxy.store.held_values import is_excerpt
+from acp_proxy.store.checked_values import is_excerpt
+from acp_proxy.store.rows import FiredRows, Rows
 from acp_proxy.transcript.header import write_header
 from acp_proxy.transcript.writer import LineWriter
-
-if TYPE_CHECKING:
-    from acp_proxy.store.rows import Rows
 
 _FIRED = "SELECT seq, rule, action, received, delivered FROM faults_fired ORDER BY seq, rowid"
 
 
-def write_transcript(reader: "Rows", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+def write_transcript(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
     """Yields the lines of a recording's text form, each with its newline.
 
     Args:
         reader: the recording.
-        chosen: leaves lines out; those that stay keep their times and their numbers.
+        chosen: leaves lines out; the others keep their times and their numbers.
 
     Raises:
         UnreadableRecording: the recording cannot be read.
@@ -39,12 +36,12 @@ def write_transcript(reader: "Rows", chosen: Filter = EVERYTHING) -> Iterator[by
             line.clear()
 
 
-def write_parts(reader: "Rows", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
+def write_parts(reader: Rows, chosen: Filter = EVERYTHING) -> Iterator[bytes]:
     """Yields the text form as `write_transcript` does, a line that is very large in parts.
 
     Args:
         reader: the recording.
-        chosen: see `write_transcript`.
+        chosen: as for `write_transcript`.
 
     Raises:
         UnreadableRecording: the recording cannot be read.
@@ -56,15 +53,15 @@ def write_parts(reader: "Rows", chosen: Filter = EVERYTHING) -> Iterator[bytes]:
     try:
         for row in reader.rows(chosen):
             seq = row["seq"]
-            for row_before in fired.before(seq):  # of a frame that is left out, or has no row
+            for omitted in fired.upto(seq - 1):  # of a frame that is left out, or has no row
                 if is_whole:
-                    yield write.fired(row_before)
+                    yield write.fired(omitted)
             if "raw" in row and is_excerpt(row):
                 yield from write.large(row, partial(reader.pieces, seq))
             else:
                 yield write.frame(row) if "raw" in row else write.event(row)
-            yield from map(write.fired, fired.at(seq))
+            yield from map(write.fired, fired.upto(seq))
         if is_whole:
-            yield from map(write.fired, fired.rest())
+            yield from map(write.fired, fired.upto(inf))
     except (ValueError, TypeError, KeyError) as e:
         raise DamagedRecording(reader.path, str(e)) from None

@@ -6,15 +6,8 @@ then each name is rows and tail together.
 
 import sqlite3
 
+from acp_proxy.store.checked_values import LINE_START, RAW, RAW_OR_NULL, SIZE, check_labels, limit
 from acp_proxy.store.frame_table import FrameTable
-from acp_proxy.store.held_values import (
-    LINE_START,
-    RAW,
-    RAW_OR_NULL,
-    SIZE,
-    check_labels,
-    limit,
-)
 from acp_proxy.store.schema import TABLES, VIEWS, frames_select
 
 _LATER = 1 << 40

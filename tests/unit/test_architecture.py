@@ -84,7 +84,6 @@ TESTED_BY = {
     "runtime/sweep": "unit/cli/commands/faults/test_sweep.py",
     "runtime/*": "unit/runtime/test_fault_runner.py",
     "store/conditions": "unit/store/test_frame_table.py",
-    "store/frame_decoding": "unit/store/test_frame_table.py",
     "store/log_*": "unit/store/test_reader.py",
     "store/row*": "unit/store/test_row_writer.py",
     "store/*": "unit/store/test_schema.py",

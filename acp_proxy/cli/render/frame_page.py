@@ -15,7 +15,7 @@ from acp_proxy.inspection.highlight import LONGEST, TokenKind, pretty
 from acp_proxy.inspection.timeline import event_line, frame_line, member_lines
 from acp_proxy.inspection.unfolded import unfolded
 from acp_proxy.safe_text import visible
-from acp_proxy.store.held_values import is_excerpt
+from acp_proxy.store.checked_values import is_excerpt
 from acp_proxy.wording import byte_size
 
 _PARSED = ("request", "response", "error", "notification", "batch")

@@ -24,8 +24,8 @@ from acp_proxy.engine.shared.divergence import Rank
 from acp_proxy.forms import converter
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.safe_text import plain
-from acp_proxy.store.queries import clock_origin_ns, events
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import clock_origin_ns, events
 
 CLEAN, DIFFERS, WRONG_USE, STALLED = 0, 1, 2, 3
 _MOST_ENTRIES = 10_000

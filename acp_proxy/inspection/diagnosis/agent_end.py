@@ -7,7 +7,7 @@ from acp_proxy.inspection.diagnosis.context import DiagnosisContext, named_calls
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding, TurnSummary
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store.agent_ending import is_stopping_signal
+from acp_proxy.store.recorded_events import is_stopping_signal
 from acp_proxy.wording import counted
 
 

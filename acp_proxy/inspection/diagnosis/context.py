@@ -25,8 +25,8 @@ from acp_proxy.inspection.diagnosis.values import (
 from acp_proxy.inspection.fault_effects import FaultEffects
 from acp_proxy.inspection.waits import OpenWait
 from acp_proxy.recording import RecordedEvent, Recording
-from acp_proxy.store.agent_ending import is_client_ending, is_peer_leaving
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import is_client_ending, is_peer_leaving
 from acp_proxy.wording import counted
 
 MOST = 100

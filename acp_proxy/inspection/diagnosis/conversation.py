@@ -20,11 +20,11 @@ from acp_proxy.inspection.diagnosis.values import (
 )
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.safe_text import plain
-from acp_proxy.store import inspection_queries as queries
+from acp_proxy.store import exchange_queries, frame_queries
 from acp_proxy.store.reader import RecordingReader
 
 if TYPE_CHECKING:
-    from acp_proxy.store.inspection_queries import ExchangeRow
+    from acp_proxy.store.exchange_queries import ExchangeRow
 
 _OPENING = {
     "session/new": "new", "session/load": "load", "session/resume": "resume",
@@ -41,7 +41,7 @@ def read_initialization(reader: RecordingReader) -> dict[str, Value]:
         The agent's result under ``to-agent`` and the client's params under ``to-client``: each peer
         under the direction of what it receives.
     """
-    row = queries.initialization(reader)
+    row = exchange_queries.initialization(reader)
     if row is None:
         return {"to-client": {}, "to-agent": {}}
     keys = (row.request_seq, row.id), (row.response_seq, row.id)
@@ -72,7 +72,7 @@ def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[Ses
         turns: all its turns.
     """
     opened: dict[str, list[ExchangeRow]] = {}
-    for row in queries.exchanges(reader, methods=[*_OPENING], direction="to-agent"):
+    for row in exchange_queries.exchanges(reader, methods=[*_OPENING], direction="to-agent"):
         if row.session is not None:
             opened.setdefault(row.session, []).append(row)
     keys = ((row.request_seq, row.id) for rows in opened.values() for row in rows)
@@ -82,7 +82,7 @@ def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[Ses
     }
     counts = Counter(turn.session for turn in turns)
     found = []
-    for session, seq in queries.first_request_of_sessions(reader).items():
+    for session, seq in exchange_queries.first_request_of_sessions(reader).items():
         rows = opened.get(session, [])
         named = [folders[row.id] for row in rows if folders.get(row.id)]
         how = [_OPENING[row.method or ""] for row in rows if row.outcome == "result"]
@@ -94,7 +94,7 @@ def read_sessions(reader: RecordingReader, turns: list[TurnSummary]) -> list[Ses
 
 def read_turns(reader: RecordingReader) -> list[TurnSummary]:
     """Returns all turns, each with the beginning of its prompt."""
-    rows = queries.turns(reader)
+    rows = exchange_queries.turns(reader)
     prompts = {
         message.turn: prompt_of(message.part("params"))
         for message in read_messages(reader, (row.prompt_seq for row in rows), _PROMPT)
@@ -126,7 +126,7 @@ def read_invalid_lines(reader: RecordingReader, without: Collection[int]) -> lis
             known[line.stream][1],
             line.seq,
             plain(line.raw[:400].decode(errors="replace")),
-            plain(queries.parse_error_of(reader, line.seq) or ""),
+            plain(frame_queries.parse_error_of(reader, line.seq) or ""),
         )
         for line in read_messages(reader, (seq for seq, _ in known.values()), HEAD)
     ]

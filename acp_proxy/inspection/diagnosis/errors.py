@@ -15,7 +15,7 @@ from acp_proxy.inspection.diagnosis.legality import Rules
 from acp_proxy.inspection.diagnosis.messages import StoredMessage, messages_of_exchanges
 from acp_proxy.inspection.diagnosis.values import ErrorTally
 from acp_proxy.safe_text import plain
-from acp_proxy.store.inspection_queries import ExchangeRow, exchanges
+from acp_proxy.store.exchange_queries import ExchangeRow, exchanges
 from acp_proxy.store.reader import RecordingReader
 
 _MOST_ERRORS = 10_000

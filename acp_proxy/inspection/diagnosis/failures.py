@@ -10,7 +10,7 @@ from acp_proxy.inspection.diagnosis.requests import request_text, requests_by_nu
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, ErrorTally, Finding
 from acp_proxy.protocol.dialects import INITIALIZE, OPENING
 from acp_proxy.safe_text import plain
-from acp_proxy.store.inspection_queries import exchanges, has_succeeded_after
+from acp_proxy.store.exchange_queries import exchanges, has_succeeded_after
 
 _MOST_LOGINS = 100
 _LOGIN = ("authenticate", "auth/login")

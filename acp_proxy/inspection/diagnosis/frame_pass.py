@@ -13,10 +13,10 @@ from acp_proxy.inspection.diagnosis.messages import LARGEST
 from acp_proxy.inspection.waits import OpenWait, Party, WaitTracker
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import FrameHead, RecordedEvent
-from acp_proxy.store.agent_ending import is_peer_leaving
-from acp_proxy.store.inspection_queries import program_exits
-from acp_proxy.store.queries import turn_spans
+from acp_proxy.store.exchange_queries import turn_spans
+from acp_proxy.store.frame_queries import program_exits
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import is_peer_leaving
 
 HISTORY = ("session/load", "session/resume", "session/fork")
 """Requests before whose answer an agent streams a session's history."""

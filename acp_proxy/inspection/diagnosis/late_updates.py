@@ -16,15 +16,14 @@ from acp_proxy.inspection.diagnosis.messages import LARGEST, StoredMessage, read
 from acp_proxy.inspection.diagnosis.values import PROBLEM, Finding
 from acp_proxy.inspection.preview import preview
 from acp_proxy.protocol.updates import UPDATE, kind_and_update
-from acp_proxy.store.inspection_queries import (
+from acp_proxy.store.exchange_queries import TurnSpan, exchanges, turn_spans
+from acp_proxy.store.frame_queries import (
     Span,
     TimedFrame,
     batches_of_agent,
-    exchanges,
     frame_times,
     updates_outside_turns,
 )
-from acp_proxy.store.queries import TurnSpan, turn_spans
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.wording import counted, duration
 

@@ -7,7 +7,7 @@ from acp_proxy.inspection.diagnosis.requests import request_text, requests_by_nu
 from acp_proxy.inspection.diagnosis.values import PROBLEM, REMARK, Finding
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store.inspection_queries import frames_before, undelivered_frames
+from acp_proxy.store.frame_queries import frames_before, undelivered_frames
 from acp_proxy.wording import duration, seconds
 
 _LARGEST_CHUNK = 65536

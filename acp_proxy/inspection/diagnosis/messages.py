@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from attrs import fields, frozen
 
 from acp_proxy.inspection.describe.values import HEAD, Value, message_of
-from acp_proxy.store.inspection_queries import frames_by_number
+from acp_proxy.store.frame_queries import frames_by_number
 from acp_proxy.store.reader import RecordingReader
 
 LARGEST = 4 << 20

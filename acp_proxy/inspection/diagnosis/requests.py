@@ -15,7 +15,7 @@ from acp_proxy.inspection.diagnosis.values import OpenRequest, PersonRequest, Ta
 from acp_proxy.inspection.preview import preview, prompt_text
 from acp_proxy.inspection.waits import answering_party
 from acp_proxy.safe_text import plain
-from acp_proxy.store.inspection_queries import ExchangeRow, exchanges, open_exchanges
+from acp_proxy.store.exchange_queries import ExchangeRow, exchanges, open_exchanges
 from acp_proxy.store.reader import RecordingReader
 
 _OF_PERSONS = ("session/request_permission", "elicitation/create")

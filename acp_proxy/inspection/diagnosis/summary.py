@@ -14,9 +14,10 @@ from acp_proxy.inspection.fault_effects import read_faults
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
-from acp_proxy.store import inspection_queries as queries
-from acp_proxy.store.queries import events as read_events
+from acp_proxy.store.exchange_queries import error_count, open_exchange_count, open_turn_count
+from acp_proxy.store.frame_queries import last_stderr_lines
 from acp_proxy.store.reader import RecordingReader
+from acp_proxy.store.recorded_events import events as read_events
 from acp_proxy.wording import seconds
 
 STDERR_LINES = 5
@@ -75,7 +76,7 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         waiting=find_waiting(context),
         unanswered=context.unanswered,
         longest_silence=counts.waits.silences.longest,
-        errors=queries.error_count(reader),
+        errors=error_count(reader),
         error_codes=context.errors[:MOST],
         not_acp=context.invalid_lines,
         faults=read_faults(reader),
@@ -98,7 +99,7 @@ def is_troubled(reader: RecordingReader, now_ns: int | None = None) -> bool:
         now_ns: as for `summarize`.
     """
     events = list(read_events(reader))
-    if reader.live and (queries.open_exchange_count(reader) or queries.open_turn_count(reader)):
+    if reader.live and (open_exchange_count(reader) or open_turn_count(reader)):
         counts = FramePass(reader, events).read()
         end_ns = _end_ns(counts, events, now_ns)
         waits = counts.waits.open(end_ns)
@@ -118,7 +119,7 @@ def _last_stderr_lines(reader: RecordingReader, counts: FrameCounts) -> list[byt
     """The last lines on stderr, which are looked for among all frames only if there are any."""
     if not any(stream == "stderr" for stream, _ in counts.counts):
         return []
-    return queries.last_stderr_lines(reader, STDERR_LINES, _STDERR_SIZE)
+    return last_stderr_lines(reader, STDERR_LINES, _STDERR_SIZE)
 
 
 def _by_stream(counts: FrameCounts) -> dict[str, int]:
@@ -174,6 +175,6 @@ def _counted(context: DiagnosisContext, findings: list[Finding]) -> dict[str, in
     """How many findings there are of each kind; of unanswered requests only some were read."""
     counts = Counter(finding.kind for finding in findings)
     if counts["unanswered"] and not context.live:
-        counts["unanswered"] += queries.open_exchange_count(context.reader)
+        counts["unanswered"] += open_exchange_count(context.reader)
         counts["unanswered"] -= len(context.unanswered)
     return dict(counts)

@@ -10,7 +10,7 @@ from acp_proxy.inspection.diagnosis.messages import StoredMessage, read_messages
 from acp_proxy.inspection.diagnosis.values import FailedCall, ToolTally
 from acp_proxy.protocol.updates import FAILED, RUNNING, UPDATE, kind_and_update
 from acp_proxy.safe_text import plain
-from acp_proxy.store.inspection_queries import Span, call_updates_of_turn, updates_and_batches
+from acp_proxy.store.frame_queries import Span, call_updates_of_turn, updates_and_batches
 from acp_proxy.store.reader import RecordingReader
 
 _MOST_SEARCHED = 1_000

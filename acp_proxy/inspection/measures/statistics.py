@@ -20,7 +20,9 @@ from acp_proxy.inspection.preview import prompt_text
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.recording import FrameHead
 from acp_proxy.safe_text import plain
-from acp_proxy.store import inspection_queries as queries
+from acp_proxy.store import frame_queries
+from acp_proxy.store.exchange_queries import LAST_SEQ, client_requests, exchanges
+from acp_proxy.store.exchange_queries import turns as read_turns
 from acp_proxy.store.reader import RecordingReader
 
 _PROMPT = 200
@@ -88,7 +90,7 @@ def gather(
     """
     end_ns = end_of(reader)
     traffic = Traffic(end_ns)
-    times = TurnIntervals(queries.turns(reader), queries.client_requests(reader))
+    times = TurnIntervals(read_turns(reader), client_requests(reader))
     heads = watch(reader.heads(chosen))
     if chosen is EVERYTHING:
         for head in heads:
@@ -99,7 +101,7 @@ def gather(
             traffic.feed(head)
         for head in reader.heads():
             times.feed(head)
-    for exchange in queries.exchanges(reader):
+    for exchange in exchanges(reader):
         if chosen is EVERYTHING or traffic.includes(exchange):
             traffic.take(exchange)
     turns, whole = times.finish(end_ns)
@@ -121,7 +123,7 @@ def gather(
 
 def end_of(reader: RecordingReader) -> int:
     """When the last thing happened, or how late it is while the recorder runs."""
-    last_ns = queries.last_ns(reader)
+    last_ns = frame_queries.last_ns(reader)
     if not reader.live:
         return last_ns
     started = datetime.fromisoformat(reader.recording.started_at)
@@ -135,7 +137,7 @@ def with_texts(reader: RecordingReader, turn: TurnTime) -> TurnTime:
         reader: the recording.
         turn: one of its turns.
     """
-    _, prompt = queries.start_of_line(reader, turn.prompt_seq, HEAD) or ("", b"")
+    _, prompt = frame_queries.start_of_line(reader, turn.prompt_seq, HEAD) or ("", b"")
     first = _first_chunk_ns(reader, turn)
     return evolve(
         turn,
@@ -155,9 +157,9 @@ def waterfall(reader: RecordingReader, turn: TurnTime, most: int | None = None) 
     Raises:
         UnreadableRecording: the file is damaged.
     """
-    last = turn.end_seq if turn.end_seq is not None and not turn.open else queries.last_seq(reader)
+    last = frame_queries.last_seq(reader) if turn.open or turn.end_seq is None else turn.end_seq
     span = (turn.prompt_seq, last)
-    steps = Waterfall(turn, queries.turns(reader), queries.client_requests(reader, *span), most)
+    steps = Waterfall(turn, read_turns(reader), client_requests(reader, *span), most)
     for frame in reader.payloads(parse(f"seq:{max(0, span[0])}..{max(0, last)}")):
         steps.feed(frame)
     return steps.finished()
@@ -175,9 +177,9 @@ def slowest(turns: Iterable[TurnTime], most: int) -> list[TurnTime]:
 
 
 def _first_chunk_ns(reader: RecordingReader, turn: TurnTime) -> int | None:
-    last = queries.LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
+    last = LAST_SEQ if turn.open or turn.end_seq is None else turn.end_seq
     span = (turn.prompt_seq, last)
-    for t_ns, raw in queries.small_updates_of_turn(reader, turn.id, span, _LARGEST):
+    for t_ns, raw in frame_queries.small_updates_of_turn(reader, turn.id, span, _LARGEST):
         chunk = chunk_of(raw)
         if chunk is not None and chunk.update in VOICE:
             return t_ns
@@ -186,7 +188,7 @@ def _first_chunk_ns(reader: RecordingReader, turn: TurnTime) -> int | None:
 
 def _named(reader: RecordingReader, call: CallTraffic) -> CallStatistics:
     state = CallState()
-    for line in queries.edges_of_call(reader, call.session, call.tool_call, _READ):
+    for line in frame_queries.edges_of_call(reader, call.session, call.tool_call, _READ):
         state = state.updated(state_of(line))
     return CallStatistics(
         call.session,

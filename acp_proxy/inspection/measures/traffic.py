@@ -15,7 +15,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from acp_proxy.recording import FrameHead
-from acp_proxy.store.inspection_queries import ExchangeRow
+from acp_proxy.store.exchange_queries import ExchangeRow
 
 BUCKETS = 24
 """Into how many parts of equal length the time of a recording is divided."""

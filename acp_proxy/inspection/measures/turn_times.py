@@ -22,7 +22,7 @@ from attrs import define, field, frozen
 from acp_proxy.inspection.waits import Party, answering_party
 from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import FrameHead, Payload
-from acp_proxy.store.inspection_queries import ExchangeRow, TurnRow
+from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow
 
 PAUSE_NS = 2 * 10**9
 """An agent that sends nothing for so long no longer streams."""

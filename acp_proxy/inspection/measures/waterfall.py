@@ -29,7 +29,7 @@ from acp_proxy.protocol.chunks import Chunk, chunk_of
 from acp_proxy.protocol.updates import FAILED, FINAL, UPDATE
 from acp_proxy.recording import Payload
 from acp_proxy.safe_text import plain
-from acp_proxy.store.inspection_queries import ExchangeRow, TurnRow
+from acp_proxy.store.exchange_queries import ExchangeRow, TurnRow
 
 _THOUGHTS = frozenset({"agent_thought_chunk", "thought_message_chunk"})
 _MESSAGES = frozenset({"agent_message_chunk"})

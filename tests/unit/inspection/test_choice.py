@@ -9,7 +9,7 @@ import pytest
 from acp_proxy.errors import BadFilter
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.choice import neighborhood, of_session, of_turn, row_of
-from acp_proxy.store.inspection_queries import last_number
+from acp_proxy.store.frame_queries import last_number
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import (
     LogWriter,

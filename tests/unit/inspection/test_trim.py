@@ -9,8 +9,7 @@ import pytest
 
 from acp_proxy.engine.agent.report import text
 from acp_proxy.inspection.trim import spans, trim
-from acp_proxy.store.inspection_queries import exchanges_by_own_session
-from acp_proxy.store.queries import turn_spans
+from acp_proxy.store.exchange_queries import exchanges_by_own_session, turn_spans
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.testing.rehearsal import rehearse
 from tests.conversations import HEADER, reader_of

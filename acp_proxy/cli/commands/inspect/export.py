@@ -15,7 +15,7 @@ from acp_proxy.cli.render.output import say
 from acp_proxy.cli.render.progress import progress
 from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.safe_text import visible
-from acp_proxy.store.held_values import is_excerpt
+from acp_proxy.store.checked_values import is_excerpt
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_parts
 

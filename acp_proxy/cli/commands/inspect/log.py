@@ -21,8 +21,8 @@ from acp_proxy.inspection.folding import ChunkRun, fold
 from acp_proxy.inspection.frames import EventView, frame_json, large_frame_json
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import pair_of
-from acp_proxy.store.held_values import is_excerpt
-from acp_proxy.store.inspection_queries import last_number
+from acp_proxy.store.checked_values import is_excerpt
+from acp_proxy.store.frame_queries import last_number
 from acp_proxy.store.reader import RecordingReader
 
 _POLL = 0.1

@@ -19,8 +19,7 @@ from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.trim import spans, trim
 from acp_proxy.plain_files import reason
 from acp_proxy.safe_text import plain
-from acp_proxy.store.inspection_queries import exchanges_by_own_session
-from acp_proxy.store.queries import TurnSpan, turn_spans
+from acp_proxy.store.exchange_queries import TurnSpan, exchanges_by_own_session, turn_spans
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.text_export import write_transcript
 from acp_proxy.testing.template import name_of_test, source_of_test

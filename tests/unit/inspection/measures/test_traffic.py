@@ -15,7 +15,7 @@ from acp_proxy.inspection.measures.traffic import (
     totals,
 )
 from acp_proxy.recording import FrameHead
-from acp_proxy.store.inspection_queries import ExchangeRow
+from acp_proxy.store.exchange_queries import ExchangeRow
 
 
 def head(seq: int, t_ns: int = 0, **fields: Any) -> FrameHead:

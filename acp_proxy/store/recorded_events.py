@@ -1,20 +1,44 @@
-"""Who left first: the events with which a peer leaves, and whether the agent ended by itself.
+"""The events of a recording, and with which of them a peer leaves.
 
-Replay asks whether it has to end as the recorded agent did, and `inspect` who left while what was
-open. Both rest on the same three kinds of event.
+A replay asks whether the recorded agent ended by itself, and `inspect` asks which peer left first.
 """
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
 
 from acp_proxy.capture.relay import STOPPING
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import RecordedEvent
+from acp_proxy.store.rows import Rows
 
 ENDING_KINDS = ("eof", "signal", "exit")
-"""The kinds of event that the functions below need."""
+"""The kinds of event with which a peer leaves."""
 
 _NOT_THE_CLIENT = ("the reader is gone", "closed by a fault")
 """Why the stream to the agent ended, where the client did not end it."""
+
+
+def events(rows: Rows, *kinds: str) -> Iterator[RecordedEvent]:
+    """Yields events in recorded order.
+
+    Args:
+        rows: the recording.
+        kinds: only events of these kinds, if any are given.
+
+    Raises:
+        UnreadableRecording: the file is damaged or locked.
+    """
+    chosen = f"WHERE kind IN ({', '.join('?' * len(kinds))})" if kinds else ""
+    sql = f"SELECT seq, t_ns, kind, data FROM events {chosen} ORDER BY seq"
+    for row in rows.query(sql, kinds):
+        yield RecordedEvent(row["seq"], row["t_ns"], row["kind"], json.loads(row["data"]))
+
+
+def clock_origin_ns(rows: Rows) -> int | None:
+    """Returns the recorder's monotonic clock at the start, in nanoseconds; None if not known."""
+    start = next(events(rows, "start"), None)
+    origin = start.data.get("origin") if start is not None else None
+    return origin if isinstance(origin, int) else None
 
 
 def is_agent_leaving(event: RecordedEvent) -> bool:
@@ -33,13 +57,13 @@ def is_stopping_signal(event: RecordedEvent) -> bool:
 
 
 def is_client_ending(event: RecordedEvent) -> bool:
-    """Whether the client closes its end with an event, or has the agent stop by a signal."""
+    """Whether the client closes its end with an event, or stops the agent by a signal."""
     is_passed_on = event.data.get("action") == "passed on"
     return is_client_leaving(event) or (is_passed_on and is_stopping_signal(event))
 
 
 def is_peer_leaving(event: RecordedEvent) -> bool:
-    """Whether a peer leaves with an event, or the client has the agent stop."""
+    """Whether a peer leaves with an event, or the client stops the agent."""
     return is_agent_leaving(event) or is_client_ending(event)
 
 
@@ -48,7 +72,7 @@ def ended_by_itself_at(events: Iterable[RecordedEvent]) -> int | None:
 
     An agent was stopped if its client had closed its end, or if a signal to stop was passed on or
     sent to it, before it exited or ended its output. One that such a signal has killed was stopped
-    as well, from wherever it came. Any other exit is the agent's own: a crash, an exit code.
+    as well. Any other exit is the agent's own: a crash, an exit code.
 
     Args:
         events: at least those of `ENDING_KINDS`, in recorded order.

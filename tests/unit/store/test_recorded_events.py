@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acp_proxy.recording import RecordedEvent
-from acp_proxy.store.agent_ending import (
+from acp_proxy.store.recorded_events import (
     ended_by_itself_at,
     is_agent_leaving,
     is_client_leaving,

@@ -1,7 +1,7 @@
 """The messages of a batch, each with what a frame of its own would have.
 
 A batch is one frame, and its columns hold only what all of its messages share. What each message
-belongs to is known from its text, its exchange and the turns of its session.
+belongs to follows from its text, its exchange and the turns of its session.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,10 +9,9 @@ from typing import Any
 
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.store.checked_values import Row
 
-Row = dict[str, Any]
-Query = Callable[[str, tuple[Any, ...]], Iterator[Row]]
-"""Runs a SELECT over the names of the contract."""
+_Query = Callable[[str, tuple[Any, ...]], Iterator[Row]]
 
 _EXCHANGES = (
     "SELECT id, direction, method, rpc_id, session, request_seq, response_seq, latency_ns"
@@ -26,19 +25,17 @@ _OPEN = (
 _REQUEST = "SELECT seq, stream, kind, tool_call, terminal, raw FROM frames WHERE seq = ?"
 
 
-def members_of(batch: Row, query: Query) -> list[Row]:
+def members_of(batch: Row, query: _Query) -> list[Row]:
     """Returns the messages of a batch in their order; never raises for their content.
 
     Args:
         batch: a row of `frames`, of kind batch; at least its ``seq``, ``stream`` and ``raw``.
-        query: of the recording.
+        query: runs a SELECT over the recording.
 
     Returns:
-        a copy of the row for each message, with the message's own ``kind``, ``method``, ``rpc_id``,
-        ``exchange``, ``session``, ``turn``, ``tool_call``, ``terminal``, ``size``, ``raw`` and
-        ``parse_error``, the ``request_seq``, ``response_seq`` and ``latency_ns`` of its exchange,
-        and ``member``, its place in the batch from 0 on. Empty for an empty batch, and for one that
-        was too large to be looked into.
+        For each message a copy of the row with the columns of the message and of its exchange, and
+        with ``member``, its place in the batch from 0 on. Empty for an empty batch, and for one
+        that was too large to be looked into.
     """
     messages = read(bytes(batch["raw"])).members
     if not messages:
@@ -51,35 +48,32 @@ def members_of(batch: Row, query: Query) -> list[Row]:
         row = _member(batch, place, message)
         if (exchange := _taken(exchanges, row)) is not None:
             _join(row, exchange, query)
+        session = row["session"]
         if row["kind"] == "request" and row["method"] == "session/prompt":
-            session = row["session"]
             if session not in begun:
                 begun[session] = [turn["id"] for turn in query(_BEGUN, (seq, session))]
             row["turn"] = begun[session].pop(0) if begun[session] else None
-        elif row["session"] is not None:
-            row["turn"] = next((t["id"] for t in query(_OPEN, (row["session"], seq, seq))), None)
+        elif session is not None:
+            row["turn"] = next((turn["id"] for turn in query(_OPEN, (session, seq, seq))), None)
         found.append(row)
     return found
 
 
 def _member(batch: Row, place: int, message: Message) -> Row:
     raw = message.raw or b""
+    unknown = ("exchange", "turn", "request_seq", "response_seq", "latency_ns")
     return {
         **batch,
+        **dict.fromkeys(unknown),
         "kind": message.kind.value,
         "method": message.method,
         "rpc_id": message.rpc_id,
-        "exchange": None,
         "session": message.session,
-        "turn": None,
         "tool_call": message.tool_call,
         "terminal": message.terminal,
         "size": len(raw),
         "raw": raw,
         "parse_error": message.parse_error,
-        "request_seq": None,
-        "response_seq": None,
-        "latency_ns": None,
         "member": place,
     }
 
@@ -98,7 +92,7 @@ def _taken(exchanges: list[Row], row: Row) -> Row | None:
     return None
 
 
-def _join(row: Row, exchange: Row, query: Query) -> None:
+def _join(row: Row, exchange: Row, query: _Query) -> None:
     """Adds to a message what is known from its exchange."""
     row["exchange"] = exchange["id"]
     row["method"] = exchange["method"]
@@ -107,16 +101,16 @@ def _join(row: Row, exchange: Row, query: Query) -> None:
         row[name] = exchange[name]
     if row["kind"] != Kind.REQUEST and exchange["request_seq"] != row["seq"]:
         for asked in query(_REQUEST, (exchange["request_seq"],)):
-            request = _request(asked, exchange)
-            row["tool_call"] = row["tool_call"] or request["tool_call"]
-            row["terminal"] = row["terminal"] or request["terminal"]
+            tool_call, terminal = _names(asked, exchange)
+            row["tool_call"] = row["tool_call"] or tool_call
+            row["terminal"] = row["terminal"] or terminal
 
 
-def _request(row: Row, exchange: Row) -> Row:
-    """The request that an exchange began with; it may be in a batch, too."""
-    if row["kind"] != Kind.BATCH:
-        return row
-    for message in read(bytes(row["raw"])).members:
+def _names(request: Row, exchange: Row) -> tuple[str | None, str | None]:
+    """The tool call and the terminal that a request names; it may be in a batch, too."""
+    if request["kind"] != Kind.BATCH:
+        return request["tool_call"], request["terminal"]
+    for message in read(bytes(request["raw"])).members:
         if message.kind is Kind.REQUEST and message.rpc_id == exchange["rpc_id"]:
-            return {"tool_call": message.tool_call, "terminal": message.terminal}
-    return {"tool_call": None, "terminal": None}
+            return message.tool_call, message.terminal
+    return None, None

@@ -16,7 +16,7 @@ from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import parse
 from acp_proxy.inspection.frames import large_frame_json
 from acp_proxy.store import log_recovery, recorded_steps
-from acp_proxy.store.held_values import EXCERPT, HELD, LONGEST_TEXT, is_excerpt
+from acp_proxy.store.checked_values import EXCERPT, HELD, LONGEST_TEXT, is_excerpt
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from acp_proxy.store.text_export import write_parts, write_transcript

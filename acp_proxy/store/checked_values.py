@@ -1,0 +1,157 @@
+"""Limits how large the values are that are read, and checks their types.
+
+Recordings come from anybody. A line may have any size, and SQLite itself checks no types. So what
+is read as rows has a limit that SQLite enforces: beyond it a statement fails. A line that is larger
+is an excerpt there, its first bytes, and is read piece by piece where all of it is wanted.
+"""
+
+import contextlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from types import NoneType
+from typing import Any
+
+Row = dict[str, Any]
+"""A row by the names of its columns."""
+
+HELD = 16 << 20
+"""Bytes of the largest value that is read as a whole."""
+EXCERPT = 64 << 10
+"""Bytes of the excerpt of a line that is larger."""
+LONGEST_TEXT = 4 << 20
+"""Bytes of a label, or of what is known of a recording. A recorder reads no more than 2 MB of a
+line as JSON, so none that it writes is longer."""
+_UNLIMITED = 2_000_000_000
+
+LINE_START = "line_start(f.seq)"
+"""The excerpt of the line of a row ``f``; needs `limit`."""
+SIZE = "length(f.raw)"
+_IS_HELD = f"{SIZE} <= {HELD} OR typeof(f.raw) != 'blob'"
+RAW = f"CASE WHEN {_IS_HELD} THEN f.raw ELSE {LINE_START} END"
+"""The line of a row ``f``, or an excerpt of it; needs `limit`."""
+RAW_OR_NULL = f"CASE WHEN {_IS_HELD} THEN f.raw END"
+"""The line of a row ``f``; NULL if it is too large."""
+
+_TEXT, _NUMBER = (str, NoneType), (int, NoneType)
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("seq", "t_ns", "t_first_ns", "prompt_seq", "updates"), (int,)),
+    **dict.fromkeys(
+        ("exchange", "turn", "end_seq", "request_seq", "response_seq", "latency_ns"), _NUMBER
+    ),
+    **dict.fromkeys(("size", "duration_ns"), _NUMBER),
+    **dict.fromkeys(("kind", "data"), (str,)),
+    **dict.fromkeys(("stream", "method", "rpc_id", "session", "terminal", "parse_error"), _TEXT),
+    **dict.fromkeys(("newline", "fault", "direction", "outcome", "stop_reason"), _TEXT),
+    "raw": (bytes,),
+}
+"""The types of columns of these names, in whatever table."""
+
+
+class Mistyped(Exception):
+    """A value that no recorder has written."""
+
+
+class LineTooLarge(Exception):
+    """A filter would have to look into a line that is only read in pieces."""
+
+    def __init__(self, seq: int, size: int) -> None:
+        super().__init__(
+            f"frame {seq} has {size} bytes, too many for a filter to look into; size:<16M leaves it"
+            " out"
+        )
+
+
+def select(connection: sqlite3.Connection, sql: str, parameters: Any = ()) -> Iterator[Row]:
+    """Runs a SELECT and streams its rows by the names of their columns.
+
+    Args:
+        connection: an open recording.
+        sql: the statement.
+        parameters: its values.
+
+    Raises:
+        sqlite3.Error: the file is damaged or locked.
+        UnicodeDecodeError, Mistyped: the file is damaged.
+    """
+    cursor = connection.execute(sql, parameters)
+    names = [column[0] for column in cursor.description]
+    for values in cursor:
+        row = dict(zip(names, values, strict=True))
+        _check_types(row)
+        yield row
+
+
+def _check_types(row: Row) -> None:
+    for name, value in row.items():
+        if name in _TYPES and not isinstance(value, _TYPES[name]):
+            raise Mistyped(f"{name} is {type(value).__name__}")
+    if "data" in row:
+        try:
+            data = json.loads(row["data"])
+        except ValueError:
+            data = None
+        if not isinstance(data, dict):
+            raise Mistyped("an event is no JSON object")
+
+
+def limit(connection: sqlite3.Connection, *schemas: str) -> None:
+    """Limits what the statements of a connection read, and lets them read excerpts.
+
+    Args:
+        connection: an open recording.
+        schemas: the databases that have frames; each frame is in one of them.
+    """
+
+    def line_start(seq: int) -> bytes:
+        for schema in schemas[:-1]:
+            with contextlib.suppress(sqlite3.OperationalError):
+                return _start(connection, schema, seq)
+        return _start(connection, schemas[-1], seq)
+
+    connection.create_function("line_start", 1, line_start)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, HELD + 1)
+
+
+@contextlib.contextmanager
+def limited(connection: sqlite3.Connection, size: int = _UNLIMITED) -> Iterator[None]:
+    """Sets another limit for a while.
+
+    Args:
+        connection: an open recording.
+        size: bytes of the largest value; practically none by default.
+    """
+    before = connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, size)
+    try:
+        yield
+    finally:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, before)
+
+
+def is_too_large(error: Exception) -> bool:
+    """Whether a statement has failed because of the limit."""
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_TOOBIG
+
+
+def is_excerpt(row: Mapping[str, Any]) -> bool:
+    """Whether a row of `frames` has an excerpt in place of its line."""
+    return bool(row["size"] > len(row["raw"]))
+
+
+def check_labels(connection: sqlite3.Connection, labels: str) -> None:
+    """Makes sure that no label is too long; each frame may name four.
+
+    Args:
+        connection: an open recording.
+        labels: the table.
+
+    Raises:
+        sqlite3.Error: one is too long, or they cannot be read.
+    """
+    with limited(connection, LONGEST_TEXT):
+        connection.execute(f"SELECT count(*) FROM {labels} WHERE +text < ''").fetchone()
+
+
+def _start(connection: sqlite3.Connection, schema: str, seq: int) -> bytes:
+    with connection.blobopen("frame_rows", "raw", seq, readonly=True, name=schema) as blob:
+        return blob.read(EXCERPT)

@@ -1,0 +1,250 @@
+"""What other rooms ask of the exchanges and turns of a recording: one function for each query.
+
+Each takes an open recording, reads as little as its answer needs, and raises `UnreadableRecording`
+if the file is damaged or locked.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.store.rows import Rows
+
+LAST_SEQ = 2**63 - 1
+"""The largest number that SQLite compares with; no frame has it."""
+
+
+class ExchangeRow(NamedTuple):
+    """A request and its answer; the answer's members are None while there is none."""
+
+    id: int
+    direction: str
+    """Of the request."""
+    method: str | None
+    rpc_id: str | None
+    session: str | None
+    request_seq: int
+    response_seq: int | None
+    latency_ns: int | None
+    outcome: str | None
+
+
+class AnsweredRequest(NamedTuple):
+    """A request that has its answer."""
+
+    exchange: int
+    method: str | None
+    direction: str
+    latency_ns: int
+
+
+class TurnRow(NamedTuple):
+    """A turn with its counters."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    end_seq: int | None
+    stop_reason: str | None
+    duration_ns: int | None
+    updates: int
+    tool_calls: int
+    outcome: str | None
+    """Of the prompt."""
+
+
+class TurnSpan(NamedTuple):
+    """The numbers of the frames that begin and end a turn."""
+
+    id: int
+    session: str | None
+    prompt_seq: int
+    end_seq: int | None
+    """None if it never ended."""
+
+
+_TURN_SPANS = "SELECT id, session, prompt_seq, end_seq FROM turns"
+
+
+def exchanges(
+    rows: Rows,
+    *,
+    methods: Sequence[str] = (),
+    direction: str | None = None,
+    outcome: str | None = None,
+    order: str = "id",
+    most: int = -1,
+) -> Iterator[ExchangeRow]:
+    """Yields exchanges.
+
+    Args:
+        rows: the recording.
+        methods: only those with one of these methods, if any are given.
+        direction: only those whose request went there.
+        outcome: only those with this outcome.
+        order: the column by which they are sorted.
+        most: the largest count; all if it is negative.
+    """
+    wanted = {"direction": direction, "outcome": outcome}
+    equal = {name: value for name, value in wanted.items() if value is not None}
+    conditions = [f"method IN ({', '.join('?' * len(methods))})"] if methods else []
+    conditions += [f"{name} = ?" for name in equal]
+    end = f"ORDER BY {order} LIMIT {most}"
+    return _exchanges(rows, conditions, [*methods, *equal.values()], end)
+
+
+def open_exchanges(rows: Rows, most: int) -> Iterator[ExchangeRow]:
+    """Yields the first requests without an answer.
+
+    Args:
+        rows: the recording.
+        most: the largest count.
+    """
+    return _exchanges(rows, ["response_seq IS NULL"], [], f"ORDER BY id LIMIT {most}")
+
+
+def client_requests(rows: Rows, first: int = 0, last: int = LAST_SEQ) -> Iterator[ExchangeRow]:
+    """Yields the requests to the client, in the order of their numbers.
+
+    Args:
+        rows: the recording.
+        first: the first number that counts.
+        last: the last number that counts.
+    """
+    conditions = ["direction = 'to-client'", "request_seq BETWEEN ? AND ?"]
+    return _exchanges(rows, conditions, [first, last], "ORDER BY request_seq")
+
+
+def initialization(rows: Rows) -> ExchangeRow | None:
+    """Returns the last initialization; an answered one if there is any."""
+    order = "response_seq IS NULL, id DESC"
+    found = exchanges(rows, methods=INITIALIZE, direction="to-agent", order=order, most=1)
+    return next(found, None)
+
+
+def exchanges_by_own_session(rows: Rows) -> Iterator[ExchangeRow]:
+    """Yields all exchanges; one that makes a fork has the session from which the fork is made."""
+    sql = (
+        "SELECT id, direction, method, rpc_id, CASE method WHEN 'session/fork' THEN"
+        " (SELECT session FROM frames WHERE seq = request_seq) ELSE session END AS session,"
+        " request_seq, response_seq, latency_ns, outcome FROM exchanges"
+    )
+    return (ExchangeRow(*row.values()) for row in rows.query(sql))
+
+
+def answered_requests(rows: Rows) -> Iterator[AnsweredRequest]:
+    """Yields the requests that have an answer, in the order in which they were sent."""
+    sql = (
+        "SELECT id, method, direction, latency_ns FROM exchanges"
+        " WHERE latency_ns IS NOT NULL ORDER BY request_seq"
+    )
+    return (AnsweredRequest(*row.values()) for row in rows.query(sql))
+
+
+def exchanges_open_during(rows: Rows, spans: Iterable[tuple[int, int]]) -> set[int]:
+    """Returns the numbers of the answered exchanges that were open in any of some spans of time.
+
+    Args:
+        rows: the recording.
+        spans: start and end, in nanoseconds since the recording began.
+    """
+    sql = (
+        "SELECT DISTINCT e.id FROM exchanges AS e JOIN frames AS f ON f.seq = e.request_seq"
+        " JOIN json_each(?) AS span WHERE f.t_ns < json_extract(span.value, '$[1]')"
+        " AND f.t_ns + e.latency_ns > json_extract(span.value, '$[0]')"
+    )
+    return {row["id"] for row in rows.query(sql, (json.dumps([*spans]),))}
+
+
+def has_succeeded_after(rows: Rows, method: str | None, seq: int) -> bool:
+    """Whether a request to the agent succeeded that was sent after a frame.
+
+    Args:
+        rows: the recording.
+        method: of the request.
+        seq: the number of the frame.
+    """
+    conditions = ["method = ?", "direction = 'to-agent'", "outcome = 'result'", "request_seq > ?"]
+    return next(_exchanges(rows, conditions, [method, seq], "LIMIT 1"), None) is not None
+
+
+def request_methods(rows: Rows) -> set[str]:
+    """Returns the methods of all requests."""
+    sql = "SELECT DISTINCT method FROM exchanges WHERE method IS NOT NULL"
+    return {row["method"] for row in rows.query(sql)}
+
+
+def open_exchange_count(rows: Rows) -> int:
+    """Counts the requests that have no answer."""
+    return _count(rows, "exchanges WHERE response_seq IS NULL")
+
+
+def error_count(rows: Rows) -> int:
+    """Counts the requests that were answered with an error."""
+    return _count(rows, "exchanges WHERE outcome = 'error'")
+
+
+def first_request_of_sessions(rows: Rows) -> dict[str, int]:
+    """Returns the number of the first request about each session, in the order of the numbers."""
+    sql = (
+        "SELECT session, min(request_seq) AS seq FROM exchanges WHERE session IS NOT NULL"
+        " GROUP BY session ORDER BY min(request_seq)"
+    )
+    return {row["session"]: row["seq"] for row in rows.query(sql)}
+
+
+def requested_sessions(rows: Rows) -> list[str]:
+    """Returns the sessions that requests name."""
+    sql = "SELECT DISTINCT session FROM exchanges WHERE session IS NOT NULL"
+    return [row["session"] for row in rows.query(sql)]
+
+
+def turns(rows: Rows) -> list[TurnRow]:
+    """Returns all turns."""
+    sql = (
+        "SELECT id, session, prompt_seq, end_seq, stop_reason, duration_ns, updates,"
+        " tool_calls, (SELECT outcome FROM exchanges AS e WHERE request_seq = prompt_seq"
+        " AND method = 'session/prompt' AND e.session IS turns.session LIMIT 1) AS outcome"
+        " FROM turns ORDER BY id"
+    )
+    return [TurnRow(*row.values()) for row in rows.query(sql)]
+
+
+def turn_spans(rows: Rows) -> list[TurnSpan]:
+    """Returns where each turn begins and ends, in order."""
+    return [TurnSpan(*row.values()) for row in rows.query(f"{_TURN_SPANS} ORDER BY id")]
+
+
+def turn_of(rows: Rows, turn: int) -> TurnSpan | None:
+    """Returns where a turn begins and ends; None if there is none of that number.
+
+    Args:
+        rows: the recording.
+        turn: the number of the turn.
+    """
+    found = rows.query(f"{_TURN_SPANS} WHERE id = ?", (turn,))
+    return next((TurnSpan(*row.values()) for row in found), None)
+
+
+def turn_count(rows: Rows) -> int:
+    """Counts the turns."""
+    return _count(rows, "turns")
+
+
+def open_turn_count(rows: Rows) -> int:
+    """Counts the turns that have no end."""
+    return _count(rows, "turns WHERE end_seq IS NULL")
+
+
+def _exchanges(
+    rows: Rows, conditions: Sequence[str], values: Sequence[object], end: str
+) -> Iterator[ExchangeRow]:
+    names = ", ".join(ExchangeRow._fields)
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    found = rows.query(f"SELECT {names} FROM exchanges {where} {end}", tuple(values))
+    return (ExchangeRow(*row.values()) for row in found)
+
+
+def _count(rows: Rows, chosen: str) -> int:
+    return int(next(rows.query(f"SELECT count(*) AS n FROM {chosen}"))["n"])

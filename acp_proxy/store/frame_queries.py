@@ -1,0 +1,298 @@
+"""What other rooms ask of the frames of a recording: one function for each query.
+
+Each takes an open recording, reads as little as its answer needs, and raises `UnreadableRecording`
+if the file is damaged or locked.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from acp_proxy.store.checked_values import Row
+from acp_proxy.store.rows import Rows
+
+Span = tuple[int, int]
+"""The first and the last number of a stretch of frames."""
+
+_START = "substr(raw, 1, 65536) AS raw"
+
+
+class TimedFrame(NamedTuple):
+    """A frame's number, its time and its session."""
+
+    seq: int
+    t_ns: int
+    session: str | None
+
+
+def last_seq(rows: Rows) -> int:
+    """Returns the number of the last frame; 0 if there is none."""
+    return _last(rows, "seq", "frames")
+
+
+def last_number(rows: Rows) -> int:
+    """Returns the number of the last frame or event; 0 if there is none."""
+    return max(_last(rows, "seq", "frames"), _last(rows, "seq", "events"))
+
+
+def last_ns(rows: Rows) -> int:
+    """Returns the time of the last frame or event, in nanoseconds since the start."""
+    return max(0, _last(rows, "t_ns", "frames"), _last(rows, "t_ns", "events"))
+
+
+def first_prompt(rows: Rows, most: int) -> bytes | None:
+    """Returns the start of the first ``session/prompt`` request; None if there is none.
+
+    Args:
+        rows: the recording.
+        most: the largest size, in bytes.
+    """
+    sql = (
+        "SELECT substr(raw, 1, ?) AS raw FROM frames"
+        " WHERE seq = (SELECT min(prompt_seq) FROM turns)"
+    )
+    return next((bytes(row["raw"]) for row in rows.query(sql, (most,))), None)
+
+
+def frames_by_number(rows: Rows, seqs: Sequence[int], whole: int, batch: int) -> Iterator[Row]:
+    """Yields frames in order; of a line that is too large, the first 64 KiB.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers.
+        whole: the size of the largest line that is read whole, in bytes.
+        batch: the same for a batch.
+    """
+    sql = (
+        "SELECT seq, t_ns, stream, kind, method, exchange, session, turn, tool_call,"
+        " CASE WHEN length(raw) <= CASE kind WHEN 'batch' THEN ? ELSE ? END"
+        " THEN raw ELSE substr(raw, 1, 65536) END AS raw"
+        " FROM frames WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq"
+    )
+    return rows.query(sql, (batch, whole, json.dumps(seqs)))
+
+
+def start_of_line(rows: Rows, seq: int, most: int) -> tuple[str, bytes] | None:
+    """Returns the kind of a frame and the start of its line; None if there is no such frame.
+
+    Args:
+        rows: the recording.
+        seq: the number of the frame.
+        most: the largest size of the start, in bytes.
+    """
+    sql = "SELECT kind, substr(raw, 1, ?) AS raw FROM frames WHERE seq = ?"
+    found = rows.query(sql, (most, seq))
+    return next(((row["kind"], bytes(row["raw"])) for row in found), None)
+
+
+def frame_times(rows: Rows, seqs: Iterable[int]) -> dict[int, int]:
+    """Returns the times of frames in nanoseconds, by their numbers.
+
+    Args:
+        rows: the recording.
+        seqs: the numbers.
+    """
+    sql = "SELECT seq, t_ns FROM frames WHERE seq IN (SELECT value FROM json_each(?))"
+    return {row["seq"]: row["t_ns"] for row in rows.query(sql, (json.dumps([*seqs]),))}
+
+
+def parse_error_of(rows: Rows, seq: int) -> str | None:
+    """Returns why a frame is no message.
+
+    Args:
+        rows: the recording.
+        seq: the number of the frame.
+    """
+    found = rows.query("SELECT parse_error FROM frames WHERE seq = ?", (seq,))
+    return next((row["parse_error"] for row in found), None)
+
+
+def last_stderr_lines(rows: Rows, most: int, size: int) -> list[bytes]:
+    """Returns the last lines on stderr, in order.
+
+    Args:
+        rows: the recording.
+        most: the largest count.
+        size: the largest size of each, in bytes; a longer one is cut.
+    """
+    start = f"CASE WHEN length(raw) > {size} THEN substr(raw, 1, {size}) ELSE raw END"
+    sql = f"SELECT {start} AS raw FROM frames WHERE kind = 'stderr' ORDER BY seq DESC LIMIT {most}"
+    return [bytes(row["raw"]) for row in rows.query(sql)][::-1]
+
+
+def sessions_of_frames(rows: Rows) -> list[str]:
+    """Returns the sessions that frames name; this looks at every frame."""
+    sql = "SELECT DISTINCT session FROM frames WHERE session IS NOT NULL"
+    return [row["session"] for row in rows.query(sql)]
+
+
+def updates_outside_turns(rows: Rows, spans: Iterable[Span]) -> Iterator[TimedFrame]:
+    """Yields the session updates of no turn that lie within some stretches.
+
+    Args:
+        rows: the recording.
+        spans: the stretches, which do not overlap; both ends are excluded.
+    """
+    sql = (
+        "SELECT f.seq, f.t_ns, f.session FROM json_each(?) AS span CROSS JOIN frames AS f"
+        " ON f.seq > json_extract(span.value, '$[0]') AND f.seq < json_extract(span.value, '$[1]')"
+        " WHERE f.turn IS NULL AND f.method || '' = 'session/update' AND f.stream = 'to-client'"
+        " AND f.kind = 'notification'"
+    )
+    # `|| ''` keeps SQLite from the index of methods, by which it would read all updates again
+    # for each stretch.
+    return (TimedFrame(*row.values()) for row in rows.query(sql, (json.dumps([*spans]),)))
+
+
+def batches_of_agent(rows: Rows, after: int, largest: int, most: int) -> Iterator[Row]:
+    """Yields batches that the agent sent.
+
+    Args:
+        rows: the recording.
+        after: only those beyond this number.
+        largest: only those with at most so many bytes.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT seq, t_ns, stream, raw FROM frames WHERE kind = 'batch' AND seq > ?"
+        f" AND stream = 'to-client' AND size <= {largest} ORDER BY seq LIMIT {most}"
+    )
+    return rows.query(sql, (after,))
+
+
+def small_updates_of_turn(
+    rows: Rows, turn: int, span: Span, largest: int
+) -> Iterator[tuple[int, bytes]]:
+    """Yields the time and the line of the frames of a turn that are about no tool call.
+
+    Args:
+        rows: the recording.
+        turn: the number of the turn.
+        span: the first and last number that count.
+        largest: only those with at most so many bytes.
+    """
+    sql = (
+        "SELECT t_ns, raw FROM frames WHERE seq BETWEEN ? AND ? AND turn = ? AND tool_call IS NULL"
+        f" AND size <= {largest} ORDER BY seq"
+    )
+    return ((row["t_ns"], row["raw"]) for row in rows.query(sql, (*span, turn)))
+
+
+def updates_of_call(
+    rows: Rows, session: str | None, tool_call: str, upto: int, most: int
+) -> Iterator[bytes]:
+    """Yields the first 64 KiB of each of the first updates of a tool call.
+
+    Args:
+        rows: the recording.
+        session: of the tool call.
+        tool_call: its id.
+        upto: the last number that counts.
+        most: the largest count.
+    """
+    sql = (
+        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ?"
+        f" AND method = 'session/update' AND seq <= ? ORDER BY seq LIMIT {most}"
+    )
+    return (bytes(row["raw"]) for row in rows.query(sql, (tool_call, session, upto)))
+
+
+def edges_of_call(rows: Rows, session: str | None, tool_call: str, most: int) -> list[bytes]:
+    """Returns the first 64 KiB of the first and of the last lines about a tool call, in order.
+
+    Args:
+        rows: the recording.
+        session: of the tool call.
+        tool_call: its id.
+        most: the largest count of either; if there are fewer, some come twice.
+    """
+    sql = (
+        f"SELECT {_START} FROM frames WHERE tool_call = ? AND session IS ?"
+        f" AND kind IN ('notification', 'request') ORDER BY seq {{}} LIMIT {most}"
+    )
+    first, last = (
+        [row["raw"] for row in rows.query(sql.format(order), (tool_call, session))]
+        for order in ("ASC", "DESC")
+    )
+    return first + last[::-1]
+
+
+def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
+    """Yields the numbers of a turn's updates of tool calls, and of all batches in between.
+
+    Args:
+        rows: the recording.
+        turn: the number of the turn.
+        span: the first and last number that count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((turn = ? AND tool_call IS NOT NULL"
+        " AND method = 'session/update') OR kind = 'batch')"
+    )
+    return (row["seq"] for row in rows.query(sql, (*span, turn)))
+
+
+def updates_and_batches(
+    rows: Rows, session: str | None, tool_call: str, span: Span
+) -> Iterator[int]:
+    """Yields the numbers of the updates of a tool call, and of all batches in between.
+
+    Args:
+        rows: the recording.
+        session: of the tool call.
+        tool_call: its id.
+        span: the first and last number that count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((tool_call = ? AND session IS ?"
+        " AND method = 'session/update') OR kind = 'batch') LIMIT 10000"
+    )
+    return (row["seq"] for row in rows.query(sql, (*span, tool_call, session)))
+
+
+def program_exits(rows: Rows) -> set[int]:
+    """Returns the numbers of the ``terminal/output`` answers by which the program has exited."""
+    sql = (
+        "SELECT seq FROM frames WHERE method = 'terminal/output' AND kind = 'response'"
+        " AND instr(raw, CAST('\"exitStatus\":' AS BLOB)) > 0"
+        " AND instr(raw, CAST('\"exitStatus\":null' AS BLOB)) = 0"
+    )
+    return {row["seq"] for row in rows.query(sql)}
+
+
+def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[TimedFrame]:
+    """Yields the frames of a stream before a number, the last one first.
+
+    Args:
+        rows: the recording.
+        stream: the stream.
+        seq: the number.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT seq, t_ns, session FROM frames WHERE stream = ? AND seq < ?"
+        f" ORDER BY seq DESC LIMIT {most}"
+    )
+    return (TimedFrame(*row.values()) for row in rows.query(sql, (stream, seq)))
+
+
+def undelivered_frames(rows: Rows, stream: str, span: Span, most: int) -> list[int]:
+    """Returns the numbers of frames that were not delivered whole.
+
+    Args:
+        rows: the recording.
+        stream: the stream.
+        span: the first and last number that count.
+        most: the largest count.
+    """
+    sql = (
+        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND stream = ? AND delivered != 'full'"
+        f" ORDER BY seq LIMIT {most}"
+    )
+    return [row["seq"] for row in rows.query(sql, (*span, stream))]
+
+
+def _last(rows: Rows, column: str, table: str) -> int:
+    """The value of a column in the last row of a table; 0 if the table is empty."""
+    found = rows.query(f"SELECT {column} FROM {table} ORDER BY seq DESC LIMIT 1")
+    return int(next(found, {column: 0})[column])

@@ -1,0 +1,42 @@
+"""Rows of fired faults are read beside frames, each once."""
+
+from __future__ import annotations
+
+from math import inf
+
+from acp_proxy.store.rows import FiredRows
+
+
+def fired_rows(*seqs: int) -> FiredRows:
+    """Rows at some frames, each with its place."""
+    return FiredRows(iter([{"seq": seq, "n": n} for n, seq in enumerate(seqs)]))
+
+
+def test_each_frame_gets_its_own_rows() -> None:
+    """Several at one frame come in their order, and a frame without any gets none."""
+    fired = fired_rows(2, 2, 5)
+    assert [row["n"] for row in fired.upto(2)] == [0, 1]
+    assert list(fired.upto(3)) == []
+    assert [row["n"] for row in fired.upto(5)] == [2]
+
+
+def test_rows_of_omitted_frames_come_before_the_next_frame() -> None:
+    """The caller decides whether to use them; none is yielded twice."""
+    fired = fired_rows(1, 3, 4, 9)
+    assert [row["seq"] for row in fired.upto(3)] == [1, 3]
+    assert [row["seq"] for row in fired.upto(4)] == [4]
+    assert [row["seq"] for row in fired.upto(inf)] == [9]
+    assert list(fired.upto(inf)) == []
+
+
+def test_nothing_is_read_before_it_is_asked_for() -> None:
+    """A recording without faults costs nothing."""
+    read = []
+
+    def source() -> object:
+        read.append(1)
+        yield {"seq": 1}
+
+    fired = FiredRows(source())  # type: ignore[arg-type]
+    assert read == []
+    assert len(list(fired.upto(1))) == 1
