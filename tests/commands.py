@@ -1,4 +1,4 @@
-"""Runs the command line in this process, as a program whose output nobody colours or cuts."""
+"""Runs the command line in this process, without colours and without a terminal's width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis draws the same examples in every run, and CI skips no test.
+"""Shared by all tests: Hypothesis draws the same examples in every run, and CI skips no test.
 
 ``--hypothesis-profile thorough`` draws many more, and others each time.
 """
@@ -46,14 +46,14 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Spares the collector of garbage all that was collected of tests, which stays till the end."""
+    """Freezes what was collected, so that the garbage collector does not visit it again."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Lets fail in CI what is skipped for no good reason."""
+    """Makes a skipped test fail in CI, but for a few reasons."""
     report = yield
     if not hasattr(report, "wasxfail"):
         _refuse_to_skip(report)

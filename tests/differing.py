@@ -1,4 +1,4 @@
-"""A comparison that nobody has made: every kind of difference, and texts that mean no good.
+"""A comparison with every kind of difference, and with texts that try to command a terminal.
 
 ``python -m tests.differing`` writes `tests/data/diff` anew: what terminals and a pipe get of it.
 ``cat`` shows a file as it looked: do that on a dark terminal and on a light one.
@@ -145,7 +145,7 @@ ALIASES: dict[str, tuple[str | None, str | None]] = {
 
 
 def differing(entries: Sequence[DiffEntry] = ENTRIES) -> Diff:
-    """A comparison with these entries, and all else that can differ."""
+    """A comparison with these entries, and every other difference."""
     changes = [entry.change for entry in entries]
     return Diff(
         a=A,
@@ -168,7 +168,7 @@ def differing(entries: Sequence[DiffEntry] = ENTRIES) -> Diff:
 
 
 def equal(expect: Expect = Expect.FRAMES) -> Diff:
-    """A comparison in which nothing differs but times."""
+    """A comparison in which only times differ."""
     return evolve(
         differing(()), expect=expect, counts=Counts(), handshake=(), ending=(), latency=LATENCY[:1]
     )
@@ -184,7 +184,7 @@ def printed(found: Diff, reporter: Callable[[], DiffReporter]) -> str:
 
 
 def screen(found: Diff, columns: int | None, *, color: bool = False) -> str:
-    """What a person sees."""
+    """The screen of the comparison."""
     return printed(found, lambda: DiffScreen(columns, color=color))
 
 

@@ -18,7 +18,7 @@ _DIRECTIONS = {"client_to_agent": Direction.TO_AGENT, "agent_to_client": Directi
 
 @frozen
 class Example:
-    """One message that a document shows."""
+    """One message of a document."""
 
     source: str
     """The document and the section."""
@@ -45,7 +45,7 @@ def draft() -> list[Example]:
 
 
 def schemas() -> list[Example]:
-    """Written by hand for what the two documents do not show."""
+    """Hand-written messages that the two documents do not contain."""
     return [*_load("messages-schemas.jsonl")]
 
 

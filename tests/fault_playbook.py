@@ -91,7 +91,7 @@ class FaultTranscript:
 
     @property
     def fired(self) -> list[Fired]:
-        """All rules that fired, as they were told."""
+        """All rules that fired, as they were reported."""
         return [output for output in self.outputs if isinstance(output, Fired)]
 
     def _came(self, outputs: Iterable[Output]) -> Iterator[str]:

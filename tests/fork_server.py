@@ -184,7 +184,7 @@ def receive(channel: socket.socket) -> tuple[dict[str, Any], list[int]]:
 
 
 def become(request: dict[str, Any], descriptors: list[int]) -> None:
-    """Gives this process what was asked for."""
+    """Gives this process the descriptors, environment and directory of a request."""
     os.setsid()
     for number, fd in enumerate(descriptors):
         os.dup2(fd, number)

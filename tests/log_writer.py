@@ -1,4 +1,4 @@
-"""Writes capture logs as a recorder does, by a clock of its own, so that a test knows every number.
+"""Writes capture logs as a recorder does, by a clock of its own, so that a test knows all numbers.
 
 Each thing that is said takes a millisecond, and the recording began at `STARTED_AT`. The log is
 locked as long as the recorder is open, as it is by a recorder that runs.
@@ -79,18 +79,18 @@ class LogWriter:
         self.abandon()
 
     def abandon(self) -> None:
-        """Ends the writer's life without another word; the lock goes with it."""
+        """Closes the log without its end, as a killed recorder does; the lock goes with it."""
         with contextlib.suppress(OSError):
             os.close(self._fd)
         self._fd = -1
 
     def to_agent(self, *messages: Any) -> None:
-        """The client says messages, each in a chunk of its own."""
+        """Writes messages of the client, each in a chunk of its own."""
         for message in messages:
             self.chunk(TO_AGENT, line(message))
 
     def to_client(self, *messages: Any) -> None:
-        """The agent says messages, each in a chunk of its own."""
+        """Writes messages of the agent, each in a chunk of its own."""
         for message in messages:
             self.chunk(TO_CLIENT, line(message))
 
@@ -117,14 +117,14 @@ class LogWriter:
         self.event(capture_log.CLOSE, reason=reason)
 
     def index(self) -> None:
-        """Turns into rows what the log has, as the recorder does when it is quiet."""
+        """Turns the log into rows, as the recorder does when it is quiet."""
         with contextlib.closing(self._database()) as connection:
             indexer = Indexer(connection, LogReader(self._fd))
             while indexer.step():
                 pass
 
     def trim(self) -> None:
-        """Empties the log, all of which is in rows."""
+        """Empties a log that is indexed."""
         upto = LogReader(self._fd).end
         os.ftruncate(self._fd, 0)
         os.write(self._fd, base_record(upto))
@@ -198,7 +198,7 @@ def update(session: str, kind: str, **fields: Any) -> dict[str, Any]:
 
 
 def handshake(recorder: LogWriter) -> None:
-    """Client and agent say who they are."""
+    """Writes `initialize` and its response."""
     recorder.to_agent(
         request(0, "initialize", protocolVersion=1, clientInfo={"name": "ed", "version": "1.2"})
     )
@@ -206,7 +206,7 @@ def handshake(recorder: LogWriter) -> None:
 
 
 def write_conversation(recorder: LogWriter) -> None:
-    """A session with a turn, a tool call, a permission, an error and something left unanswered.
+    """Writes a session with a turn, a tool call, a permission, an error and an open request.
 
     The numbers in the recording are those of the lines below, the start being 1.
     """

@@ -1,4 +1,4 @@
-"""Writes capture logs for the tests, and reads them as a stranger would."""
+"""Writes capture logs for the tests, and reads them as another program would."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _TEXTS = ("the agent reads a file", "and writes", "some words", "about what it",
 
 
 def record_million(path: Path, frames: int = FRAMES) -> Path:
-    """Records about as many frames, the same ones every time."""
+    """Records about so many frames, the same ones every time."""
     chance = random.Random(1)
     with LogWriter(path) as recorder:
         recorder.to_agent(_request(0, "initialize", protocolVersion=1, clientCapabilities={}))

@@ -1,4 +1,4 @@
-"""Recordings with one thing changed, in their text form, and what a diff should say of it."""
+"""Recordings with one thing changed, in their text form, and the difference that is expected."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Line:
 
     @property
     def is_piece(self) -> bool:
-        """Whether it is a piece of a text."""
+        """Whether it is a chunk of a text."""
         return self.update in CHUNKS and "text" in self.message["params"]["update"]["content"]
 
 
@@ -117,7 +117,7 @@ def _lines(path: Path) -> tuple[list[Line], list[Line]]:
 
 
 def are_open_at_once(path: Path, one: Line, other: Line) -> bool:
-    """Whether lines are about two calls that run at the same time, whose order nobody chose."""
+    """Whether lines are about two calls that run at the same time, in an arbitrary order."""
     if one.call is None or other.call is None or one.call == other.call:
         return False
     (a_start, a_end), (b_start, b_end) = (_span(path, call) for call in (one.call, other.call))
@@ -138,14 +138,14 @@ def compare(path: Path, b: RecordingReader, **options: Any) -> tuple[Diff, list[
 
 @cache
 def opened(path: Path) -> RecordingReader:
-    """A recording, which stays open for all that is compared with it."""
+    """Opens a recording for all that is compared with it."""
     reader = RecordingReader(path)
     atexit.register(reader.close)
     return reader
 
 
 def changed(path: Path, lines: dict[int, dict[str, Any] | None]) -> RecordingReader:
-    """Opens a recording in which some lines, by their places, are others; None is none."""
+    """Opens a recording in which some lines, by their places, are replaced; None removes one."""
     written = [*text_form(path)]
     for place, form in lines.items():
         written[place] = b"" if form is None else json.dumps(form).encode() + b"\n"
@@ -153,7 +153,7 @@ def changed(path: Path, lines: dict[int, dict[str, Any] | None]) -> RecordingRea
 
 
 def doubled(path: Path, line: Line) -> RecordingReader:
-    """Opens a recording in which a line stands twice."""
+    """Opens a recording in which a line is repeated."""
     written = [*text_form(path)]
     written.insert(line.place + 1, written[line.place])
     return reader_of(written)
@@ -162,7 +162,7 @@ def doubled(path: Path, line: Line) -> RecordingReader:
 def ended(
     path: Path, code: int | None, signal: int | None = None, state: str = "complete"
 ) -> RecordingReader:
-    """Opens a recording whose agent ended in another way, or of which nobody knows how."""
+    """Opens a recording whose agent ended in another way, or in an unknown one."""
     header = json.loads(text_form(path)[0])
     header["recording"] |= {"exit_code": code, "exit_signal": signal, "state": state}
     return reader_of([json.dumps(header).encode() + b"\n", *text_form(path)[1:]])
@@ -176,7 +176,7 @@ def changed_value(old: Any) -> Any:
 
 
 def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value that holds no others, and the way to it."""
+    """Every value that holds no others, with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from leaves(inner, (*path, key))

@@ -1,4 +1,4 @@
-"""The words of verifications in which a live agent asks something: how they begin, and messages."""
+"""Verifications in which a live agent makes a request: their beginning, and messages."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def options(*named: str) -> str:
 
 
 def leave(call: dict[str, Any], *named: str, token: int = 0) -> str:
-    """A permission request; it offers `ALLOW` and `REJECT` if nothing else is named."""
+    """The client closes its end; returns what goes out."""
     tool = json.dumps({"toolCallId": f"call-{token}", **call})
     offered = options(*(named or (ALLOW, REJECT)))
     params = f'{{"sessionId": "s", "toolCall": {tool}, "options": {offered}}}'

@@ -167,7 +167,7 @@ class Played:
 
     @property
     def informed(self) -> list[str]:
-        """What is told for information: kind, lane and frame."""
+        """The divergences for information: kind, lane and frame."""
         return [self._told(one) for one in self.divergences if one.rank is Rank.INFO]
 
     @property
@@ -176,7 +176,7 @@ class Played:
         return self.engine.divergences.found
 
     def _play(self, written: list[str]) -> Iterator[str]:
-        """Yields what the peer does, and after each all that goes out then."""
+        """Yields what the peer does, and after each step all that goes out."""
         yield from self._news()
         for line in written:
             match = _LIVE.fullmatch(line)
@@ -197,7 +197,7 @@ class Played:
             self._feed(LineReceived(self._line(data), self.now))
 
     def _line(self, data: bytes) -> bytes:
-        """A line as the engine is given it."""
+        """A line as the engine receives it."""
         return data.removesuffix(b"\n")
 
     def _pass(self, until: int) -> None:
@@ -269,7 +269,7 @@ class Playing(Played):
         return [*self._news()]
 
     def leave(self) -> list[str]:
-        """The client goes away; returns what goes out."""
+        """The client closes its end; returns what goes out."""
         self._do("->", "end")
         return [*self._news()]
 

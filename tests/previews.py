@@ -1,4 +1,4 @@
-"""Writes down what the preview says of every example in `tests/data/protocol`, for review.
+"""Writes the previews of all examples in `tests/data/protocol` into a file, for review.
 
 ``python -m tests.previews`` writes `tests/data/previews.txt` anew. Look at the difference: a line
 is right if it says what the frame means, shortly.
@@ -26,7 +26,7 @@ _FRAGMENTS = ("fragments-official", "fragments-seed004")
 
 @frozen
 class Case:
-    """One message, and where it is from."""
+    """One message, and its source."""
 
     source: str
     """The file and the line of the document, or the number of the line in the file."""

@@ -93,12 +93,12 @@ class Conversation:
         return [say.step for say in self.says if say.step.is_required]
 
     def spoken(self, lane: str | None) -> bytes:
-        """All that the agent said in a lane."""
+        """All that the agent sent in a lane."""
         return b"".join(self.lines[seq] for seq in self.lanes[lane])
 
     @property
     def whole(self) -> bytes:
-        """All that the agent said."""
+        """All that the agent sent."""
         return b"".join(self.lines[seq] for seq in sorted(self.lines))
 
 
@@ -112,7 +112,7 @@ class Played:
     verdict: Any
 
     def heard(self, lane: str | None) -> bytes:
-        """What the client heard of a lane."""
+        """What the client received in a lane."""
         of_lane = set(self.conversation.lanes[lane])
         return b"".join(send.data for send in self.sent if send.seq in of_lane)
 
@@ -128,12 +128,12 @@ class Played:
 
     @property
     def primary(self) -> list[Divergence]:
-        """Those that follow from no other."""
+        """Those that are no consequence of another."""
         return [one for one in self.divergences if one.rank == "primary"]
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:
-    """What a client says that behaves."""
+    """Sends each message as it was recorded."""
     return [raw]
 
 

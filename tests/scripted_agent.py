@@ -57,7 +57,7 @@ class Verified:
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:
-    """What an agent says that has not changed."""
+    """Sends each message as it was recorded."""
     return [raw]
 
 

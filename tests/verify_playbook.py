@@ -51,7 +51,7 @@ class LiveAgent(Played):
         return [line for line in self._play([*written]) if line not in written]
 
     def part(self, size: int) -> None:
-        """Says so many bytes of a line that does not end."""
+        """Sends part of a line that does not end."""
         self._obey(self.engine.feed(PartReceived(size, self.now)))
 
     @property

@@ -36,7 +36,7 @@ class NoSession(Agent):
 
 
 class OtherIds(Agent):
-    """Calls its sessions otherwise than ever before."""
+    """Gives its sessions other ids."""
 
     def name_session(self, number: int) -> str:
         """Returns the id of the session that is made next."""
@@ -53,7 +53,7 @@ class NoPlan(Agent):
 
 
 class LateTools(Agent):
-    """Tells how a tool went when it has already said what comes next."""
+    """Reports the end of a tool after it has sent its next text."""
 
     _waiting: tuple[dict[str, Any], ...] = ()
 
@@ -69,7 +69,7 @@ class LateTools(Agent):
 
 
 class OtherTool(Agent):
-    """Calls its editing tool by another name."""
+    """Uses another name for its editing tool."""
 
     def edit_title(self) -> str:
         """Returns the title under which the editing tool is called."""

@@ -1,4 +1,4 @@
-"""Leaves behind a daemon, in a session of its own, that holds on to stdout and stderr.
+"""Leaves behind a daemon, in a session of its own, that keeps stdout and stderr open.
 
 Usage: ``daemon.py PID``. It writes the daemon's process id to that file, says ``left``, and ends.
 """

@@ -1,4 +1,4 @@
-"""Says one file and writes down what it hears in another, both at once; ends after both.
+"""Writes one file to stdout and stdin to another one, both at once; ends after both.
 
 Usage: ``duplex.py SAY HEARD [SIZE...]``. It says the file in writes of the sizes that are given,
 over and over, or in one. What it has heard is in ``HEARD`` before it reads on.
@@ -13,7 +13,7 @@ import threading
 
 
 def hear(path: str) -> None:
-    """Writes down what arrives on stdin, until it ends."""
+    """Writes stdin to a file, until it ends."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     while data := os.read(0, 1 << 16):
         os.write(fd, data)

@@ -1,4 +1,4 @@
-"""Says numbered lines as fast as they are taken, and keeps count of their bytes in a file.
+"""Writes numbered lines as fast as they are read, and counts their bytes in a file.
 
 Usage: ``flood.py COUNT BYTES``. The file holds the number of bytes that were taken so far, 8 bytes
 little-endian. Once all are said it waits for the end of its input. When nobody reads any more it
@@ -16,7 +16,7 @@ NOBODY_LISTENS = 32
 
 
 def block(number: int) -> bytes:
-    """Returns one block of lines; all of them together are what is said."""
+    """Returns one block of lines; the blocks are written one after the other."""
     first = number * BLOCK // LINE
     return b"".join(b"%01023d\n" % n for n in range(first, first + BLOCK // LINE))
 

@@ -38,7 +38,7 @@ CHUNK = 1 << 16
 
 
 class WrongConversationError(Exception):
-    """The other side did not say what it said in the capture."""
+    """The other side did not send what it sent in the capture."""
 
 
 def capture_lines(path: str | Path) -> Iterator[tuple[dict[str, Any], bytes]]:
@@ -185,7 +185,7 @@ def die_of(signum: int) -> NoReturn:
 
 
 def play_client(capture: str, command: list[str], deadline_s: float) -> int:
-    """Be the captured client of `command`; return 0 if it said exactly what was recorded."""
+    """Be the captured client of `command`; return 0 if it received exactly what was recorded."""
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert process.stdin is not None
     assert process.stdout is not None

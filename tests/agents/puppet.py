@@ -1,4 +1,4 @@
-"""An agent on strings: what it says depends on the line it was told, and on nothing else.
+"""An agent whose answers depend on the line it received, and on nothing else.
 
 So a test that is the client decides when a chunk streams, and knows every byte to expect. Standard
 library only; run it by its path, with the exit code as its argument.

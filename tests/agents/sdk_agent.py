@@ -151,7 +151,7 @@ async def tour(session: Session) -> StopReason:
 
 
 async def explain(session: Session) -> StopReason:
-    """Says which words it knows."""
+    """Lists the words that it knows."""
     await session.say("I know the words ", ", ".join(SCENARIOS), ".\n")
     return "end_turn"
 

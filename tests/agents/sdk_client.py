@@ -51,7 +51,7 @@ class Terminal:
         return schema.TerminalExitStatus(exit_code=code)
 
     async def ended(self) -> schema.TerminalExitStatus:
-        """Waits until the command has ended and its output is complete."""
+        """Opens a recording whose agent ended in another way, or in an unknown one."""
         await self._collecting
         return cast("schema.TerminalExitStatus", self.status)
 
@@ -155,7 +155,7 @@ class HeadlessClient:
         return acp.CreateTerminalResponse(terminal_id=terminal_id)
 
     async def terminal_output(self, terminal_id: str, **kwargs: Any) -> acp.TerminalOutputResponse:
-        """Tells what a command has said so far."""
+        """Returns the output of a command so far."""
         terminal = self._terminals[terminal_id]
         output = terminal.output.decode(errors="ignore")
         self.seen.append({"terminal": terminal_id, "output": output})
@@ -237,7 +237,7 @@ class Player:
         self._note(mode="code")
 
     async def play_load(self, _: str) -> None:
-        """Loads the session, so that its history is said again."""
+        """Loads the session, so that its history is sent again."""
         await self._agent.load_session(self._cwd, self._session, mcp_servers=[])
         self._note(loaded=self._session)
 

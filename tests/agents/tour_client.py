@@ -1,4 +1,4 @@
-"""The SDK's client on the tour of ``recordings/tour.db``, which it does on its own.
+"""The SDK's client on the tour of ``recordings/tour.db``, without arguments.
 
 ``python -m tests.agents.tour_client AGENT [ARGS...]`` works in a scratch directory with the file
 that the agent asks for, and exits as `tests.agents.sdk_client` does.

@@ -1,4 +1,4 @@
-"""An agent that does one thing that no agent should, which its first argument names.
+"""An agent that misbehaves in one way, which its first argument names.
 
 It needs nothing but the standard library, and answers ``initialize`` and ``session/new`` before.
 """
@@ -50,7 +50,7 @@ def hang(_: int) -> None:
 
 
 def stay(prompt: int) -> None:
-    """Stays when its client has left, whatever it is told."""
+    """Stays when its client has left, whatever signals it gets."""
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(signum, signal.SIG_IGN)
     end(prompt)
@@ -59,7 +59,7 @@ def stay(prompt: int) -> None:
 
 
 def stubborn(_: int) -> None:
-    """Answers nothing more, and stays, whatever it is told."""
+    """Answers nothing more, and stays, whatever signals it gets."""
     for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(signum, signal.SIG_IGN)
     write(b'{"jsonrpc": "2.0", "method": "_demo/stubborn"}\n')
@@ -68,24 +68,24 @@ def stubborn(_: int) -> None:
 
 
 def die(_: int) -> None:
-    """Dies in the middle of a turn."""
+    """Exits in the middle of a turn."""
     os._exit(7)
 
 
 def twice(prompt: int) -> None:
-    """Answers once more than it was asked."""
+    """Answers a request twice."""
     end(prompt)
     end(prompt)
 
 
 def unknown(prompt: int) -> None:
-    """Answers what it was not asked."""
+    """Answers a request that it did not get."""
     say(id=4711, result={})
     end(prompt)
 
 
 def garbage(prompt: int) -> None:
-    """Writes what is no message."""
+    """Writes lines that are no messages."""
     write(b"\xff\x00 not JSON\n")
     end(prompt)
 
@@ -110,7 +110,7 @@ def flood(_: int) -> None:
 
 
 def drip(_: int) -> None:
-    """Says a little, again and again, and answers nothing more."""
+    """Writes a little again and again, and answers nothing more."""
     while True:
         tell("more ")
         time.sleep(0.1)
