@@ -16,17 +16,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from acp_proxy.difference.defaults import (
-    PATH,
-    PROCESS,
-    REQUEST,
-    RUNNING,
-    TITLED,
-    TITLES,
-)
-from acp_proxy.difference.indices import ValueIndex
+from acp_proxy.difference.defaults import PATH, PROCESS, REQUEST, RUNNING, TITLED, TITLES
 from acp_proxy.difference.rules import PlaceRule, PlaceState, compiled
-from acp_proxy.difference.values import Scope, ValueNames, Values
+from acp_proxy.difference.values import Scope, ValueIndex, ValueNames, Values
 from acp_proxy.protocol.peers import Direction
 
 _encode = msgspec.json.Encoder(order="sorted").encode
@@ -40,8 +32,6 @@ _REPEATED = "\ue002{}\ue003"
 """Follows a key that would look like another key of its object."""
 _MOST_LAYOUTS = 4096
 """Layouts of objects that are remembered at one place of a message."""
-_MOST_RECENT = 4096
-"""Values of one session that are found without a look into the tables of all."""
 _MOST_MEMBERS = 64
 """Members of an object whose layout is remembered."""
 
@@ -50,7 +40,7 @@ class Canonical(NamedTuple):
     """A message without what differs between any two runs; a tuple, since there are many."""
 
     template: int
-    """A digest of 64 bits of what is left."""
+    """A hash of what is left; 0 if nothing is compared."""
     placeholders: tuple[ValueIndex, ...] = ()
     """The values that were taken out, in the order of the sorted keys."""
 
@@ -78,15 +68,7 @@ class _Layout(NamedTuple):
 
 
 class _Place:
-    """A place in messages; what is found out about it once holds for all messages.
-
-    Attributes:
-        state: the rules that hold here and below.
-        alias: the kind of the values here, or None.
-        placeholder: stands in place of a value of that kind.
-        layouts: of the objects that were seen here, by their keys.
-        items: the places of the items of lists that were seen here.
-    """
+    """A place in messages; what is found out about it once holds for all messages."""
 
     __slots__ = ("alias", "is_cut", "is_ignored", "items", "layouts", "placeholder", "state")
 
@@ -97,7 +79,9 @@ class _Place:
         self.is_ignored = state.is_ignored
         self.placeholder = _PLACEHOLDER.format(state.alias)
         self.layouts: dict[tuple[str, ...], _Layout] = {}
+        """Of the objects that were seen here, by their keys."""
         self.items: list[_Place] = []
+        """The places of the items of lists that were seen here."""
 
 
 class Canonicalizer:
@@ -105,9 +89,6 @@ class Canonicalizer:
 
     Args:
         rules: which places are left out, and which hold values.
-
-    Attributes:
-        values: what was taken out so far.
     """
 
     def __init__(self, rules: tuple[PlaceRule, ...]) -> None:
@@ -125,20 +106,22 @@ class Canonicalizer:
 
     def canonical(
         self,
-        read: Callable[[], Any],
+        message: Any,
+        reread: Callable[[], Any],
         scope: Scope,
-        kind: bytes,
+        kind: str,
         rules: PlaceState | None = None,
         peers: RequestPeers = CLIENTS,
     ) -> Canonical:
         """Returns the template of a message, and the values in its placeholders.
 
         Args:
-            read: decodes the message; each call returns another copy, which is used up.
+            message: decoded; it is used up.
+            reread: returns another copy of the message.
             scope: the session of its sequence.
             kind: what else tells the template from others: its kind, and its method.
             rules: that hold at its root, if these are not those of all messages.
-            peers: who numbered the requests that it speaks of.
+            peers: who numbered the requests that it names.
 
         Raises:
             RecursionError: it is nested too deeply.
@@ -148,13 +131,13 @@ class Canonicalizer:
             return Canonical(0)
         values, walk = self.values, self._walk
         known, renamed = len(values.every), values.renamed
-        rest = canonical_json(walk.through(read(), rules, scope, peers))
+        rest = canonical_json(walk.through(message, rules, scope, peers))
         has_new = len(values.every) > known
         if values.renamed > renamed or (has_new and values.may_have_passed(known, rest)):
             # It names a value before the place that introduces it, as text and id of a tool call
             # do in test_canonicalizer.py.
-            rest = canonical_json(walk.through(read(), rules, scope, peers))
-        return Canonical(digest_of(kind, rest), tuple(walk.found))
+            rest = canonical_json(walk.through(reread(), rules, scope, peers))
+        return Canonical(hash((kind, rest)), tuple(walk.found))
 
     def named(
         self,
@@ -173,7 +156,7 @@ class Canonicalizer:
             scope: the session of its sequence.
             names: of values.
             title: of its type.
-            peers: who numbered the requests that it speaks of.
+            peers: who numbered the requests that it names.
 
         Raises:
             RecursionError: it is nested too deeply.
@@ -182,53 +165,38 @@ class Canonicalizer:
 
 
 class _Walk:
-    """Goes through messages and replaces each value by a placeholder, or by its name.
-
-    Attributes:
-        found: the values in the latest message, in order.
-    """
+    """Goes through messages and replaces each value by a placeholder, or by its name."""
 
     def __init__(self, values: Values, names: ValueNames | None = None) -> None:
         self.found: list[ValueIndex] = []
+        """The values in the latest message, in order."""
         self._values = values
         self._names = names
         self._scope: Scope = None
+        self._known = values.tables(None)
         self._peers = CLIENTS
         self._processes: dict[str, ValueIndex] = {}
-        self._recent: dict[tuple[str | None, str], ValueIndex] = {}
-        """Values that the session of the latest message has, by kind and text."""
         self._places: dict[int, _Place] = {}
         self._generation = 0
 
     def through(self, message: Any, rules: PlaceState, scope: Scope, peers: RequestPeers) -> Any:
-        """Walks through a message; a batch is a list of them.
-
-        Args:
-            message: decoded; it is used up.
-            rules: that hold at its root.
-            scope: the session of its sequence.
-            peers: who numbered the requests that it speaks of.
-        """
+        """Returns a message, or a batch, without its values; see `Canonicalizer.named`."""
         self.found = []
-        if scope != self._scope or len(self._recent) >= _MOST_RECENT:
-            self._recent.clear()
-            self._scope = scope
         self._peers = peers
+        if scope != self._scope:
+            self._scope, self._known = scope, self._values.tables(scope)
+        if self._generation != self._values.generation:
+            self._forget_layouts()
         if self._processes:
             self._processes = {}
         start = self._place(rules)
-        if type(message) is dict:
-            if "id" in message:
-                message = self._message(message, start)
-            else:
-                self._object(message, start)
+        if type(message) is dict and "id" not in message:
+            self._object(message, start)
         elif isinstance(message, list):
             message = [self._message(member, start) for member in message]
         else:
-            message = self._inner(message, start)
-        if self._processes:
-            message = self._with_processes(message)
-        return message
+            message = self._message(message, start)
+        return self._with_processes(message) if self._processes else message
 
     def _message(self, message: Any, start: _Place) -> Any:
         """One message: its id is that of a request, in one direction or the other."""
@@ -247,7 +215,7 @@ class _Walk:
         kind = type(value)
         if kind is str:
             if place.alias is not None:
-                return self._aliased(place, value)
+                return self._aliased(place, place.alias, value)
             return value if len(value) < _SHORTEST else self._text(value)
         if kind is dict:
             self._object(value, place)
@@ -272,8 +240,6 @@ class _Walk:
         return [self._inner(item, at) for item, at in pairs if not at.is_ignored]
 
     def _object(self, value: dict[str, Any], place: _Place) -> None:
-        if self._generation != self._values.generation:
-            self._forget_layouts()
         layout = place.layouts.get(tuple(value)) or self._new_layout(value, place)
         if layout is None:
             self._object_by_key(value, place.state)
@@ -288,7 +254,7 @@ class _Walk:
                 if below.is_cut:
                     value[key] = self._cut(inner)
                 elif below.alias is not None:
-                    value[key] = self._aliased(below, inner)
+                    value[key] = self._aliased(below, below.alias, inner)
                 elif inner not in plain and self._may_hold_values(inner):
                     value[key] = self._text(inner)
             elif kind is dict:
@@ -359,7 +325,7 @@ class _Walk:
 
         Agents cut titles of sessions at some length: vibe-edit differs without this.
         """
-        found = self._values.directories.cut_in(text)
+        found = self._values.cut_in(text)
         if found is None:
             return text
         return text[: found[0]] + self._replaced(found[1], is_whole=False)
@@ -376,15 +342,11 @@ class _Walk:
         index = self._processes.get(digits[0])
         return digits[0] if index is None else self._replaced(index, is_whole=False)
 
-    def _aliased(self, place: _Place, text: str) -> str:
+    def _aliased(self, place: _Place, kind: str, text: str) -> str:
         """Replaces a text that is a value by the rule for its place."""
-        kind = place.alias
-        index = self._recent.get((kind, text))
+        index = self._known[kind].get(text)
         if index is None:
-            assert kind is not None
             index = self._index(kind, text)
-            if kind != REQUEST and len(self._recent) < _MOST_RECENT:
-                self._recent[kind, text] = index
         if self._names is not None:
             return self._replaced(index, is_whole=True)
         self.found.append(index)
@@ -441,25 +403,15 @@ def canonical_json(value: Any) -> bytes:
         return json.dumps(value, sort_keys=True).encode()
 
 
-def digest_of(title: bytes, part: bytes) -> int:
-    """Returns a digest of 64 bits of a part.
-
-    Args:
-        title: tells apart what equal parts mean; each title gives another digest.
-        part: the bytes.
-    """
-    return int.from_bytes(blake2b(title + b"\0" + part, digest_size=8).digest())
-
-
-def digest_of_pieces(title: str, parts: Iterable[bytes]) -> int:
-    """Returns a digest of 64 bits of what comes in pieces.
+def digest_of_pieces(title: str, pieces: Iterable[bytes]) -> str:
+    """Returns a digest of a line that comes in pieces.
 
     Args:
         title: what else tells it from others.
-        parts: the pieces; cut otherwise, they have another digest.
+        pieces: the line; cut otherwise, it has another digest.
     """
     digest = blake2b(title.encode(errors="backslashreplace"), digest_size=8)
-    for part in parts:
+    for piece in pieces:
         digest.update(b"\0")
-        digest.update(part)
-    return int.from_bytes(digest.digest())
+        digest.update(piece)
+    return digest.hexdigest()

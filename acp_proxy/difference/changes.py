@@ -11,9 +11,9 @@ from attrs import define, field
 from acp_proxy.difference.alignment import align, longest_in_order
 from acp_proxy.difference.compared_items import MOST_PASSED, ComparedItems, is_race
 from acp_proxy.difference.explanation import SequenceMessages
-from acp_proxy.difference.indices import ItemGroup, ItemIndex, ItemPair
-from acp_proxy.difference.item_types import ItemType
+from acp_proxy.difference.frames import ItemType
 from acp_proxy.difference.resplit_text import GroupPair, UnalignedSpan, empty_texts, resplit_texts
+from acp_proxy.difference.sequences import ItemGroup, ItemIndex, ItemPair
 
 _MOST_COMPARED = 100
 """Pairs of items that are compared to find out which one changed into which."""

@@ -7,9 +7,8 @@ from typing import NewType
 from attrs import frozen
 
 from acp_proxy.difference.defaults import READING
-from acp_proxy.difference.indices import ItemIndex
-from acp_proxy.difference.item_types import ItemType
-from acp_proxy.difference.sequences import MessageSequence, SideIndex
+from acp_proxy.difference.frames import ItemType
+from acp_proxy.difference.sequences import ItemIndex, MessageSequence, SideIndex
 
 CommonIndex = NewType("CommonIndex", int)
 """A value of either recording: its index in A, or a negative number if only B has it."""
@@ -92,7 +91,7 @@ class ComparedSide:
         for sequence in self._side.sequences.values():
             for item, index in enumerate(sequence.calls):
                 if index is not None:
-                    call, number = self._common[index], sequence.first_frame(ItemIndex(item))
+                    call, number = self._common[index], sequence.first_frames[item]
                     first, last = spans.get(call, (number, number))
                     spans[call] = min(first, number), max(last, number)
         return spans
@@ -161,7 +160,7 @@ class ComparedItems:
             other: another one.
         """
         calls = self.calls[one], self.calls[other]
-        numbers = self.sequence.first_frame(one), self.sequence.first_frame(other)
+        numbers = self.sequence.first_frames[one], self.sequence.first_frames[other]
         begun = (call is not None and self.side.span(call)[0] in numbers for call in calls)
         return self.looking[one] and self.looking[other] and not (None in calls and any(begun))
 

@@ -14,26 +14,24 @@ from contextlib import contextmanager
 from attrs import define, field
 
 from acp_proxy.difference.changes import changes
-from acp_proxy.difference.chunks import PLACES
 from acp_proxy.difference.compared_items import CommonIndex, ComparedSide
+from acp_proxy.difference.connection_diff import ending_fields, handshake_fields, latencies
 from acp_proxy.difference.defaults import NAMED, RULES
 from acp_proxy.difference.explanation import Messages, SequenceMessages
-from acp_proxy.difference.handshake import handshake_fields
-from acp_proxy.difference.indices import ItemGroup, ValueIndex
-from acp_proxy.difference.latency import latency
+from acp_proxy.difference.frames import PLACES
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.pairing import Pairing, pair, titles
 from acp_proxy.difference.reading import UNWATCHED, Watch, read
 from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field, Side
 from acp_proxy.difference.rules import PlaceRule
-from acp_proxy.difference.sequences import MessageSequence, SequenceKey, SideIndex
+from acp_proxy.difference.sequences import ItemGroup, MessageSequence, SequenceKey, SideIndex
 from acp_proxy.difference.unpaired_responses import (
     SequenceDiff,
     changed_responses,
     remove_equal_responses,
 )
+from acp_proxy.difference.values import ValueIndex
 from acp_proxy.protocol.json_pointers import pointer
-from acp_proxy.recording import Recording
 from acp_proxy.store.reader import RecordingReader
 
 _ALIASES = 100
@@ -86,7 +84,7 @@ def _diff(a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: W
     comparison = _Comparison(options, messages_a, messages_b, pairing)
     sequences = comparison.sequences()
     handshake = tuple(handshake_fields(messages_a, messages_b, options))
-    ending = tuple(_ending(a.recording, b.recording)) if options.ending else ()
+    ending = tuple(ending_fields(a.recording, b.recording)) if options.ending else ()
     counts = Counts(
         handshake=len(handshake),
         only_a=sum(len(one.changes.only_a) for one in sequences),
@@ -102,7 +100,7 @@ def _diff(a: RecordingReader, b: RecordingReader, options: DiffOptions, watch: W
         counts=counts,
         handshake=handshake,
         ending=ending,
-        latency=latency(a, b, options.pauses),
+        latency=latencies(a, b, options),
         aliases=_aliases(side_a, side_b, pairing),
         entries_of=lambda: comparison.entries(sequences),
     )
@@ -223,20 +221,6 @@ def _entry(
         fields=fields,
         preview=preview,
     )
-
-
-def _ending(a: Recording, b: Recording) -> Iterator[Field]:
-    """Yields how the agents ended, where both recordings contain it and it differs."""
-    if all(_has_ending(one) for one in (a, b)):
-        for name in ("exit_code", "exit_signal"):
-            if getattr(a, name) != getattr(b, name):
-                yield Field(f"/{name}", getattr(a, name), getattr(b, name))
-
-
-def _has_ending(recording: Recording) -> bool:
-    """Whether exit code or signal are known; a file written by hand may leave them out."""
-    is_known = recording.exit_code is not None or recording.exit_signal is not None
-    return recording.state == "complete" and is_known
 
 
 def _side(reader: RecordingReader, frames: int) -> Side:

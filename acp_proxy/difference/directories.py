@@ -6,8 +6,6 @@ from urllib.parse import quote
 
 from attrs import define, field
 
-from acp_proxy.difference.indices import ValueIndex
-
 _SYSTEM = {
     *("/bin", "/dev", "/etc", "/home", "/mnt", "/opt", "/private", "/root", "/srv", "/tmp"),
     *("/usr", "/Users", "/var"),
@@ -18,34 +16,30 @@ _ABSOLUTE = re.compile(r"/|[A-Za-z](?::|%3[Aa])[/\\]")
 _ENCODED = re.compile(r"%[0-9A-F]{2}")
 _LINKED = ("/tmp/", "/var/")
 """Directories that are links to others below `/private` on macOS."""
-_MOST = 1000
 _LEAST_CUT = 4
 """Characters of a directory that are enough to recognize it at the end of a cut text."""
 
 
 @define
 class Directories:
-    """Directories, in any spelling, by the index of a value.
+    """Directories as they were written, which are found in any spelling."""
 
-    Attributes:
-        most: how many are looked for.
-    """
-
-    most: int = _MOST
-    _roots: dict[str, ValueIndex] = field(factory=dict)
-    _common: dict[str, ValueIndex] = field(factory=dict)
-    """Directories of the system; only texts that begin with one are about it."""
+    most: int = 1000
+    """How many are looked for."""
+    _roots: dict[str, str] = field(factory=dict)
+    """By their spellings."""
+    _common: dict[str, str] = field(factory=dict)
+    """Directories of the system, likewise; only texts that begin with one are about it."""
     _words: set[str] = field(factory=set)
     """One of them stands in each text that names a directory."""
     _count: int = 0
     _pattern: re.Pattern[str] | None = None
 
-    def add(self, path: str, index: ValueIndex, *, is_sure: bool = False) -> None:
+    def add(self, path: str, *, is_sure: bool = False) -> None:
         """Adds a directory; a text that is not a path is ignored.
 
         Args:
             path: as it was written.
-            index: of the value that it is.
             is_sure: whether texts mean it even if it is a directory of the system.
         """
         trimmed = path.rstrip("/\\")
@@ -53,11 +47,11 @@ class Directories:
             return
         self._count += 1
         if trimmed in _SYSTEM and not is_sure:
-            self._common[trimmed] = index
+            self._common[trimmed] = path
             self._words.add(trimmed)
             return
         spelled = [*_spellings(trimmed)]
-        self._roots.update(dict.fromkeys(spelled, index))
+        self._roots.update(dict.fromkeys(spelled, path))
         self._words.update(
             one for one in spelled if not any(other in one for other in spelled if other != one)
         )
@@ -71,26 +65,26 @@ class Directories:
                     return True
         return "\\" in text
 
-    def found_in(self, text: str) -> Iterator[tuple[int, int, ValueIndex]]:
-        """Yields where each directory in a text begins and ends, and its index."""
+    def found_in(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yields where each directory in a text begins and ends, and the directory."""
         if self._roots and ("/" in text or "\\" in text):
             for match in self._root.finditer(text):
                 yield *match.span(), self._roots[match[0]]
-        for root, index in self._common.items():
+        for root, path in self._common.items():
             start = len(_URI) if text.startswith(_URI) else 0
             if f"{text}/".startswith(f"{root}/", start):
-                yield start, start + len(root), index
+                yield start, start + len(root), path
 
-    def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
-        """Returns where a directory begins in a text that may be cut within it, and its index."""
+    def cut_in(self, text: str) -> tuple[int, str] | None:
+        """Returns where a directory begins in a text that may be cut within it, and which."""
         found = self._root.search(text) if self._roots else None
         if found is not None:
             return found.start(), self._roots[found[0]]
         text = text.rstrip("….")
-        for root, index in self._roots.items():
+        for root, path in self._roots.items():
             for size in range(min(len(root), len(text)), _LEAST_CUT - 1, -1):
                 if root.startswith("/") and text.endswith(root[:size]):
-                    return len(text) - size, index
+                    return len(text) - size, path
         return None
 
     @property

@@ -17,13 +17,11 @@ from acp_proxy.difference.canonicalizer import (
     digest_of_pieces,
     unmarked,
 )
-from acp_proxy.difference.chunks import PLACES, ChunkHandler
-from acp_proxy.difference.indices import ItemGroup, ItemIndex
-from acp_proxy.difference.item_types import request_peers_of
+from acp_proxy.difference.frames import PLACES, ChunkHandler, request_peers_of
 from acp_proxy.difference.options import DiffOptions
-from acp_proxy.difference.reduction import is_reduced, reduced
+from acp_proxy.difference.reduction import reduced
 from acp_proxy.difference.result import Field
-from acp_proxy.difference.sequences import MessageSequence, SideIndex
+from acp_proxy.difference.sequences import ItemGroup, ItemIndex, MessageSequence, SideIndex
 from acp_proxy.difference.values import Scope, ValueNames
 from acp_proxy.filters import parse
 from acp_proxy.inspection.preview import preview
@@ -62,7 +60,7 @@ class Messages:
         self.side = side
         self._names = names
         self._options = options
-        self._chunks = ChunkHandler(options)
+        self._chunks = ChunkHandler(options.joins_texts)
 
     def message(self, sequence: MessageSequence, items: ItemGroup, scope: Scope) -> Any:
         """Returns items as JSON: a single one, or the parts of a text as one frame with all of it.
@@ -80,16 +78,15 @@ class Messages:
         if frame.raw is None:
             size = sum(map(len, self.reader.pieces(frame.seq)))
             digest = digest_of_pieces("", self.reader.pieces(frame.seq))
-            return f"(a line of {size} bytes, {digest:016x})"
+            return f"(a line of {size} bytes, {digest})"
         message = json_or_text(frame.raw)
         if self._options.exact:
             return message
         if (part := self._chunks.part(frame)) is not None:
             text = mended("".join([part.text, *map(self._text, frames)]))
             reduce(getitem, part.place[:-1], message)[part.place[-1]] = text
-        if is_reduced(frame, self._options.expect):
-            decision = self.side.decisions.get(frame.seq)
-            message = reduced(message, frame, self._options.expect, decision)
+        decision = self.side.decisions.get(frame.seq)
+        message = reduced(message, frame, self._options.expect, decision)
         if frame.kind == "request" and isinstance(message, dict):
             message.pop("id", None)
         title = self.side.type_of(sequence, items[0]).title

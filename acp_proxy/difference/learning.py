@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.item_types import NO_ANSWER, NO_MESSAGE
+from acp_proxy.difference.frames import NO_ANSWER, NO_MESSAGE
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.difference.reading import UNWATCHED, Watch
 from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field

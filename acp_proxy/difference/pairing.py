@@ -14,9 +14,8 @@ from attrs import define, field
 
 from acp_proxy.difference.alignment import align
 from acp_proxy.difference.defaults import PATH, REQUEST, SESSION
-from acp_proxy.difference.indices import ItemIndex, ValueIndex
-from acp_proxy.difference.sequences import MessageSequence, SideIndex
-from acp_proxy.difference.values import Scope, Value, ValueNames, Values
+from acp_proxy.difference.sequences import ItemIndex, MessageSequence, SideIndex
+from acp_proxy.difference.values import Scope, Value, ValueIndex, ValueNames, Values
 
 _Group = tuple[list[ValueIndex], list[ValueIndex]]
 """Values of A and of B that are not paired yet, and that may be the same."""

@@ -51,16 +51,6 @@ _KEPT = {
 }
 
 
-def is_reduced(frame: Payload, expect: Expect) -> bool:
-    """Returns whether only a part of a message counts.
-
-    Args:
-        frame: the message's.
-        expect: how much counts.
-    """
-    return expect is not Expect.FRAMES or frame.method in INITIALIZE
-
-
 def reduced(message: Any, frame: Payload, expect: Expect, decision: str | None = None) -> Any:
     """Returns the part of a message that counts, or `NOTHING`.
 

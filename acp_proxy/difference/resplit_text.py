@@ -17,8 +17,8 @@ from attrs import define, field, frozen
 from acp_proxy.difference.alignment import longest_in_order
 from acp_proxy.difference.compared_items import ComparedItems
 from acp_proxy.difference.explanation import SequenceMessages
-from acp_proxy.difference.indices import ItemGroup, ItemIndex, ItemPair
-from acp_proxy.difference.item_types import ItemType
+from acp_proxy.difference.frames import ItemType
+from acp_proxy.difference.sequences import ItemGroup, ItemIndex, ItemPair
 
 _MOST_SPANS = 4
 """Spans in a row in which the parts of one text may lie."""

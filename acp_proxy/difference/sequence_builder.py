@@ -2,22 +2,23 @@
 
 from array import array
 from collections.abc import Mapping
-from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.difference.canonicalizer import (
-    Canonical,
-    Canonicalizer,
-    RequestPeers,
-    canonical_json,
-    digest_of,
-)
-from acp_proxy.difference.indices import ItemIndex, PlaceholdersIndex, TypeIndex, ValueIndex
-from acp_proxy.difference.item_types import ItemType
+from acp_proxy.difference.canonicalizer import Canonical, Canonicalizer, RequestPeers
+from acp_proxy.difference.defaults import REQUEST
+from acp_proxy.difference.frames import ItemType
 from acp_proxy.difference.rules import PlaceState
-from acp_proxy.difference.sequences import MessageSequence, SequenceKey, SideIndex, TextChunks
-from acp_proxy.difference.values import Scope
+from acp_proxy.difference.sequences import (
+    ItemIndex,
+    MessageSequence,
+    PlaceholdersIndex,
+    SequenceKey,
+    SideIndex,
+    TextChunks,
+    TypeIndex,
+)
+from acp_proxy.difference.values import Scope, ValueIndex
 from acp_proxy.protocol.chunk_splitter import SplitChunk, TextPlace
 from acp_proxy.protocol.chunks import mended
 from acp_proxy.protocol.json_text import json_or_text
@@ -31,29 +32,24 @@ _LONGEST = 1 << 18
 
 @define
 class _OpenText:
-    """A text of which more chunks may come.
-
-    Attributes:
-        chunk: a chunk of it without its text.
-        item_type: what it is.
-        session: whose text it is.
-        rules: that hold where its text stands.
-        rest: the latest chunk without its text, as it was written.
-        frames: the numbers of its chunks.
-        in_time: how many of its pieces came before the client cancelled the turn.
-    """
+    """A text of which more chunks may come."""
 
     chunk: Canonical
+    """A chunk of it without its text."""
     item_type: TypeIndex
-    session: Scope
-    rules: PlaceState
     rest: bytes
+    """The latest chunk without its text, as it was written."""
+    _session: Scope
+    _rules: PlaceState
+    """The rules that hold where its text stands."""
     frames: "array[int]" = field(factory=lambda: array("Q"))
-    in_time: int | None = None
+    _in_time: int | None = None
+    """How many of its pieces came before the client cancelled the turn."""
     _pieces: list[str] = field(factory=list)
     _size: int = 0
     _placeholders: list[ValueIndex] = field(factory=list)
-    _digests: list[int] = field(factory=list)
+    _templates: list[int] = field(factory=list)
+    """Of the parts that were too long to be held."""
 
     def __attrs_post_init__(self) -> None:
         self._placeholders += self.chunk.placeholders
@@ -61,16 +57,10 @@ class _OpenText:
     @property
     def is_empty(self) -> bool:
         """Whether there is no character in it."""
-        return not self._size and not self._digests
+        return not self._size and not self._templates
 
     def add(self, seq: int, text: str, canonicalizer: Canonicalizer) -> None:
-        """Adds a chunk, and digests what would be too long to be held.
-
-        Args:
-            seq: the number of its frame.
-            text: what it adds.
-            canonicalizer: takes the values out of the text.
-        """
+        """Adds a chunk."""
         self.frames.append(seq)
         self._pieces.append(text)
         self._size += len(text)
@@ -79,75 +69,64 @@ class _OpenText:
 
     def cancel(self) -> None:
         """Notes that the client has cancelled the turn."""
-        self.in_time = len(self._pieces)
+        self._in_time = len(self._pieces)
 
     def remove_late(self) -> None:
         """Removes what came after the turn was cancelled, which the agent had sent already.
 
         test_resplit_text.py has such turns; how much still comes depends on the agent's speed.
         """
-        if self.in_time is not None and (late := len(self._pieces) - self.in_time):
+        if self._in_time is not None and (late := len(self._pieces) - self._in_time):
             del self._pieces[-late:]
             del self.frames[-late:]
             self._size = sum(map(len, self._pieces))
 
     def finished(self, canonicalizer: Canonicalizer) -> Canonical:
         """Returns the whole text; nothing may be added any more."""
-        self._digest(mended("".join(self._pieces)), canonicalizer)
-        title = str(self.chunk.template).encode()
-        template = digest_of(title, canonical_json(self._digests))
+        self._take_out(mended("".join(self._pieces)), canonicalizer)
+        template = hash((self.chunk.template, *self._templates))
         return Canonical(template, tuple(self._placeholders))
 
     def _settle(self, canonicalizer: Canonicalizer) -> None:
-        """Digests the text in parts that do not depend on where its chunks end."""
+        """Takes out parts of the text that do not depend on where its chunks end."""
         text = mended("".join(self._pieces))
         while len(text) > _LONGEST:
             end = text.rfind(" ", 0, _LONGEST) + 1 or _LONGEST
-            self._digest(text[:end], canonicalizer)
+            self._take_out(text[:end], canonicalizer)
             text = text[end:]
-        self._pieces, self._size, self.in_time = [text], len(text), None
+        self._pieces, self._size, self._in_time = [text], len(text), None
 
-    def _digest(self, text: str, canonicalizer: Canonicalizer) -> None:
-        part = canonicalizer.canonical(lambda: text, self.session, b"text", self.rules)
-        self._digests.append(part.template)
+    def _take_out(self, text: str, canonicalizer: Canonicalizer) -> None:
+        part = canonicalizer.canonical(text, lambda: text, self._session, "text", self._rules)
+        self._templates.append(part.template)
         self._placeholders += part.placeholders
 
 
 @define
 class SequenceWriter:
-    """Where the items of one sequence are written, and what is not finished of it.
-
-    Attributes:
-        key: of the sequence.
-        sequence: the items that are finished.
-        text: the text of which more chunks may come.
-        latest: the latest template for some values, where repetitions do not count.
-    """
+    """Where the items of one sequence are written, and what is not finished of it."""
 
     key: SequenceKey
     sequence: MessageSequence
     text: _OpenText | None = None
     latest: dict[tuple[ValueIndex, ...], int] = field(factory=dict)
+    """The latest template for some values, where repetitions do not count."""
 
 
 @frozen
 class Route:
-    """What frames of one type in one session and direction have in common.
-
-    Attributes:
-        writer: of their sequence.
-        item_type: what they are.
-        kind: tells their templates from those of others.
-        rules: that hold at their roots.
-        peers: who numbered the requests that they speak of.
-        ignores_repetitions: whether the same again adds nothing.
-    """
+    """What frames of one type in one session and direction have in common."""
 
     writer: SequenceWriter
     item_type: TypeIndex
-    kind: bytes
+    kind: str
+    """Tells their templates from those of others."""
     rules: PlaceState
+    """The rules that hold at their roots."""
     peers: RequestPeers
+    calls: Mapping[str, ValueIndex]
+    """The ids of the tool calls of their session."""
+    is_request: bool
     ignores_repetitions: bool
 
 
@@ -162,11 +141,12 @@ class SequenceBuilder:
     def __init__(self, side: SideIndex, texts: Mapping[TextPlace, PlaceState]) -> None:
         self._side = side
         self._canonicalizer = side.canonicalizer
+        self._values = side.canonicalizer.values
         self._texts = texts
         self._writers: dict[SequenceKey, SequenceWriter] = {}
         self._chunks: dict[tuple[SequenceKey, bytes], Canonical] = {}
-        self._placeholders: dict[tuple[ValueIndex, ...], int] = {}
-        self._types: dict[ItemType, int] = {}
+        self._placeholders: dict[tuple[ValueIndex, ...], PlaceholdersIndex] = {}
+        self._types: dict[ItemType, TypeIndex] = {}
         self._pushed: dict[tuple[SequenceKey, Canonical], tuple[SequenceWriter, _OpenText]] = {}
 
     def writer(self, key: SequenceKey) -> SequenceWriter:
@@ -179,15 +159,14 @@ class SequenceBuilder:
 
     def type_index(self, item_type: ItemType) -> TypeIndex:
         """Returns the index of an item type."""
-        return TypeIndex(_interned(item_type, self._types, self._side.item_types))
+        types = self._side.item_types
+        index = self._types.setdefault(item_type, TypeIndex(len(types)))
+        if index == len(types):
+            types.append(item_type)
+        return index
 
     def add(
-        self,
-        route: Route,
-        seq: int,
-        canonical: Canonical,
-        call: ValueIndex | None = None,
-        request_id: ValueIndex | None = None,
+        self, route: Route, seq: int, canonical: Canonical, call: ValueIndex | None = None
     ) -> None:
         """Adds a frame.
 
@@ -196,7 +175,6 @@ class SequenceBuilder:
             seq: its number.
             canonical: its message.
             call: the tool call that it is about.
-            request_id: of a request.
         """
         writer = route.writer
         if writer.text is not None:
@@ -207,9 +185,8 @@ class SequenceBuilder:
                 return
             writer.latest[placeholders] = template
         sequence = writer.sequence
-        if request_id is not None:
-            sequence.request_ids[ItemIndex(len(sequence))] = request_id
-            placeholders = tuple(index for index in placeholders if index != request_id)
+        if route.is_request:
+            placeholders = self._without_id(sequence, placeholders)
         self._note(sequence, template, placeholders, route.item_type, seq, call)
 
     def add_chunk(self, route: Route, seq: int, chunk: SplitChunk) -> None:
@@ -273,6 +250,16 @@ class SequenceBuilder:
             writer.text = text
             self._finish(writer)
 
+    def _without_id(
+        self, sequence: MessageSequence, placeholders: tuple[ValueIndex, ...]
+    ) -> tuple[ValueIndex, ...]:
+        """Notes the id of a request, which is the first one that it names, and leaves it out."""
+        every = self._values.every
+        request_id = next((one for one in placeholders if every[one].kind == REQUEST), None)
+        if request_id is not None:
+            sequence.request_ids[ItemIndex(len(sequence))] = request_id
+        return tuple(one for one in placeholders if one != request_id)
+
     def _without_text(self, route: Route, chunk: SplitChunk) -> Canonical:
         """Returns a chunk without its text; most chunks differ in nothing else."""
         known = (route.writer.key, chunk.rest)
@@ -284,16 +271,17 @@ class SequenceBuilder:
         return found
 
     def _canonical(self, route: Route, rest: bytes) -> Canonical:
+        session = route.writer.key.session
         try:
             return self._canonicalizer.canonical(
-                lambda: json_or_text(rest), route.writer.key.session, route.kind
+                json_or_text(rest), lambda: json_or_text(rest), session, route.kind
             )
         except RecursionError:
-            return Canonical(digest_of(route.kind, rest))
+            return Canonical(hash((route.kind, rest)))
 
     def _opened(self, route: Route, chunk: SplitChunk, canonical: Canonical) -> _OpenText:
         session, rules = route.writer.key.session, self._texts[chunk.place]
-        return _OpenText(canonical, route.item_type, session, rules, chunk.rest)
+        return _OpenText(canonical, route.item_type, chunk.rest, session, rules)
 
     def _finish(self, writer: SequenceWriter) -> None:
         text, writer.text = writer.text, None
@@ -325,13 +313,14 @@ class SequenceBuilder:
         frame: int,
         call: ValueIndex | None,
     ) -> None:
-        self._canonicalizer.values.place(template, placeholders)
-        index = _interned(placeholders, self._placeholders, self._side.placeholders)
-        sequence.add(template, PlaceholdersIndex(index), item_type, frame, call)
-
-
-def _interned(item: Any, known: dict[Any, int], every: list[Any]) -> int:
-    index = known.setdefault(item, len(every))
-    if index == len(every):
-        every.append(item)
-    return index
+        self._values.place(template, placeholders)
+        index = self._placeholders.get(placeholders)
+        if index is None:
+            every = self._side.placeholders
+            index = self._placeholders[placeholders] = PlaceholdersIndex(len(every))
+            every.append(placeholders)
+        sequence.templates.append(template)
+        sequence.placeholders.append(index)
+        sequence.types.append(item_type)
+        sequence.calls.append(call)
+        sequence.first_frames.append(frame)

@@ -14,9 +14,8 @@ from attrs import define
 from acp_proxy.difference.changes import Changes
 from acp_proxy.difference.compared_items import CommonIndex, ComparedSide
 from acp_proxy.difference.explanation import SequenceMessages
-from acp_proxy.difference.indices import ItemIndex
-from acp_proxy.difference.item_types import NO_ANSWER
-from acp_proxy.difference.sequences import MessageSequence, SequenceKey
+from acp_proxy.difference.frames import NO_ANSWER
+from acp_proxy.difference.sequences import ItemIndex, MessageSequence, SequenceKey
 
 
 @define

@@ -1,4 +1,4 @@
-"""The values of one recording that get stable names, and where each one stood.
+"""The values of one recording that get stable names, where they stood, and texts that contain them.
 
 A value belongs to the session in which it was seen, but for those that mean the same everywhere.
 It is recognized in the other recording by its *profile*, the sum of all places where it stood, or
@@ -9,19 +9,20 @@ the placeholder in it.
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NewType
 
 from attrs import define, field
 
 from acp_proxy.difference.defaults import GLOBAL, PATH, PHRASES, REQUEST, UUID
 from acp_proxy.difference.directories import Directories
-from acp_proxy.difference.indices import ValueIndex
 
+ValueIndex = NewType("ValueIndex", int)
+"""The place of a value in `Values.every` of its recording."""
 ValueNames = Mapping[ValueIndex, str]
 """Stable names of values."""
 Scope = str | None
 """A session; None for the connection, and for values that mean the same everywhere."""
 
-_MASK = (1 << 64) - 1
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{8,}")
 """Part of a text that may be a generated id."""
 _UUID = re.compile(
@@ -40,9 +41,8 @@ class Value:
     Attributes:
         kind: what it is the name of, ``session`` or ``call``, say.
         text: as it was written; a number by its digits.
-        scope: where it belongs.
-        profile: a number that is equal for values that stood in the same places.
-        introduction: the place where it stood first, as a number.
+        profile: equal for values that stood in the same places.
+        introduction: the place where it stood first.
     """
 
     kind: str
@@ -55,6 +55,18 @@ class Value:
     def is_seen(self) -> bool:
         """Whether it stood anywhere; a directory may be known from the other recording alone."""
         return self.kind != PATH or self.introduction is not None
+
+
+class _Tables(dict[str, dict[str, ValueIndex]]):
+    """The values of one scope by kind and text; small numbers are ids of many kinds."""
+
+    def __init__(self, connection: "_Tables | None" = None) -> None:
+        self._connection = connection
+
+    def __missing__(self, kind: str) -> dict[str, ValueIndex]:
+        shared = self._connection if kind in GLOBAL else None
+        self[kind] = {} if shared is None else shared[kind]
+        return self[kind]
 
 
 @define
@@ -76,14 +88,15 @@ class Values:
     plain_keys: set[str] = field(factory=set)
     generation: int = 0
     renamed: int = 0
-    _known: defaultdict[tuple[Scope, str], dict[str, ValueIndex]] = field(
-        factory=lambda: defaultdict(dict)
-    )
-    """By scope and kind, and then by text: small numbers are ids of many kinds."""
+    _tables: dict[Scope, _Tables] = field(factory=lambda: {None: _Tables()})
     _generated: defaultdict[Scope, dict[str, ValueIndex]] = field(factory=lambda: defaultdict(dict))
     """By scope, and then by text: the values that are looked for inside texts."""
     _texts: set[str] = field(factory=set)
     """The same in any scope."""
+
+    def tables(self, scope: Scope) -> Mapping[str, Mapping[str, ValueIndex]]:
+        """Returns the values of a session by kind and text; it includes those that come later."""
+        return self._tables_of(scope)
 
     def index(self, kind: str, text: str, scope: Scope) -> ValueIndex:
         """Returns the index of a value, which is added if it is new.
@@ -93,14 +106,15 @@ class Values:
             text: the value as it was written.
             scope: the session in which it stands.
         """
-        if kind in GLOBAL:
-            scope = None
-        texts = self._known[scope, kind]
+        tables = self._tables_of(scope)
+        texts = tables[kind]
         known = texts.get(text)
         if known is not None:
             return known
-        uuid = self._known[scope, UUID].pop(text, None)
-        if uuid is not None:  # found in a text before the message that tells what it identifies
+        if kind in GLOBAL:
+            scope, tables = None, self._tables_of(None)
+        uuid = tables[UUID].pop(text, None)
+        if uuid is not None:  # a text named it before the message that introduces it
             self.every[uuid].kind = kind
             texts[text] = uuid
             self.renamed += 1
@@ -108,21 +122,11 @@ class Values:
         index = texts[text] = ValueIndex(len(self.every))
         self.every.append(Value(kind, text, scope))
         if kind == PATH:
-            self._add_directory(text, index)
+            self._add_directory(text)
         elif _looks_generated(text):
             self._generated[None if kind == REQUEST else scope].setdefault(text, index)
             self._search_for(text)
         return index
-
-    def known(self, kind: str, text: str, scope: Scope) -> ValueIndex | None:
-        """Returns the index of a value that was seen before, or None.
-
-        Args:
-            kind: of the value.
-            text: the value as it was written.
-            scope: the session in which it stands.
-        """
-        return self._known[None if kind in GLOBAL else scope, kind].get(text)
 
     def borrow(self, text: str) -> None:
         """Adds a directory of the other recording, which does not count against the limit."""
@@ -136,9 +140,9 @@ class Values:
             known: the path that is known.
             other: the path that means the same directory.
         """
-        index = self._known[None, PATH][other] = self.index(PATH, known, None)
+        self._tables[None][PATH][other] = self.index(PATH, known, None)
         for path in (known, other):
-            self._add_directory(path, index, is_sure=True)
+            self._add_directory(path, is_sure=True)
 
     def place(self, template: int, placeholders: Iterable[ValueIndex]) -> None:
         """Notes where values stood.
@@ -151,7 +155,7 @@ class Values:
         for position, index in enumerate(placeholders):
             value = every[index]
             place = hash((template, position))
-            value.profile = (value.profile + place) & _MASK
+            value.profile += place
             if value.introduction is None:
                 value.introduction = place
 
@@ -197,7 +201,10 @@ class Values:
         Yields:
             Where each value begins and ends, and its index, in order and without overlaps.
         """
-        places: list[tuple[int, int, ValueIndex | None]] = [*self.directories.found_in(text)]
+        paths = self._tables[None][PATH]
+        places: list[tuple[int, int, ValueIndex | None]] = [
+            (start, end, paths[path]) for start, end, path in self.directories.found_in(text)
+        ]
         if "-" in text:
             for match in _UUID.finditer(text):
                 index = self._generated_value(match[0], scope)
@@ -220,6 +227,17 @@ class Values:
                 yield start, end, found
                 after = end
 
+    def cut_in(self, text: str) -> tuple[int, ValueIndex] | None:
+        """Returns where a directory begins in a text that may be cut within it, and its index."""
+        found = self.directories.cut_in(text)
+        return None if found is None else (found[0], self._tables[None][PATH][found[1]])
+
+    def _tables_of(self, scope: Scope) -> _Tables:
+        tables = self._tables.get(scope)
+        if tables is None:
+            tables = self._tables[scope] = _Tables(self._tables[None])
+        return tables
+
     def _generated_value(self, text: str, scope: Scope) -> ValueIndex | None:
         return self._generated[scope].get(text, self._generated[None].get(text))
 
@@ -227,8 +245,8 @@ class Values:
         if len(self.plain) < _MOST_PLAIN and len(text) <= _LONGEST_PLAIN:
             self.plain.add(text)
 
-    def _add_directory(self, path: str, index: ValueIndex, *, is_sure: bool = False) -> None:
-        self.directories.add(path, index, is_sure=is_sure)
+    def _add_directory(self, path: str, *, is_sure: bool = False) -> None:
+        self.directories.add(path, is_sure=is_sure)
         self.plain.clear()
 
     def _search_for(self, text: str) -> None:

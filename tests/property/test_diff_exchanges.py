@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.difference.defaults import LOOKING
 from acp_proxy.difference.diff import diff
-from acp_proxy.difference.item_types import NO_ANSWER, kind_of_call
+from acp_proxy.difference.frames import NO_ANSWER, kind_of_call
 from acp_proxy.difference.result import Change, Counts, Field
 from acp_proxy.protocol.json_pointers import pointer
 from acp_proxy.protocol.updates import STATE_UPDATES

@@ -1,19 +1,25 @@
-"""Compares the two handshakes, apart from everything else."""
+"""Compares what belongs to a whole connection: its handshake, its end, and how fast it answered."""
 
-from collections.abc import Iterator
+from array import array
+from collections.abc import Container, Iterator
 from typing import Any
 
 from acp_proxy.difference.explanation import TOO_DEEP, Messages, fields
 from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.difference.reduction import handshake
-from acp_proxy.difference.result import Field
+from acp_proxy.difference.result import Field, MethodLatency
 from acp_proxy.protocol.capabilities import CAPABILITIES
 from acp_proxy.protocol.json_text import json_or_text
 from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording import Recording
+from acp_proxy.store.exchange_queries import answered_requests, exchanges_open_during
+from acp_proxy.store.reader import RecordingReader
 
 _DIRECTIONS = {"request": Direction.TO_AGENT.value, "response": Direction.TO_CLIENT.value}
 _RESULTS = ("protocolVersion", "agentCapabilities", "capabilities", "authMethods")
 """Members of the answer to ``initialize`` that count where only the outcome does."""
+_Latencies = dict[tuple[str, str], "array[int]"]
+"""By method and direction of the requests."""
 
 
 def handshake_fields(a: Messages, b: Messages, options: DiffOptions) -> Iterator[Field]:
@@ -33,6 +39,41 @@ def handshake_fields(a: Messages, b: Messages, options: DiffOptions) -> Iterator
             yield from _part_fields(a, b, part, options)
         except RecursionError:
             yield TOO_DEEP
+
+
+def ending_fields(a: Recording, b: Recording) -> Iterator[Field]:
+    """Yields how the agents ended, where both recordings contain it and it differs.
+
+    Args:
+        a: one recording.
+        b: the other.
+    """
+    if _has_ending(a) and _has_ending(b):
+        for name in ("exit_code", "exit_signal"):
+            if getattr(a, name) != getattr(b, name):
+                yield Field(f"/{name}", getattr(a, name), getattr(b, name))
+
+
+def latencies(
+    a: RecordingReader, b: RecordingReader, options: DiffOptions
+) -> tuple[MethodLatency, ...]:
+    """Compares how long requests took, method by method.
+
+    Args:
+        a: one recording.
+        b: the other.
+        options: its pauses; a method of which all exchanges were open in one is left out.
+
+    Raises:
+        UnreadableRecording: one is damaged.
+    """
+    held = exchanges_open_during(b, options.pauses) if options.pauses else set()
+    of_a, of_b = _latencies(a, set()), _latencies(b, held)
+    return tuple(
+        _compared(key, sorted(of_a.get(key, ())), sorted(of_b.get(key, ())))
+        for key in {**of_a, **of_b}
+        if of_b.get(key) != array("q")
+    )
 
 
 def _part_fields(a: Messages, b: Messages, part: str, options: DiffOptions) -> Iterator[Field]:
@@ -83,3 +124,27 @@ def _fill_in(one: Any, other: Any) -> None:
             for name in CAPABILITIES:
                 if isinstance(others.get(name), dict):
                     inner.setdefault(name, {})
+
+
+def _has_ending(recording: Recording) -> bool:
+    """Whether exit code or signal are known; a file written by hand may leave them out."""
+    is_known = recording.exit_code is not None or recording.exit_signal is not None
+    return recording.state == "complete" and is_known
+
+
+def _latencies(reader: RecordingReader, held: Container[int]) -> _Latencies:
+    """Returns the latencies; none for a method whose exchanges were all held up."""
+    found: _Latencies = {}
+    for request in answered_requests(reader):
+        known = found.setdefault((request.method or "", request.direction), array("q"))
+        if request.exchange not in held:
+            known.append(request.latency_ns)
+    return found
+
+
+def _compared(key: tuple[str, str], a: list[int], b: list[int]) -> MethodLatency:
+    method, direction = key
+    # The median is that of the nearest rank, as in `inspect stats`.
+    middles = [values[(len(values) - 1) // 2] if values else None for values in (a, b)]
+    most = [values[-1] if values else None for values in (a, b)]
+    return MethodLatency(method, direction, len(a), len(b), *middles, *most)
