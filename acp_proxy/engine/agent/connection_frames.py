@@ -13,21 +13,17 @@ from acp_proxy.engine.shared.steps import Step
 
 @define(eq=False)
 class WaitingFrame:
-    """A frame of the connection's lane and what it still waits for.
-
-    Attributes:
-        step: the frame.
-        asked: the requests that it answers.
-        messages: requests that were in flight with these and came before it.
-        frames: numbers of frames that were in flight, too, and went out before it.
-        since: when the last thing that it waited for passed, as `Track.since`.
-    """
+    """A frame of the connection's lane and what it still waits for."""
 
     step: Step
     asked: set[Key]
-    messages: set[Key]
-    frames: set[int]
+    """The requests that it answers."""
+    messages: set[Key] = field(factory=set)
+    """Requests that were in flight with these and came before it."""
+    frames: set[int] = field(factory=set)
+    """Numbers of frames that were in flight, too, and went out before it."""
     since: Moments | None = None
+    """When the last thing that it waited for passed, as `Track.since`."""
 
     @property
     def is_free(self) -> bool:
@@ -37,13 +33,10 @@ class WaitingFrame:
 
 @define
 class ConnectionFrames:
-    """Decides which frames of the connection's lane may go out.
-
-    Attributes:
-        waiting: frames that have not gone out, in recorded order.
-    """
+    """Decides which frames of the connection's lane may go out."""
 
     waiting: list[WaitingFrame] = field(factory=list)
+    """Frames that have not gone out, in recorded order."""
     _requests: dict[Key, Step] = field(factory=dict)
     """The client's requests that may be in flight with the next frame."""
     _come: dict[Key, int] = field(factory=dict)
@@ -64,10 +57,9 @@ class ConnectionFrames:
             self._come.pop(key, None)
         answered = {answer.exchange for answer in step.answers}
         asked = {key for key, r in self._requests.items() if r.exchange in answered}
-        frames = unsent = {other.step.seq for other in self.waiting}
+        frames = {other.step.seq for other in self.waiting}
         if step.answers:
-            answers = {r.response_seq for r in self._requests.values()}
-            frames = {seq for seq in unsent if seq in answers}
+            frames &= {r.response_seq or 0 for r in self._requests.values()}
         come = self._come.keys()
         waiting = WaitingFrame(step, asked - come, self._requests.keys() - come, frames)
         for key, request in self._requests.items():
@@ -82,7 +74,7 @@ class ConnectionFrames:
             step: the answer, which may be of any lane.
             asked: the requests that have not come.
         """
-        self.waiting.append(WaitingFrame(step, asked, set(), set()))
+        self.waiting.append(WaitingFrame(step, asked))
 
     def note_message(self, step: Step, at: int) -> None:
         """Notes that a message of the client came.
@@ -136,8 +128,7 @@ class ConnectionFrames:
         skipped = [
             waiting
             for waiting in self.waiting
-            if waiting.step.answers
-            and all(answer.exchange == exchange for answer in waiting.step.answers)
+            if {answer.exchange for answer in waiting.step.answers} == {exchange}
         ]
         for waiting in skipped:
             self.remove(waiting, 0)

@@ -50,7 +50,7 @@ class ReplayEnding:
             at: when it went, in live nanoseconds.
         """
         for lane in self._schedule.live_lanes:
-            missing = [s for s in lane.expected if s.is_required and not s.can_be_left_out]
+            missing = [*lane.missing()]
             if not missing or missing[0].key in lane.missed:
                 continue
             first, more = missing[0], len(missing) - 1

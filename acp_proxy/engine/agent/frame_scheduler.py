@@ -51,7 +51,6 @@ class FrameScheduler:
         self._requests = requests
         self._pacing = options.pacing
         self._order = options.order
-        self._handshake_is_over = False
 
     def next(self, now: int) -> ScheduledFrame | None:
         """Returns the frame that goes out now: of those that are due, the one recorded first."""
@@ -64,11 +63,8 @@ class FrameScheduler:
     def ready_frames(self, now: int) -> Iterator[ScheduledFrame]:
         """Yields the frames that wait for nothing but perhaps their time."""
         for track in self._schedule.tracks.values():
-            if (head := self._head(track)) is not None:
-                seq = head if isinstance(head, int) else head.seq
-                if self._may_pass_handshake(seq):
-                    step = None if isinstance(head, int) else head
-                    yield ScheduledFrame(seq, step, track, self._due(track, seq, now))
+            if (ready := self._next_on(track, now)) is not None:
+                yield ready
         for waiting in self._schedule.connection.waiting:
             step = waiting.step
             if waiting.is_free and self._may_pass_handshake(step.seq):
@@ -80,16 +76,11 @@ class FrameScheduler:
         Args:
             lane: the lane.
             seq: the number before which the frame has to be recorded.
-            now: the moment, which counts as the one at which the frame is due.
+            now: the moment, in live nanoseconds.
         """
         track = self._schedule.track_of(lane.name)
-        head = None if track is None else self._head(track)
-        if track is None or head is None:
-            return None
-        number = head if isinstance(head, int) else head.seq
-        if number > seq or not self._may_pass_handshake(number):
-            return None
-        return ScheduledFrame(number, None if isinstance(head, int) else head, track, now)
+        ready = None if track is None else self._next_on(track, now)
+        return ready if ready is not None and ready.seq <= seq else None
 
     def take(self, ready: ScheduledFrame, at: int, recorded: int) -> None:
         """Removes a frame that goes out from where it waits.
@@ -103,14 +94,7 @@ class FrameScheduler:
             ready.source.send_first(at, recorded)
         else:
             self._schedule.connection.remove(ready.source, at)
-        if ready.seq == self._schedule.handshake:
-            self._handshake_is_over = True
-
-    def skip(self, missing: Step) -> None:
-        """Goes on without a request that does not come, and without its answer."""
-        self._schedule.skip(missing)
-        if missing.exchange is not None and missing.response_seq == self._schedule.handshake:
-            self._handshake_is_over |= missing.kind == "request"
+        self._schedule.handshake_is_over |= ready.seq == self._schedule.handshake
 
     def has_earlier_frames(self, step: Step) -> bool:
         """Returns whether frames of a session recorded before a message have not gone out yet."""
@@ -118,8 +102,7 @@ class FrameScheduler:
         if track is None or self._order is not Order.SESSION:
             return False
         self._head(track)
-        head = track.queue[0] if track.queue else None
-        return head is not None and (head if isinstance(head, int) else head.seq) < step.seq
+        return bool(track.queue) and _number(track.queue[0]) < step.seq
 
     def unsent(self, lane: Lane) -> Iterator[int]:
         """Yields the frames of a lane that have not gone out, but for those that are left out."""
@@ -153,13 +136,10 @@ class FrameScheduler:
     def _needs_more(self) -> bool:
         if self._schedule.horizon == 0 or self._is_answer_beyond() or self._is_idle():
             return True
-        for name, lane in self._schedule.lanes.items():
-            track = self._schedule.track_of(name)
-            if track is None or lane.abandoned:
-                continue
-            if not track.queue and track.waits_for is None:
-                return True
-        return False
+        tracks = (self._schedule.track_of(lane.name) for lane in self._schedule.live_lanes)
+        return any(
+            track is not None and not track.queue and track.waits_for is None for track in tracks
+        )
 
     def _is_answer_beyond(self) -> bool:
         """Whether a request of the connection that came is answered later in the recording."""
@@ -190,12 +170,19 @@ class FrameScheduler:
             if has_come or not waiting.asked or not waiting.asked <= optional:
                 yield waiting.step.seq
 
+    def _next_on(self, track: Track, now: int) -> ScheduledFrame | None:
+        head = self._head(track)
+        if head is None or not self._may_pass_handshake(seq := _number(head)):
+            return None
+        step = None if isinstance(head, int) else head
+        return ScheduledFrame(seq, step, track, self._due(track, seq, now))
+
     def _head(self, track: Track) -> int | Step | None:
         """Returns the frame that is next on a track; None while the track waits for the client."""
         queue = track.queue
-        track.wait_for(None)
+        track.waits_for = None
         if track.lane is not None and track.lane.abandoned:
-            track.clear()
+            queue.clear()
         while queue:
             head = queue[0]
             if isinstance(head, int):
@@ -203,17 +190,16 @@ class FrameScheduler:
             if self._is_given_up(head):
                 self._schedule.drop(head)
             elif head.from_agent:
-                unasked = self._unasked(head)
+                optional, unasked = self._schedule.exempt.optional, self._unasked(head)
                 if not unasked:
                     return head
-                if not unasked <= self._schedule.exempt.optional.keys():
+                if not unasked <= optional.keys():
                     return None
-                optional = self._schedule.exempt.optional
                 self._schedule.connection.add_unasked(head, {optional[e] for e in unasked})
             elif not self._can_pass(track, head):
-                track.wait_for(head)
+                track.waits_for = head
                 return None
-            track.remove_first()
+            queue.popleft()
         return None
 
     def _is_given_up(self, head: Step) -> bool:
@@ -245,11 +231,15 @@ class FrameScheduler:
         return not step.is_required and (step.kind != "invalid" or step.exchange is None)
 
     def _may_pass_handshake(self, seq: int) -> bool:
-        """Whether the handshake is over, or the recording shows that this frame came before."""
+        """Whether the handshake is over, or was recorded after this frame."""
         handshake = self._schedule.handshake
-        return handshake is None or self._handshake_is_over or seq <= handshake
+        return handshake is None or self._schedule.handshake_is_over or seq <= handshake
 
     def _due(self, source: Track | WaitingFrame, seq: int, now: int) -> int:
         if self._pacing.is_instant or source.since is None:
             return now
         return self._pacing.due(*source.since, self._script.wire(seq).t_ns)
+
+
+def _number(item: int | Step) -> int:
+    return item if isinstance(item, int) else item.seq

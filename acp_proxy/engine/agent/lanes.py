@@ -7,6 +7,7 @@ frames of the connection's lane wait for less, see `connection_frames`.
 """
 
 from collections import deque
+from collections.abc import Iterator
 
 from attrs import define, field
 
@@ -59,46 +60,44 @@ class LaneTurn:
 
 @define(eq=False)
 class Lane:
-    """The client's messages of one lane.
-
-    Attributes:
-        name: the session's id, None for the connection.
-        expected: the messages that have not come yet, in recorded order.
-        played: the latest of those that came.
-        messages: how many came.
-        first: the first message that was recorded.
-        missed: messages that are known to be missing, and were reported.
-        abandoned: whether the lane diverged for good, and nothing of it is played any more.
-        is_overtaken: whether a message came while an earlier one is missing.
-        turn: the session's turn.
-    """
+    """The client's messages of one lane."""
 
     name: str | None
+    """The session's id, None for the connection."""
     expected: list[Step] = field(factory=list)
+    """The messages that have not come yet, in recorded order."""
     played: deque[Step] = field(factory=lambda: deque(maxlen=_REMEMBERED))
+    """The latest of those that came."""
     messages: int = 0
+    """How many came."""
     first: Step | None = None
+    """The first message that was recorded."""
     missed: set[Key] = field(factory=set)
+    """Messages that are known to be missing, and were reported."""
     abandoned: bool = False
+    """Whether the lane diverged for good, and nothing of it is played any more."""
     is_overtaken: bool = False
+    """Whether a message came while an earlier one is missing."""
     turn: LaneTurn = field(factory=LaneTurn)
 
     @property
     def title(self) -> str:
-        """The name of the lane in reports."""
+        """The lane's name in reports."""
         return self.name or "connection"
 
     @property
     def awaited(self) -> Step | None:
-        """The first required message that has not come, and that cannot be left out."""
-        needed = (step for step in self.expected if step.is_required and not step.can_be_left_out)
-        return next(needed, None)
+        """The first message that has not come, and that cannot be left out."""
+        return next(self.missing(), None)
+
+    def missing(self) -> Iterator[Step]:
+        """Yields the required messages that have not come, and that cannot be left out."""
+        return (step for step in self.expected if step.is_required and not step.can_be_left_out)
 
     def expect(self, step: Step) -> None:
         """Adds a message that the client is expected to send."""
         self.expected.append(step)
-        if self.first is None:
-            self.first = step
+        self.first = self.first or step
 
     def forget(self, step: Step) -> None:
         """Expects a message no longer."""
@@ -142,31 +141,25 @@ def latest(since: Moments | None, at: int, recorded: int) -> Moments:
 
 @define(eq=False)
 class Track:
-    """Frames whose recorded order is kept: those of one lane, or of all lanes.
-
-    Attributes:
-        lane: the lane whose frames they are; None for all lanes.
-        queue: agent's frames and client's messages in recorded order. A bare number is a
-            notification of the agent, of which there may be a million.
-        since: when the last frame or message of the track passed: live, and in the recording.
-            Each is the latest of its kind. A message that came early passed long before the
-            frames that it overtook, and what its sender thought meanwhile is not waited for.
-        waits_for: the client's message without which the track cannot go on.
-    """
+    """Frames whose recorded order is kept: those of one lane, or of all lanes."""
 
     lane: Lane | None = None
+    """The lane whose frames they are; None for all lanes."""
     queue: deque[int | Step] = field(factory=deque)
+    """Agent's frames and client's messages in recorded order. A bare number is a notification of
+    the agent, of which there may be a million."""
     since: Moments | None = None
+    """When the last frame or message of the track passed: live, and in the recording.
+
+    Each is the latest of its kind. A message that came early passed long before the frames that it
+    overtook, and what its sender thought meanwhile is not waited for."""
     waits_for: Step | None = None
+    """The client's message without which the track cannot go on."""
     _arrived: dict[Key, int] = field(factory=dict)
     """When messages came that are still in the queue."""
 
-    def add(self, item: int | Step) -> None:
-        """Adds a frame or a message, the latest in recorded order."""
-        self.queue.append(item)
-
     def arrive(self, step: Step, at: int) -> None:
-        """Notes that a message of the client came, which may stand anywhere in the queue.
+        """Notes that a message of the client came, which may be anywhere in the queue.
 
         Args:
             step: the recorded message.
@@ -182,14 +175,6 @@ class Track:
         self.since = latest(self.since, at, step.t_ns)
         return True
 
-    def wait_for(self, step: Step | None) -> None:
-        """Notes which message of the client the track waits for, if it waits for one."""
-        self.waits_for = step
-
-    def remove_first(self) -> None:
-        """Removes the first frame or message without sending it."""
-        self.queue.popleft()
-
     def send_first(self, at: int, recorded: int) -> None:
         """Removes the first frame, which goes out.
 
@@ -199,7 +184,3 @@ class Track:
         """
         self.queue.popleft()
         self.since = latest(self.since, at, recorded)
-
-    def clear(self) -> None:
-        """Removes everything."""
-        self.queue.clear()

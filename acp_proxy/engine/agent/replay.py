@@ -91,14 +91,9 @@ class Replay:
             yield WakeAt(self._next_moment(event.at))
 
     def _play(self, at: int, *, at_once: bool = False) -> Iterator[Command]:
-        """Sends all that can be sent now.
-
-        Args:
-            at: now, in live nanoseconds.
-            at_once: whether to send also what is not due yet.
-        """
+        """Sends all that can be sent now, or also what is not due yet."""
         while True:
-            while (ready := self._scheduler.next(at if not at_once else _AT_ONCE)) is not None:
+            while (ready := self._scheduler.next(_AT_ONCE if at_once else at)) is not None:
                 self._progress.note_output(at)
                 yield from self.sender.send(ready, at)
             if not self._scheduler.read_if_needed():
@@ -142,7 +137,7 @@ class Replay:
             of_handshake=missing.method in HANDSHAKE,
         )
         if self.state.options.lenient:
-            self._scheduler.skip(missing)
+            self._schedule.skip(missing)
             self._schedule.match(missing, at)
             yield from self._play(at)
         elif missing.response_seq is not None and missing.response_seq == self._schedule.handshake:
@@ -205,7 +200,7 @@ class Replay:
 
 
 class Progress:
-    """Knows when the last message came and when the last frame went out.
+    """Measures how long nothing has come, and how long nothing has gone out either.
 
     Args:
         stall_ns: nanoseconds without progress that count as a stall; None for never.

@@ -97,17 +97,13 @@ def report(replay: Replay, recording: str, *, is_incomplete: bool) -> ReplayRepo
 def text(found: ReplayReport) -> list[str]:
     """Formats a report as lines for the terminal; a clean replay without withheld frames has none.
 
-    What came from the recording or the client has its control characters made visible.
+    Control characters in what came from the recording or the client are made visible.
     """
-    return [visible(line) for line in _lines(found)]
-
-
-def _lines(found: ReplayReport) -> list[str]:
-    return _replay_lines(found) + _fault_lines(found)
+    return [visible(line) for line in _replay_lines(found) + _fault_lines(found)]
 
 
 def _fault_lines(found: ReplayReport) -> list[str]:
-    """Which faults fired, which never did, and how to have them again."""
+    """Which faults fired, which never did, and how to reproduce them."""
     if found.faults is None:
         return []
     fired = [f"{name} {count}" for name, count in found.faults.items() if count]
@@ -121,8 +117,7 @@ def _replay_lines(found: ReplayReport) -> list[str]:
         return []
     lines = [f"replay of {found.recording}: {headline(found)}"]
     blocks = REPORTER.blocks(found.divergences, found.left_out)
-    for block in blocks:
-        lines += ["", *block]
+    lines += [line for block in blocks for line in ("", *block)]
     if found.verdict in ("stalled", "diverged") and found.waits:
         lines += ["", "waiting:"]
         lines += [f"  {w.lane}: for the {w.waits_for}, {w.method} #{w.seq}" for w in found.waits]

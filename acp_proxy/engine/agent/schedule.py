@@ -18,40 +18,21 @@ from acp_proxy.protocol.methods import HANDSHAKE
 
 @define
 class Exemptions:
-    """The client's requests that no frame waits for.
-
-    Attributes:
-        optional: requests that need not come, by exchange; an answer to one goes out if it comes
-            after all.
-        overdue: messages that were waited for, and are no longer.
-        withheld: exchanges that follow from withheld requests, so that they will not come.
-        skipped: exchanges of all requests that will not come.
-    """
+    """The client's messages that no frame waits for, by key or by exchange."""
 
     optional: dict[int, Key] = field(factory=dict)
+    """Requests that need not come; an answer to one goes out if it comes after all."""
     overdue: set[Key] = field(factory=set)
+    """Messages that were waited for, and are no longer."""
     withheld: set[int] = field(factory=set)
+    """Requests that will not come because of what was withheld."""
     skipped: set[int] = field(factory=set)
+    """All requests that will not come."""
 
     def let_pass(self, step: Step) -> None:
         """Lets nothing wait for a request any longer."""
         if step.exchange is not None:
             self.optional[step.exchange] = step.key
-
-    def note_overdue(self, keys: set[Key]) -> None:
-        """Notes messages that were waited for in vain."""
-        self.overdue |= keys
-
-    def skip(self, exchange: int, *, is_withheld: bool = False) -> None:
-        """Notes that a request will not come, nor its answer go out.
-
-        Args:
-            exchange: the request's.
-            is_withheld: whether that follows from what the client was not asked for.
-        """
-        self.skipped.add(exchange)
-        if is_withheld:
-            self.withheld.add(exchange)
 
 
 class ReplaySchedule:
@@ -60,31 +41,27 @@ class ReplaySchedule:
     Args:
         script: the recording.
         order: what is kept of the recorded order.
-        effects: tells which messages of the client will not come, or need not.
-
-    Attributes:
-        order: what is kept of the recorded order.
-        lanes: by session, None for the connection's.
-        tracks: the order in which frames go out: by lane, or one for all.
-        connection: the connection's frames, where they have no track.
-        exempt: the requests that no frame waits for.
-        horizon: the number of the last step that was read.
-        is_whole: whether all was read.
-        handshake: the number of the reply to the first initialize, before which nothing else goes
-            out; None if there is none or it is not read yet.
-        frames: how many frames of the agent were read.
+        effects: decides which messages of the client will not come, or need not.
     """
 
     def __init__(self, script: Script, order: Order, effects: WithheldEffects) -> None:
         self.order = order
         self.lanes: dict[str | None, Lane] = {None: Lane(None)}
+        """By session, None for the connection's."""
         self.tracks: dict[str | None, Track] = {}
+        """The order in which frames go out: by lane, or one for all."""
         self.connection = ConnectionFrames()
+        """The connection's frames, where they have no track."""
         self.exempt = Exemptions()
         self.horizon = 0
+        """The number of the last step that was read."""
         self.is_whole = False
+        """Whether all was read."""
         self.handshake: int | None = None
+        """The number of the reply to the first initialize, before which nothing else goes out."""
+        self.handshake_is_over = False
         self.frames = 0
+        """How many frames of the agent were read."""
         self._script = script
         self._effects = effects
         self._finder = LaneFinder()
@@ -144,7 +121,7 @@ class ReplaySchedule:
             if step.exchange is not None:
                 self.exempt.let_pass(step)
                 passed.add(step.key)
-        self.exempt.note_overdue(passed)
+        self.exempt.overdue |= passed
         return bool(passed)
 
     @property
@@ -154,10 +131,11 @@ class ReplaySchedule:
         return [step for step in steps if step is not None and step.can_be_left_out]
 
     def skip(self, missing: Step) -> None:
-        """Forgets the answer to a request that will not come."""
+        """Goes on without a request that does not come, and without its answer."""
         if missing.kind == "request" and missing.exchange is not None:
-            self.exempt.skip(missing.exchange)
+            self.exempt.skipped.add(missing.exchange)
             self.connection.skip(missing.exchange)
+            self.handshake_is_over |= missing.response_seq == self.handshake
 
     def apply_withholding(self) -> None:
         """Waits no longer for messages that follow from requests which were withheld."""
@@ -177,8 +155,7 @@ class ReplaySchedule:
     def _add(self, step: Step) -> None:
         self.horizon = step.seq
         self._finder.place(step)
-        lane = self.lanes.get(step.lane)
-        if lane is None:
+        if (lane := self.lanes.get(step.lane)) is None:
             lane = self.lanes[step.lane] = Lane(step.lane)
         if step.kind == "request" and step.method in INITIALIZE and self.handshake is None:
             self.handshake = step.response_seq
@@ -196,22 +173,22 @@ class ReplaySchedule:
 
     def _enqueue(self, lane: Lane, step: Step) -> None:
         if self.order is Order.RECORDED:
-            self.tracks[None].add(step)
+            self.tracks[None].queue.append(step)
         elif step.lane is None:
             self._add_to_connection(step)
         else:
-            track = self.tracks.get(step.lane)
-            if track is None:
+            if (track := self.tracks.get(step.lane)) is None:
                 track = self.tracks[step.lane] = Track(lane)
             is_plain = step.from_agent and not step.answers and not step.asks
-            track.add(step.seq if is_plain else step)
+            track.queue.append(step.seq if is_plain else step)
 
     def _answers_only_withheld(self, step: Step) -> bool:
         return {answer.exchange for answer in step.answers} <= self.exempt.withheld
 
     def _skip_withheld(self, step: Step) -> None:
         if step.exchange is not None:
-            self.exempt.skip(step.exchange, is_withheld=True)
+            self.exempt.skipped.add(step.exchange)
+            self.exempt.withheld.add(step.exchange)
             self.frames -= self.connection.skip(step.exchange)
 
     def _add_to_connection(self, step: Step) -> None:

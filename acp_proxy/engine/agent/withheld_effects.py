@@ -1,7 +1,7 @@
-"""Keeps what follows from withheld requests: what was never made, and which messages will not come.
+"""Follows the consequences of withheld requests: what was not made, which messages will not come.
 
-A client that was not asked to create a terminal does not send its output. One that was not asked
-something unknown may leave out requests of its own.
+A client that was not asked to create a terminal does not send its output. One that did not get an
+unknown request may leave out requests of its own.
 """
 
 from typing import Any
@@ -12,17 +12,13 @@ from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import read
 
 _MADE = {"terminal/create": "terminalId", "mcp/connect": "connectionId"}
-"""What the answer to a request makes, by the name of its id."""
+"""Requests that make something, and the name of its id in the answer."""
 _USING = {"terminal/output": "terminalId", "mcp/message": "connectionId"}
-"""Requests of the client that are about such a thing."""
+"""Requests of the client that name such an id."""
 
 
 class WithheldEffects:
-    """Knows what requests were withheld.
-
-    Args:
-        script: the recording.
-    """
+    """Remembers which requests were withheld, as far as something follows from them."""
 
     def __init__(self, script: Script) -> None:
         self._script = script

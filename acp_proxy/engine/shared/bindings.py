@@ -18,43 +18,47 @@ _SCHEME = "file://"
 _PLAIN_IN_URI = "/:\\~!$&'()*+,;=@"
 _BEFORE = r"(?:(?<![\w.\-~})\]*?])(?<![\w.\-~})\]*?:]/)|(?<=\\[bfnrt]))"
 _AFTER = r"(?![\w\-~+@%=*?\[{$^]|\.+[\w\-~+@%=*?\[{$^/])"
-"""What stands around a directory that is named in a piece of JSON, and is no part of its name."""
+"""What surrounds the name of a directory in a piece of JSON."""
 _ABSOLUTE = re.compile(r"[/\\]|[A-Za-z]:[/\\]")
 
 
 @define
 class Bindings:
-    """The live values of recorded ones.
-
-    Attributes:
-        roots: directories.
-        terminals: terminal ids.
-        messages: ids of the client's messages; each may be bound again at any time.
-        connections: ids of connections to MCP servers.
-        sessions: session ids; different only after two interchangeable ones were swapped, or where
-            the client was sent those of another recording before it was known which one is played.
-    """
+    """The live values of recorded ones."""
 
     roots: dict[str, str] = field(factory=dict)
+    """Directories."""
     terminals: dict[str, str] = field(factory=dict)
     sessions: dict[str, str] = field(factory=dict)
+    """Different only after two interchangeable ones were swapped, or where the client was sent
+    those of another recording before it was known which one is played."""
     connections: dict[str, str] = field(factory=dict)
+    """Ids of connections to MCP servers."""
     messages: dict[str, str] = field(factory=dict)
-
+    """Ids of the client's messages; each may be bound again at any time."""
     released: set[str] = field(factory=set)
     """Recorded terminals that were released, so that a client may use their ids again."""
+    _tables: dict[Place, dict[str, str]] = field(init=False)
+
+    @_tables.default
+    def _by_place(self) -> dict[Place, dict[str, str]]:
+        return {
+            Place.ROOT: self.roots,
+            Place.TERMINAL: self.terminals,
+            Place.SESSION: self.sessions,
+            Place.CONNECTION: self.connections,
+            Place.MESSAGE: self.messages,
+        }
 
     def known(self, place: Place, recorded: str) -> str | None:
         """Returns the live value that a recorded one is bound to; None if it may still be bound.
 
         Args:
-            place: the kind of the value: a terminal, a connection or a directory.
+            place: the kind of the value.
             recorded: the recorded value.
         """
-        if place is Place.TERMINAL:
-            return None if recorded in self.released else self.terminals.get(recorded)
-        table = self.connections if place is Place.CONNECTION else self.roots
-        return table.get(recorded)
+        is_free = place is Place.TERMINAL and recorded in self.released
+        return None if is_free else self._tables[place].get(recorded)
 
     def bind(self, place: Place, recorded: str, live: str) -> None:
         """Binds a value; a later call replaces an earlier one.
@@ -64,18 +68,9 @@ class Bindings:
             recorded: the recorded value.
             live: the live one.
         """
-        match place:
-            case Place.SESSION:
-                self.sessions[recorded] = live
-            case Place.TERMINAL:
-                self.terminals[recorded] = live
-                self.released.discard(recorded)
-            case Place.CONNECTION:
-                self.connections[recorded] = live
-            case Place.MESSAGE:
-                self.messages[recorded] = live
-            case Place.ROOT:
-                self.roots[recorded] = live
+        self._tables[place][recorded] = live
+        if place is Place.TERMINAL:
+            self.released.discard(recorded)
 
     def release(self, terminal: str) -> None:
         """Notes that a recorded terminal was released, so that its id is free again."""
@@ -103,17 +98,13 @@ class Bindings:
     @property
     def changed(self) -> dict[str, str]:
         """The live values that differ from the recorded ones, but for messages, which are many."""
-        return {old: new for table in self._tables for old, new in table.items() if old != new}
+        tables = [table for place, table in self._tables.items() if place is not Place.MESSAGE]
+        return {old: new for table in tables for old, new in table.items() if old != new}
 
     @property
     def change_anything(self) -> bool:
         """Whether any value differs from the recorded one."""
-        tables = (*self._tables, self.messages)
-        return any(old != new for table in tables for old, new in table.items())
-
-    @property
-    def _tables(self) -> tuple[dict[str, str], ...]:
-        return self.roots, self.terminals, self.sessions, self.connections
+        return any(old != new for table in self._tables.values() for old, new in table.items())
 
     def live(self, place: Place, recorded: str) -> str:
         """Returns the live value of a recorded one; the recorded one if it is not bound.
@@ -122,26 +113,18 @@ class Bindings:
             place: the kind of the value; below a bound directory paths and URIs move with it.
             recorded: the recorded value.
         """
-        match place:
-            case Place.SESSION:
-                return self.sessions.get(recorded, recorded)
-            case Place.TERMINAL:
-                return self.terminals.get(recorded, recorded)
-            case Place.CONNECTION:
-                return self.connections.get(recorded, recorded)
-            case Place.MESSAGE:
-                return self.messages.get(recorded, recorded)
-            case Place.URI | Place.ROOT_URI if recorded.startswith(_SCHEME):
-                return self._moved_uri(recorded)
-            case Place.ROOT | Place.PATH | Place.URI | Place.ROOT_URI:
-                return self._moved(recorded)
-        return recorded
+        if place in (Place.URI, Place.ROOT_URI) and recorded.startswith(_SCHEME):
+            return self._moved_uri(recorded)
+        if place in (Place.ROOT, Place.PATH, Place.URI, Place.ROOT_URI):
+            return self._moved(recorded)
+        table = self._tables.get(place)
+        return recorded if table is None else table.get(recorded, recorded)
 
     def moved(self, text: str) -> str:
         """Returns the live value of a string that may be a path anywhere in a message.
 
-        It is moved if the whole of it is a directory of the client's, or a path or a ``file://``
-        URI below one, and returned as it is otherwise. A relative directory is an ordinary word.
+        It moves if the whole of it is a directory of the client, or a path or a ``file://`` URI
+        below one. A relative directory may be an ordinary word, and does not count.
         """
         named = evolve(self, roots={o: n for o, n in self.roots.items() if _is_named(o)})
         return named.live(Place.URI if text.startswith(_SCHEME) else Place.PATH, text)
@@ -149,8 +132,8 @@ class Bindings:
     def rewritten(self, text: str) -> str:
         """Replaces directories wherever they are named in a piece of JSON, the longest first.
 
-        A relative one, ``.`` or ``src``, is an ordinary word; and a name that goes on before or
-        after it, as in ``~/work``, ``http://work`` or ``/work.bak``, is another one.
+        A relative one, ``.`` or ``src``, may be an ordinary word and stays. So does a directory
+        within a longer name, as in ``~/work``, ``http://work`` or ``/work.bak``.
         """
         named = ((old, new) for old, new in self.roots.items() if _is_named(old))
         names = {_inside_json(old): _inside_json(new) for old, new in named}
@@ -161,7 +144,7 @@ class Bindings:
 
     @property
     def after_rewriting(self) -> "Bindings":
-        """The bindings for a text that was rewritten, in which no directory moves twice."""
+        """The bindings for a text that was rewritten, so that no directory moves twice."""
         return evolve(self, roots={o: n for o, n in self.roots.items() if not _is_named(o)})
 
     def _moved(self, path: str) -> str:
@@ -187,7 +170,7 @@ def path_in(uri: str) -> str | None:
 
 
 def _is_named(root: str) -> bool:
-    """Whether a directory is told from an ordinary word."""
+    """Whether a directory cannot be an ordinary word."""
     return _ABSOLUTE.match(root) is not None and root.strip("/\\") != ""
 
 
