@@ -9,6 +9,8 @@ from typing import Any
 
 from attrs import frozen
 
+from acp_proxy.protocol.json_pointers import member
+
 GRANTED, DENIED = "granted", "denied"
 """Decisions, whatever the dialect."""
 _CANCELLED, _NO_DECISION = "cancelled", "nothing"
@@ -39,17 +41,17 @@ class PermissionAnswer:
     @property
     def has_outcome(self) -> bool:
         """Whether it has the form of v1 and v2."""
-        return isinstance(_member(self.result, "outcome"), dict)
+        return isinstance(member(self.result, "outcome"), dict)
 
     @property
     def is_cancelled(self) -> bool:
         """Whether the client cancelled the request, as it must when it cancels a turn."""
-        return bool(_member(_member(self.result, "outcome"), "outcome") == _CANCELLED)
+        return bool(member(self.result, "outcome", "outcome") == _CANCELLED)
 
     @property
     def option_id(self) -> Any:
         """The id of the selected option; None if there is none."""
-        return _member(_member(self.result, "outcome"), "optionId")
+        return member(self.result, "outcome", "optionId")
 
     @property
     def kind(self) -> str:
@@ -62,8 +64,8 @@ class PermissionAnswer:
         if self.granted is not None:
             return GRANTED if self.granted else DENIED
         if not isinstance(self.option_id, str):
-            outcome = _member(self.result, "outcome")
-            word = _member(outcome, "outcome") if isinstance(outcome, dict) else outcome
+            outcome = member(self.result, "outcome")
+            word = member(outcome, "outcome") if isinstance(outcome, dict) else outcome
             return word if isinstance(word, str) else _NO_DECISION
         kind = next((kind for kind in self.kinds if isinstance(kind, str)), self.option_id)
         if kind.startswith("allow"):
@@ -73,7 +75,7 @@ class PermissionAnswer:
     @property
     def may_allow(self) -> bool:
         """Whether an agent may take it as permission: true unless it is known to refuse."""
-        if _member(self.result, "granted") is False:
+        if member(self.result, "granted") is False:
             return False
         if not self.has_outcome:
             return self.result not in (None, {})
@@ -89,7 +91,7 @@ def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAns
         options: the options of the request, as from `options_of`.
         answer: the whole answer, decoded.
     """
-    result = _member(answer, "result") if _member(answer, "error") is None else None
+    result = member(answer, "result") if member(answer, "error") is None else None
     found = PermissionAnswer(result)
     wanted = found.option_id
     kinds = [option.get("kind") for option in options if option.get("optionId") == wanted]
@@ -98,7 +100,7 @@ def read_answer(options: Iterable[dict[str, Any]], answer: Any) -> PermissionAns
 
 def options_of(request: Any) -> list[dict[str, Any]]:
     """The options of a permission request, decoded; what is not an object is left out."""
-    options = _member(_member(request, "params"), "options")
+    options = member(request, "params", "options")
     return [one for one in options if isinstance(one, dict)] if isinstance(options, list) else []
 
 
@@ -124,9 +126,5 @@ def rejecting_option(request: Any) -> str | None:
 
 def is_draft(request: Any) -> bool:
     """Whether a request has the form of the 1.0 draft: no options, and no tool call of v1 or v2."""
-    params = _member(request, "params")
+    params = member(request, "params")
     return isinstance(params, dict) and params.keys().isdisjoint(_OFFICIAL)
-
-
-def _member(value: Any, name: str) -> Any:
-    return value.get(name) if isinstance(value, dict) else None

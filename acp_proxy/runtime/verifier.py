@@ -160,7 +160,7 @@ async def _verify(
                     await shutdown.end()
                     left = await orphans.end(grace, shutdown.hurried)
                     nursery.cancel_scope.cancel()
-        pauses = tuple((start - ahead, end - ahead) for start, end in engine.pauses)
+        pauses = tuple((start - ahead, end - ahead) for start, end in engine.state.patience.pauses)
         return VerifyOutcome(shutdown.signum, shutdown.was_stopped, left, pauses)
 
 
@@ -200,7 +200,7 @@ class Verifier:
         self._is_over = False
 
     async def run(self) -> None:
-        """Plays until everything was sent and has come, or there is no progress."""
+        """Plays until the engine has finished, and then reads the agent's last messages."""
         into, chunks = trio.open_memory_channel[_Chunk | None](_CHUNKS_AHEAD)
         outgoing, queued = trio.open_memory_channel[bytes](inf)
         async with trio.open_nursery() as nursery:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.client import agent_output
+from acp_proxy.engine.client import stream_progress
 from acp_proxy.runtime.sweep import agent_command
 from acp_proxy.store.reader import RecordingReader
 from tests.agents.make_recordings import RECORDINGS
@@ -258,7 +258,7 @@ def test_every_agent_comes_to_an_end(
 
 def test_a_flood_comes_to_an_end(verify: Verifier, monkeypatch: pytest.MonkeyPatch) -> None:
     """No process is left; a tenth of the lines is many times what the pipes hold."""
-    monkeypatch.setattr(agent_output, "_FLOOD_LINES", agent_output._FLOOD_LINES // 10)
+    monkeypatch.setattr(stream_progress, "_FLOOD_LINES", stream_progress._FLOOD_LINES // 10)
     found = verify.here("hello", [*UNRULY_AGENT, "flood"], *QUICK)
     assert (found.code, found.kinds) == (1, ["flood"]), found.stdout + found.stderr
     assert found.report["conversation"]["lines_received"] > 10_000

@@ -224,7 +224,7 @@ def test_what_is_like_it_is_told_with_what_matters_first(
     assert told == [
         (recorded.seq(6), ["/params/command", "/params/callId"]),
         (recorded.seq(10), ["/params/args/0", "/params/callId"]),
-        (recorded.seq(8), ["/params/command", "/params/env/0", "/params/callId"]),
+        (recorded.seq(8), ["/params/env/0", "/params/command", "/params/callId"]),
     ]
 
 

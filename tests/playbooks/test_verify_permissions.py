@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from acp_proxy.engine.client.permission_scope import differences, moved, scope
-from acp_proxy.engine.client.request_keys import key_of
+from acp_proxy.engine.client.recorded_requests import key_of
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer
 from tests.permission_playbook import (

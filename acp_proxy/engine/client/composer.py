@@ -1,24 +1,28 @@
-"""Writes a recorded frame with the live agent's sessions, ids and options.
+"""Writes the client's messages: recorded ones with live values, and answers that were not recorded.
 
-Bytes stay as they were recorded but for values at typed places; JSON is never serialized again.
+A recorded message keeps its bytes but for values at typed places; its JSON is never serialized
+again. The other answers are there so that no agent waits for ever.
 """
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
-from acp_proxy.engine.client.client_frames import ClientFrame
+from acp_proxy.commands import Send
+from acp_proxy.engine.client.lane import ClientFrame
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.line_rewriter import LineRewriter, members_of, quoted
+from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
+from acp_proxy.engine.shared.line_rewriter import ANY_BYTES, LineRewriter, members_of, quoted
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.permissions import is_draft, rejecting_option
 from acp_proxy.protocol.splice import Place, spans, splice
 
-_ANY = "surrogateescape"
 _OPTION = {"result": {"outcome": {"optionId": Place.FREE}}}
 
 
 class Composer:
-    """Writes frames.
+    """Writes recorded frames.
 
     Args:
         bindings: the live names of recorded values.
@@ -29,7 +33,7 @@ class Composer:
         self._writer = LineRewriter(bindings, rewrite_text=rewrite_text)
 
     def written(
-        self, frame: ClientFrame, wire: Wire, ids: Mapping[str, str], options: Mapping[str, str]
+        self, frame: ClientFrame, wire: Wire, ids: dict[str, str], options: Mapping[str, str]
     ) -> bytes:
         """Returns a frame as a line, with its end.
 
@@ -39,35 +43,94 @@ class Composer:
             ids: the live ids of the requests that it answers, by the recorded tokens.
             options: the live options that it selects, by the recorded tokens of the requests.
         """
-        if frame.steps[0].member is not None:
-            wire = _part(frame, wire)
-        if options:
-            text = wire.raw.decode("utf-8", _ANY)
-            if frame.steps[0].member is None:
-                text = _chosen(text, options)
-            else:
-                members = [(s, _chosen(text[s.start : s.end], options)) for s in members_of(text)]
-                text = splice(text, members)
-            wire = wire._replace(raw=text.encode("utf-8", _ANY))
-        return self._writer.written(wire, dict(ids)) + (wire.newline or "\n").encode()
+        text = wire.raw.decode("utf-8", ANY_BYTES)
+        if frame.steps[0].member is None:
+            text = _chosen(text, options)
+        else:
+            text = _part(frame, text)
+            members = [(s, _chosen(text[s.start : s.end], options)) for s in members_of(text)]
+            text = splice(text, members)
+        wire = wire._replace(raw=text.encode("utf-8", ANY_BYTES))
+        return self._writer.written(wire, ids) + (wire.newline or "\n").encode()
 
 
-def _part(frame: ClientFrame, wire: Wire) -> Wire:
+def _part(frame: ClientFrame, text: str) -> str:
     """Leaves out of a batch what is sent later, if anything is."""
-    text = wire.raw.decode("utf-8", _ANY)
     members = members_of(text)
     if len(frame.steps) == len(members):
-        return wire
+        return text
     kept = (members[step.member] for step in frame.steps if step.member is not None)
-    part = ",".join(text[span.start : span.end] for span in kept)
-    return wire._replace(raw=f"[{part}]".encode("utf-8", _ANY))
+    return f"[{','.join(text[span.start : span.end] for span in kept)}]"
 
 
 def _chosen(text: str, options: Mapping[str, str]) -> str:
     """Puts the live option into an answer."""
-    option = options.get(read(text.encode("utf-8", _ANY)).rpc_id or "")
+    if not options:
+        return text
+    option = options.get(read(text.encode("utf-8", ANY_BYTES)).rpc_id or "")
     if option is None:
         return text
     replaced = [(s, quoted(option)) for s in spans(text, _OPTION)]
     same = all(json.loads(text[s.start : s.end]) == option for s, _ in replaced)
     return text if same else splice(text, replaced)
+
+
+def refusal(token: str | None, divergence: Divergence) -> Send:
+    """Returns the error that answers a request which was not recorded.
+
+    Args:
+        token: its id.
+        divergence: the reason.
+    """
+    data = {
+        "divergence": divergence.kind,
+        "recorded": [miss.seq for miss in divergence.near_misses],
+        "lane": divergence.lane,
+    }
+    error = {"code": ERROR_CODE, "message": f"verify: {divergence.summary}", "data": data}
+    return _line(token, "error", error)
+
+
+def cancelled(token: str | None, request: Any) -> Send:
+    """Returns the answer to a permission request of a cancelled turn, in its dialect.
+
+    Args:
+        token: its id.
+        request: decoded.
+    """
+    if is_draft(request):
+        return _line(token, "result", {"granted": False})
+    return _line(token, "result", {"outcome": {"outcome": "cancelled"}})
+
+
+def denied(token: str | None, request: Any) -> Send:
+    """Returns the answer that denies permission, in the dialect of the request.
+
+    It selects the option that rejects, or is ``cancelled`` if there is none; in the 1.0 draft it is
+    ``granted``, false.
+
+    Args:
+        token: its id.
+        request: decoded.
+    """
+    option = rejecting_option(request)
+    if option is None or is_draft(request):
+        return cancelled(token, request)
+    return _line(token, "result", {"outcome": {"outcome": "selected", "optionId": option}})
+
+
+def content(token: str | None, text: str) -> Send:
+    """Returns the answer to a request for the contents of a file.
+
+    Args:
+        token: its id.
+        text: the contents.
+    """
+    return _line(token, "result", {"content": text})
+
+
+def _line(token: str | None, name: str, value: dict[str, Any]) -> Send:
+    """Returns an answer, whose id is spelled as in the request."""
+    body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = f'{{"jsonrpc":"2.0","id":{token or "null"},"{name}":{body}}}\n'
+    return Send(text.encode("utf-8", "backslashreplace"))

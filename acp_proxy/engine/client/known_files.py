@@ -6,73 +6,84 @@ Nothing is ever read from the disk.
 from collections import OrderedDict
 from typing import Any
 
-from acp_proxy.engine.client.messages import member, params_of
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.shared.bindings import Bindings
+from acp_proxy.protocol.json_pointers import member, params_of
 from acp_proxy.protocol.splice import Place
 
 READ, WRITE = "fs/read_text_file", "fs/write_text_file"
 _MOST = 64 << 20
-"""Characters of contents that are kept."""
+"""Characters of contents of this run that are kept."""
 
 
 class KnownFiles:
-    """Contents of this run by path, as the live agent names it."""
-
-    def __init__(self) -> None:
-        self._contents: OrderedDict[str, str] = OrderedDict()
-        self._held = 0
-
-    def keep(self, path: str, text: str) -> None:
-        """Notes what a file contains now; forgets the oldest contents if they are too many.
-
-        Args:
-            path: of the file, as the live agent names it.
-            text: the contents.
-        """
-        self._held += len(text) - len(self._contents.pop(path, ""))
-        self._contents[path] = text
-        while self._held > _MOST:
-            self._held -= len(self._contents.popitem(last=False)[1])
-
-    def content(self, path: str) -> str | None:
-        """Returns what a file contains; None if that is unknown."""
-        return self._contents.get(path)
-
-
-class RecordedFiles:
-    """Contents that the recorded client sent; they are looked up at the first need.
+    """Contents by path, as the live agent names it.
 
     Args:
-        recording: the recording.
+        recording: the recording; the contents in it are looked up at the first need.
         bindings: the live names of recorded values.
     """
 
     def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
         self._recording = recording
         self._bindings = bindings
-        self._contents: dict[str, str] | None = None
+        self._of_run: OrderedDict[str, str] = OrderedDict()
+        self._held = 0
+        self._recorded: dict[str, str] | None = None
 
-    def content(self, path: str) -> str | None:
-        """Returns what a file contained; None if that is unknown."""
-        if self._contents is None:
-            self._contents = self._read()
-        return self._contents.get(path)
+    def learn(self, method: str, request: Any, answer: Any) -> None:
+        """Learns from a request that was answered, if it shows all of a file.
+
+        Args:
+            method: of the request, `READ` or `WRITE`.
+            request: decoded.
+            answer: decoded.
+        """
+        if shown := _shown(method, params_of(request), answer):
+            self._keep(*shown)
+
+    def content(self, request: Any) -> str | None:
+        """Returns what a request to read a file asks for; None if that is unknown."""
+        params = params_of(request)
+        path = params.get("path")
+        if not isinstance(path, str):
+            return None
+        text = self._of_run.get(path)
+        if text is None:
+            if self._recorded is None:
+                self._recorded = self._read()
+            text = self._recorded.get(path)
+        return None if text is None else part(text, params)
+
+    def _keep(self, path: str, text: str) -> None:
+        """Notes what a file contains now; forgets the oldest contents if they are too many."""
+        self._held += len(text) - len(self._of_run.pop(path, ""))
+        self._of_run[path] = text
+        while self._held > _MOST:
+            self._held -= len(self._of_run.popitem(last=False)[1])
 
     def _read(self) -> dict[str, str]:
+        """Returns the contents that the recorded client sent first, of each file."""
         found: dict[str, str] = {}
         messages = self._recording.messages
         for lane in self._recording.lanes.values():
             for request in lane.requests.of(READ):
                 reply = self._recording.replies.get(request.ask.exchange)
-                if reply is None:
-                    continue
-                params = params_of(messages.request(request))
-                path = params.get("path")
-                text = member(member(messages.sent(reply.step), "result"), "content")
-                if isinstance(path, str) and isinstance(text, str) and is_whole(params):
-                    found.setdefault(self._bindings.live(Place.PATH, path), text)
+                if reply is not None:
+                    params = params_of(messages.request(request))
+                    if shown := _shown(READ, params, messages.sent(reply.step)):
+                        path, text = shown
+                        found.setdefault(self._bindings.live(Place.PATH, path), text)
         return found
+
+
+def _shown(method: str, params: dict[str, Any], answer: Any) -> tuple[str, str] | None:
+    """Returns the path and all of the contents of a file that was read or written."""
+    if method == READ and not is_whole(params):
+        return None
+    path = params.get("path")
+    text = member(answer, "result", "content") if method == READ else params.get("content")
+    return (path, text) if isinstance(path, str) and isinstance(text, str) else None
 
 
 def part(text: str, params: dict[str, Any]) -> str:

@@ -1,17 +1,165 @@
-"""A lane of the recorded client: what is left to do there, and how far the live agent has come."""
+"""A lane of the recorded client: the frames to send there, its turns, and how far the agent is."""
 
-from bisect import bisect
-from collections.abc import Mapping
+from bisect import bisect, insort
+from collections import deque
+from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
+from typing import NamedTuple
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
-from acp_proxy.engine.client.client_frames import ClientFrame, SendQueue
 from acp_proxy.engine.client.recorded_requests import RecordedRequests
-from acp_proxy.engine.client.stream_progress import ProgressMark, StreamProgress
+from acp_proxy.engine.client.stream_progress import ProgressMark, StreamProgress, TotalProgress
+from acp_proxy.engine.shared.steps import Step
+from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST
 
 
 @frozen
-class SentPrompt:
+class ReceivedBefore:
+    """What the recorded client had received when it sent a frame."""
+
+    mark: ProgressMark = field(factory=ProgressMark)
+    """How much the agent had sent in the lane since the last request, answer or end of a turn."""
+    total: TotalProgress = field(factory=TotalProgress)
+    """How much it had sent in all lanes."""
+    turn_ends: int = 0
+    """How many turns of the lane an update had ended, in v2."""
+    is_turn_open: bool = False
+    silence_ns: int = 0
+    """The longest silence of the agent in the lane, since the same point as `mark`."""
+
+
+@define(eq=False)
+class ClientFrame:
+    """A recorded frame of the client, and what holds it back now."""
+
+    lane: "ClientLane"
+    seq: int
+    t_ns: int
+    steps: list[Step]
+    """One, or the members of a batch."""
+    previous_ns: int = 0
+    """When the frame before it in its lane passed."""
+    before: ReceivedBefore = field(factory=ReceivedBefore)
+    waits_since: int | None = field(default=None, init=False)
+    """The moment from which only optional messages hold it back."""
+    ready_at: int | None = field(default=None, init=False)
+    """The moment from which only pacing holds it back."""
+    is_released: bool = field(default=False, init=False)
+    """Whether it is an answer that only pacing holds back, if anything does."""
+    early_because: str | None = field(default=None, init=False)
+    """Why it is sent before all optional messages have come."""
+
+    def __lt__(self, other: "ClientFrame") -> bool:
+        return self.seq < other.seq
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it only answers requests of the agent."""
+        return all(s.is_reply and s.exchange is not None for s in self.steps)
+
+    @property
+    def cancels(self) -> Step | None:
+        """Its step, if that cancels something and is the only one."""
+        step = self.steps[0]
+        is_cancel = step.kind == "notification" and step.method in (CANCEL, CANCEL_REQUEST)
+        return step if is_cancel and len(self.steps) == 1 else None
+
+    @property
+    def title(self) -> str:
+        """Its name in reports, with its number."""
+        name = self.steps[0].title if len(self.steps) == 1 else "a batch"
+        return f"{name} #{self.seq}"
+
+    def part(self, steps: list[Step]) -> "ClientFrame":
+        """Returns some members of a batch as a frame of their own, which has not waited yet."""
+        return evolve(self, steps=steps)
+
+    def start_waiting(self, at: int) -> None:
+        """Notes that only optional messages hold it back; the first moment counts."""
+        if self.waits_since is None:
+            self.waits_since = at
+
+    def set_ready(self, at: int) -> int:
+        """Notes that only pacing holds it back; returns since when."""
+        if self.ready_at is None:
+            self.ready_at = at
+        return self.ready_at
+
+
+class SendQueue:
+    """The frames that the client has still to send in one lane.
+
+    Answers to the agent are kept apart: they may be sent as soon as the agent has asked and other
+    conditions hold, and what the agent never asks is never answered.
+
+    Args:
+        frames: the frames of the lane, in recorded order.
+
+    Attributes:
+        frames: the frames that are no answers, in recorded order.
+        answers: the frames that only answer the agent, by number.
+        asked: a heap: the answers that the agent has asked for, some of them released.
+        released: those of them that only pacing holds back, in recorded order.
+        discarded: how many frames were given up.
+    """
+
+    def __init__(self, frames: Iterable[ClientFrame] = ()) -> None:
+        all_frames = [*frames]
+        self.frames = deque(frame for frame in all_frames if not frame.is_answer)
+        self.answers = {frame.seq: frame for frame in all_frames if frame.is_answer}
+        self.asked: list[ClientFrame] = []
+        self.released: list[ClientFrame] = []
+        self.discarded = 0
+
+    def __len__(self) -> int:
+        return len(self.frames) + len(self.answers)
+
+    @property
+    def first(self) -> ClientFrame | None:
+        """The next frame that is no answer."""
+        return self.frames[0] if self.frames else None
+
+    @property
+    def first_asked(self) -> ClientFrame | None:
+        """The first answer that the agent has asked for and that still waits for anything else."""
+        while self.asked and self.asked[0].is_released:
+            heappop(self.asked)
+        return self.asked[0] if self.asked else None
+
+    def mark_asked(self, frame: ClientFrame) -> None:
+        """Notes that the agent has asked for an answer."""
+        heappush(self.asked, frame)
+
+    def release(self, frame: ClientFrame) -> None:
+        """Lets an answer be sent when it is due."""
+        frame.is_released = True
+        insort(self.released, frame)
+
+    def take(self, frame: ClientFrame) -> None:
+        """Removes a frame that is sent now: the first one, or a released answer."""
+        if frame.seq in self.answers:
+            del self.answers[frame.seq]
+            self.released.remove(frame)
+        else:
+            self.frames.popleft()
+
+    def postpone(self, answer: ClientFrame) -> None:
+        """Adds the answers of a batch that the agent has not asked for yet."""
+        self.answers[answer.seq] = answer
+
+    def discard(self) -> list[ClientFrame]:
+        """Gives up all frames, and returns them, those that are no answers first."""
+        left = [*self.frames, *self.answers.values()]
+        for frame in self.answers.values():
+            frame.is_released = True  # so that it leaves the queues over all lanes
+        self.discarded += len(left)
+        for held in (self.frames, self.answers, self.asked, self.released):
+            held.clear()
+        return left
+
+
+class SentPrompt(NamedTuple):
     """A prompt whose turn has not ended: its number, and when it was sent."""
 
     seq: int
@@ -22,48 +170,42 @@ class TurnState:
     """The turns of one lane: which are open, and how many updates have ended one.
 
     Attributes:
+        prompts: the prompts of open turns, by exchange.
         recorded_ends: the numbers of the recorded updates that ended turns, in v2.
         ended: how many turns an update of the live agent has ended.
         is_cancelled: whether the client has cancelled the open turn.
     """
 
     def __init__(self) -> None:
+        self.prompts: dict[int, SentPrompt] = {}
         self.recorded_ends: list[int] = []
         self.ended = 0
         self.is_cancelled = False
-        self._prompts: dict[int, SentPrompt] = {}
         self._cancelled_at = 0
-        self._is_abandoned = False
 
     @property
     def is_open(self) -> bool:
         """Whether a turn is open."""
-        return bool(self._prompts)
-
-    @property
-    def prompts(self) -> Mapping[int, SentPrompt]:
-        """The prompts of open turns, by exchange."""
-        return self._prompts
+        return bool(self.prompts)
 
     @property
     def awaits_end(self) -> bool:
         """Whether a recorded update that ends a turn has not come yet."""
-        return not self._is_abandoned and self.ended < len(self.recorded_ends)
+        return self.ended < len(self.recorded_ends)
 
-    def open(self, exchange: int, seq: int, at: int) -> None:
+    def open(self, exchange: int, prompt: SentPrompt) -> None:
         """Opens a turn.
 
         Args:
             exchange: of its prompt.
-            seq: the number of the prompt.
-            at: when it was sent, in nanoseconds.
+            prompt: the prompt.
         """
-        self._prompts[exchange] = SentPrompt(seq, at)
+        self.prompts[exchange] = prompt
         self.is_cancelled = False
 
     def close(self, exchange: int) -> None:
         """Closes a turn whose prompt was answered, in v1."""
-        self._prompts.pop(exchange, None)
+        self.prompts.pop(exchange, None)
         self.is_cancelled = self.is_cancelled and self.is_open
 
     def end(self) -> int | None:
@@ -72,8 +214,8 @@ class TurnState:
         Returns:
             the number of the recorded update that ended them; None if there is none.
         """
-        place = bisect(self.recorded_ends, max(prompt.seq for prompt in self._prompts.values()))
-        self._prompts.clear()
+        place = bisect(self.recorded_ends, max(prompt.seq for prompt in self.prompts.values()))
+        self.prompts.clear()
         self.ended += 1
         self.is_cancelled = False
         return self.recorded_ends[place] if place < len(self.recorded_ends) else None
@@ -86,47 +228,32 @@ class TurnState:
         """Whether the turn was cancelled by a message that was recorded after a frame."""
         return self.is_cancelled and seq < self._cancelled_at
 
-    def abandon(self) -> None:
-        """Stops waiting for the ends of turns."""
-        self._is_abandoned = True
-
 
 @frozen
 class LaneEnd:
-    """What the recorded agent sent last in a lane.
-
-    Attributes:
-        mark: how much it sent there since the last request or answer, or the end of a turn.
-        states: of the kinds of state updates since then, how many there were in the whole lane.
-        silence_ns: its longest silence since then.
-    """
+    """What the recorded agent sent last in a lane, since a request, an answer or a turn's end."""
 
     mark: ProgressMark = field(factory=ProgressMark)
     states: Mapping[str, int] = field(factory=dict)
+    """Of the kinds of state updates since then, how many there were in the whole lane."""
     silence_ns: int = 0
+    """Its longest silence."""
 
 
 @define(eq=False)
 class ClientLane:
-    """The state of one lane.
-
-    Attributes:
-        name: the recorded session's id, None for the connection.
-        queue: what the client has still to send.
-        requests: what the agent has not requested yet.
-        turns: the turns of the lane.
-        progress: what the live agent has sent.
-        end: what the recorded agent sent last.
-        is_abandoned: whether it was given up, and nothing more is sent there.
-    """
+    """The state of one lane; its name is the recorded session's id, None for the connection."""
 
     name: str | None
     queue: SendQueue = field(factory=SendQueue)
     requests: RecordedRequests = field(factory=RecordedRequests)
+    """What the agent has not requested yet."""
     turns: TurnState = field(factory=TurnState)
     progress: StreamProgress = field(factory=StreamProgress)
+    """What the live agent has sent."""
     end: LaneEnd = field(factory=LaneEnd)
     is_abandoned: bool = False
+    """Whether it was given up, and nothing more is sent there."""
 
     @property
     def title(self) -> str:
@@ -157,6 +284,6 @@ class ClientLane:
     def abandon(self) -> list[ClientFrame]:
         """Gives the lane up; returns the frames that will not be sent, answers last."""
         self.is_abandoned = True
-        self.turns.abandon()
+        self.turns.recorded_ends.clear()  # no end of a turn is awaited any longer
         self.requests.clear()
         return self.queue.discard()

@@ -1,7 +1,6 @@
 """Decides how long the client waits for messages that the agent need not send."""
 
-from acp_proxy.engine.client.client_frames import ClientFrame
-from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.lane import ClientFrame
 from acp_proxy.engine.shared.playback_options import NS_PER_S
 
 _SETTLE_NS, _TIMES = 5 * NS_PER_S, 5
@@ -34,16 +33,17 @@ class Patience:
         # Less than a stall, so that waiting for optional messages is never taken for one.
         self._longest = (_WITHOUT_STALL_NS if stall_ns is None else stall_ns) * 9 // 10
 
-    def note_event(self, at: int) -> None:
-        """Notes the moment of an event."""
-        self.now = at
+    @property
+    def silence(self) -> int:
+        """How long neither side has sent anything."""
+        return self.now - self.last_activity
 
-    def note_activity(self, at: int) -> None:
+    def note_activity(self) -> None:
         """Notes that either side has sent something."""
-        self.last_activity = at
+        self.last_activity = self.now
 
     def after_silence(self, silence_ns: int) -> int:
-        """How long to wait for optional messages.
+        """Returns how long to wait for optional messages.
 
         Args:
             silence_ns: the longest silence of the recorded agent before them.
@@ -51,60 +51,41 @@ class Patience:
         return min(max(_SETTLE_NS, _TIMES * silence_ns), self._longest)
 
     def of_answer(self, silence_ns: int) -> tuple[int, int]:
-        """How long an answer waits for its place; the agent may do nothing until it comes.
+        """Returns how long an answer waits for its place: in silence, and in all.
 
         Args:
             silence_ns: the longest silence of the recorded agent before it.
-
-        Returns:
-            nanoseconds of silence, and nanoseconds in all.
         """
         late = min(_MANY_TIMES * silence_ns, _LATE_ANSWER_NS)
         silence = min(max(_ANSWER_NS, 2 * silence_ns, late), self._longest)
         return silence, _MANY_TIMES * silence
 
-    def deadline(self, lane: ClientLane, frame: ClientFrame) -> int:
-        """When a frame stops waiting for optional messages, if nothing comes until then.
+    def deadline(self, frame: ClientFrame) -> int:
+        """Returns when a frame stops waiting for optional messages, if nothing comes until then.
 
         While a turn is open, the agent has more to send; only a stall would prove the opposite.
-
-        Args:
-            lane: the lane of the frame.
-            frame: the frame.
         """
-        longest = (
-            self._longest if lane.turns.is_open else self.after_silence(frame.before.silence_ns)
-        )
-        return min(self.last_activity + longest, _since(lane, frame) + _MANY_TIMES * longest)
+        is_open = frame.lane.turns.is_open
+        longest = self._longest if is_open else self.after_silence(frame.before.silence_ns)
+        return min(self.last_activity + longest, _waits_since(frame) + _MANY_TIMES * longest)
 
-    def reason(self, lane: ClientLane, frame: ClientFrame, at: int) -> str:
-        """Why a frame stops waiting for optional messages, in a few words.
+    def reason(self, frame: ClientFrame) -> str:
+        """Returns why a frame stops waiting for optional messages, in a few words."""
+        if self._is_silent(frame):
+            return f"nothing came for {self.silence / NS_PER_S:.1f} s"
+        return f"other things came for {(self.now - _waits_since(frame)) / NS_PER_S:.1f} s"
 
-        Args:
-            lane: the lane of the frame.
-            frame: the frame.
-            at: the moment, in nanoseconds.
-        """
-        silence, since = at - self.last_activity, at - _since(lane, frame)
-        if silence * _MANY_TIMES >= since:
-            return f"nothing came for {silence / NS_PER_S:.1f} s"
-        return f"other things came for {since / NS_PER_S:.1f} s"
+    def note_pause(self, frame: ClientFrame) -> None:
+        """Notes since when a frame that is sent now was held back for what has never come."""
+        start = self.last_activity if self._is_silent(frame) else _waits_since(frame)
+        if start < self.now:
+            self.pauses.append((start, self.now))
 
-    def note_pause(self, lane: ClientLane, frame: ClientFrame, at: int) -> None:
-        """Notes since when a frame that is sent now was held back for what has never come.
-
-        Args:
-            lane: the lane of the frame.
-            frame: the frame.
-            at: the moment, in nanoseconds.
-        """
-        since = _since(lane, frame)
-        is_silence = (at - self.last_activity) * _MANY_TIMES >= at - since
-        start = self.last_activity if is_silence else since
-        if start < at:
-            self.pauses.append((start, at))
+    def _is_silent(self, frame: ClientFrame) -> bool:
+        """Whether a frame waited in silence for most of the time."""
+        return self.silence * _MANY_TIMES >= self.now - _waits_since(frame)
 
 
-def _since(lane: ClientLane, frame: ClientFrame) -> int:
+def _waits_since(frame: ClientFrame) -> int:
     """Since when a frame waits although its lane makes no progress."""
-    return max(frame.waits_since or 0, lane.progress.grew_at)
+    return max(frame.waits_since or 0, frame.lane.progress.grew_at)

@@ -10,16 +10,14 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.commands import Send
-from acp_proxy.engine.client.answer_queue import LiveRequest
-from acp_proxy.engine.client.client_frames import ClientFrame
-from acp_proxy.engine.client.default_replies import cancelled, denied
-from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.messages import member
-from acp_proxy.engine.client.permission_match import PermissionMatch
-from acp_proxy.engine.client.request_matcher import RequestMatch
+from acp_proxy.engine.client.composer import cancelled, denied
+from acp_proxy.engine.client.lane import ClientFrame
+from acp_proxy.engine.client.open_requests import LiveRequest
+from acp_proxy.engine.client.request_matcher import AgentRequest, RequestMatch
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
+from acp_proxy.protocol.json_pointers import member
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.permissions import options_of, read_answer, unambiguous
@@ -38,13 +36,13 @@ class OptionChoice:
 
 
 class PermissionGuard:
-    """Checks recorded answers to permission requests.
-
-    Args:
-        state: the state of the verification.
-    """
+    """Checks recorded answers to permission requests."""
 
     def __init__(self, state: VerifyState) -> None:
+        self._divergences = state.divergences
+        self._is_lenient = state.options.lenient
+        self._permissions = state.permissions
+        self._recording = state.recording
         self._state = state
 
     def grants_too_much(self, match: RequestMatch, value: Any) -> bool:
@@ -57,127 +55,101 @@ class PermissionGuard:
         request = match.request
         if request.ask.method != PERMISSION or match.permission.is_same:
             return False
-        reply = self._state.recording.replies.get(request.ask.exchange)
-        if reply is None:
-            return False
-        messages = self._state.recording.messages
-        offered = options_of(messages.request(request))
-        if not read_answer(offered, messages.sent(reply.step)).may_allow:
+        reply = self._recording.replies.get(request.ask.exchange)
+        if reply is None or not self._may_allow(
+            self._recording.messages.request(request), self._recording.messages.sent(reply.step)
+        ):
             return False
         is_taken_at_its_title = (
-            self._state.options.lenient
+            self._is_lenient
             and match.permission.is_vague
-            and self._state.permissions.have_same_title(request, value)
+            and self._permissions.have_same_title(request, value)
         )
         return not is_taken_at_its_title
 
-    def note_refused(self, match: RequestMatch, value: Any, raw: bytes, at: int, line: int) -> None:
+    def note_refused(self, match: RequestMatch, live: AgentRequest) -> None:
         """Reports that a request asks for something else, or for something unknown.
 
         Args:
             match: the recorded request that it is matched with.
-            value: the live request, decoded.
-            raw: the same as it came.
-            at: the moment, in nanoseconds.
-            line: the number of the agent's line.
+            live: the live request.
         """
-        seq, permissions = match.request.step.seq, self._state.permissions
-        old, new = permissions.recorded_title(match.request), permissions.title(value)
+        seq, new = match.request.step.seq, self._permissions.title(live.value)
         if match.permission.is_vague:
             summary = (
                 f"the agent asked permission for {new} and did not say what it applies to, so it is"
                 f" unknown whether #{seq} allowed it; it was rejected"
             )
         else:
+            old = self._permissions.recorded_title(match.request)
             summary = (
                 f"the agent asked permission for {new}, but {old} #{seq} was allowed; it was"
                 " rejected"
             )
-        self._state.divergences.note(
+        self._divergences.note(
             DivergenceKind.PERMISSION_DIFFERS,
-            self._state.recording.lanes[match.request.step.lane],
+            self._recording.lanes[match.request.step.lane],
             summary,
-            at,
+            self._state.now,
             seq=seq,
-            line=line,
-            came=raw,
+            line=live.line,
+            came=live.message.raw,
             differences=match.permission.differences,
         )
 
     def decide(
-        self, lane: ClientLane, frame: ClientFrame, step: Step, live: LiveRequest, at: int
+        self, frame: ClientFrame, step: Step, live: LiveRequest
     ) -> tuple[str | None, Send | None]:
         """Checks the recorded answer to a permission request before it is sent.
 
         Args:
-            lane: the lane of the answer.
             frame: the frame of the answer.
             step: the answer.
             live: the live request.
-            at: the moment, in nanoseconds.
 
         Returns:
             the live option that the answer selects, if it selects one; and what to send in place of
             the answer, if that cannot be given.
         """
-        request = json_or_none(live.raw)
-        if lane.turns.was_cancelled_after(frame.seq):
-            return None, self._answer_late(lane, step, live, request, at)
-        recorded = self._state.recording.messages.request(live.recorded)
-        answer = self._state.recording.messages.sent(step)
-        scope = self._state.permissions.live(request)
-        match = self._state.permissions.compare_answered(live.recorded, live.scope, scope)
-        if not match.is_same and read_answer(options_of(recorded), answer).may_allow:
-            return None, self._answer_changed(lane, live, request, match, at)
+        request, asked_in, now = json_or_none(live.raw), live.recorded.step.seq, self._state.now
+        if frame.lane.turns.was_cancelled_after(frame.seq):
+            summary = f"{PERMISSION} #{asked_in} came when the turn was cancelled"
+            self._divergences.note(DivergenceKind.LATE, frame.lane, summary, now, seq=step.seq)
+            return None, cancelled(live.token, request)
+        recorded = self._recording.messages.request(live.recorded)
+        answer = self._recording.messages.sent(step)
+        scope = self._permissions.live(request)
+        match = self._permissions.compare_answered(live.recorded, live.scope, scope)
+        if not match.is_same and self._may_allow(recorded, answer):
+            title = self._permissions.title(request)
+            self._divergences.note(
+                DivergenceKind.PERMISSION_DIFFERS,
+                frame.lane,
+                f"the agent changed the tool call {title} after it had asked permission for it, but"
+                f" #{asked_in} was allowed; it was rejected",
+                now,
+                seq=asked_in,
+                came=live.raw,
+                differences=match.differences,
+            )
+            return None, denied(live.token, request)
         chosen = choice(recorded, request, answer)
         if not chosen.is_possible:
-            return None, self._answer_without_option(lane, step, live, request, at)
+            self._divergences.note(
+                DivergenceKind.OUTCOME_DIFFERS,
+                frame.lane,
+                f"{PERMISSION} #{asked_in}: the agent offers no option like the one that"
+                f" #{step.seq} chose; it was answered with cancelled",
+                now,
+                seq=step.seq,
+                came=live.raw,
+            )
+            return None, cancelled(live.token, request)
         return chosen.option, None
 
-    def _answer_late(
-        self, lane: ClientLane, step: Step, live: LiveRequest, request: Any, at: int
-    ) -> Send:
-        """Answers a request of a cancelled turn as the protocol requires."""
-        summary = f"{PERMISSION} #{live.recorded.step.seq} came when the turn was cancelled"
-        self._state.divergences.note(DivergenceKind.LATE, lane, summary, at, seq=step.seq)
-        return cancelled(live.token, request)
-
-    def _answer_changed(
-        self,
-        lane: ClientLane,
-        live: LiveRequest,
-        request: Any,
-        match: PermissionMatch,
-        at: int,
-    ) -> Send:
-        """Denies a request whose tool call has changed since it came."""
-        seq = live.recorded.step.seq
-        summary = (
-            f"the agent changed the tool call {self._state.permissions.title(request)} after it had"
-            f" asked permission for it, but #{seq} was allowed; it was rejected"
-        )
-        self._state.divergences.note(
-            DivergenceKind.PERMISSION_DIFFERS,
-            lane,
-            summary,
-            at,
-            seq=seq,
-            came=live.raw,
-            differences=match.differences,
-        )
-        return denied(live.token, request)
-
-    def _answer_without_option(
-        self, lane: ClientLane, step: Step, live: LiveRequest, request: Any, at: int
-    ) -> Send:
-        summary = (
-            f"{PERMISSION} #{live.recorded.step.seq}: the agent offers no option like the one that"
-            f" #{step.seq} chose; it was answered with cancelled"
-        )
-        self._state.divergences.note(
-            DivergenceKind.OUTCOME_DIFFERS, lane, summary, at, seq=step.seq, came=live.raw
-        )
-        return cancelled(live.token, request)
+    def _may_allow(self, request: Any, answer: Any) -> bool:
+        """Whether a recorded answer may allow what its request asked permission for."""
+        return read_answer(options_of(request), answer).may_allow
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
@@ -192,7 +164,7 @@ def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:
         live: the live one.
         answer: the recorded answer.
     """
-    outcome = member(member(answer, "result"), "outcome")
+    outcome = member(answer, "result", "outcome")
     if not isinstance(outcome, dict) or outcome.get("outcome") != "selected":
         return OptionChoice(None)
     wanted = outcome.get("optionId")

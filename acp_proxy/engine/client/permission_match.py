@@ -1,19 +1,22 @@
 """Decides whether a live permission request asks permission for what a recorded one asked for.
 
-The scope of a request depends on what was announced before, on both sides. The live agent's
-announcements are taken as they come. The recorded ones are read once, at the first live request,
-and only those that a recorded request names. An agent may also change a tool call between its
-request and the answer; so the request is compared again when the answer is sent.
+A request may name a tool call by its id alone, so its scope depends on what was announced of that
+tool call before, on both sides. The live agent's announcements are taken as they come. The recorded
+ones are read once, at the first live request, and only those that a recorded request names. An
+agent may also change a tool call between its request and the answer; so the request is compared
+again when the answer is sent.
 
 What a user ignores in the comparison of two runs counts here all the same: it was not allowed.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterator
+from enum import IntEnum
+from math import nan as NAN  # noqa: N812
 from typing import Any
 
 from attrs import field, frozen
 
-from acp_proxy.engine.client.messages import member, params_of
 from acp_proxy.engine.client.permission_scope import (
     differences,
     moved,
@@ -23,12 +26,90 @@ from acp_proxy.engine.client.permission_scope import (
 )
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.recorded_requests import RecordedRequest
-from acp_proxy.engine.client.tool_calls import ToolCalls, call_named
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
+from acp_proxy.protocol.json_pointers import member, params_of
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message, read
-from acp_proxy.protocol.updates import UPDATE
+from acp_proxy.protocol.updates import FINAL, UPDATE
+
+_ABOUT_UPDATE = frozenset({"sessionUpdate", "_meta"})
+"""Members of an update that are no members of the tool call."""
+_UNREADABLE = "(an update that cannot be read)"
+_MOST = 1000
+"""Tool calls that are remembered; the oldest are forgotten when there are more."""
+
+
+class ToolCalls:
+    """What an agent has announced of the tool calls that have not ended.
+
+    An update changes only the members that it has, so all updates of a tool call are merged. The
+    names of the members are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool``
+    and ``input`` in the 1.0 draft.
+
+    Args:
+        null_clears: whether a member that is null removes the earlier value, as in v2.
+    """
+
+    def __init__(self, *, null_clears: bool) -> None:
+        self._null_clears = null_clears
+        self._calls: OrderedDict[tuple[str | None, str], dict[str, Any]] = OrderedDict()
+        """By session and id."""
+
+    def take(self, message: Message) -> None:
+        """Takes a message of the agent; one that announces no tool call changes nothing."""
+        if message.method != UPDATE or message.tool_call is None:
+            return
+        key = message.session, message.tool_call
+        value = json_or_none(message.raw or b"")
+        if value is None:  # its content is unknown, so the tool call equals no other from then on
+            self._calls.setdefault(key, {})[_UNREADABLE] = NAN
+            return
+        params = params_of(value)
+        update = params.get("update", params.get("data"))
+        if not isinstance(update, dict):
+            return
+        if update.get("status") in FINAL:
+            self._calls.pop(key, None)
+            return
+        call = self._calls.setdefault(key, {})
+        self._calls.move_to_end(key)
+        if message.update == "tool_call_content_chunk":
+            known = call.get("content")
+            items = known if isinstance(known, list) else []
+            call["content"] = [*items, update.get("content")]
+        else:
+            self._merge(call, update)
+        if len(self._calls) > _MOST:
+            self._calls.popitem(last=False)
+
+    def announced(self, request: Any) -> dict[str, Any]:
+        """Returns what is known of the tool call that a permission request names.
+
+        It is empty if it was never announced. The caller must not change it.
+        """
+        session, call = member(request, "params", "sessionId"), call_named(request)
+        if call is None:
+            return {}
+        return self._calls.get((session if isinstance(session, str) else None, call), {})
+
+    def _merge(self, call: dict[str, Any], update: dict[str, Any]) -> None:
+        for name, value in update.items():
+            if name in _ABOUT_UPDATE:
+                continue
+            if value is not None:
+                call[name] = value
+            elif self._null_clears:
+                call.pop(name, None)
+
+
+def call_named(request: Any) -> str | None:
+    """Returns the id of the tool call that a permission request is about, in any dialect."""
+    for way in (("toolCall",), ("subject", "toolCall"), ("subject",), ()):
+        found = member(request, "params", *way, "toolCallId")
+        if isinstance(found, str):
+            return found
+    return None
 
 
 @frozen
@@ -49,10 +130,18 @@ class PermissionMatch:
 class _RecordedScope:
     """The scope of a recorded request: when it was made, and when it was answered."""
 
-    name: str
-    """Its title, in full; empty if it has none."""
-    asked: Any
-    answered: Any
+    title: str = ""
+    """In full, as of `title_of`."""
+    asked: Any = None
+    answered: Any = None
+
+
+class _Moment(IntEnum):
+    """What concerns a permission request in a frame, in the order in which it counts."""
+
+    ANNOUNCED = 0
+    ASKED = 1
+    ANSWERED = 2
 
 
 class PermissionMatcher:
@@ -61,44 +150,37 @@ class PermissionMatcher:
     Args:
         recording: the recording.
         bindings: the live names of recorded values.
+
+    Attributes:
+        calls: the tool calls that the live agent has announced.
     """
 
     def __init__(self, recording: RecordedClient, bindings: Bindings) -> None:
+        self.calls = ToolCalls(null_clears=recording.is_v2)
         self._recording = recording
         self._bindings = bindings
         self._comparer = Comparer(bindings)
-        self._calls = ToolCalls(null_clears=recording.is_v2)
         self._recorded: dict[int, _RecordedScope] | None = None
 
-    def take(self, message: Message, raw: bytes) -> None:
-        """Takes a notification of the live agent, which may announce a tool call.
-
-        Args:
-            message: the notification.
-            raw: the same as it came.
-        """
-        if message.method == UPDATE and message.tool_call is not None:
-            self._calls.take(message, json_or_none(raw))
-
     def live(self, request: Any) -> Any:
-        """The scope of a live request, as of `permission_scope.scope`."""
-        return scope(request, self._announced(self._calls, request))
+        """Returns the scope of a live request, as of `permission_scope.scope`."""
+        return scope(request, self.calls.announced(request))
 
     def title(self, request: Any) -> str:
-        """The name of a live request in reports."""
-        return _shown(self._name(request))
+        """Returns the name of a live request in reports."""
+        return _name(self._title(request))
 
     def recorded(self, recorded: RecordedRequest) -> Any:
-        """The scope of a recorded request with the live directories, to look it up by."""
-        asked = self._of(recorded).asked
+        """Returns the scope of a recorded request with the live directories."""
+        asked = self._scope_of(recorded).asked
         try:
             return None if asked is None else moved(asked, self._bindings.rewritten)
         except RecursionError:
             return None
 
     def recorded_title(self, recorded: RecordedRequest) -> str:
-        """The name of a recorded request in reports."""
-        return _shown(self._of(recorded).name)
+        """Returns the name of a recorded request in reports."""
+        return _name(self._scope_of(recorded).title)
 
     def have_same_title(self, recorded: RecordedRequest, request: Any) -> bool:
         """Whether a recorded request and a live one have the same title, and have one at all.
@@ -107,7 +189,7 @@ class PermissionMatcher:
             recorded: the recorded one.
             request: the live one, decoded.
         """
-        was, now = self._of(recorded).name, self._name(request)
+        was, now = self._scope_of(recorded).title, self._title(request)
         return now != "" and now in (was, moved(was, self._bindings.rewritten))
 
     def compare(self, recorded: RecordedRequest, live: Any) -> PermissionMatch:
@@ -117,9 +199,7 @@ class PermissionMatcher:
             recorded: the recorded one.
             live: the scope of the live one, as of `live`.
         """
-        found = differences(
-            self._of(recorded).asked, live, self._comparer, self._bindings.rewritten
-        )
+        found = self._differences(self._scope_of(recorded).asked, live)
         return PermissionMatch(found, is_vague=not found and not names_something(live))
 
     def compare_answered(self, recorded: RecordedRequest, asked: Any, live: Any) -> PermissionMatch:
@@ -132,58 +212,56 @@ class PermissionMatcher:
         """
         if live is not None and live == asked:
             return PermissionMatch()
-        rewritten = self._bindings.rewritten
-        answered = self._of(recorded).answered
-        return PermissionMatch(differences(answered, live, self._comparer, rewritten))
+        return PermissionMatch(self._differences(self._scope_of(recorded).answered, live))
 
-    def _name(self, request: Any) -> str:
-        return title_of(request, self._announced(self._calls, request))
+    def _differences(self, recorded: Any, live: Any) -> tuple[Difference, ...]:
+        return differences(recorded, live, self._comparer, self._bindings.rewritten)
 
-    def _of(self, recorded: RecordedRequest) -> _RecordedScope:
+    def _title(self, request: Any) -> str:
+        return title_of(request, self.calls.announced(request))
+
+    def _scope_of(self, recorded: RecordedRequest) -> _RecordedScope:
         if self._recorded is None:
             self._recorded = dict(self._read())
-        exchange = recorded.ask.exchange
-        return self._recorded.get(exchange) or _RecordedScope("", None, None)
+        return self._recorded.get(recorded.ask.exchange) or _RecordedScope()
 
     def _read(self) -> Iterator[tuple[int, _RecordedScope]]:
         """Reads what the recorded agent announced and asked, in order."""
-        requests = {one.ask.exchange: one for one in self._recording.permissions}
-        decoded_requests = {
-            exchange: self._recording.messages.request(one) for exchange, one in requests.items()
+        recording = self._recording
+        requests = {
+            one.ask.exchange: recording.messages.request(one) for one in recording.permissions
         }
-        wanted = {call_named(value) for value in decoded_requests.values()} - {None}
-        moments: list[tuple[int, int, int]] = []
-        for exchange, request in requests.items():
-            reply = self._recording.replies.get(exchange)
-            answered = request.step.seq if reply is None else reply.step.seq
-            moments += [(request.step.seq, 1, exchange), (answered, 2, exchange)]
-        if wanted:
-            moments += [(seq, 0, 0) for seq in self._recording.announcing]
-        calls = ToolCalls(null_clears=self._recording.is_v2)
+        wanted = {call_named(request) for request in requests.values()} - {None}
+        calls = ToolCalls(null_clears=recording.is_v2)
         asked: dict[int, Any] = {}
-        for seq, what, exchange in sorted(moments):
-            if what == 0:
-                self._take_recorded(calls, seq, wanted)
+        for seq, moment, exchange in sorted(self._moments(are_announced=bool(wanted))):
+            if moment is _Moment.ANNOUNCED:
+                message = read(recording.script.wire(seq).raw)
+                for one in message.members or (message,):
+                    if one.tool_call in wanted:
+                        calls.take(one)
                 continue
-            value = decoded_requests[exchange]
-            announced = self._announced(calls, value)
-            if what == 1:
-                asked[exchange] = scope(value, announced)
+            request = requests[exchange]
+            announced = calls.announced(request)
+            found = scope(request, announced)
+            if moment is _Moment.ASKED:
+                asked[exchange] = found
             else:
-                name = title_of(value, announced)
-                yield exchange, _RecordedScope(name, asked[exchange], scope(value, announced))
+                title = title_of(request, announced)
+                yield exchange, _RecordedScope(title, asked[exchange], found)
 
-    def _take_recorded(self, calls: ToolCalls, seq: int, wanted: set[str | None]) -> None:
-        message = read(self._recording.script.wire(seq).raw)
-        for one in message.members or (message,):
-            if one.method == UPDATE and one.tool_call in wanted:
-                calls.take(one, json_or_none(one.raw or b""))
+    def _moments(self, *, are_announced: bool) -> Iterator[tuple[int, _Moment, int]]:
+        """Yields the frames by which scopes change or are used: number, what it is, exchange."""
+        for one in self._recording.permissions:
+            seq, exchange = one.step.seq, one.ask.exchange
+            reply = self._recording.replies.get(exchange)
+            yield seq, _Moment.ASKED, exchange
+            yield seq if reply is None else reply.step.seq, _Moment.ANSWERED, exchange
+        if are_announced:
+            for seq in self._recording.announcing:
+                yield seq, _Moment.ANNOUNCED, 0
 
-    def _announced(self, calls: ToolCalls, request: Any) -> dict[str, Any]:
-        session = member(params_of(request), "sessionId")
-        return calls.announced(session if isinstance(session, str) else None, call_named(request))
 
-
-def _shown(name: str) -> str:
-    """What reports call a request."""
-    return shown(name, 100) if name else "something"
+def _name(title: str) -> str:
+    """Returns what reports call a request."""
+    return shown(title, 100) if title else "something"

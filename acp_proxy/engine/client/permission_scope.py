@@ -14,8 +14,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from acp_proxy.engine.client.messages import member, params_of
 from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
+from acp_proxy.protocol.json_pointers import member, params_of
 from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.typed_places import places_of
 

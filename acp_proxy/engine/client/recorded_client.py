@@ -12,10 +12,12 @@ from collections.abc import Iterator
 
 from attrs import define, field, frozen
 
-from acp_proxy.engine.client.client_frames import ClientFrame, ReceivedBefore
-from acp_proxy.engine.client.lane import ClientLane, LaneEnd
-from acp_proxy.engine.client.messages import RecordedMessages
-from acp_proxy.engine.client.recorded_requests import RecordedRequest, RecordedRequests
+from acp_proxy.engine.client.lane import ClientFrame, ClientLane, LaneEnd, ReceivedBefore, SendQueue
+from acp_proxy.engine.client.recorded_requests import (
+    RecordedMessages,
+    RecordedRequest,
+    RecordedRequests,
+)
 from acp_proxy.engine.client.stream_progress import (
     ITEM,
     StreamProgress,
@@ -49,39 +51,40 @@ class RecordedReply:
 
 
 @define
-class _LaneCount:
-    """What is counted of a lane while it is read."""
+class _LaneReader:
+    """A lane while it is read, and what was counted since a request, an answer or a turn's end."""
 
+    lane: ClientLane
+    frames: list[ClientFrame] = field(factory=list)
+    """The client's."""
     progress: StreamProgress = field(factory=StreamProgress)
     states: set[str] = field(factory=set)
-    """The kinds of state updates since the count was cleared."""
+    """The kinds of state updates that have come."""
     passed_ns: int = 0
+    """When the latest frame passed."""
     silence_ns: int = 0
-    """The longest silence of the agent since then."""
+    """The longest silence of the agent."""
     prompts: set[int] = field(factory=set)
     """Exchanges of the prompts that are open."""
 
     def clear(self) -> None:
-        """Counts from zero again, after a request, an answer or the end of a turn."""
+        """Counts from zero again."""
         self.progress.clear()
         self.states.clear()
         self.silence_ns = 0
 
-    @property
-    def end(self) -> LaneEnd:
-        """What came last."""
+    def finish(self) -> None:
+        """Completes the lane."""
         states = {kind: self.progress.states[kind] for kind in self.states}
-        return LaneEnd(self.progress.mark, states, self.silence_ns)
+        self.lane.end = LaneEnd(self.progress.mark, states, self.silence_ns)
+        self.lane.queue = SendQueue(self.frames)
 
 
 class RecordedClient:
     """A recording, for one verification.
 
-    Args:
-        script: the recording.
-
     Attributes:
-        script: the same.
+        script: the recording.
         messages: its messages, decoded.
         lanes: by session, None for the connection's.
         answers: how the agent answered the client's requests, by exchange.
@@ -95,7 +98,7 @@ class RecordedClient:
         frames: how many frames the agent sent.
         duration_ns: from the first frame to the last.
         roots: the directories that the client chose, in the order in which it named them.
-        agent_left_at: see `Script`.
+        is_v2: whether an update ends a turn, and not the answer to the prompt.
     """
 
     def __init__(self, script: Script) -> None:
@@ -112,19 +115,15 @@ class RecordedClient:
         self.frames = 0
         self.duration_ns = 0
         self.roots: list[str] = []
-        self.agent_left_at = script.agent_left_at
-        self._counts: dict[str | None, _LaneCount] = {}
+        self.is_v2 = script.dialect == V2
+        self._readers: dict[str | None, _LaneReader] = {None: _LaneReader(self.lanes[None])}
         self._total = TotalProgress()
         self._frame: ClientFrame | None = None
         self._read()
         self.expected_answers = sorted(self._find_answers())
-        for lane in self.lanes.values():
-            lane.queue.separate_answers()
-
-    @property
-    def is_v2(self) -> bool:
-        """Whether an update ends a turn, and not the answer to the prompt."""
-        return self.script.dialect == V2
+        for reader in self._readers.values():
+            reader.finish()
+        self._readers.clear()
 
     def _read(self) -> None:
         finder, began = LaneFinder(), None
@@ -134,43 +133,42 @@ class RecordedClient:
                 self._add(step)
                 began = step.t_ns if began is None else began
                 self.duration_ns = step.t_ns - began
-        for name, count in self._counts.items():
-            self.lanes[name].end = count.end
 
     def _find_answers(self) -> Iterator[tuple[int, int]]:
         """Yields the answers to the client's requests; notes the client's own answers."""
-        for lane in self.lanes.values():
-            for step in (step for frame in lane.queue.frames for step in frame.steps):
+        for reader in self._readers.values():
+            for step in (step for frame in reader.frames for step in frame.steps):
                 answer = self.answers.get(step.exchange or 0)
                 if step.is_reply and step.exchange is not None:
-                    self.replies[step.exchange] = RecordedReply(lane, step)
+                    self.replies[step.exchange] = RecordedReply(reader.lane, step)
                 elif step.kind == "request" and answer is not None:
                     yield answer.seq, step.exchange or 0
 
     def _add(self, step: Step) -> None:
-        count = self._counts.get(step.lane)
-        if count is None:
-            count = self._counts[step.lane] = _LaneCount()
-            self.lanes.setdefault(step.lane, ClientLane(step.lane))
-        lane = self.lanes[step.lane]
+        reader = self._readers.get(step.lane)
+        if reader is None:
+            lane = self.lanes[step.lane] = ClientLane(step.lane)
+            reader = self._readers[step.lane] = _LaneReader(lane)
         if step.from_agent:
-            count.silence_ns = max(count.silence_ns, step.t_ns - count.passed_ns)
-            self._add_received(step, lane, count)
+            reader.silence_ns = max(reader.silence_ns, step.t_ns - reader.passed_ns)
+            self._add_received(step, reader)
         else:
-            self._add_sent(step, lane, count)
-        count.passed_ns = step.t_ns
+            self._add_sent(step, reader)
+        reader.passed_ns = step.t_ns
 
-    def _add_received(self, step: Step, lane: ClientLane, count: _LaneCount) -> None:
+    def _add_received(self, step: Step, reader: _LaneReader) -> None:
         self.frames += 1
-        self._add_requests(step, lane)
-        if step.kind == "batch" or (step.kind == "notification" and step.method == UPDATE):
-            self._note_announcing(step.seq)
+        self._add_requests(step, reader.lane)
+        is_update = step.kind == "notification" and step.method == UPDATE
+        raw = self.script.wire(step.seq).raw if is_update or step.kind == "batch" else b""
+        if b"tool_call" in raw:
+            self.announcing.append(step.seq)
         answered = [answer.exchange for answer in step.answers if answer.exchange > 0]
         for exchange in answered:
             self.answers[exchange] = RecordedAnswer(step.seq, step.kind)
-            count.clear()
+            reader.clear()
         if not self.is_v2:
-            count.prompts.difference_update(answered)
+            reader.prompts.difference_update(answered)
         if answered:
             self._total = self._total.plus(ITEM)
         elif step.is_reply:
@@ -178,12 +176,11 @@ class RecordedClient:
         elif step.kind == "invalid":
             self.garbage += 1
         elif step.kind != "blank":
-            self._count(step, count)
-        is_update = self.is_v2 and step.method == UPDATE
-        if is_update and count.prompts and self._is_idle(step.seq):
-            lane.turns.recorded_ends.append(step.seq)
-            count.prompts.clear()
-            count.clear()
+            self._count(raw, step.method if is_update else None, reader)
+        if self.is_v2 and is_update and reader.prompts and _is_idle(raw):
+            reader.lane.turns.recorded_ends.append(step.seq)
+            reader.prompts.clear()
+            reader.clear()
 
     def _add_requests(self, step: Step, lane: ClientLane) -> None:
         for ask in step.asks:
@@ -194,41 +191,32 @@ class RecordedClient:
             if not step.names_session:
                 self.unnamed.append(request)
 
-    def _note_announcing(self, seq: int) -> None:
-        if b"tool_call" in self.script.wire(seq).raw:
-            self.announcing.append(seq)
+    def _count(self, raw: bytes, method: str | None, reader: _LaneReader) -> None:
+        increment = increment_of(raw, method)
+        self._total = self._total.plus(increment)
+        reader.progress.add(increment)
+        if increment.state is not None:
+            reader.states.add(increment.state)
 
-    def _add_sent(self, step: Step, lane: ClientLane, count: _LaneCount) -> None:
+    def _add_sent(self, step: Step, reader: _LaneReader) -> None:
         if self._frame is not None and self._frame.seq == step.seq:
             self._frame.steps.append(step)
         else:
             before = ReceivedBefore(
-                mark=count.progress.mark,
+                mark=reader.progress.mark,
                 total=self._total,
-                turn_ends=len(lane.turns.recorded_ends),
-                is_turn_open=bool(count.prompts),
-                silence_ns=count.silence_ns,
+                turn_ends=len(reader.lane.turns.recorded_ends),
+                is_turn_open=bool(reader.prompts),
+                silence_ns=reader.silence_ns,
             )
-            self._frame = ClientFrame(step.seq, step.t_ns, [step], count.passed_ns, before)
-            lane.queue.append(self._frame)
+            passed = reader.passed_ns
+            self._frame = ClientFrame(reader.lane, step.seq, step.t_ns, [step], passed, before)
+            reader.frames.append(self._frame)
         if step.kind == "request":
-            count.clear()
+            reader.clear()
             if step.method == PROMPT and step.exchange is not None:
-                count.prompts.add(step.exchange)
+                reader.prompts.add(step.exchange)
             self._add_roots(step)
-
-    def _count(self, step: Step, count: _LaneCount) -> None:
-        is_update = step.kind == "notification" and step.method == UPDATE
-        raw = self.script.wire(step.seq).raw if is_update else b""
-        increment = increment_of(raw, step.method) if is_update else ITEM
-        self._total = self._total.plus(increment)
-        count.progress.add(increment)
-        if increment.state is not None:
-            count.states.add(increment.state)
-
-    def _is_idle(self, seq: int) -> bool:
-        raw = self.script.wire(seq).raw
-        return b"idle" in raw and read(raw).state == "idle"
 
     def _add_roots(self, step: Step) -> None:
         places = places_of(step.kind, step.method)
@@ -239,10 +227,10 @@ class RecordedClient:
         if step.member is not None:
             places = {"*": places}
         for span in spans(text, places):
-            if span.place is Place.ROOT:
-                self._add_root(text[span.start : span.end])
+            root = json.loads(text[span.start : span.end]) if span.place is Place.ROOT else None
+            if isinstance(root, str) and root not in self.roots:
+                self.roots.append(root)
 
-    def _add_root(self, token: str) -> None:
-        root = json.loads(token)
-        if isinstance(root, str) and root not in self.roots:
-            self.roots.append(root)
+
+def _is_idle(raw: bytes) -> bool:
+    return b"idle" in raw and read(raw).state == "idle"

@@ -1,43 +1,42 @@
 """The requests that the recorded agent made, to be looked up by their content.
 
-A request is decoded once, for its keys; only hashes of it are held. They narrow the search: the
-caller compares the requests that it finds.
+A request is decoded once for its keys, which are hashes, and only these are held. They narrow the
+search: values in which a comparison finds no difference have equal hashes, but the reverse does not
+hold. So the caller compares the requests that it finds.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from urllib.parse import unquote
 
 from attrs import define, field
 
-from acp_proxy.engine.shared.steps import Ask, Step
+from acp_proxy.engine.shared.steps import Ask, Script, Step
+from acp_proxy.protocol.json_text import json_or_none
+from acp_proxy.protocol.jsonrpc import Kind, read
+from acp_proxy.protocol.splice import Place
+
+_HELD, _SMALL = 128, 32 << 10
+"""How many requests are held decoded, and how long they are in bytes, at most."""
+_DEEP = 0
 
 Keys = tuple[int, ...]
 """Hashes of a request, the strictest first."""
+Live = Callable[[Place, str], str]
+"""Returns the live name of a value at a typed place; of a live value, itself."""
 
 
 @define(eq=False)
 class RecordedRequest:
-    """A recorded request of the agent.
-
-    Attributes:
-        step: the frame that it is in.
-        ask: the request.
-        is_made: whether the live agent has made it, or it will not be answered.
-        is_given_up: whether the client does not wait for it any longer; it may still come.
-    """
+    """A recorded request of the agent, and the frame that it is in."""
 
     step: Step
     ask: Ask
     is_made: bool = field(default=False, init=False)
+    """Whether the live agent has made it, or it will not be answered."""
     is_given_up: bool = field(default=False, init=False)
-
-    def mark_made(self) -> None:
-        """Notes that it is not to be matched again."""
-        self.is_made = True
-
-    def give_up(self) -> None:
-        """Stops waiting for it."""
-        self.is_given_up = True
+    """Whether the client does not wait for it any longer; it may still come."""
 
 
 KeysOf = Callable[[RecordedRequest], Keys]
@@ -50,15 +49,9 @@ class _Pool:
 
     all: deque[RecordedRequest] = field(factory=deque)
     by_key: dict[tuple[int, int], deque[RecordedRequest]] | None = None
-
-
-@define(eq=False)
-class _Made:
-    """The requests of one method that the live agent has made."""
-
-    latest: list[RecordedRequest] = field(factory=list)
-    """Those whose keys are not known yet."""
-    by_key: dict[tuple[int, int], RecordedRequest] = field(factory=dict)
+    made: list[RecordedRequest] = field(factory=list)
+    """Those that the live agent has made, and that are not in `first_made` yet."""
+    first_made: dict[tuple[int, int], RecordedRequest] = field(factory=dict)
 
 
 class RecordedRequests:
@@ -66,7 +59,6 @@ class RecordedRequests:
 
     def __init__(self) -> None:
         self._pools: dict[str | None, _Pool] = {}
-        self._made: dict[str | None, _Made] = {}
         self._awaited: deque[RecordedRequest] = deque()
 
     def append(self, request: RecordedRequest) -> None:
@@ -76,8 +68,8 @@ class RecordedRequests:
 
     def __iter__(self) -> Iterator[RecordedRequest]:
         """Yields those that have not been made, method by method."""
-        for pool in self._pools.values():
-            yield from _not_made(pool.all)
+        for method in self._pools:
+            yield from self.of(method)
 
     @property
     def first_awaited(self) -> RecordedRequest | None:
@@ -94,19 +86,16 @@ class RecordedRequests:
     def give_up(self, seq: int) -> None:
         """Stops waiting for those that were recorded before a frame."""
         while (first := self.first_awaited) is not None and first.step.seq < seq:
-            first.give_up()
+            first.is_given_up = True
 
     def clear(self) -> None:
-        """Forgets all: none will be answered."""
+        """Marks all as made: none will be answered."""
         for request in self:
-            request.mark_made()
-        self._pools.clear()
-        self._awaited.clear()
+            request.is_made = True
 
     def of(self, method: str | None) -> Iterator[RecordedRequest]:
         """Yields those of a method."""
-        pool = self._pools.get(method)
-        return iter(()) if pool is None else _not_made(pool.all)
+        return _not_made(self._pool(method).all)
 
     def with_key(
         self, method: str | None, level: int, key: int, keys_of: KeysOf
@@ -119,9 +108,7 @@ class RecordedRequests:
             key: its value.
             keys_of: makes the keys of a recorded request.
         """
-        pool = self._pools.get(method)
-        if pool is None:
-            return iter(())
+        pool = self._pool(method)
         if pool.by_key is None:
             pool.by_key = {}
             for request in _not_made(pool.all):
@@ -131,9 +118,10 @@ class RecordedRequests:
 
     def note_made(self, request: RecordedRequest) -> None:
         """Notes that the live agent has made a request."""
-        self._made.setdefault(request.ask.method, _Made()).latest.append(request)
+        request.is_made = True
+        self._pool(request.ask.method).made.append(request)
 
-    def made(
+    def first_made(
         self, method: str | None, level: int, key: int, keys_of: KeysOf
     ) -> RecordedRequest | None:
         """Returns the first one with a key that the live agent has made.
@@ -144,14 +132,15 @@ class RecordedRequests:
             key: its value.
             keys_of: makes the keys of a recorded request.
         """
-        made = self._made.get(method)
-        if made is None:
-            return None
-        for request in made.latest:
+        pool = self._pool(method)
+        for request in pool.made:
             for entry in enumerate(keys_of(request)):
-                made.by_key.setdefault(entry, request)
-        made.latest.clear()
-        return made.by_key.get((level, key))
+                pool.first_made.setdefault(entry, request)
+        pool.made.clear()
+        return pool.first_made.get((level, key))
+
+    def _pool(self, method: str | None) -> _Pool:
+        return self._pools.get(method) or _Pool()
 
 
 def _not_made(requests: deque[RecordedRequest]) -> Iterator[RecordedRequest]:
@@ -159,3 +148,91 @@ def _not_made(requests: deque[RecordedRequest]) -> Iterator[RecordedRequest]:
     while requests and requests[0].is_made:
         requests.popleft()
     return (request for request in requests if not request.is_made)
+
+
+class RecordedMessages:
+    """Messages of a recording, decoded; they must not be changed.
+
+    Some requests of the agent are held, since each live request is compared with many of them.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._held: OrderedDict[int, Any] = OrderedDict()
+
+    def sent(self, step: Step) -> Any:
+        """Returns a message of the client."""
+        raw = self._script.wire(step.seq).raw
+        return json_or_none(
+            raw if step.member is None else read(raw).members[step.member].raw or b""
+        )
+
+    def request(self, request: RecordedRequest) -> Any:
+        """Returns a request of the agent."""
+        exchange = request.ask.exchange
+        if exchange in self._held:
+            return self._held[exchange]
+        raw = self._script.wire(request.step.seq).raw
+        value = json_or_none(raw if request.step.kind != "batch" else _in_batch(raw, request.ask))
+        if len(raw) <= _SMALL:
+            self._held[exchange] = value
+            if len(self._held) > _HELD:
+                self._held.popitem(last=False)
+        return value
+
+
+def _in_batch(raw: bytes, ask: Ask) -> bytes:
+    wanted = (Kind.REQUEST, ask.rpc_id)
+    members = (m.raw or b"" for m in read(raw).members if (m.kind, m.rpc_id) == wanted)
+    return next(members, b"")
+
+
+def as_it_is(_: Place, value: str) -> str:
+    """Returns the live name of a live value."""
+    return value
+
+
+def key_of(
+    value: Any,
+    places: Any = None,
+    live: Live = as_it_is,
+    ignored: Sequence[tuple[str, ...]] = (),
+) -> int:
+    """Returns the hash of a value; numbers and truth values share hashes.
+
+    Args:
+        value: decoded JSON.
+        places: its typed places.
+        live: returns the live names of values at these.
+        ignored: paths that do not count, as of `json_pointers.parts_of`.
+    """
+    try:
+        return _hash(value, places, live, ignored)
+    except RecursionError:
+        return _DEEP
+
+
+def _hash(value: Any, places: Any, live: Live, ignored: Sequence[tuple[str, ...]]) -> int:
+    if isinstance(value, str):
+        return hash(_live_value(value, places, live))
+    if isinstance(value, dict):
+        items = ((key, key, inner) for key, inner in value.items() if key != "_meta")
+    elif isinstance(value, list):
+        items = ((str(place), "*", inner) for place, inner in enumerate(value))
+    else:
+        return hash(value)
+    found = []
+    for name, key, inner in items:
+        below = [path[1:] for path in ignored if path and path[0] in ("*", name)]
+        place = places.get(key) if isinstance(places, dict) else None
+        if () not in below and place not in (Place.FREE, Place.ID):
+            found.append((name, _hash(inner, place, live, below)))
+    return hash((type(value), frozenset(found)))
+
+
+def _live_value(value: str, place: Any, live: Live) -> str:
+    if place in (Place.SESSION, Place.ROOT):
+        return ""
+    if isinstance(place, Place):
+        value = live(place, value)
+    return unquote(value) if place is Place.URI else value

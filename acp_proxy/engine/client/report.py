@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from acp_proxy.engine.client.open_requests import SentRequest
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind
 from acp_proxy.engine.shared.report_text import SHOWN, DivergenceReporter
@@ -33,7 +34,7 @@ class PlayReport:
     turns: int
     """Prompts that were answered."""
     unsaid: int
-    """Recorded frames of the client that were not sent."""
+    """Recorded frames of the client that were not sent, answers to no request among them."""
     has_stalled: bool
     has_diverged: bool
     is_played_out: bool
@@ -49,32 +50,29 @@ class PlayReport:
 def report(engine: Verification) -> PlayReport:
     """Makes the report of a conversation that has ended."""
     state, divergences = engine.state, engine.state.divergences
-    unanswered = (
-        UnansweredRequest(
-            one.lane.title,
-            one.step.seq,
-            one.step.title,
-            round((state.patience.now - one.at) / 1e6, 3),
-        )
-        for one in state.pending.requests
-    )
+    queues = [lane.queue for lane in state.recording.lanes.values()]
     return PlayReport(
-        frames_sent=engine.sent,
+        frames_sent=engine.sender.sent,
         lines_received=state.output.lines,
-        turns=engine.turns,
-        unsaid=engine.unsent,
+        turns=engine.messages.turns,
+        unsaid=sum(queue.discarded + len(queue) for queue in queues),
         has_stalled=divergences.has_stalled,
         has_diverged=divergences.has_diverged,
         is_played_out=engine.is_played_out,
         divergences=tuple(divergences.found),
         left_out=divergences.left_out,
-        owed=tuple(unanswered),
+        owed=tuple(_unanswered(one, state.now) for one in state.pending.requests),
         bindings=state.bindings.changed,
     )
 
 
+def _unanswered(request: SentRequest, now: int) -> UnansweredRequest:
+    step, waited_ms = request.step, round((now - request.at) / 1e6, 3)
+    return UnansweredRequest(request.lane.title, step.seq, step.title, waited_ms)
+
+
 def text(found: PlayReport) -> Iterator[str]:
-    """Yields the divergences for a reader, in lines; none if there are no divergences."""
+    """Yields the divergences that count and the requests without an answer, in lines."""
     blocks = REPORTER.blocks(found.divergences, found.left_out)
     for block in blocks:
         yield from block
@@ -87,7 +85,7 @@ def text(found: PlayReport) -> Iterator[str]:
 
 
 def early(found: PlayReport) -> Iterator[str]:
-    """Yields what was sent early, a line each: it may be why the agent does something else then."""
+    """Yields the frames that were sent early, in lines; these may explain other differences."""
     sent_early = [one for one in found.divergences if one.kind is DivergenceKind.EARLY]
     for one in sent_early[:_SHOWN_EARLY]:
         yield from REPORTER.lines_of(one)
@@ -96,6 +94,6 @@ def early(found: PlayReport) -> Iterator[str]:
 
 
 def headline(found: PlayReport) -> str:
-    """How much was played: ``4 turns, 41 frames``."""
+    """Returns how much was played: ``4 turns, 41 frames``."""
     frames = found.frames_sent + found.lines_received
     return f"{counted(found.turns, 'turn')}, {counted(frames, 'frame')}"

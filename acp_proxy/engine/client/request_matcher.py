@@ -10,6 +10,7 @@ scope, it is matched with another one, so that reports can show the differences.
 offers only decide among equal ones.
 """
 
+import re
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import Any
@@ -18,14 +19,20 @@ from attrs import field, frozen
 
 from acp_proxy.engine.client.known_files import READ, WRITE
 from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.messages import params_of
-from acp_proxy.engine.client.near_misses import differing, nearest
 from acp_proxy.engine.client.permission_match import PermissionMatch
-from acp_proxy.engine.client.recorded_requests import Keys, RecordedRequest, RecordedRequests
-from acp_proxy.engine.client.request_keys import Live, as_it_is, key_of
+from acp_proxy.engine.client.permission_scope import moved
+from acp_proxy.engine.client.recorded_requests import (
+    Keys,
+    Live,
+    RecordedRequest,
+    RecordedRequests,
+    as_it_is,
+    key_of,
+)
 from acp_proxy.engine.client.state import VerifyState
-from acp_proxy.engine.shared.comparison import Comparison
+from acp_proxy.engine.shared.comparison import Comparison, Difference
 from acp_proxy.engine.shared.divergence import NearMiss
+from acp_proxy.protocol.json_pointers import params_of, parts_of
 from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.permissions import options_of
@@ -34,7 +41,12 @@ from acp_proxy.protocol.typed_places import places_of
 
 _LOOKED_AT = 50
 """How many candidates are compared, at most."""
-_PLACED = {"path": Place.PATH}
+_NEAR = 3
+"""How many near misses are reported."""
+_NOISE = re.compile(
+    r"_meta|cwd|description|timestamp|.*(call|turn|use|request|session)_?id|.*_at(_ms)?", re.I
+)
+"""Names of members that do not tell what is done; differences in these are reported last."""
 _EXACT, _SAME, _SAME_OFFERING, _OFFERING = range(4)
 """Indices of the keys of a request: all its params; its identity; and of a permission request, the
 identity with the kinds of options that it offers, and these kinds alone."""
@@ -49,6 +61,24 @@ _IDENTITY: dict[str, tuple[str, ...]] = {
 
 
 @frozen
+class AgentRequest:
+    """A request of the live agent."""
+
+    message: Message
+    value: Any
+    """The same, decoded."""
+    line: int
+    """The number of the agent's line."""
+    lane: ClientLane | None
+    """The only lane that it can be in; None for any, if it names no session."""
+
+    @property
+    def method(self) -> str | None:
+        """Its method."""
+        return self.message.method
+
+
+@frozen
 class RequestMatch:
     """The recorded request that a live one is matched with."""
 
@@ -58,95 +88,83 @@ class RequestMatch:
 
 
 class RequestMatcher:
-    """Finds recorded requests.
-
-    Args:
-        state: the state of the verification.
-    """
+    """Finds recorded requests."""
 
     def __init__(self, state: VerifyState) -> None:
         self._state = state
         self._messages = state.recording.messages
 
-    def find(self, message: Message, value: Any, lane: ClientLane | None) -> RequestMatch | None:
-        """Finds the recorded request; the caller calls `note_made` if it is answered.
-
-        Args:
-            message: the live request.
-            value: the same, decoded.
-            lane: the only one it can be in; None for any, if it names no session.
-        """
-        method = message.method
-        first = next(self._candidates(method, lane), None)
+    def find(self, live: AgentRequest) -> RequestMatch | None:
+        """Finds the recorded request; the caller calls `note_made` if it is answered."""
+        first = next(self._candidates(live), None)
         if first is None:
             return None
-        keys = self._live_keys(method, value)
-        if method == PERMISSION:
-            return self._find_permission(value, lane, keys)
-        if self._compare(first, value).is_equal:
+        keys = self._live_keys(live)
+        if live.method == PERMISSION:
+            return self._find_permission(live, keys)
+        if self._compare(first, live).is_equal:
             return RequestMatch(first)
-        for request in self._with_key(method, lane, _EXACT, keys):
-            if self._compare(request, value).is_equal:
+        for request in self._with_key(live, _EXACT, keys):
+            if self._compare(request, live).is_equal:
                 return RequestMatch(request)
-        for request in self._with_key(method, lane, _SAME, keys):
-            if self._has_same_identity(method, request, value):
+        for request in self._with_key(live, _SAME, keys):
+            if self._has_same_identity(request, live):
                 return RequestMatch(request)
         return RequestMatch(first) if self._state.options.lenient else None
 
     def note_made(self, request: RecordedRequest) -> None:
         """Notes that the live agent has made a recorded request."""
-        request.mark_made()
         self._state.recording.lanes[request.step.lane].requests.note_made(request)
         if not request.step.names_session:
             self._state.recording.unnamed.note_made(request)
 
-    def near_misses(
-        self, message: Message, value: Any, lane: ClientLane | None
-    ) -> tuple[NearMiss, ...]:
-        """Returns the most similar recorded requests that the agent has not made.
+    def near_misses(self, live: AgentRequest) -> tuple[NearMiss, ...]:
+        """Returns the most similar recorded requests that the agent has not made."""
+        some = islice(self._candidates(live), _LOOKED_AT)
+        misses = [self._miss(request, live, is_played=False) for request in some]
+        return tuple(sorted(misses, key=_distance)[:_NEAR])
 
-        Args:
-            message: the live request.
-            value: the same, decoded.
-            lane: as for `find`.
-        """
-        some = islice(self._candidates(message.method, lane), _LOOKED_AT)
-        return nearest([self._miss(request, value, is_played=False) for request in some])
-
-    def used_up(self, message: Message, value: Any, lane: ClientLane | None) -> NearMiss | None:
-        """Returns the recorded request of the same identity that the agent has made already.
-
-        Args:
-            message: the live request.
-            value: the same, decoded.
-            lane: as for `find`.
-        """
-        method = message.method
-        key = self._live_keys(method, value)[_SAME]
-        request = self._requests(lane).made(method, _SAME, key, self._recorded_keys)
-        if request is None or not self._has_same_identity(method, request, value):
+    def used_up(self, live: AgentRequest) -> NearMiss | None:
+        """Returns the recorded request of the same identity that the agent has made already."""
+        key = self._live_keys(live)[_SAME]
+        requests = self._requests(live.lane)
+        request = requests.first_made(live.method, _SAME, key, self._recorded_keys)
+        if request is None or not self._has_same_identity(request, live):
             return None
-        return self._miss(request, value, is_played=True)
+        return self._miss(request, live, is_played=True)
 
-    def _compare(self, request: RecordedRequest, value: Any) -> Comparison:
-        method = request.ask.method
-        recorded = self._messages.request(request)
-        return self._state.comparer.params(method, recorded, value, places_of("request", method))
+    def _compare(self, request: RecordedRequest, live: AgentRequest) -> Comparison:
+        recorded, places = self._messages.request(request), places_of("request", live.method)
+        return self._state.comparer.params(live.method, recorded, live.value, places)
 
-    def _miss(self, request: RecordedRequest, value: Any, *, is_played: bool) -> NearMiss:
-        method, recorded = request.ask.method, self._messages.request(request)
-        rewritten = self._state.bindings.rewritten
-        differences = differing(method, recorded, value, self._state.comparer, rewritten)
-        return NearMiss(request.step.seq, str(method), differences, is_played)
+    def _miss(self, request: RecordedRequest, live: AgentRequest, *, is_played: bool) -> NearMiss:
+        differences = sorted(self._differences(request, live), key=_is_noise)
+        return NearMiss(request.step.seq, str(live.method), tuple(differences), is_played)
 
-    def _candidates(self, method: str | None, lane: ClientLane | None) -> Iterator[RecordedRequest]:
-        return filter(self._is_of_turn, self._requests(lane).of(method))
+    def _differences(self, request: RecordedRequest, live: AgentRequest) -> list[Difference]:
+        """Returns the differences; a recorded directory equals the live one that stands for it."""
+        plain = self._compare(request, live)
+        found = [*plain.differences, *plain.conflicts]
+        places, comparer = places_of("request", live.method), self._state.comparer.after_rewriting
+        try:
+            written = moved(self._messages.request(request), self._state.bindings.rewritten)
+        except RecursionError:
+            return found
+        now = comparer.params(live.method, written, live.value, places)
+        paths = [parts_of(one.pointer) for one in found]
+        return [
+            one
+            for one in (*now.differences, *now.conflicts)
+            if any(_are_related(parts_of(one.pointer), path) for path in paths)
+        ]
 
-    def _with_key(
-        self, method: str | None, lane: ClientLane | None, level: int, keys: Keys
-    ) -> Iterator[RecordedRequest]:
+    def _candidates(self, live: AgentRequest) -> Iterator[RecordedRequest]:
+        return filter(self._is_of_turn, self._requests(live.lane).of(live.method))
+
+    def _with_key(self, live: AgentRequest, level: int, keys: Keys) -> Iterator[RecordedRequest]:
         """Yields candidates with the same key, not too many."""
-        found = self._requests(lane).with_key(method, level, keys[level], self._recorded_keys)
+        requests = self._requests(live.lane)
+        found = requests.with_key(live.method, level, keys[level], self._recorded_keys)
         return islice(filter(self._is_of_turn, found), _LOOKED_AT)
 
     def _requests(self, lane: ClientLane | None) -> RecordedRequests:
@@ -160,9 +178,7 @@ class RequestMatcher:
         answers = (self._state.recording.answers.get(exchange) for exchange in turns.prompts)
         return all(a is None or request.step.seq < a.seq for a in answers)
 
-    def _find_permission(
-        self, value: Any, lane: ClientLane | None, keys: Keys
-    ) -> RequestMatch | None:
+    def _find_permission(self, live: AgentRequest, keys: Keys) -> RequestMatch | None:
         """Finds the first request of the same scope, preferably with the same options.
 
         If there is none, it is one that cannot be distinguished from it, since neither names
@@ -171,82 +187,79 @@ class RequestMatcher:
         permissions = self._state.permissions
         other = vague = None
         has_same_title = False
-        live = permissions.live(value)
-        for request in self._permission_candidates(lane, keys):
-            match = permissions.compare(request, live)
+        scope = permissions.live(live.value)
+        for request in self._permission_candidates(live, keys):
+            match = permissions.compare(request, scope)
             if match.is_same:
                 return RequestMatch(request)
             if match.is_vague and (vague is None or not has_same_title):
                 vague = RequestMatch(request, match)
-                has_same_title = permissions.have_same_title(request, value)
+                has_same_title = permissions.have_same_title(request, live.value)
             other = other or RequestMatch(request, match)
         return vague or other
 
-    def _permission_candidates(
-        self, lane: ClientLane | None, keys: Keys
-    ) -> Iterator[RecordedRequest]:
+    def _permission_candidates(self, live: AgentRequest, keys: Keys) -> Iterator[RecordedRequest]:
         """Yields permission requests, those with the most keys in common first, each once."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
-        alike = (self._with_key(PERMISSION, lane, level, keys) for level in levels)
-        others = islice(self._candidates(PERMISSION, lane), _LOOKED_AT)
-        seen: set[RecordedRequest] = set()
-        for request in chain(chain.from_iterable(alike), others):
-            if request not in seen:
-                seen.add(request)
-                yield request
+        alike = chain.from_iterable(self._with_key(live, level, keys) for level in levels)
+        others = islice(self._candidates(live), _LOOKED_AT)
+        yield from dict.fromkeys(chain(alike, others))
 
-    def _has_same_identity(self, method: str | None, request: RecordedRequest, value: Any) -> bool:
+    def _has_same_identity(self, request: RecordedRequest, live: AgentRequest) -> bool:
         """Whether two requests are about the same, whatever else differs."""
-        if method == PERMISSION:
-            live = self._state.permissions.live(value)
-            return not self._state.permissions.compare(request, live).differences
-        old, new = params_of(self._messages.request(request)), params_of(value)
-        return all(self._live_value(old, name) == new.get(name) for name in _identity(method))
-
-    def _live_value(self, params: dict[str, Any], name: str) -> Any:
-        """The live name of a recorded value."""
-        value, place = params.get(name), _PLACED.get(name)
-        if place is None or not isinstance(value, str):
-            return value
-        return self._state.bindings.live(place, value)
+        if live.method == PERMISSION:
+            scope = self._state.permissions.live(live.value)
+            return not self._state.permissions.compare(request, scope).differences
+        recorded = params_of(self._messages.request(request))
+        was = _identity(live.method, recorded, self._state.bindings.live)
+        return was == _identity(live.method, params_of(live.value), as_it_is)
 
     def _recorded_keys(self, request: RecordedRequest) -> Keys:
         method, recorded = request.ask.method, self._messages.request(request)
         scope = self._state.permissions.recorded(request) if method == PERMISSION else None
         return self._keys(method, recorded, scope, self._state.bindings.live)
 
-    def _live_keys(self, method: str | None, value: Any) -> Keys:
-        scope = self._state.permissions.live(value) if method == PERMISSION else None
-        return self._keys(method, value, scope, as_it_is)
+    def _live_keys(self, live: AgentRequest) -> Keys:
+        is_permission = live.method == PERMISSION
+        scope = self._state.permissions.live(live.value) if is_permission else None
+        return self._keys(live.method, live.value, scope, as_it_is)
 
     def _keys(self, method: str | None, value: Any, scope: Any, live: Live) -> Keys:
-        """The keys of a request.
-
-        Args:
-            method: its method.
-            value: the request, decoded.
-            scope: of a permission request.
-            live: returns the live names of values in it.
-        """
-        params = params_of(value)
-        ignored = self._state.comparer.ignored
+        params, ignored = params_of(value), self._state.comparer.ignored
         exact = key_of({"params": params}, places_of("request", method), live, ignored)
-        if method == PERMISSION:
-            kinds = sorted(str(option.get("kind")) for option in options_of(value))
-            asked, offered = key_of(scope), key_of(kinds)
-            return exact, asked, hash((asked, offered)), offered
-        named = [
-            live(_PLACED[name], path)
-            if name in _PLACED and isinstance(path := params.get(name), str)
-            else params.get(name)
-            for name in _identity(method)
-        ]
-        return exact, key_of(named)
+        if method != PERMISSION:
+            return exact, key_of(_identity(method, params, live))
+        kinds = sorted(str(option.get("kind")) for option in options_of(value))
+        asked, offered = key_of(scope), key_of(kinds)
+        return exact, asked, hash((asked, offered)), offered
 
 
-def _identity(method: str | None) -> tuple[str, ...]:
-    """The names of the params that identify a request; none if any two of a method are alike."""
+def _identity(method: str | None, params: dict[str, Any], live: Live) -> list[Any]:
+    """Returns what identifies a request; nothing if any two of the method are alike.
+
+    Args:
+        method: its method.
+        params: its params.
+        live: returns the live names of values in them.
+    """
     names = _IDENTITY.get(method or "")
     if names is None:
         names = ("terminalId",) if (method or "").startswith("terminal/") else ()
-    return names
+    values = [(name, params.get(name)) for name in names]
+    return [
+        live(Place.PATH, v) if name == "path" and isinstance(v, str) else v for name, v in values
+    ]
+
+
+def _are_related(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
+    """Whether one of two places is the other, or within it."""
+    shorter = min(len(a), len(b))
+    return a[:shorter] == b[:shorter]
+
+
+def _distance(miss: NearMiss) -> tuple[int, int]:
+    return [*map(_is_noise, miss.differences)].count(False), miss.seq
+
+
+def _is_noise(difference: Difference) -> bool:
+    return _NOISE.fullmatch(parts_of(difference.pointer)[-1]) is not None

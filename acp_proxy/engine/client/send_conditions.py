@@ -12,78 +12,49 @@ silent for a while. An answer waits a moment only, since the agent may wait for 
 """
 
 from collections.abc import Iterator
-from itertools import islice
 from math import inf
 
-from attrs import frozen
-
-from acp_proxy.engine.client.client_frames import ClientFrame
-from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.lane import ClientFrame, ClientLane
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.shared.playback_options import Order
 from acp_proxy.protocol.methods import CANCEL_REQUEST
 
 
-@frozen
-class ReadyFrame:
-    """A frame whose conditions hold, and the moment at which it is due."""
-
-    lane: ClientLane
-    frame: ClientFrame
-    due: int
-
-
 class SendConditions:
-    """Finds the frames that may be sent.
-
-    Args:
-        state: the state of the verification.
-    """
+    """Finds the frames that may be sent."""
 
     def __init__(self, state: VerifyState) -> None:
         self._state = state
+        self._is_causal = state.options.order is Order.CAUSAL
         self._lanes = [*state.recording.lanes.values()]
         """Those in which something was left to be sent at the last look."""
 
-    def next(self, at: int) -> ReadyFrame | None:
-        """Returns the frame to send at a moment: of those that may be sent, the first recorded."""
-        self._state.answers.release_patient(at)
-        due: list[ReadyFrame] = []
-        for lane in self._active_lanes():
-            due += islice((one for one in self._ready(lane, at) if one.due <= at), 1)
-        return min(due, key=lambda ready: ready.frame.seq, default=None)
+    def next(self) -> ClientFrame | None:
+        """Returns the frame to send now: of those that may be sent, the first recorded."""
+        self._state.answers.release_patient()
+        due = (self._first_due(lane) for lane in self._active_lanes())
+        return min((frame for frame in due if frame is not None), default=None)
 
-    def next_moment(self, at: int) -> int | None:
+    def next_moment(self) -> int | None:
         """Returns when a frame may be sent that may not now, if nothing comes until then."""
-        self._state.answers.release_patient(at)
+        self._state.answers.release_patient()
         moments = [*self._state.answers.moments()]
         for lane in self._active_lanes():
-            moments += (ready.due for ready in self._ready(lane, at))
-            if (frame := lane.waiting) is not None:
-                moments.append(self._state.patience.deadline(lane, frame))
-        return min((moment for moment in moments if moment > at), default=None)
+            moments += (self._due(frame) for frame in self._ready(lane))
+            if (waiting := lane.waiting) is not None:
+                moments.append(self._state.patience.deadline(waiting))
+        return min((moment for moment in moments if moment > self._state.now), default=None)
 
-    def early_reason(self, lane: ClientLane, frame: ClientFrame, at: int) -> str | None:
-        """Returns why a frame is sent before all has come that it had followed; None if all has.
-
-        Args:
-            lane: its lane.
-            frame: the frame, which is still in the queue.
-            at: the moment, in nanoseconds.
-        """
-        if frame.seq not in lane.queue.answers or self._state.options.order is Order.CAUSAL:
+    def early_reason(self, frame: ClientFrame) -> str | None:
+        """Returns why a frame, still queued, is sent before all that it had followed has come."""
+        if frame.seq not in frame.lane.queue.answers or self._is_causal:
             return frame.early_because
-        if self._has_required(frame) and lane.requests.are_made_before(frame.seq):
+        if self._has_required(frame) and frame.lane.requests.are_made_before(frame.seq):
             return None
-        return self._state.patience.reason(lane, frame, at)
+        return self._state.patience.reason(frame)
 
-    def is_pointless(self, lane: ClientLane, frame: ClientFrame) -> bool:
-        """Whether a frame cancels what is over, and was not over in the recording.
-
-        Args:
-            lane: the lane of the frame.
-            frame: the frame.
-        """
+    def is_pointless(self, frame: ClientFrame) -> bool:
+        """Whether a frame cancels what is over, and was not over in the recording."""
         step = frame.cancels
         if step is None:
             return False
@@ -91,10 +62,10 @@ class SendConditions:
             answer = self._state.recording.answers.get(step.exchange or 0)
             was_open = step.exchange is not None and (answer is None or answer.seq > frame.seq)
             return was_open and not self._state.pending.is_open(step.exchange)
-        return frame.before.is_turn_open and not lane.turns.is_open
+        return frame.before.is_turn_open and not frame.lane.turns.is_open
 
     def _active_lanes(self) -> list[ClientLane]:
-        """The lanes in which a frame waits that does not wait for an answer of the agent."""
+        """Returns the lanes in which a frame waits for anything but an answer of the agent."""
         # This looks at every lane after each event, so it reads attributes and calls nothing.
         self._lanes = [lane for lane in self._lanes if lane.queue.frames or lane.queue.answers]
         pending = self._state.pending.first_seq or inf
@@ -106,19 +77,22 @@ class SendConditions:
             or (queue.frames and queue.frames[0].seq < pending)
         ]
 
-    def _ready(self, lane: ClientLane, at: int) -> Iterator[ReadyFrame]:
+    def _first_due(self, lane: ClientLane) -> ClientFrame | None:
+        now = self._state.now
+        return next((frame for frame in self._ready(lane) if self._due(frame) <= now), None)
+
+    def _ready(self, lane: ClientLane) -> Iterator[ClientFrame]:
         """Yields the frames of a lane that only pacing holds back, if anything does.
 
         These are answers, or else the first other frame: nothing overtakes that.
         """
         self._release_first(lane)
         frame, released = lane.queue.first, lane.queue.released
-        is_first = frame is not None and not (released and released[0].seq < frame.seq)
-        if frame is not None and is_first and (frame.ready_at or self._may_go(lane, frame, at)):
-            yield ReadyFrame(lane, frame, self._due(frame, at))
-            return
-        for answer in released:
-            yield ReadyFrame(lane, answer, self._due(answer, at))
+        is_first = frame is not None and not (released and released[0] < frame)
+        if frame is not None and is_first and (frame.ready_at or self._may_go(frame)):
+            yield frame
+        else:
+            yield from released
 
     def _release_first(self, lane: ClientLane) -> None:
         """Releases the first answer of a lane, if its conditions hold and it is its turn."""
@@ -126,23 +100,24 @@ class SendConditions:
         if answer is None:
             return
         before = (lane.queue.first, *lane.queue.released[:1])
-        if any(frame is not None and frame.seq < answer.seq for frame in before):
+        if any(frame is not None and frame < answer for frame in before):
             return
         if self._has_required(answer) and lane.requests.are_made_before(answer.seq):
             lane.queue.release(answer)
 
-    def _may_go(self, lane: ClientLane, frame: ClientFrame, at: int) -> bool:
+    def _may_go(self, frame: ClientFrame) -> bool:
+        lane, patience = frame.lane, self._state.patience
         if not self._has_required(frame) or lane.turns.ended < frame.before.turn_ends:
             return False
-        if self.is_pointless(lane, frame) or self._state.options.order is Order.CAUSAL:
+        if self.is_pointless(frame) or self._is_causal:
             return True
-        frame.start_waiting(at)
-        if lane.requests.are_made_before(frame.seq) and self._has_received_enough(lane, frame):
+        frame.start_waiting(self._state.now)
+        if lane.requests.are_made_before(frame.seq) and self._has_received_enough(frame):
             return True
         if frame.before.is_turn_open and not lane.turns.is_open:
-            frame.send_early("the turn was over")
-        elif at >= self._state.patience.deadline(lane, frame):
-            frame.send_early(self._state.patience.reason(lane, frame, at))
+            frame.early_because = "the turn was over"
+        elif self._state.now >= patience.deadline(frame):
+            frame.early_because = patience.reason(frame)
         else:
             return False
         lane.requests.give_up(frame.seq)
@@ -151,13 +126,15 @@ class SendConditions:
     def _has_required(self, frame: ClientFrame) -> bool:
         return not self._state.pending.has_answers_before(frame.seq)
 
-    def _has_received_enough(self, lane: ClientLane, frame: ClientFrame) -> bool:
+    def _has_received_enough(self, frame: ClientFrame) -> bool:
         is_total = self._state.options.order is Order.RECORDED
         if is_total and not self._state.output.total.reaches(frame.before.total):
             return False
-        return lane.progress.mark >= frame.before.mark
+        return frame.lane.progress.mark >= frame.before.mark
 
-    def _due(self, frame: ClientFrame, at: int) -> int:
-        ready_at = frame.set_ready(at)
-        pacing = self._state.options.pacing
-        return at if pacing.is_instant else pacing.due(ready_at, frame.previous_ns, frame.t_ns)
+    def _due(self, frame: ClientFrame) -> int:
+        """Returns when a frame is due that only pacing holds back."""
+        ready_at, pacing = frame.set_ready(self._state.now), self._state.options.pacing
+        if pacing.is_instant:
+            return self._state.now
+        return pacing.due(ready_at, frame.previous_ns, frame.t_ns)

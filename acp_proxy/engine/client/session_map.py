@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.pending import SentRequest
+from acp_proxy.engine.client.open_requests import SentRequest
 from acp_proxy.engine.client.stream_progress import Increment, StreamProgress
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.steps import Step
@@ -23,24 +23,21 @@ class SessionMap:
     Args:
         lanes: the lanes of the recording, by session.
         bindings: the live names of recorded values; sessions are added.
+
+    Attributes:
+        last: the lane in which either side last sent something.
     """
 
     def __init__(self, lanes: Mapping[str | None, ClientLane], bindings: Bindings) -> None:
+        self.last = lanes[None]
         self._lanes = lanes
         self._bindings = bindings
         self._by_live: dict[str, ClientLane] = {}
         self._creating: list[SentRequest] = []
-        self._created: set[str | None] = set()
-        self._last = lanes[None]
         self._unknown = ClientLane(None)
         """Stands for sessions with an unknown lane."""
         self._unknown_session = ""
         self._unknown_progress: dict[str, StreamProgress] = {}
-
-    @property
-    def last(self) -> ClientLane:
-        """The lane in which either side last sent something."""
-        return self._last
 
     @property
     def is_creating(self) -> bool:
@@ -54,7 +51,7 @@ class SessionMap:
         belongs to the lane in which anything was last sent.
         """
         if session is None:
-            return self._last
+            return self.last
         if (lane := self._by_live.get(session)) is not None:
             return lane
         if len(self._creating) == 1:
@@ -67,14 +64,10 @@ class SessionMap:
         """Notes that the agent sends a message of a session; returns its lane as `lane_of`."""
         lane = self.lane_of(session)
         if lane is None and session is not None and self.is_creating:
-            self._last, self._unknown_session = self._unknown, session
+            self.last, self._unknown_session = self._unknown, session
         else:
-            self._last = lane or self._lanes[None]
+            self.last = lane or self._lanes[None]
         return lane
-
-    def enter_lane(self, lane: ClientLane) -> None:
-        """Notes that either side sends a message in a lane."""
-        self._last = lane
 
     def count(self, increment: Increment, at: int, *, is_cleared: bool) -> None:
         """Counts a message of the agent in the lane of that message.
@@ -84,11 +77,11 @@ class SessionMap:
             at: when it came, in nanoseconds.
             is_cleared: whether counting begins only after the message.
         """
-        if self._last is self._unknown:
+        if self.last is self._unknown:
             unknown = self._unknown_progress.setdefault(self._unknown_session, StreamProgress())
             unknown.add(increment, at)
         elif not is_cleared:
-            self._last.progress.add(increment, at)
+            self.last.progress.add(increment, at)
 
     def bind(self, lane: ClientLane, live: str) -> None:
         """Notes the live name of a lane's session.
@@ -102,7 +95,7 @@ class SessionMap:
         self._bindings.bind(Place.SESSION, lane.name, live)
         self._by_live[live] = lane
         if (unknown := self._unknown_progress.pop(live, None)) is not None:
-            lane.progress.add_states(unknown)  # everything else is counted from here on
+            lane.progress.states.update(unknown.states)  # all else is counted from here on
 
     def note_sent(self, request: SentRequest) -> None:
         """Notes a request of the client, which may create a session."""
@@ -120,14 +113,6 @@ class SessionMap:
             self._creating.remove(request)
             if session is not None:
                 self.bind(request.lane, session)
-
-    def note_opened(self, lane: ClientLane) -> None:
-        """Notes that the live agent has created or loaded the session of a lane."""
-        self._created.add(lane.name)
-
-    def is_opened(self, lane: ClientLane) -> bool:
-        """Whether the live agent has created or loaded the session of a lane."""
-        return lane.name in self._created
 
     def needs_name(self, lane: ClientLane, steps: list[Step]) -> bool:
         """Whether messages are about a session without a live name, and do not create it.

@@ -4,15 +4,14 @@ from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
-from acp_proxy.engine.client.agent_output import AgentOutput
-from acp_proxy.engine.client.answer_queue import AnswerQueue
-from acp_proxy.engine.client.client_frames import ClientFrame
-from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.known_files import KnownFiles
+from acp_proxy.engine.client.lane import ClientFrame, ClientLane
+from acp_proxy.engine.client.open_requests import AnswerQueue, PendingAnswers
 from acp_proxy.engine.client.patience import Patience
-from acp_proxy.engine.client.pending import PendingAnswers
 from acp_proxy.engine.client.permission_match import PermissionMatcher
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.session_map import SessionMap
+from acp_proxy.engine.client.stream_progress import AgentOutput
 from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer
 from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog
@@ -25,14 +24,12 @@ class VerifyOptions(PlaybackOptions):
 
     A lenient client answers a request with the nearest recorded one of its method, and a permission
     request that is described by its title alone with the one of that title.
-
-    Attributes:
-        roots: the live names of the directories that the recorded client chose.
-        timeout_ns: nanoseconds that the whole verification may take; None for no limit.
     """
 
     roots: Mapping[str, str] = field(factory=dict)
+    """The live names of the directories that the recorded client chose."""
     timeout_ns: int | None = None
+    """Nanoseconds that the whole verification may take; None for no limit."""
 
 
 class VerifyState:
@@ -43,17 +40,16 @@ class VerifyState:
         options: how to play it.
 
     Attributes:
-        recording: what the recorded client sent and received.
-        options: the same.
         bindings: the live names of recorded values.
         comparer: compares recorded messages with live ones.
         divergences: where the agent diverged from the recording.
         output: how much the agent has written.
-        patience: how long the client waits.
+        patience: the time, and how long the client waits.
         pending: what the agent has still to answer.
         answers: what the client has still to answer.
         sessions: the lanes of live sessions.
         permissions: compares permission requests.
+        files: the contents of files that are known.
     """
 
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
@@ -69,32 +65,32 @@ class VerifyState:
         self.answers = AnswerQueue(recording, self.patience, is_causal=is_causal)
         self.sessions = SessionMap(recording.lanes, self.bindings)
         self.permissions = PermissionMatcher(recording, self.bindings)
+        self.files = KnownFiles(recording, self.bindings)
 
-    def abandon(self, lane: ClientLane, at: int) -> None:
-        """Gives a lane up and reports what will not be sent there.
+    @property
+    def now(self) -> int:
+        """The moment of the latest event, in nanoseconds."""
+        return self.patience.now
 
-        Args:
-            lane: the lane; one that was given up before stays as it is.
-            at: the moment, in nanoseconds.
-        """
+    def abandon(self, lane: ClientLane) -> None:
+        """Gives a lane up, unless it was given up before, and reports what is not sent there."""
         if lane.is_abandoned:
             return
         left = lane.abandon()
         for step in (step for frame in left for step in frame.steps):
             if step.exchange is not None:
                 self.pending.settle(step.exchange)
-        self.note_unsent(lane, (frame for frame in left if not frame.is_answer), at)
+        self.note_unsent(lane, (frame for frame in left if not frame.is_answer))
 
-    def note_unsent(self, lane: ClientLane, frames: Iterable[ClientFrame], at: int) -> None:
+    def note_unsent(self, lane: ClientLane, frames: Iterable[ClientFrame]) -> None:
         """Reports which frames of a lane were not sent, if any.
 
         Args:
             lane: the lane.
             frames: the frames, in recorded order.
-            at: the moment, in nanoseconds.
         """
         if unsent := [*frames]:
             what = "message was" if len(unsent) == 1 else "messages were"
             first = unsent[0]
-            summary = f"{len(unsent)} {what} not sent, from {first.title} #{first.seq} on"
-            self.divergences.note(DivergenceKind.UNPLAYED, lane, summary, at, seq=first.seq)
+            summary = f"{len(unsent)} {what} not sent, from {first.title} on"
+            self.divergences.note(DivergenceKind.UNPLAYED, lane, summary, self.now, seq=first.seq)

@@ -14,8 +14,14 @@ from attrs import define, field
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.protocol.jsonrpc import read
 from acp_proxy.protocol.updates import STATE_UPDATES, UPDATE
+from acp_proxy.wording import counted
 
 _STATES = tuple(update.encode() for update in STATE_UPDATES)
+_FLOOD_LINES, _FLOOD_TIMES = 100_000, 10
+"""How many lines may come without an answer, at least; and as a multiple of all recorded frames."""
+_FLOOD_BYTES = 256 << 20
+_FLOOD_REFUSALS = 1000
+"""How many requests may be refused while nothing else comes."""
 
 _Text = tuple[str, str | None]
 """What the chunks of one text have in common: their kind, and the id of the message."""
@@ -62,53 +68,38 @@ class TotalProgress(NamedTuple):
 
 @define
 class StreamProgress:
-    """Counts what the agent sends in one lane.
-
-    Attributes:
-        states: the number of state updates by kind, since the lane began.
-        grew_at: when the agent last sent something there that counts as progress, in nanoseconds.
-    """
+    """Counts what the agent sends in one lane."""
 
     states: Counter[str] = field(factory=Counter)
+    """The number of state updates by kind, since the lane began."""
     grew_at: int = 0
-    _items: int = 0
-    _characters: int = 0
+    """When the agent last sent something there that counts as progress, in nanoseconds."""
+    mark: ProgressMark = field(factory=ProgressMark)
+    """How much was sent since the count was cleared."""
     _text: _Text | None = None
     """The text that the latest item is."""
 
-    @property
-    def mark(self) -> ProgressMark:
-        """How much was sent since the count was cleared."""
-        return ProgressMark(self._items, self._characters)
-
-    def add(self, increment: Increment, at: int = 0) -> bool:
+    def add(self, increment: Increment, at: int = 0) -> None:
         """Adds a message.
 
         Args:
             increment: what the message adds.
             at: when it came, in nanoseconds.
-
-        Returns:
-            whether it counts as progress.
         """
         if increment.state is not None:
             self.states[increment.state] += 1
-            return False
+            return
         if increment.text is not None and not increment.characters:
-            return False
+            return
+        items, characters = self.mark
         if increment.text is None or increment.text != self._text:
-            self._items, self._characters, self._text = self._items + 1, 0, increment.text
-        self._characters += increment.characters
+            items, characters, self._text = items + 1, 0, increment.text
+        self.mark = ProgressMark(items, characters + increment.characters)
         self.grew_at = at
-        return True
-
-    def add_states(self, other: "StreamProgress") -> None:
-        """Adds the state updates that were counted elsewhere, and nothing else."""
-        self.states.update(other.states)
 
     def clear(self) -> None:
         """Counts from zero again, after a request, an answer or the end of a turn."""
-        self._items, self._characters, self._text = 0, 0, None
+        self.mark, self._text = ProgressMark(), None
 
 
 def increment_of(raw: bytes, method: str | None) -> Increment:
@@ -116,7 +107,7 @@ def increment_of(raw: bytes, method: str | None) -> Increment:
 
     Args:
         raw: the message.
-        method: its method.
+        method: its method; None if it is no notification.
     """
     if method != UPDATE:
         return ITEM
@@ -129,3 +120,46 @@ def increment_of(raw: bytes, method: str | None) -> Increment:
 
 def _units(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+@define
+class AgentOutput:
+    """Counts the agent's output in all lanes, and since it last did what the recording needs."""
+
+    lines: int = 0
+    """How many lines have come, blank ones not among them."""
+    total: TotalProgress = field(factory=TotalProgress)
+    recent_bytes: int = 0
+    """How much has come since the agent last answered, or made a recorded request."""
+    recent_refusals: int = 0
+    """How many of its requests were refused since then."""
+    _lines_before: int = 0
+
+    def note_progress(self) -> None:
+        """Notes that the agent answered, or made a recorded request."""
+        self._lines_before = self.lines
+        self.recent_bytes = self.recent_refusals = 0
+
+    def is_flood(self, recorded: int) -> bool:
+        """Whether so much has come without progress that none is to be expected.
+
+        Args:
+            recorded: how many frames the recorded agent sent.
+        """
+        return (
+            self.recent_refusals >= _FLOOD_REFUSALS
+            or self.recent_bytes > _FLOOD_BYTES
+            or self._recent_lines > max(_FLOOD_LINES, _FLOOD_TIMES * recorded)
+        )
+
+    @property
+    def flood_summary(self) -> str:
+        """One sentence for the report."""
+        return (
+            f"the agent wrote {counted(self._recent_lines, 'line')} and {self.recent_bytes} bytes"
+            f" without an answer to anything; {self.recent_refusals} of its requests were refused"
+        )
+
+    @property
+    def _recent_lines(self) -> int:
+        return self.lines - self._lines_before

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Finish, WakeAt
 from acp_proxy.engine.client.agent_messages import AgentMessages
-from acp_proxy.engine.client.known_files import KnownFiles
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.sender import ClientSender
@@ -31,6 +30,8 @@ class Verification:
 
     Attributes:
         state: the state of the verification.
+        messages: takes the agent's messages.
+        sender: sends the client's messages.
         is_over: whether nothing more is sent; further messages of the agent may be fed.
         has_left: whether the agent ended its output before that.
         is_hopeless: whether the agent stalled or flooded, or took too long, so that there is no
@@ -39,12 +40,11 @@ class Verification:
 
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
         self.state = VerifyState(recording, options)
+        self.messages = AgentMessages(self.state)
+        self.sender = ClientSender(self.state)
         self.is_over = False
         self.has_left = False
         self.is_hopeless = False
-        files = KnownFiles()
-        self._agent_messages = AgentMessages(self.state, files)
-        self._sender = ClientSender(self.state, files)
         self._began: int | None = None
         self._part = 0
         """How much has come of a line that has not ended."""
@@ -67,12 +67,6 @@ class Verification:
         return self._is_done and not was_given_up
 
     @property
-    def unsent(self) -> int:
-        """How many of the client's frames were not sent, answers to no request among them."""
-        queues = (lane.queue for lane in self.state.recording.lanes.values())
-        return sum(queue.discarded + len(queue) for queue in queues)
-
-    @property
     def stall_ns(self) -> int | None:
         """Nanoseconds without progress that count as a stall; None for no limit."""
         return self.state.options.stall_ns
@@ -87,33 +81,17 @@ class Verification:
         """What the client waits for, in a few words."""
         return self.state.pending.awaited
 
-    @property
-    def pauses(self) -> list[tuple[int, int]]:
-        """From when to when frames were held back for messages that have never come."""
-        return self.state.patience.pauses
-
-    @property
-    def sent(self) -> int:
-        """How many frames were sent."""
-        return self._sender.sent
-
-    @property
-    def turns(self) -> int:
-        """How many prompts were answered."""
-        return self._agent_messages.turns
-
     def feed(self, event: Event) -> Iterator[Command]:
         """Takes an event and yields what to do; all of it, before the next event is fed."""
-        at = event.at
-        self._begin(at)
+        self._begin(event.at)
         sent: Iterator[Command] = iter(())
         if isinstance(event, PartReceived):
-            self._note_bytes(event.size, at)
+            self._note_bytes(event.size)
             self._part += event.size
         elif isinstance(event, LineReceived):
-            self._note_bytes(len(event.raw) - self._part, at)
+            self._note_bytes(len(event.raw) - self._part)
             self._part = 0
-            sent = self._agent_messages.take(event.raw, at)
+            sent = self.messages.take(event.raw)
         if self.is_over:
             for _ in sent:  # nothing is sent any more, but divergences are reported
                 pass
@@ -121,52 +99,48 @@ class Verification:
         yield from sent
         if isinstance(event, EndOfInput):
             self.has_left = True
-            self._end(at)
+            self._end()
             yield Finish()
             return
-        yield from self._continue(at, has_write_stalled=isinstance(event, WriteStalled))
+        yield from self.sender.send_ready()
+        if isinstance(event, WriteStalled):
+            self._stall("the agent has not read what it was sent")
+        else:
+            self._look_for_end()
+        yield Finish() if self.is_over else WakeAt(self._next_moment())
 
     def _begin(self, at: int) -> None:
-        self.state.patience.note_event(at)
+        self.state.patience.now = at
         if self._began is None:
             self._began = at
-            self.state.patience.note_activity(at)
+            self.state.patience.note_activity()
             self.state.divergences.begin(at)
 
-    def _note_bytes(self, size: int, at: int) -> None:
-        self.state.output.add_bytes(size)
-        self.state.patience.note_activity(at)
+    def _note_bytes(self, size: int) -> None:
+        self.state.output.recent_bytes += size
+        self.state.patience.note_activity()
 
-    def _continue(self, at: int, *, has_write_stalled: bool) -> Iterator[Command]:
-        """Sends what may be sent now, and decides whether it is over."""
-        yield from self._sender.send_ready(at)
-        if has_write_stalled:
-            self._stall(at, "the agent has not read what it was sent")
-        else:
-            self._look_for_end(at)
-        yield Finish() if self.is_over else WakeAt(self._next_moment(at))
-
-    def _look_for_end(self, at: int) -> None:
-        state = self.state
+    def _look_for_end(self) -> None:
+        state, now = self.state, self.state.now
         ends_at, limit = self._times_out_at, state.options.stall_ns
-        if ends_at is not None and at >= ends_at:
-            self._time_out(at)
+        if ends_at is not None and now >= ends_at:
+            self._time_out()
         elif state.output.is_flood(state.recording.frames):
             # A lane object of its own, so that it is reported after any number of divergences.
             lane = ClientLane(state.pending.lane.name)
             summary = state.output.flood_summary
-            state.divergences.note(DivergenceKind.FLOOD, lane, summary, at, of_handshake=True)
-            self._give_up(at)
+            state.divergences.note(DivergenceKind.FLOOD, lane, summary, now, of_handshake=True)
+            self._give_up()
         elif self._is_done:
             if self._ends_since is None:
-                self._ends_since = at
-            self.is_over = self._is_complete() or at >= self._ends_at()
+                self._ends_since = now
+            self.is_over = self._is_complete() or now >= self._ends_at()
         else:
             self._ends_since = None
-            is_silent = limit is not None and at - state.patience.last_activity >= limit
+            is_silent = limit is not None and state.patience.silence >= limit
             # A frame may still be due later, by pacing; then it is not the agent that is silent.
-            if is_silent and self._sender.conditions.next_moment(at) is None:
-                self._stall(at, f"nothing came for {(limit or 0) / NS_PER_S:g} s")
+            if is_silent and self.sender.conditions.next_moment() is None:
+                self._stall(f"nothing came for {(limit or 0) / NS_PER_S:g} s")
 
     @property
     def _is_done(self) -> bool:
@@ -179,7 +153,7 @@ class Verification:
 
     def _is_complete(self) -> bool:
         """Whether all came that the recorded agent sent last, or more."""
-        if self.state.recording.agent_left_at is not None or self.state.answers:
+        if self.state.recording.script.agent_left_at is not None or self.state.answers:
             return False
         if self._incomplete is not None and not self._incomplete.is_complete:
             return False
@@ -188,7 +162,7 @@ class Verification:
         return self._incomplete is None
 
     def _ends_at(self) -> int:
-        """When the end has come, if nothing comes until then."""
+        """Returns when the end has come, if nothing comes until then."""
         settle_ns = self.state.patience.after_silence(self._silence_ns)
         longest = (self._ends_since or 0) + _LONGEST_NS + settle_ns
         return min(self.state.patience.last_activity + settle_ns, longest)
@@ -198,59 +172,63 @@ class Verification:
         limit = self.state.options.timeout_ns
         return None if limit is None else (self._began or 0) + limit
 
-    def _time_out(self, at: int) -> None:
+    def _time_out(self) -> None:
         """Ends it after the time limit; this is no stall if only last messages are missing."""
         if self._is_done:
             self.is_over = True
             return
         limit = (self.state.options.timeout_ns or 0) / NS_PER_S
-        self._stall(at, f"it was not over after {limit:g} s, which is the --timeout")
+        self._stall(f"it was not over after {limit:g} s, which is the --timeout")
 
-    def _stall(self, at: int, what: str) -> None:
-        items = self.state.pending.items
-        seq = items[0].seq if items else None
-        summary = "; ".join([what, *(item.described(at) for item in items[:3])])
-        # As after a handshake that failed, what was not sent in any lane follows from this.
+    def _stall(self, what: str) -> None:
+        pending, now = self.state.pending, self.state.now
+        items = pending.items
         self.state.divergences.note(
-            DivergenceKind.STALL, self.state.pending.lane, summary, at, seq=seq, of_handshake=True
+            DivergenceKind.STALL,
+            pending.lane,
+            "; ".join([what, *(item.described(now) for item in items[:3])]),
+            now,
+            seq=items[0].seq if items else None,
+            # As after a handshake that failed, what was not sent in any lane follows from this.
+            of_handshake=True,
         )
-        self._give_up(at)
+        self._give_up()
 
-    def _give_up(self, at: int) -> None:
+    def _give_up(self) -> None:
         """Ends it where it is, and reports what was not sent."""
         for lane in self.state.recording.lanes.values():
-            self.state.note_unsent(lane, lane.queue.frames, at)
+            self.state.note_unsent(lane, lane.queue.frames)
         self.is_over = self.is_hopeless = True
 
-    def _end(self, at: int) -> None:
+    def _end(self) -> None:
         """Ends it when the agent has left: after everything, as in the recording, or too early."""
         self.is_over = True
         if self._is_done:
             return
-        left_at = self.state.recording.agent_left_at
-        unsent = [
-            (lane, frame)
+        left_at = self.state.recording.script.agent_left_at
+        unsent = (
+            frame
             for lane in self.state.recording.lanes.values()
             for frame in lane.queue.frames
             if left_at is None or frame.seq < left_at
-        ]
-        open_requests = self.state.pending.requests
-        if not open_requests and not unsent:
-            return
-        if open_requests:
-            lane, seq = open_requests[0].lane, open_requests[0].step.seq
-            title = open_requests[0].step.title
-            summary = f"the agent left before it had answered {title} #{seq}"
+        )
+        if open_requests := self.state.pending.requests:
+            first = open_requests[0]
+            lane, seq = first.lane, first.step.seq
+            summary = f"the agent left before it had answered {first.step.title} #{seq}"
+        elif (frame := next(unsent, None)) is not None:
+            lane, seq = frame.lane, frame.seq
+            summary = f"the agent left before {frame.title} was sent"
         else:
-            lane, seq = unsent[0][0], unsent[0][1].seq
-            summary = f"the agent left before {unsent[0][1].title} #{seq} was sent"
-        self.state.divergences.note(DivergenceKind.AGENT_LEFT, lane, summary, at, seq=seq)
+            return
+        now = self.state.now
+        self.state.divergences.note(DivergenceKind.AGENT_LEFT, lane, summary, now, seq=seq)
 
-    def _next_moment(self, at: int) -> int | None:
-        moments = [self._sender.conditions.next_moment(at), self._times_out_at]
+    def _next_moment(self) -> int | None:
+        moments = [self.sender.conditions.next_moment(), self._times_out_at]
         if self._ends_since is not None:
             moments.append(self._ends_at())
-        elif self.state.options.stall_ns is not None:
-            moments.append(self.state.patience.last_activity + self.state.options.stall_ns)
-        later = (moment for moment in moments if moment is not None and moment > at)
+        elif self.stall_ns is not None:
+            moments.append(self.last_activity + self.stall_ns)
+        later = (moment for moment in moments if moment is not None and moment > self.state.now)
         return min(later, default=None)

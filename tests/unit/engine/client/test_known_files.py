@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from acp_proxy.engine.client import known_files as files
 from acp_proxy.engine.client.known_files import KnownFiles, is_whole, part
+from acp_proxy.engine.client.recorded_client import RecordedClient
+from acp_proxy.engine.shared.bindings import Bindings
+from tests.playbook import record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
 
 
 @pytest.mark.parametrize(
@@ -37,12 +44,13 @@ def test_a_whole_file_is_one_without_limits() -> None:
     assert not is_whole({"limit": 10})
 
 
-def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """When there is too much; what was written anew counts as new."""
     monkeypatch.setattr(files, "_MOST", 10)
-    known = KnownFiles()
-    known.keep("a", "1234")
-    known.keep("b", "1234")
-    known.keep("a", "12345")
-    known.keep("c", "123")
-    assert [known.content(name) for name in "abc"] == ["12345", None, "123"]
+    recorded = record(tmp_path, "-> #0 initialize {}")
+    known = KnownFiles(RecordedClient(recorded.script()), Bindings())
+    for path, text in (("a", "1234"), ("b", "1234"), ("a", "12345"), ("c", "123")):
+        known.learn(files.WRITE, {"params": {"path": path, "content": text}}, None)
+    found = [known.content({"params": {"path": path}}) for path in "abc"]
+    assert found == ["12345", None, "123"]
+    recorded.close()

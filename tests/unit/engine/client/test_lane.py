@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from acp_proxy.engine.client.lane import ClientLane, LaneEnd, TurnState
+from acp_proxy.engine.client.lane import (
+    ClientFrame,
+    ClientLane,
+    LaneEnd,
+    SendQueue,
+    SentPrompt,
+    TurnState,
+)
 from acp_proxy.engine.client.stream_progress import ITEM, Increment, ProgressMark
+from acp_proxy.engine.shared.steps import Step
 
 
 def test_an_answer_closes_one_turn() -> None:
     """A cancellation lasts until the last open turn is closed."""
     turns = TurnState()
-    turns.open(1, 10, 0)
+    turns.open(1, SentPrompt(10, 0))
     turns.cancel(12)
     assert (turns.was_cancelled_after(11), turns.was_cancelled_after(12)) == (True, False)
     turns.close(2)
@@ -21,9 +29,9 @@ def test_an_answer_closes_one_turn() -> None:
 def test_a_new_turn_is_not_cancelled() -> None:
     """Though the one before it was."""
     turns = TurnState()
-    turns.open(1, 10, 0)
+    turns.open(1, SentPrompt(10, 0))
     turns.cancel(12)
-    turns.open(2, 14, 0)
+    turns.open(2, SentPrompt(14, 0))
     assert not turns.is_cancelled
 
 
@@ -32,10 +40,10 @@ def test_an_update_ends_all_open_turns() -> None:
     turns = TurnState()
     turns.recorded_ends += [11, 15]
     for exchange, seq in ((1, 12), (2, 13)):
-        turns.open(exchange, seq, 0)
+        turns.open(exchange, SentPrompt(seq, 0))
     assert turns.end() == 15
     assert (turns.is_open, turns.ended, turns.awaits_end) == (False, 1, True)
-    turns.open(3, 16, 0)
+    turns.open(3, SentPrompt(16, 0))
     assert turns.end() is None
     assert not turns.awaits_end
 
@@ -56,3 +64,74 @@ def test_a_lane_is_complete_when_as_much_has_come() -> None:
     assert (lane.is_complete, lane.progress.grew_at) == (False, 7)
     lane.progress.add(Increment(state="usage_update"), 9)
     assert (lane.is_complete, lane.progress.grew_at, lane.title) == (True, 7, "connection")
+
+
+def frame(seq: int, *kinds: str) -> ClientFrame:
+    """A frame of the client; a batch if it has several kinds."""
+    steps = [
+        Step(seq, seq, from_agent=False, kind=kind, method="m", exchange=seq, member=n)
+        for n, kind in enumerate(kinds)
+    ]
+    return ClientFrame(ClientLane("s"), seq, seq, steps)
+
+
+def test_only_answers_wait_apart() -> None:
+    """A batch with anything else is sent in its order."""
+    kinds = [["request"], ["response"], ["response", "request"], ["error"]]
+    queue = SendQueue(frame(seq, *of) for seq, of in enumerate(kinds, 1))
+    assert [one.seq for one in queue.frames] == [1, 3]
+    assert [*queue.answers] == [2, 4]
+    assert len(queue) == 4
+
+
+def test_the_first_asked_answer_is_the_first_recorded_one() -> None:
+    """Whatever order the agent asks in; a released one is no longer asked for."""
+    answers = {seq: frame(seq, "response") for seq in (2, 4, 6)}
+    queue = SendQueue(answers.values())
+    for seq in (6, 2, 4):
+        queue.mark_asked(answers[seq])
+    assert queue.first_asked is answers[2]
+    queue.release(answers[4])
+    queue.release(answers[2])
+    assert queue.first_asked is answers[6]
+    assert queue.released == [answers[2], answers[4]]
+    queue.take(answers[4])
+    assert (queue.released, [*queue.answers]) == ([answers[2]], [2, 6])
+
+
+def test_what_is_discarded_is_counted() -> None:
+    """Its answers are released, so that they leave the queues over all lanes."""
+    queue = SendQueue([frame(1, "request"), answer := frame(2, "response")])
+    queue.mark_asked(answer)
+    assert [one.seq for one in queue.discard()] == [1, 2]
+    assert (len(queue), queue.discarded, answer.is_released) == (0, 2, True)
+    assert (queue.first, queue.first_asked, queue.released) == (None, None, [])
+
+
+def test_a_part_of_a_batch_has_not_waited() -> None:
+    """It is sent when its own conditions hold."""
+    batch = frame(1, "response", "response")
+    batch.start_waiting(5)
+    batch.set_ready(6)
+    batch.is_released = True
+    part = batch.part(batch.steps[1:])
+    assert (part.waits_since, part.ready_at, part.is_released) == (None, None, False)
+    assert (part.title, batch.title) == ("the answer to m #1", "a batch #1")
+
+
+def test_a_part_of_a_batch_waits_beside_it() -> None:
+    """Both have the same number."""
+    batch = frame(1, "response", "response")
+    queue = SendQueue([batch])
+    queue.mark_asked(batch)
+    queue.mark_asked(part := batch.part(batch.steps[1:]))
+    queue.release(batch)
+    assert queue.first_asked is part
+
+
+def test_the_first_moment_counts() -> None:
+    """A frame does not begin to wait again."""
+    one = frame(1, "request")
+    one.start_waiting(5)
+    one.start_waiting(7)
+    assert (one.waits_since, one.set_ready(8), one.set_ready(9)) == (5, 8, 8)

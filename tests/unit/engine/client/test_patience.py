@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.engine.client.client_frames import ClientFrame, ReceivedBefore
-from acp_proxy.engine.client.lane import ClientLane
+from acp_proxy.engine.client.lane import ClientFrame, ClientLane, ReceivedBefore, SentPrompt
 from acp_proxy.engine.client.patience import Patience
 from acp_proxy.engine.client.stream_progress import ITEM
 
@@ -34,35 +33,37 @@ def test_without_a_limit_for_stalls_there_is_one_for_silence() -> None:
     assert Patience(None).after_silence(1000 * S) == 270 * S
 
 
+def waiting(patience: Patience, frame: ClientFrame, now_s: int) -> tuple[int, str]:
+    """Until when a frame waits, and the reason that it would be sent for now; in seconds."""
+    patience.now = now_s * S
+    return patience.deadline(frame) // S, patience.reason(frame)
+
+
 def test_activity_elsewhere_prolongs_the_wait() -> None:
     """But not for ever: ten times as long as silence would be waited for."""
     patience, lane = Patience(30 * S), ClientLane("s")
-    frame = ClientFrame(1, 0, [], before=ReceivedBefore(silence_ns=0))
+    frame = ClientFrame(lane, 1, 0, [], before=ReceivedBefore(silence_ns=0))
     frame.start_waiting(100 * S)
-    patience.note_activity(103 * S)
-    assert patience.deadline(lane, frame) == 108 * S
-    assert patience.reason(lane, frame, 108 * S) == "nothing came for 5.0 s"
-    patience.note_activity(149 * S)
-    assert patience.deadline(lane, frame) == 150 * S
-    assert patience.reason(lane, frame, 150 * S) == "other things came for 50.0 s"
+    patience.last_activity = 103 * S
+    assert waiting(patience, frame, 108) == (108, "nothing came for 5.0 s")
+    patience.last_activity = 149 * S
+    assert waiting(patience, frame, 150) == (150, "other things came for 50.0 s")
     lane.progress.add(ITEM, 149 * S)
-    assert patience.deadline(lane, frame) == 154 * S
+    assert patience.deadline(frame) == 154 * S
 
 
 def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
     """Since the agent has more to send."""
     patience, lane = Patience(30 * S), ClientLane("s")
-    lane.turns.open(1, 1, 0)
-    assert patience.deadline(lane, ClientFrame(2, 0, [])) == 27 * S
+    lane.turns.open(1, SentPrompt(1, 0))
+    assert patience.deadline(ClientFrame(lane, 2, 0, [])) == 27 * S
 
 
 def test_a_pause_is_the_time_in_which_nothing_came() -> None:
     """Or since the frame waited, if other messages came."""
-    patience, lane, frame = Patience(30 * S), ClientLane("s"), ClientFrame(1, 0, [])
+    patience, frame = Patience(30 * S), ClientFrame(ClientLane("s"), 1, 0, [])
     frame.start_waiting(10 * S)
-    patience.note_activity(12 * S)
-    patience.note_pause(lane, frame, 12 * S)
-    patience.note_pause(lane, frame, 20 * S)
-    patience.note_activity(59 * S)
-    patience.note_pause(lane, frame, 60 * S)
+    for last_activity_s, now_s in ((12, 12), (12, 20), (59, 60)):
+        patience.last_activity, patience.now = last_activity_s * S, now_s * S
+        patience.note_pause(frame)
     assert patience.pauses == [(10 * S, 12 * S), (12 * S, 20 * S), (10 * S, 60 * S)]

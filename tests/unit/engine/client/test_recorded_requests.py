@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from acp_proxy.engine.client.recorded_requests import Keys, RecordedRequest, RecordedRequests
+from typing import Any
+
+import pytest
+
+from acp_proxy.engine.client.recorded_requests import (
+    Keys,
+    RecordedRequest,
+    RecordedRequests,
+    key_of,
+)
 from acp_proxy.engine.shared.steps import Ask, Step
+from acp_proxy.protocol.splice import Place
 
 
 def request(seq: int, method: str = "m") -> RecordedRequest:
@@ -31,7 +41,7 @@ def test_requests_are_found_by_method_and_key() -> None:
     found = collection(*requests)
     assert [*found.of("m")] == requests[:3]
     assert [*found.with_key("m", 1, 1, parity)] == [requests[0], requests[2]]
-    requests[0].mark_made()
+    requests[0].is_made = True
     assert [*found.with_key("m", 1, 1, parity)] == [requests[2]]
     assert [*found.with_key("m", 0, 1, parity)] == []
     assert [*found.with_key("none", 0, 1, parity)] == [*found.of("none")] == []
@@ -42,13 +52,12 @@ def test_a_request_that_was_made_is_found_among_those() -> None:
     """The first one with its key."""
     requests = [request(1), request(3)]
     found = collection(*requests)
-    assert found.made("m", 1, 1, parity) is None
+    assert found.first_made("m", 1, 1, parity) is None
     for one in requests:
-        one.mark_made()
         found.note_made(one)
-    assert found.made("m", 1, 1, parity) is requests[0]
-    assert found.made("m", 0, 3, parity) is requests[1]
-    assert found.made("m", 1, 0, parity) is None
+    assert found.first_made("m", 1, 1, parity) is requests[0]
+    assert found.first_made("m", 0, 3, parity) is requests[1]
+    assert found.first_made("m", 1, 0, parity) is None
 
 
 def test_requests_are_awaited_in_order() -> None:
@@ -56,7 +65,7 @@ def test_requests_are_awaited_in_order() -> None:
     requests = [request(1), request(3), request(5)]
     found = collection(*requests)
     assert (found.are_made_before(1), found.are_made_before(2)) == (True, False)
-    requests[0].mark_made()
+    requests[0].is_made = True
     assert (found.are_made_before(3), found.are_made_before(4)) == (True, False)
     found.give_up(5)
     assert found.first_awaited is requests[2]
@@ -69,3 +78,52 @@ def test_requests_that_are_cleared_are_never_matched() -> None:
     lane, unnamed = collection(one), collection(one)
     lane.clear()
     assert (lane.first_awaited, unnamed.first_awaited, [*unnamed.of("m")]) == (None, None, [])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+        ({"a": 1}, {"a": 1.0}),
+        ({"a": 1, "_meta": {"x": 1}}, {"a": 1}),
+    ],
+)
+def test_equal_values_have_equal_keys(one: Any, other: Any) -> None:
+    """The order of members, the spelling of numbers and ``_meta`` do not count."""
+    assert key_of(one) == key_of(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [([1, 2], [2, 1]), ({"a": 1}, {"a": 2}), ({"a": 1}, {"b": 1}), ([], {})]
+)
+def test_different_values_have_different_keys(one: Any, other: Any) -> None:
+    """The order of lists and the names of members count."""
+    assert key_of(one) != key_of(other)
+
+
+def test_ignored_values_do_not_count() -> None:
+    """Also below any key or item."""
+    ignored = [("a", "*", "b")]
+    assert key_of({"a": [{"b": 1}]}, ignored=ignored) == key_of({"a": [{"b": 2}]}, ignored=ignored)
+    assert key_of({"a": [{"c": 1}]}, ignored=ignored) != key_of({"a": [{"c": 2}]}, ignored=ignored)
+
+
+def test_values_at_typed_places_count_by_their_live_names() -> None:
+    """Sessions and ids do not count at all, and a URI counts as what it means."""
+    places = {"s": Place.SESSION, "i": Place.ID, "p": Place.PATH, "u": Place.URI}
+    live = {"s": "x", "i": 1, "p": "/new/f", "u": "file:///a b"}
+    recorded = {"s": "y", "i": 2, "p": "/old/f", "u": "file:///a%20b"}
+
+    def moved(_: Place, value: str) -> str:
+        return value.replace("/old", "/new")
+
+    assert key_of(live, places) == key_of(recorded, places, moved)
+    assert key_of(live, places) != key_of(recorded, places)
+
+
+def test_a_deep_value_has_a_key() -> None:
+    """So no request can stop a verification."""
+    deep: Any = 1
+    for _ in range(100_000):
+        deep = [deep]
+    assert key_of(deep) == key_of([deep])

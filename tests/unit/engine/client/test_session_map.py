@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.pending import SentRequest
+from acp_proxy.engine.client.open_requests import SentRequest
 from acp_proxy.engine.client.session_map import SessionMap
 from acp_proxy.engine.client.stream_progress import ITEM, Increment
 from acp_proxy.engine.shared.bindings import Bindings
@@ -55,7 +55,7 @@ def test_a_new_name_is_unknown_while_several_are_created() -> None:
 def test_a_message_without_a_session_belongs_to_the_latest_lane() -> None:
     """That of an unknown session belongs to the connection, if none is being created."""
     found, lanes, _ = sessions()
-    found.enter_lane(lanes["a"])
+    found.last = lanes["a"]
     assert (found.lane_of(None), found.last) == (lanes["a"], lanes["a"])
     assert found.enter("stranger") is None
     assert found.last is lanes[None]

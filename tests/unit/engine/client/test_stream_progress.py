@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from acp_proxy.engine.client.stream_progress import (
     ITEM,
+    AgentOutput,
     Increment,
     ProgressMark,
     StreamProgress,
@@ -116,7 +117,46 @@ def test_states_are_counted_apart_and_end_no_text() -> None:
         Increment(state="usage_update"),
         increment_of(chunk("b"), UPDATE),
     ]
-    assert [progress.add(one) for one in adds] == [True, False, True]
+    grew = []
+    for at, one in enumerate(adds, 1):
+        progress.add(one, at)
+        grew.append(progress.grew_at)
+    assert grew == [1, 1, 3]
     assert progress.mark == ProgressMark(1, 2)
     progress.clear()
     assert (progress.mark, progress.states["usage_update"]) == (ProgressMark(), 1)
+
+
+def test_lines_are_a_flood_beyond_a_multiple_of_the_recording() -> None:
+    """The limit is at least a hundred thousand, and is counted from the latest progress."""
+    output = AgentOutput()
+    output.lines += 100_000
+    assert not output.is_flood(10)
+    output.lines += 1
+    assert (output.is_flood(10), output.is_flood(10_001)) == (True, False)
+    output.note_progress()
+    assert (output.is_flood(10), output.lines) == (False, 100_001)
+
+
+def test_bytes_are_a_flood() -> None:
+    """Also without any line."""
+    output = AgentOutput()
+    output.recent_bytes += 256 << 20
+    assert not output.is_flood(1)
+    output.recent_bytes += 1
+    assert output.is_flood(1)
+
+
+def test_refused_requests_are_a_flood() -> None:
+    """A thousand of them, if nothing else comes."""
+    output = AgentOutput()
+    output.recent_refusals += 999
+    assert not output.is_flood(1)
+    output.recent_refusals += 1
+    assert output.is_flood(1)
+    assert output.flood_summary == (
+        "the agent wrote 0 lines and 0 bytes without an answer to anything;"
+        " 1000 of its requests were refused"
+    )
+    output.note_progress()
+    assert not output.is_flood(1)

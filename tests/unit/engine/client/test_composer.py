@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.engine.client.default_replies import cancelled, content, denied, refusal
+from acp_proxy.engine.client.composer import cancelled, content, denied, refusal
 from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind, NearMiss, Rank
 
 V1 = {"params": {"toolCall": {}, "options": [{"optionId": "n", "kind": "reject_once"}]}}

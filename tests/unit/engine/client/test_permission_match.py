@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from attrs import evolve
 
-from acp_proxy.engine.client import tool_calls
-from acp_proxy.engine.client.tool_calls import ToolCalls, call_named
+from acp_proxy.engine.client import permission_match
+from acp_proxy.engine.client.permission_match import ToolCalls, call_named
 from acp_proxy.protocol.jsonrpc import read
 
 
@@ -16,7 +17,12 @@ def announce(calls: ToolCalls, call: str = "c", **members: Any) -> None:
     """Takes an update of a tool call."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": call, **members}
     value = {"method": "session/update", "params": {"sessionId": "s", "update": update}}
-    calls.take(read(json.dumps(value).encode()), value)
+    calls.take(read(json.dumps(value).encode()))
+
+
+def naming(call: str | None, session: str | None = "s") -> dict[str, Any]:
+    """A permission request that names a tool call."""
+    return {"params": {"sessionId": session, "toolCall": {"toolCallId": call}}}
 
 
 def test_updates_change_only_the_members_that_they_have() -> None:
@@ -27,8 +33,8 @@ def test_updates_change_only_the_members_that_they_have() -> None:
         announce(calls, title=None, rawInput={"a": 1})
         kept = {} if null_clears else {"title": "t"}
         expected = {"toolCallId": "c", "kind": "read", "rawInput": {"a": 1}, **kept}
-        assert calls.announced("s", "c") == expected
-        assert calls.announced("s", "other") == calls.announced("s", None) == {}
+        assert calls.announced(naming("c")) == expected
+        assert calls.announced(naming("other")) == calls.announced(naming(None)) == {}
 
 
 @pytest.mark.parametrize("status", ["completed", "failed", "cancelled"])
@@ -37,24 +43,25 @@ def test_a_tool_call_that_has_ended_is_forgotten(status: str) -> None:
     calls = ToolCalls(null_clears=False)
     announce(calls, kind="read")
     announce(calls, status=status)
-    assert calls.announced("s", "c") == {}
+    assert calls.announced(naming("c")) == {}
 
 
 def test_the_oldest_tool_calls_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """So no agent can fill the memory."""
-    monkeypatch.setattr(tool_calls, "_MOST", 2)
+    monkeypatch.setattr(permission_match, "_MOST", 2)
     calls = ToolCalls(null_clears=False)
     for call in ("a", "b", "a", "c"):
         announce(calls, call, kind="read")
-    assert [bool(calls.announced("s", call)) for call in ("a", "b", "c")] == [True, False, True]
+    assert [bool(calls.announced(naming(call))) for call in ("a", "b", "c")] == [True, False, True]
 
 
 def test_an_unreadable_update_makes_a_tool_call_like_no_other() -> None:
     """Not even like itself, since it may contain anything."""
     calls = ToolCalls(null_clears=False)
     update = b'{"sessionUpdate":"tool_call","toolCallId":"c"}'
-    calls.take(read(b'{"method":"session/update","params":{"update":%s}}' % update), None)
-    found = dict(calls.announced(None, "c"))
+    message = read(b'{"method":"session/update","params":{"update":%s}}' % update)
+    calls.take(evolve(message, raw=None))
+    found = calls.announced(naming("c", None))
     assert [value == value for value in found.values()] == [False]
 
 

@@ -1,4 +1,4 @@
-"""What the agent has still to send is known, and described while the client waits for it."""
+"""What either side has still to answer is known until it is answered."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.client.pending import PendingAnswers, SentRequest
+from acp_proxy.engine.client.open_requests import (
+    AnswerQueue,
+    LiveRequest,
+    PendingAnswers,
+    SentRequest,
+)
+from acp_proxy.engine.client.patience import Patience
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from tests.playbook import RecordedTranscript, record
 
@@ -21,13 +27,18 @@ TALK = """
     4 -> #1 session/list {}
     5 <- #1 result {"sessionId": "s"}
     6 -> #3 session/list {"never": "answered"}
+    7 <- #7 _x/one {}
+    8 <- #8 _x/two {}
+    9 -> #7 result 1
+    10 -> #8 result 2
+    11 <- #9 _x/never {}
 """
 S = 10**9
 
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
-    """Two requests with one id in flight together, and one without an answer."""
+    """Requests of both sides, some in flight together, and one of each without an answer."""
     made = record(tmp_path, TALK)
     yield made
     made.close()
@@ -90,3 +101,58 @@ def test_requests_are_pending_that_were_answered_in_the_recording(
     assert pending.awaited == f"the answer to initialize #{number}"
     assert pending.lane is recording.lanes[None]
     assert all(one.step.response_seq is not None for one in pending.requests)
+
+
+def live(recording: RecordedClient) -> list[LiveRequest]:
+    """The live requests, one for each recorded one."""
+    requests = sorted(recording.lanes[None].requests, key=lambda one: one.step.seq)
+    return [LiveRequest(one, f"live-{n}", b"{}") for n, one in enumerate(requests)]
+
+
+def test_an_answer_is_released_after_silence(recording: RecordedClient) -> None:
+    """Or after ten times as long, if the agent sends something else meanwhile."""
+    patience = Patience(30 * S)
+    queue, lane = AnswerQueue(recording, patience, is_causal=False), recording.lanes[None]
+    first, second, _ = live(recording)
+    assert (bool(queue), [*queue.moments()]) == (False, [])
+    queue.add(first)
+    assert (bool(queue), [*queue.moments()]) == (True, [1 * S, 10 * S])
+    for patience.now, released in ((S - 1, []), (S, ["7"])):
+        queue.release_patient()
+        assert [frame.steps[0].rpc_id for frame in lane.queue.released] == released
+    patience.now = 2 * S
+    queue.add(second)
+    patience.last_activity, patience.now = 12 * S - 1, 12 * S
+    queue.release_patient()
+    assert [frame.steps[0].rpc_id for frame in lane.queue.released] == ["7", "8"]
+
+
+def test_a_request_is_known_until_it_is_answered(recording: RecordedClient) -> None:
+    """By the exchange of the recorded one."""
+    queue = AnswerQueue(recording, Patience(None), is_causal=False)
+    first, second, _ = live(recording)
+    queue.add(first)
+    exchange = first.recorded.ask.exchange
+    assert queue.get(exchange) is first
+    assert (queue.get(second.recorded.ask.exchange), queue.get(None)) == (None, None)
+    assert queue.remove(exchange) is first
+    assert queue.remove(exchange) is None
+    assert not queue
+
+
+def test_a_causal_answer_waits_for_its_request_alone(recording: RecordedClient) -> None:
+    """It is released at once."""
+    queue = AnswerQueue(recording, Patience(None), is_causal=True)
+    queue.add(live(recording)[1])
+    assert [one.steps[0].rpc_id for one in recording.lanes[None].queue.released] == ["8"]
+
+
+def test_what_was_never_answered_is_kept_apart(recording: RecordedClient) -> None:
+    """It does not hold up the end; a cancellation answers it."""
+    queue, lane = AnswerQueue(recording, Patience(None), is_causal=False), recording.lanes[None]
+    never = live(recording)[2]
+    queue.add(never)
+    assert (bool(queue), [*queue.moments()]) == (False, [])
+    assert [*queue.remove_unanswered(lane, "_x/other")] == []
+    assert [*queue.remove_unanswered(lane, "_x/never")] == [never]
+    assert [*queue.remove_unanswered(lane, "_x/never")] == []

@@ -1,0 +1,245 @@
+"""What each side has still to answer: requests of the client, and requests of the live agent."""
+
+from collections import deque
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from typing import Any
+
+from attrs import frozen
+
+from acp_proxy.engine.client.lane import ClientFrame, ClientLane
+from acp_proxy.engine.client.patience import Patience
+from acp_proxy.engine.client.recorded_client import RecordedClient
+from acp_proxy.engine.client.recorded_requests import RecordedRequest
+from acp_proxy.engine.shared.playback_options import NS_PER_S
+from acp_proxy.engine.shared.steps import Step
+from acp_proxy.protocol.methods import PROMPT
+
+_Entry = tuple[int, ClientFrame]
+"""When an answer is released, and its frame."""
+
+
+@frozen(eq=False)
+class SentRequest:
+    """A request of the client that the live agent has not answered: when it was sent, and where."""
+
+    step: Step
+    lane: ClientLane
+    at: int
+
+
+@frozen
+class PendingItem:
+    """Something that came in the recording and has not come now."""
+
+    lane: ClientLane
+    what: str
+    """``the answer to session/new #4``"""
+    seq: int
+    """The number of the message that has to be answered."""
+    since: int
+
+    def described(self, at: int) -> str:
+        """Returns how long the client has waited for it until a moment, as a sentence."""
+        return f"{self.what} has not come for {(at - self.since) / NS_PER_S:.1f} s"
+
+
+class PendingAnswers:
+    """The answers of the recording that the live agent has not given, and the open requests."""
+
+    def __init__(self, recording: RecordedClient) -> None:
+        self._recording = recording
+        self._expected = deque(recording.expected_answers)
+        self._settled: set[int] = set()
+        self._open: dict[str, list[SentRequest]] = {}
+        """By the token of their id, oldest first."""
+        self._answered: dict[str, ClientLane] = {}
+
+    @property
+    def first_seq(self) -> int | None:
+        """The number of the first recorded answer that has not come; None if all have."""
+        while self._expected and self._expected[0][1] in self._settled:
+            self._expected.popleft()
+        return self._expected[0][0] if self._expected else None
+
+    def has_answers_before(self, seq: int) -> bool:
+        """Whether an answer is pending that was recorded before a frame."""
+        first = self.first_seq
+        return first is not None and first <= seq
+
+    def add(self, request: SentRequest) -> None:
+        """Adds a request that the client has sent."""
+        self._open.setdefault(request.step.rpc_id or "null", []).append(request)
+
+    def take(self, token: str) -> SentRequest | None:
+        """Removes the oldest open request with an id as it is written; None if there is none."""
+        if not (requests := self._open.get(token)):
+            return None
+        request = requests.pop(0)
+        if not requests:
+            del self._open[token]
+        self._answered[token] = request.lane
+        self.settle(request.step.exchange or 0)
+        return request
+
+    def settle(self, exchange: int) -> None:
+        """Stops waiting for an answer: it has come, or will not come."""
+        self._settled.add(exchange)
+
+    def answered_in(self, token: str) -> ClientLane | None:
+        """Returns the lane of the latest answered request with an id; None if there was none."""
+        return self._answered.get(token)
+
+    def is_open(self, exchange: int | None) -> bool:
+        """Whether a request waits for its answer."""
+        return any(one.step.exchange == exchange for one in self._requests())
+
+    @property
+    def requests(self) -> list[SentRequest]:
+        """The open requests that were answered in the recording, oldest first."""
+        answers = self._recording.answers
+        found = (one for one in self._requests() if (one.step.exchange or 0) in answers)
+        return sorted(found, key=lambda one: one.at)
+
+    @property
+    def items(self) -> list[PendingItem]:
+        """The answers to open requests, oldest first, and then ends of turns."""
+        answers = [
+            PendingItem(o.lane, f"the answer to {o.step.title} #{o.step.seq}", o.step.seq, o.at)
+            for o in self.requests
+        ]
+        return [*answers, *sorted(self._turns(), key=lambda item: item.since)]
+
+    @property
+    def lane(self) -> ClientLane:
+        """The lane that waits for the oldest item."""
+        items = self.items
+        return items[0].lane if items else self._recording.lanes[None]
+
+    @property
+    def awaited(self) -> str:
+        """What the client waits for, in a few words."""
+        for lane in self._recording.lanes.values():
+            if (frame := lane.waiting) is not None:
+                return f"what the agent had sent before {frame.title}"
+        items = self.items
+        return items[0].what if items else "the agent's last messages"
+
+    def _requests(self) -> Iterator[SentRequest]:
+        return (one for requests in self._open.values() for one in requests)
+
+    def _turns(self) -> Iterator[PendingItem]:
+        """Yields the open turns that an update ends, and not an answer."""
+        for lane in self._recording.lanes.values():
+            if self._recording.is_v2 and lane.turns.awaits_end:
+                for prompt in lane.turns.prompts.values():
+                    what = f"the end of the turn of {PROMPT} #{prompt.seq}"
+                    yield PendingItem(lane, what, prompt.seq, prompt.at)
+
+
+@frozen(eq=False)
+class LiveRequest:
+    """A request of the live agent whose recorded answer has not been sent yet."""
+
+    recorded: RecordedRequest
+    """The recorded request that it matches."""
+    token: str
+    """Its id as the live agent writes it."""
+    raw: bytes
+    scope: Any = None
+    """What a permission request asks permission for, as of `PermissionMatcher.live`."""
+
+
+class AnswerQueue:
+    """The requests of the live agent that wait for their recorded answers.
+
+    An answer waits in the queue of its lane, where the first one may be sent as soon as its
+    conditions hold. It also waits in two queues over all lanes, for the moment at which it is sent
+    anyway. So no event needs to look at all recorded frames.
+
+    Args:
+        recording: the recording.
+        patience: how long an answer waits for its place.
+        is_causal: whether an answer waits for its own request alone.
+    """
+
+    def __init__(self, recording: RecordedClient, patience: Patience, *, is_causal: bool) -> None:
+        self._recording = recording
+        self._patience = patience
+        self._is_causal = is_causal
+        self._waiting: dict[int, LiveRequest] = {}
+        """By the exchange of the recorded request."""
+        self._unanswered: dict[int, LiveRequest] = {}
+        """Likewise, those that were never answered in the recording."""
+        self._by_silence: list[_Entry] = []
+        self._by_deadline: list[_Entry] = []
+
+    def __bool__(self) -> bool:
+        """Whether the client has to answer anything that it answered in the recording."""
+        return bool(self._waiting)
+
+    def get(self, exchange: int | None) -> LiveRequest | None:
+        """Returns the live request for a recorded exchange; None if the agent has not made it."""
+        return self._waiting.get(exchange or 0)
+
+    def add(self, request: LiveRequest) -> None:
+        """Adds a request; its recorded answer is sent when its conditions hold."""
+        ask = request.recorded.ask
+        if ask.reply_seq is None:
+            self._unanswered[ask.exchange] = request
+            return
+        self._waiting[ask.exchange] = request
+        reply = self._recording.replies.get(ask.exchange)
+        frame = None if reply is None else reply.lane.queue.answers.get(reply.step.seq)
+        # Another request of the same batch may have started the frame already.
+        if frame is not None and frame.waits_since is None:
+            self._schedule(frame)
+
+    def remove(self, exchange: int | None) -> LiveRequest | None:
+        """Removes a request that is answered now; returns it, None if there is none."""
+        return self._waiting.pop(exchange or 0, None)
+
+    def remove_unanswered(self, lane: ClientLane, method: str) -> Iterator[LiveRequest]:
+        """Removes the requests of a lane that were not answered in the recording; yields them.
+
+        Args:
+            lane: the lane.
+            method: the method of the requests.
+        """
+        for exchange, request in list(self._unanswered.items()):
+            recorded = request.recorded
+            if recorded.step.lane == lane.name and recorded.ask.method == method:
+                del self._unanswered[exchange]
+                yield request
+
+    def release_patient(self) -> None:
+        """Releases the answers that have waited long enough."""
+        for heap, reached in (
+            (self._by_silence, self._patience.silence),
+            (self._by_deadline, self._patience.now),
+        ):
+            while (first := _first(heap)) is not None and first[0] <= reached:
+                first[1].lane.queue.release(first[1])
+
+    def moments(self) -> Iterator[int]:
+        """Yields when the next answer will have waited long enough, if nothing comes."""
+        if (first := _first(self._by_silence)) is not None:
+            yield self._patience.last_activity + first[0]
+        if (first := _first(self._by_deadline)) is not None:
+            yield first[0]
+
+    def _schedule(self, frame: ClientFrame) -> None:
+        now = self._patience.now
+        frame.start_waiting(now)
+        silence, longest = self._patience.of_answer(frame.before.silence_ns)
+        frame.lane.queue.mark_asked(frame)
+        heappush(self._by_silence, (silence, frame))
+        heappush(self._by_deadline, (now + longest, frame))
+        if self._is_causal:
+            frame.lane.queue.release(frame)
+
+
+def _first(heap: list[_Entry]) -> _Entry | None:
+    while heap and heap[0][1].is_released:
+        heappop(heap)
+    return heap[0] if heap else None
