@@ -22,6 +22,14 @@ from typing import Any
 import pytest
 
 from acp_proxy.testing.agent import AcpAgent
+from acp_proxy.testing.marker import (
+    BadOption,
+    default_name,
+    files_of,
+    recording_place,
+    replay_arguments,
+    strings,
+)
 
 __all__ = ["AcpAgent", "acp_agent"]
 
@@ -71,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--acp-agent", metavar="CMD", help="The command of the real agent that is to be recorded."
     )
-    parser.addini("acp_record", "What --acp-record is by default; not heeded where CI is set.")
+    parser.addini("acp_record", "What --acp-record is by default; ignored where CI is set.")
     parser.addini("acp_agent_command", "What --acp-agent is by default.")
     parser.addini("acp_recordings", "The directory of recordings, from the root directory.")
     parser.addini(
@@ -173,8 +181,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
     """Makes the agent from the marker, the command line and the configuration."""
-    from acp_proxy.testing.places import files_of
-
     settings = _settings(item)
     if isinstance(settings, str):
         pytest.fail(settings, pytrace=False)
@@ -199,11 +205,9 @@ def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
 
 def _settings(item: pytest.Item) -> tuple[str | None, list[str], list[str] | None, float] | str:
     """The recording's name, options of replay, the real agent, and patience; or what is wrong."""
-    from acp_proxy.testing.options import BadOption, replay_words
-
     try:
         name, options = _marked(item)
-        words = replay_words(options)
+        words = replay_arguments(options)
         real_agent = _real_agent(item.config, options)
         return name, words, real_agent, float(item.config.getini("acp_agent_patience"))
     except (BadOption, ValueError) as e:
@@ -227,8 +231,6 @@ def _missing(item: pytest.Item, place: Path) -> str:
 
 def _marked(item: pytest.Item) -> tuple[str | None, dict[str, Any]]:
     """The name and options in the markers of a test, its class and module; the closest wins."""
-    from acp_proxy.testing.options import BadOption
-
     name: str | None = None
     options: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers(_MARK))):
@@ -240,20 +242,16 @@ def _marked(item: pytest.Item) -> tuple[str | None, dict[str, Any]]:
 
 
 def _real_agent(config: pytest.Config, options: dict[str, Any]) -> list[str] | None:
-    from acp_proxy.testing.options import listed
-
     given = config.getoption("acp_agent")
     if given:
         return shlex.split(given)
     if options.get("agent"):
         agent = options["agent"]
-        return shlex.split(agent) if isinstance(agent, str) else listed(agent)
+        return shlex.split(agent) if isinstance(agent, str) else strings(agent)
     return shlex.split(config.getini("acp_agent_command")) or None
 
 
 def _place(item: pytest.Item, name: str | None) -> Path:
-    from acp_proxy.testing.places import default_name, recording_place
-
     if name is None:
         around = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
         name = default_name(item.path, [*around, item.name])
@@ -282,7 +280,7 @@ def _is_shared(item: pytest.Item) -> bool:
 def _keep(agent: AcpAgent, item: pytest.Item) -> str | None:
     """Stores the recordings; returns the reason if that is impossible."""
     from acp_proxy.errors import AcpProxyError
-    from acp_proxy.testing.keeping import NotKept, keep
+    from acp_proxy.testing.rehearsal import NotKept, keep
 
     try:
         for path in keep([run.database for run in agent.runs], agent.recording):

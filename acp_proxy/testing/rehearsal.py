@@ -1,24 +1,78 @@
-"""Replays a recording to its own client in this process, without pipes and without a clock.
+"""Replays recordings to their own clients, and keeps for a test those that replay.
 
-Both sides are taken from the recording. So if this replay diverges, the recording is the reason.
+Both sides of such a replay are taken from the recording, and it runs in this process without pipes
+and without a clock. So if it diverges, the recording is the reason.
 """
 
+import os
+import tempfile
 from collections import deque
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from acp_proxy.commands import Finish, Send, WakeAt
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.agent.report import ReplayReport, report
+from acp_proxy.engine.agent.report import ReplayReport, report, text
 from acp_proxy.engine.agent.state import ReplayOptions
 from acp_proxy.engine.client.scripted_client import ScriptedClient
 from acp_proxy.events import EndOfInput, Event, LineReceived, Wakeup
+from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
+from acp_proxy.store.text_export import write_transcript
+from acp_proxy.testing.marker import files_of, numbered
 
-if TYPE_CHECKING:
-    from acp_proxy.store.reader import RecordingReader
+
+class NotKept(Exception):
+    """A recording cannot be used by a test; the message has the reason."""
 
 
-def rehearse(reader: "RecordingReader", options: ReplayOptions | None = None) -> ReplayReport:
+def keep(databases: list[Path], place: Path) -> list[Path]:
+    """Replaces the recordings of a test, in the text form unless the file's name ends with .db.
+
+    Args:
+        databases: what was recorded, one for each start of the agent.
+        place: the file of the first one.
+
+    Returns:
+        the files.
+
+    Raises:
+        NotKept: one does not replay to its own client; nothing was written.
+        UnreadableRecording: one cannot be read; nothing was written.
+        OSError: one cannot be written.
+    """
+    contents = [_content(database, place.suffix) for database in databases]
+    old = files_of(place)
+    files = [numbered(place, number) for number in range(1, len(contents) + 1)]
+    place.parent.mkdir(parents=True, exist_ok=True)
+    for file, content in zip(files, contents, strict=True):
+        _replace(file, content)
+    for file in set(old) - set(files):
+        file.unlink()
+    return files
+
+
+def _content(database: Path, suffix: str) -> bytes:
+    with RecordingReader(database) as reader:
+        found = rehearse(reader)
+        if found.verdict != "clean":
+            raise NotKept("\n".join(text(found)))
+        if suffix != ".db":
+            return b"".join(write_transcript(reader))
+    return database.read_bytes()
+
+
+def _replace(file: Path, content: bytes) -> None:
+    fd, made = tempfile.mkstemp(prefix=f".{file.name[:40]}.", dir=file.parent)
+    try:
+        with open(fd, "wb") as into:  # noqa: PTH123  a descriptor
+            into.write(content)
+        os.replace(made, file)  # noqa: PTH105
+    except BaseException:
+        Path(made).unlink(missing_ok=True)
+        raise
+
+
+def rehearse(reader: RecordingReader, options: ReplayOptions | None = None) -> ReplayReport:
     """Replays a recording to its own client.
 
     Args:
@@ -37,7 +91,7 @@ def rehearse(reader: "RecordingReader", options: ReplayOptions | None = None) ->
 class _Rehearsal:
     """A replay and its recorded client, each fed with what the other sends."""
 
-    def __init__(self, reader: "RecordingReader", options: ReplayOptions) -> None:
+    def __init__(self, reader: RecordingReader, options: ReplayOptions) -> None:
         self._reader = reader
         self._replay = Replay(RecordedSteps(reader), options)
         self._client = ScriptedClient(RecordedSteps(reader))

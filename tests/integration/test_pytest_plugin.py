@@ -15,7 +15,7 @@ from attrs import frozen
 
 from acp_proxy.pytest_plugin import AcpAgent
 from acp_proxy.store.reader import RecordingReader
-from acp_proxy.testing.options import NAMES
+from acp_proxy.testing.marker import NAMES
 from acp_proxy.testing.rehearsal import rehearse
 from tests.commands import run
 from tests.texts import text_of
@@ -583,10 +583,11 @@ def test_it_works_without_other_plugins(outcome: Outcome) -> None:
 
 IMPORTS = """
     ONLY = {"acp_proxy", "acp_proxy.pytest_plugin", "acp_proxy.testing"}
+    ONLY |= {f"acp_proxy.testing.{name}" for name in ("agent", "marker", "runs")}
 
     def test_imports():
         ours = {name for name in sys.modules if name.split(".")[0] == "acp_proxy"}
-        assert ours <= ONLY | {"acp_proxy.testing.agent", "acp_proxy.testing.runs"}
+        assert ours <= ONLY
         assert not {"attrs", "cattrs", "trio", "click", "sqlite3"} & set(sys.modules)
 """
 

@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from acp_proxy.testing.options import BadOption, replay_words
-from acp_proxy.testing.places import default_name, files_of, numbered, recording_place
+from acp_proxy.testing.marker import (
+    BadOption,
+    default_name,
+    files_of,
+    numbered,
+    recording_place,
+    replay_arguments,
+)
 
 
 @pytest.mark.parametrize(
@@ -61,17 +67,17 @@ def test_the_files_end_where_a_number_is_missing(tmp_path: Path) -> None:
 
 def test_options_become_arguments_of_replay() -> None:
     """With values, as switches, or repeated for several pointers."""
-    assert replay_words({}) == []
-    assert replay_words({"agent": ["x"], "lenient": False, "idle_cap": None}) == []
-    assert replay_words({"timing": "x0.5", "idle_cap": 2, "rewrite_text": True}) == [
+    assert replay_arguments({}) == []
+    assert replay_arguments({"agent": ["x"], "lenient": False, "idle_cap": None}) == []
+    assert replay_arguments({"timing": "x0.5", "idle_cap": 2, "rewrite_text": True}) == [
         "--timing", "x0.5", "--idle-cap", "2", "--rewrite-text",
     ]  # fmt: skip
-    assert replay_words({"ignore": "/a"}) == ["--ignore", "/a"]
-    assert replay_words({"ignore": ("/a", "/b")}) == ["--ignore", "/a", "--ignore", "/b"]
+    assert replay_arguments({"ignore": "/a"}) == ["--ignore", "/a"]
+    assert replay_arguments({"ignore": ("/a", "/b")}) == ["--ignore", "/a", "--ignore", "/b"]
 
 
 @pytest.mark.parametrize("options", [{"ordr": "x"}, {"ignore": 3}, {"ignore": ["/a", 3]}])
 def test_unknown_options_are_refused(options: dict[str, object]) -> None:
     """A misspelt option or a value of another type is an error."""
     with pytest.raises(BadOption):
-        replay_words(options)
+        replay_arguments(options)

@@ -1,4 +1,4 @@
-"""Finds the files of a test's recordings.
+"""What the marker of a test means: the files of its recordings, and how they are replayed.
 
 A name without a slash is that of a file in the recordings directory; one with a slash is a path
 from the directory of the test's file. The recordings of several starts of the agent are NAME.jsonl,
@@ -7,11 +7,20 @@ NAME.2.jsonl and so on.
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 _SUFFIXES = (".jsonl", ".db")
 _DIRECTORIES = ("recordings", "acp_recordings")
+_VALUES = ("order", "timing", "idle_cap", "stall_timeout")
+_SWITCHES = ("lenient", "inert", "allow_outside", "rewrite_text")
+NAMES = (*_VALUES, *_SWITCHES, "ignore", "agent")
+"""Every option of the marker; ``agent`` is what to record from."""
+
+
+class BadOption(Exception):
+    """The marker has no such option, or it cannot have such a value."""
 
 
 def default_name(module: Path, names: Sequence[str]) -> str:
@@ -58,3 +67,36 @@ def files_of(place: Path) -> list[Path]:
     """Returns the existing files of all starts, in order, from the file of the first one."""
     files = (numbered(place, number) for number in itertools.count(1))
     return list(itertools.takewhile(Path.is_file, files))
+
+
+def replay_arguments(options: Mapping[str, Any]) -> list[str]:
+    """Returns the arguments of ``acp-proxy replay`` for options of the marker.
+
+    Raises:
+        BadOption: one is unknown.
+    """
+    arguments = []
+    for name, value in options.items():
+        flag = f"--{name.replace('_', '-')}"
+        if name in _VALUES:
+            arguments += [] if value is None else [flag, str(value)]
+        elif name in _SWITCHES:
+            arguments += [flag] if value else []
+        elif name == "ignore":
+            arguments += [word for pointer in strings(value) for word in (flag, pointer)]
+        elif name != "agent":
+            raise BadOption(f"acp_recording has no option {name!r}: expected {', '.join(NAMES)}")
+    return arguments
+
+
+def strings(value: Any) -> list[str]:
+    """Returns one string or several as a list.
+
+    Raises:
+        BadOption: it is neither.
+    """
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, Iterable) or not all(isinstance(one, str) for one in value):
+        raise BadOption(f"expected a string or a list of strings, got {value!r}")
+    return list(value)
