@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.describe.call_state import params_of, state_of
+from acp_proxy.inspection.describe.tools import params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.store.frame_queries import start_of_line, updates_of_call
 from acp_proxy.store.reader import RecordingReader

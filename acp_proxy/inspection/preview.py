@@ -5,7 +5,6 @@ This module takes a frame apart and makes the line safe to print; the words come
 
 from typing import Any
 
-from acp_proxy.inspection.describe import sessions
 from acp_proxy.inspection.describe.binary import beginning, without_base64
 from acp_proxy.inspection.describe.errors import code_name, describe_error
 from acp_proxy.inspection.describe.methods import (
@@ -14,17 +13,15 @@ from acp_proxy.inspection.describe.methods import (
     describe_result,
 )
 from acp_proxy.inspection.describe.questions import permission_result
-from acp_proxy.inspection.describe.values import part, word
+from acp_proxy.inspection.describe.tools import NAMES, call_of
+from acp_proxy.inspection.describe.values import HEAD, word
 from acp_proxy.inspection.hints import NONE, Hints
-from acp_proxy.protocol.json_text import parse, parse_beginning
-from acp_proxy.protocol.updates import kind_and_update
+from acp_proxy.protocol.json_text import parse_or_begin
 from acp_proxy.safe_text import LONGEST, plain
 from acp_proxy.wording import byte_size
 
 _LARGEST = 8_000_000
 """Bytes of a frame that is read whole."""
-_HEAD = 65536
-"""Bytes that are read of a larger one, or of one that was cut off."""
 
 _UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
 """What a shape that no describer expects may raise. A preview is not worth a traceback."""
@@ -59,15 +56,11 @@ def preview(
         reason = f"({parse_error}) " if parse_error else ""
         return _line(f"{reason}{_decoded(raw[:400])}")
     cut = f"[the first 64 kB of {byte_size(size)}] " if size > _LARGEST else ""
+    message = parse_or_begin(raw if len(raw) <= _LARGEST else raw[:HEAD], HEAD)
     try:
-        return _line(cut + _meaning(_parsed(raw), kind, method, hints))
+        return _line(cut + _meaning(message, kind, method, hints))
     except _UNFORESEEN:
         return _line(cut + _decoded(raw[:400]))
-
-
-def prompt_text(params: dict[str, Any]) -> str:
-    """The text of a prompt, in either dialect; empty if there is none."""
-    return sessions.prompt_text(params)
 
 
 def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> str:
@@ -92,29 +85,11 @@ def _meaning(message: object, kind: str, method: str | None, hints: Hints) -> st
 
 def _entitle(params: dict[str, Any], title: str) -> None:
     """Gives a tool call the title that it was announced with, if it has none itself."""
-    kind, call = kind_and_update(params)
-    if not kind:
-        subject = params.get("subject")
-        call = part(subject, "toolCall") if isinstance(subject, dict) else part(params, "toolCall")
-        if not call and "toolCallId" in params:  # draft-1.0
-            call = params["toolCall"] = {}
-    if not word(call, "title", "name", "tool"):
+    call = call_of(params)
+    if not call and "toolCallId" in params:  # draft-1.0
+        call = params["toolCall"] = {}
+    if not word(call, *NAMES):
         call["title"] = title
-
-
-def _parsed(raw: bytes) -> object:
-    """Reads a line, or as much of it as makes sense.
-
-    Raises:
-        ValueError: its beginning is no JSON.
-        RecursionError: it is nested too deeply.
-    """
-    if len(raw) <= _LARGEST:
-        try:
-            return parse(raw)
-        except ValueError:
-            pass
-    return parse_beginning(raw[:_HEAD])
 
 
 def _decoded(raw: bytes, size: int = 4 * LONGEST) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from attrs import evolve, frozen
 
-from acp_proxy.inspection.describe.call_state import state_of
+from acp_proxy.inspection.describe.tools import state_of
 from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.preview import preview

@@ -1,24 +1,38 @@
-"""Content: text as it is, media by type and size, resources by their name, and what a tool shows.
+"""Content: text as it is, media by type and size, resources by their name, diffs by their files.
 
 The content of a prompt or message is made of blocks; that of a tool call wraps such blocks, or is a
 diff or a terminal. The 1.0 draft has media under ``source``, resources flat, and terminals with
-what they printed. Nothing here shows base64.
+what they printed. A diff has three forms: old and new text of one file (v1), changes with a patch
+(v2), and hunks (the 1.0 draft). Nothing here shows base64.
 """
 
+import re
+from collections import Counter
 from collections.abc import Callable
 
 from acp_proxy.inspection.describe.binary import decoded_size, media
-from acp_proxy.inspection.describe.diffs import diff
 from acp_proxy.inspection.describe.values import (
     Value,
     bracketed,
     joined,
+    listed,
+    number,
     part,
+    parts,
     payload,
     quantity,
     word,
 )
 from acp_proxy.wording import byte_size
+
+_HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+_OPERATIONS = {
+    "add": "new",
+    "modify": "",
+    "delete": "deleted",
+    "move": "moved",
+    "copy": "copied",
+}
 
 
 def content(value: object) -> str:
@@ -81,6 +95,82 @@ def _terminal(block: Value) -> str:
     name = f"terminal {word(block, 'command', 'terminalId')}".rstrip()
     printed = joined(word(block, "stdout"), word(block, "stderr"))
     return joined(bracketed(name, exit_state(block)), printed)
+
+
+def diff(block: Value) -> str:
+    """Describes a diff in any of the three forms, without the word."""
+    if "changes" in block or "patch" in block:
+        return _changes(block)
+    if "hunks" in block:
+        return joined(word(block, "path"), _hunks(parts(block, "hunks")))
+    old, new = block.get("oldText"), block.get("newText")
+    if isinstance(old, str):
+        added, removed = changed_lines(old, new if isinstance(new, str) else "")
+        return joined(word(block, "path"), _signed(added, removed) or "unchanged")
+    path = joined("new", word(block, "path"))
+    return joined(path, f"+{len(new.splitlines())}" if isinstance(new, str) else "")
+
+
+def changed_lines(old: str, new: str) -> tuple[int, int]:
+    """Counts the lines that only one of two texts has: added, removed.
+
+    A line that only moved counts as neither. That is what makes it fast on any text.
+
+    Args:
+        old: the text before.
+        new: the text after.
+    """
+    before, after = Counter(old.splitlines()), Counter(new.splitlines())
+    return (after - before).total(), (before - after).total()
+
+
+def patch_lines(text: str) -> tuple[int, int]:
+    """Counts the lines that a patch adds and removes."""
+    added = removed = 0
+    old_left = new_left = 0  # of the hunk; outside of one, "---" and "+++" name the files
+    hunks = _HUNK.search(text) is not None
+    for line in text.splitlines():
+        if hunks and old_left <= 0 and new_left <= 0:
+            if match := _HUNK.match(line):
+                old_left, new_left = int(match[1] or 1), int(match[2] or 1)
+        elif line.startswith("+"):
+            added, new_left = added + 1, new_left - 1
+        elif line.startswith("-"):
+            removed, old_left = removed + 1, old_left - 1
+        elif not line.startswith("\\"):  # "\ No newline at end of file"
+            old_left, new_left = old_left - 1, new_left - 1
+    return added, removed
+
+
+def _changes(block: Value) -> str:
+    patch = block.get("patch")
+    text = patch.get("text") if isinstance(patch, dict) else patch
+    lines = _signed(*patch_lines(text)) if isinstance(text, str) else ""
+    return joined(listed(map(_change, parts(block, "changes")), most=4), lines)
+
+
+def _change(change: Value) -> str:
+    operation, path, old = word(change, "operation"), word(change, "path"), word(change, "oldPath")
+    kind = word(change, "fileType")
+    return joined(
+        _OPERATIONS.get(operation, operation),
+        f"{old} → {path}" if old else path,
+        f"({kind})" if kind not in ("", "text") else "",
+    )
+
+
+def _hunks(hunks: list[Value]) -> str:
+    counts = [patch_lines(word(hunk, "content")) for hunk in hunks]
+    added, removed = sum(a for a, _ in counts), sum(r for _, r in counts)
+    if added or removed:
+        return _signed(added, removed)
+    old = sum(number(hunk, "oldLines") or 0 for hunk in hunks)
+    new = sum(number(hunk, "newLines") or 0 for hunk in hunks)
+    return f"{old} → {new} lines" if old or new else ""
+
+
+def _signed(added: int, removed: int) -> str:
+    return joined(f"+{added}" if added else "", f"−{removed}" if removed else "")
 
 
 BLOCKS: dict[str, Callable[[Value], str]] = {

@@ -3,14 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from acp_proxy.inspection.describe import (
-    editing,
-    files_and_terminals,
-    mcp,
-    peers,
-    questions,
-    sessions,
-)
+from acp_proxy.inspection.describe import client_services as client
+from acp_proxy.inspection.describe import editing, peers, questions, sessions
 from acp_proxy.inspection.describe.updates import session_update
 from acp_proxy.inspection.describe.values import (
     Value,
@@ -96,9 +90,9 @@ _WHICH = Method(sessions.which)
 _LOGIN = Method(peers.login, peers.login_result)
 _LOGOUT = Method(_constant("log out"))
 _PEER = Method(peers.peer, peers.peer)
-_TERMINAL = Method(files_and_terminals.terminal, files_and_terminals.done)
+_TERMINAL = Method(client.terminal, client.done)
 _WRAPPED = Method(_wrapped)
-_MCP = Method(mcp.message, mcp.message_result)
+_MCP = Method(client.mcp_message, client.mcp_result)
 
 METHODS: dict[str, Method] = {
     "initialize": _PEER,
@@ -127,13 +121,11 @@ METHODS: dict[str, Method] = {
     "session/request_permission": Method(questions.permission, questions.permission_result),
     "elicitation/create": Method(questions.elicitation, questions.elicitation_result),
     "elicitation/complete": Method(questions.elicitation_complete),
-    "fs/read_text_file": Method(files_and_terminals.read_params, files_and_terminals.read_result),
-    "fs/write_text_file": Method(
-        files_and_terminals.write_params, files_and_terminals.write_result
-    ),
-    "terminal/create": Method(files_and_terminals.command, files_and_terminals.created),
-    "terminal/output": Method(files_and_terminals.output_params, files_and_terminals.output_result),
-    "terminal/wait_for_exit": Method(files_and_terminals.terminal, files_and_terminals.exit_result),
+    "fs/read_text_file": Method(client.read_params, client.read_result),
+    "fs/write_text_file": Method(client.write_params, client.write_result),
+    "terminal/create": Method(client.command, client.created),
+    "terminal/output": Method(client.output_params, client.output_result),
+    "terminal/wait_for_exit": Method(client.terminal, client.exit_result),
     "terminal/kill": _TERMINAL,
     "terminal/release": _TERMINAL,
     "nes/start": Method(editing.start, sessions.open_result),
@@ -146,8 +138,8 @@ METHODS: dict[str, Method] = {
     "document/didClose": Method(editing.document),
     "document/didSave": Method(editing.document),
     "document/didFocus": Method(editing.document),
-    "mcp/connect": Method(mcp.connect, mcp.connect),
-    "mcp/disconnect": Method(mcp.connect),
+    "mcp/connect": Method(client.mcp_server, client.mcp_server),
+    "mcp/disconnect": Method(client.mcp_server),
     "mcp/message": _MCP,
     "_mcp/request": _MCP,
     "_proxy/successor": _WRAPPED,

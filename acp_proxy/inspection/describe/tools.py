@@ -1,5 +1,7 @@
 """Tool calls: what is done, how far it is, what it touched, what came of it."""
 
+from attrs import frozen
+
 from acp_proxy.inspection.describe.content import content
 from acp_proxy.inspection.describe.values import (
     Value,
@@ -7,14 +9,54 @@ from acp_proxy.inspection.describe.values import (
     compact,
     joined,
     listed,
+    message_of,
     part,
     parts,
     payload,
     word,
 )
+from acp_proxy.protocol.updates import kind_and_update
+from acp_proxy.safe_text import plain
 
 _SHORT = 8
 """Characters of an id that is shown whole."""
+_TITLE = 200
+"""Characters of a title that are kept."""
+NAMES = ("title", "name", "tool")
+"""The members that may name a tool call."""
+
+
+@frozen
+class CallState:
+    """What is known of a tool call, and None for what is not."""
+
+    title: str | None = None
+    kind: str | None = None
+    status: str | None = None
+
+    def updated(self, later: "CallState") -> "CallState":
+        """Returns what is known after another frame."""
+        return CallState(
+            later.title or self.title, later.kind or self.kind, later.status or self.status
+        )
+
+
+def params_of(raw: bytes) -> Value:
+    """Reads the params of a message, or as much of them as there is; never raises."""
+    return part(message_of(raw), "params")
+
+
+def call_of(params: Value) -> Value:
+    """Returns the tool call of a session update or of a permission request; empty if none."""
+    _, call = kind_and_update(params)
+    return call or part(params, "toolCall") or part(part(params, "subject"), "toolCall")
+
+
+def state_of(raw: bytes) -> CallState:
+    """Reads a session update about a tool call, or a permission request; never raises."""
+    call = call_of(params_of(raw))
+    texts = (word(call, *NAMES), word(call, "kind"), word(call, "status"))
+    return CallState(*(plain(text[:_TITLE]) or None for text in texts))
 
 
 def tool_call(call: Value) -> str:
@@ -26,7 +68,7 @@ def tool_call(call: Value) -> str:
 
 def tool_name(call: Value) -> str:
     """Its title; without one the tool's name, and an update may have but the call's id."""
-    return word(call, "title", "name", "tool", "toolCallId", "id")
+    return word(call, *NAMES, "toolCallId", "id")
 
 
 def tool_label(call: Value) -> str:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from acp_proxy.inspection.describe.methods import METHODS
+from acp_proxy.inspection.describe.sessions import prompt_text
 from acp_proxy.inspection.describe.tools import tool_name
 from acp_proxy.inspection.describe.values import HEAD, Value, part, parts, word
 from acp_proxy.inspection.diagnosis.messages import (
@@ -12,7 +13,7 @@ from acp_proxy.inspection.diagnosis.messages import (
     read_messages,
 )
 from acp_proxy.inspection.diagnosis.values import OpenRequest, PersonRequest, Tally
-from acp_proxy.inspection.preview import preview, prompt_text
+from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import answering_party
 from acp_proxy.safe_text import plain
 from acp_proxy.store.exchange_queries import ExchangeRow, exchanges, open_exchanges

@@ -11,12 +11,12 @@ from datetime import datetime
 from attrs import evolve, frozen
 
 from acp_proxy.filters import EVERYTHING, Filter, parse
-from acp_proxy.inspection.describe.call_state import CallState, params_of, state_of
+from acp_proxy.inspection.describe.sessions import prompt_text
+from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
 from acp_proxy.inspection.measures.traffic import CallTraffic, MethodStatistics, Traffic, totals
 from acp_proxy.inspection.measures.turn_times import TurnIntervals, TurnTime, WholeTime
 from acp_proxy.inspection.measures.waterfall import VOICE, TurnWaterfall, Waterfall
-from acp_proxy.inspection.preview import prompt_text
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.recording import FrameHead
 from acp_proxy.safe_text import plain

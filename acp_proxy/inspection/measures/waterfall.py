@@ -15,7 +15,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from acp_proxy.inspection.describe.call_state import CallState, state_of
+from acp_proxy.inspection.describe.tools import CallState, state_of
 from acp_proxy.inspection.measures.turn_times import (
     PAUSE_NS,
     Interval,

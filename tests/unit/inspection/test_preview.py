@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.preview import preview, prompt_text
+from acp_proxy.inspection.describe.sessions import prompt_text
+from acp_proxy.inspection.preview import preview
 from acp_proxy.safe_text import plain, visible
 
 PICTURE = base64.b64encode(random.Random(1).randbytes(3000)).decode()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.describe.call_state import CallState, params_of, state_of
+from acp_proxy.inspection.describe.tools import CallState, params_of, state_of
 from tests.log_writer import line, notification, request, update
 
 

@@ -1,18 +1,23 @@
-"""What the agent has the client do: read and write files, run commands."""
+"""What an agent uses of its client: files, terminals, and MCP servers through ACP."""
 
 import shlex
 
-from acp_proxy.inspection.describe.content import exit_state
+from acp_proxy.inspection.describe.content import content, exit_state
 from acp_proxy.inspection.describe.values import (
     Value,
     joined,
     listed,
     number,
     part,
+    parts,
+    payload,
     quantity,
     word,
 )
 from acp_proxy.wording import byte_size
+
+_LISTS = ("tools", "resources", "prompts", "resourceTemplates")
+"""What an MCP server may list."""
 
 
 def read_params(params: Value) -> str:
@@ -29,12 +34,12 @@ def read_params(params: Value) -> str:
 
 def read_result(result: Value) -> str:
     """How much was read."""
-    content = result.get("content")
-    if not isinstance(content, str):
+    text = result.get("content")
+    if not isinstance(text, str):
         return ""
     total = word(result, "totalLines")
     return joined(
-        quantity(content) if content else "an empty file",
+        quantity(text) if text else "an empty file",
         f"{total} lines in all" if total else "",
         "truncated" if result.get("truncated") is True else "",
         by=", ",
@@ -43,8 +48,8 @@ def read_result(result: Value) -> str:
 
 def write_params(params: Value) -> str:
     """The file, and how much is to be in it."""
-    content = params.get("content")
-    size = f"({quantity(content)})" if isinstance(content, str) else ""
+    text = params.get("content")
+    size = f"({quantity(text)})" if isinstance(text, str) else ""
     return joined(word(params, "path"), size)
 
 
@@ -113,6 +118,28 @@ def output_result(result: Value) -> str:
 def exit_result(result: Value) -> str:
     """How it ended."""
     return exit_state(part(result, "exitStatus") or result) or "ended"
+
+
+def mcp_server(params: Value) -> str:
+    """The MCP server, or the connection to it."""
+    return word(params, "serverId", "acpId", "connectionId")
+
+
+def mcp_message(params: Value) -> str:
+    """The message within: its connection, its method, its params."""
+    via = word(params, "connectionId", "serverName")
+    inner = part(params, "params") or part(params, "mcpParams")
+    return joined(joined(via, word(params, "method", "mcpMethod")), payload(inner), by=": ")
+
+
+def mcp_result(result: Value) -> str:
+    """What an MCP server answered: content, or a list by name."""
+    for key in _LISTS:
+        if key in result:
+            names = listed(word(item, "name", "uri") for item in parts(result, key))
+            return joined(key, names or "none", by=": ")
+    failed = "error" if result.get("isError") is True else ""
+    return joined(failed, content(result.get("content")), by=": ")
 
 
 def _quoted(argument: object) -> str:

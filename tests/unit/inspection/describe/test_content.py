@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.inspection.describe.diffs import changed_lines, diff, patch_lines
+from acp_proxy.inspection.describe.content import changed_lines, diff, patch_lines
 
 PATCH = """\
 diff --git a/query.sql b/query.sql
