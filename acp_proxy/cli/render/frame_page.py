@@ -10,10 +10,8 @@ from acp_proxy.cli.render.output import Ink, paint
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.fault_effects import delivered_instead
 from acp_proxy.inspection.frames import facts
-from acp_proxy.inspection.hexview import hex_view
-from acp_proxy.inspection.highlight import LONGEST, TokenKind, pretty
+from acp_proxy.inspection.line_views import LONGEST, TokenKind, hex_view, pretty, unfolded
 from acp_proxy.inspection.timeline import event_line, frame_line, member_lines
-from acp_proxy.inspection.unfolded import unfolded
 from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import is_excerpt
 from acp_proxy.wording import byte_size

@@ -1,13 +1,19 @@
-"""JSON in many lines says what was sent, whatever that is, and comes to an end."""
+"""A line as JSON in many lines, as unfolded texts, and as bytes in hex."""
 
 from __future__ import annotations
 
 import base64
 import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.highlight import TokenKind, pretty
+from acp_proxy.inspection.line_views import TokenKind, hex_view, pretty, unfolded
+from tests.commands import run
+from tests.log_writer import LogWriter, handshake, line, request, update
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def shown(raw: bytes, *, elide: bool = False) -> str:
@@ -128,3 +134,89 @@ def test_nesting_without_end_is_cut() -> None:
     text = shown(b"[" * 100_000 + b"]" * 100_000)
     assert len(text) < 1_200_000
     assert "… cut" in text
+
+
+# Unfolded texts
+
+
+def found(message: Any) -> list[tuple[str, list[str]]]:
+    """What there is to read in a message."""
+    return list(unfolded(json.dumps(message).encode()))
+
+
+def test_a_plan_has_a_line_for_each_entry() -> None:
+    """With how far it is; the draft calls them steps."""
+    entries = [
+        {"content": "Look", "priority": "high", "status": "completed"},
+        {"content": "Edit", "status": "in_progress"},
+    ]
+    assert found(update("s", "plan", entries=entries)) == [("plan", ["✓ Look (high)", "▸ Edit"])]
+    data = {"planId": "p", "steps": [{"id": "1", "description": "Wait", "status": "pending"}]}
+    message = {"params": {"sessionId": "s", "type": "plan", "data": data}}
+    assert found(message) == [("plan", ["· Wait"])]
+
+
+def test_a_diff_has_the_lines_that_changed() -> None:
+    """And not both texts, each in one string."""
+    diff = {"type": "diff", "path": "/a.py", "oldText": "x\ny\nz\n", "newText": "x\nY\nz\n"}
+    assert found(update("s", "tool_call", toolCallId="c", content=[diff])) == [
+        ("/params/update/content/0 /a.py", ["@@ -1,3 +1,3 @@", " x", "-y", "+Y", " z"])
+    ]
+
+
+def test_a_file_has_its_lines(tmp_path: Path) -> None:
+    """Below the message, under the pointer of its place."""
+    with LogWriter(tmp_path / "x.db") as recorder:
+        handshake(recorder)
+        written = {"sessionId": "s", "path": "/a", "content": "one\n\x1b[2Jtwo\n"}
+        recorder.to_client(request(1, "fs/write_text_file", **written))
+    out = run("inspect", "log", "--seq", "4", recorder.path).stdout
+    assert out.endswith("\n\n/params/content:\n  one\n  \\x1b[2Jtwo\n")
+
+
+def test_what_is_no_message_has_nothing_to_read() -> None:
+    """Nor has one that is too deep, or whose members are of other types."""
+    assert list(unfolded(b"not json")) == []
+    assert list(unfolded(b"[" * 1000)) == []
+    assert found({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
+        ("/params/update/0/entries", ["a", "b"])
+    ]
+    assert list(unfolded(line({"params": {"a~/b": "x\ny"}}))) == [("/params/a~0~1b", ["x", "y"])]
+
+
+# Bytes in hex
+
+
+def test_a_row_has_its_place_its_bytes_and_its_letters() -> None:
+    """As every hex viewer does: the offset, sixteen bytes, and what of them is ASCII."""
+    assert list(hex_view(b"caf\xe9 \x1b[2J and more")) == [
+        "00000000  63 61 66 e9 20 1b 5b 32 4a 20 61 6e 64 20 6d 6f  caf. .[2J and mo",
+        "00000010  72 65                                            re",
+    ]
+
+
+@pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
+def test_text_has_none(raw: bytes) -> None:
+    """Where all is UTF-8 there is nothing to show, however it falls into pieces."""
+    assert list(hex_view(raw)) == []
+
+
+def test_only_the_surroundings_are_shown() -> None:
+    """The row with the byte and its neighbours; dots stand for the rest."""
+    shown = list(hex_view(b"x" * 100_000 + b"\xff" + b"y" * 100_000))
+    assert [row[:8] for row in shown] == ["…", "00018690", "000186a0", "000186b0", "…"]
+    assert " ff 79 " in shown[2]
+
+
+def test_there_is_an_end_to_it() -> None:
+    """Of a line that is no text at all the beginning is shown."""
+    shown = list(hex_view(b"\xff" * 1_000_000))
+    assert len(shown) == 33
+    assert shown[-1] == "…"
+
+
+def test_half_a_character_at_the_end_is_found() -> None:
+    """A line that ends in the middle of a character is not UTF-8."""
+    assert list(hex_view("é".encode()[:1])) == [
+        "00000000  c3                                               ."
+    ]
