@@ -60,7 +60,7 @@ def options(*named: str) -> str:
 
 
 def leave(call: dict[str, Any], *named: str, token: int = 0) -> str:
-    """The client closes its end; returns what goes out."""
+    """A permission request; it offers `ALLOW` and `REJECT` unless options are named."""
     tool = json.dumps({"toolCallId": f"call-{token}", **call})
     offered = options(*(named or (ALLOW, REJECT)))
     params = f'{{"sessionId": "s", "toolCall": {tool}, "options": {offered}}}'

@@ -51,7 +51,7 @@ def screens(directory: Path) -> Iterator[tuple[str, str]]:
 
 
 def screen(path: Path, columns: int | None, *, color: bool) -> str:
-    """The screen of the comparison."""
+    """The timeline of a recording."""
     with RecordingReader(path) as reader:
         hints_of = HintReader(reader).of
         layout = TimelineLayout(columns, color=color, newest=last_number(reader), hints_of=hints_of)

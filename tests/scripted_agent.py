@@ -57,7 +57,7 @@ class Verified:
 
 
 def as_recorded(_: Step, raw: bytes) -> list[bytes]:
-    """Sends each message as it was recorded."""
+    """Sends what the recorded agent sent."""
     return [raw]
 
 

@@ -51,7 +51,7 @@ class Terminal:
         return schema.TerminalExitStatus(exit_code=code)
 
     async def ended(self) -> schema.TerminalExitStatus:
-        """Opens a recording whose agent ended in another way, or in an unknown one."""
+        """Waits until the command has ended and its output is complete."""
         await self._collecting
         return cast("schema.TerminalExitStatus", self.status)
 
