@@ -11,9 +11,11 @@ r"""Replays written as transcripts: what was recorded, and what happens when it 
     ''')
 
 In a recording each line is a frame and has its number; a frame takes a millisecond. Messages are
-written as in `tests.transcripts`. ``| text`` is a whole line, with the escapes of a Python string,
-and ``\c`` at its end leaves out the newline. ``.. 3s`` lets time pass, ``<- end`` ends the agent's
-output and ``-> end`` the client's; ``-> SIGTERM`` passes a signal on to the agent.
+written as in `tests.transcripts`; ``1-2 handshake`` stands for `initialize` and its answer, and
+``1-4 session`` also for a session ``s`` in the directory ``/p``. ``| text`` is a whole line, with
+the escapes of a Python string, and ``\c`` at its end leaves out the newline. ``.. 3s`` lets time
+pass, ``<- end`` ends the agent's output and ``-> end`` the client's; ``-> SIGTERM`` passes a signal
+on to the agent.
 
 Played, ``-> 3`` sends frame 3 as it was recorded, and below a message stands all that goes out
 then, in order: ``<- 4`` is frame 4 byte for byte, ``refusal #2`` the error that tells the client of
@@ -55,6 +57,18 @@ START_NS = 77 * 10**9
 """When every replay begins."""
 _RECORDED = re.compile(r"(?:(?P<number>\d+) )?(?P<arrow>->|<-|\.\.) (?P<what>.+)")
 _LIVE = re.compile(r"(?P<arrow>->|<-|\.\.) (?P<what>.+)")
+_HANDSHAKE = (
+    '1 -> #0 initialize {"protocolVersion": 1}',
+    '2 <- #0 result {"protocolVersion": 1}',
+)
+_BEGINNINGS = {
+    "1-2 handshake": _HANDSHAKE,
+    "1-4 session": (
+        *_HANDSHAKE,
+        '3 -> #1 session/new {"cwd": "/p"}',
+        '4 <- #1 result {"sessionId": "s"}',
+    ),
+}
 _FRAMES = "SELECT seq FROM frames WHERE stream IN ('to-agent', 'to-client') ORDER BY seq"
 _STREAMS = {"->": capture_log.TO_AGENT, "<-": capture_log.TO_CLIENT}
 
@@ -150,7 +164,7 @@ class Played:
         self.sent: list[tuple[str, float]] = []
         self.bytes = b""
         self._unread: list[str] = []
-        self._book = recorded
+        self._recorded = recorded
         self._wake_at: int | None = None
         self._feed(Wakeup(self.now))
 
@@ -193,7 +207,7 @@ class Played:
         elif what == "end":
             self._feed(EndOfInput(self.now))
         else:
-            data = self._book.raw[int(what)] if what.isdigit() else wire(what)
+            data = self._recorded.raw[int(what)] if what.isdigit() else wire(what)
             self._feed(LineReceived(self._line(data), self.now))
 
     def _line(self, data: bytes) -> bytes:
@@ -231,8 +245,8 @@ class Played:
         yield from news
 
     def _described(self, command: Send) -> str:
-        number = self._book.numbers.get(command.seq or 0)
-        if number is not None and command.data == self._book.raw[number]:
+        number = self._recorded.numbers.get(command.seq or 0)
+        if number is not None and command.data == self._recorded.raw[number]:
             return str(number)
         with contextlib.suppress(ValueError):
             message = json.loads(command.data)
@@ -249,7 +263,7 @@ class Played:
         return f"{arrow} {_shown(wire(what))}"
 
     def _told(self, one: Divergence) -> str:
-        number = "" if one.seq is None else f" {self._book.numbers[one.seq]}"
+        number = "" if one.seq is None else f" {self._recorded.numbers[one.seq]}"
         rank = f" {one.rank}" if one.rank is not Rank.INFO else ""
         return f"{one.kind}{rank} in {one.lane}{number}"
 
@@ -289,13 +303,18 @@ class Live(Playing):
 
     def near(self, divergence: Divergence) -> list[int]:
         """The numbers of the near misses of a divergence."""
-        return [self._book.numbers[miss.seq] for miss in divergence.near_misses]
+        return [self._recorded.numbers[miss.seq] for miss in divergence.near_misses]
 
 
 def lines(transcript: str) -> list[str]:
-    """The lines of a transcript that say something."""
+    """The lines of a transcript without blank ones and comments; a common beginning in full."""
     found = (line.strip() for line in transcript.strip().splitlines())
-    return [line for line in found if line and not line.startswith("# ")]
+    return [
+        whole
+        for line in found
+        if line and not line.startswith("# ")
+        for whole in _BEGINNINGS.get(line, (line,))
+    ]
 
 
 def wire(what: str | bytes) -> bytes:

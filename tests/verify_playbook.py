@@ -1,8 +1,7 @@
 r"""Verifications written as transcripts: what was recorded, and what a live agent says.
 
     recorded = record('''
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
     ''')
     verify(recorded).check('''
         -> 1

@@ -31,10 +31,7 @@ ROOT = Path(__file__).parents[2]
 SDK_AGENT = ROOT / "tests" / "agents" / "sdk_agent.py"
 
 TALK = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "hi"}]}
     6 <- session/update {"sessionId": "s", "update": {"text": "é 你 😀"}}
     7 <- #2 result {"stopReason": "end_turn"}

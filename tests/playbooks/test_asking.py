@@ -25,10 +25,7 @@ def asked(
 ) -> Live:
     """A replay in which the agent has just asked something."""
     live = record(f"""
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
-        3 -> #1 session/new {{"cwd": "/p"}}
-        4 <- #1 result {{"sessionId": "s"}}
+        1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
         6 <- #0 {request}
         7 -> #0 {reply}
@@ -138,10 +135,7 @@ def test_drift_is_told_with_its_place(record: Callable[..., RecordedTranscript])
 def test_an_answer_before_the_question_is_told(record: Callable[..., RecordedTranscript]) -> None:
     """A reply that was moved before the request that it answers names the reply's frame."""
     live = record(f"""
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
-        3 -> #1 session/new {{"cwd": "/p"}}
-        4 <- #1 result {{"sessionId": "s"}}
+        1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
         6 <- #0 {READ}
         7 -> #0 result {{"content": ""}}
@@ -164,10 +158,7 @@ def test_an_answer_too_many_is_told(record: Callable[..., RecordedTranscript]) -
 
 
 HOSTILE = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
     6 <- #0 fs/write_text_file {"sessionId": "s", "path": "/home/me/.bashrc", "content": "evil"}
     7 -> #0 result {}

@@ -11,10 +11,7 @@ if TYPE_CHECKING:
     from tests.playbook import Live, RecordedTranscript
 
 CANCELLED = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
     6 <- session/update {"sessionId": "s", "update": {"n": 1}}
     7 <- session/update {"sessionId": "s", "update": {"n": 2}}
@@ -23,10 +20,7 @@ CANCELLED = """
     10 <- #2 result {"stopReason": "cancelled"}
 """
 PLAIN = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
     6 <- #0 session/request_permission {"sessionId": "s", "options": [{"optionId": "y", "kind": "allow_once"}]}
     7 -> #0 result {"outcome": {"outcome": "selected", "optionId": "y"}}
@@ -125,10 +119,7 @@ def test_after_a_cancel_the_permission_is_cancelled(
 ) -> None:
     """The client must answer so, whatever the recorded one had answered by then."""
     live = begun(record, """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 <- #0 session/request_permission {"sessionId": "s", "options": [{"optionId": "y", "kind": "allow_once"}]}
         7 -> #0 result {"outcome": {"outcome": "selected", "optionId": "y"}}
@@ -153,10 +144,7 @@ def test_a_cancelled_turn_excuses_nothing_in_the_next(
 ) -> None:
     """Once the turn is over, a permission that is cancelled differs from one that is granted."""
     live = begun(record, """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 -> session/cancel {"sessionId": "s"}
         7 <- #2 result {"stopReason": "cancelled"}
@@ -174,10 +162,7 @@ def test_a_cancelled_turn_excuses_nothing_in_the_next(
 
 
 CANCEL_REQUEST = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
     6 <- session/update {"sessionId": "s", "update": {}}
     7 -> $/cancel_request {"requestId": 2}
@@ -236,8 +221,7 @@ def test_a_recorded_cancel_request_that_came_too_late_is_taken(
 ) -> None:
     """One that met no open request harmed nobody, and nobody waits for it."""
     text = """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/list {}
         4 <- #1 result {"sessions": []}
         5 -> $/cancel_request {"requestId": 1}

@@ -100,10 +100,7 @@ def test_whoever_waits_in_a_session_that_diverges_is_answered(
 ) -> None:
     """Requests that are open get an error as well, so that no client hangs."""
     live = begun(record, """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 -> #3 session/set_mode {"sessionId": "s", "modeId": "x"}
         7 <- #3 result {}
@@ -389,10 +386,7 @@ def test_the_same_request_twice_is_taken_in_recorded_order(
 ) -> None:
     """Of equal candidates the first recorded one is it."""
     live = begun(record, """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 _again {"sessionId": "s"}
         6 -> #3 _again {"sessionId": "s"}
         7 <- #2 result {"first": true}
@@ -436,8 +430,7 @@ def test_blank_lines_of_a_client_are_nothing(record: Callable[..., RecordedTrans
 def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., RecordedTranscript]) -> None:
     """An agent's own parse error comes after the line that it was about, and not before."""
     recorded = record(r"""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> | what?
         4 <- {"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"says the agent"}}
         5 -> | never mind
@@ -480,8 +473,7 @@ def test_an_answer_that_nobody_asked_for_is_told(record: Callable[..., RecordedT
 def test_a_recorded_answer_to_nothing_is_taken(record: Callable[..., RecordedTranscript]) -> None:
     """What a client says of a line that it could not read is said again, or not, without harm."""
     text = """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 <- | Starting up...
         4 -> {"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "?"}}
         5 -> #1 session/new {"cwd": "/p"}

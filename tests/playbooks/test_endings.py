@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from tests.playbook import RecordedTranscript
 
 LISTED = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 -> #2 session/list {}
     6 <- #2 result {"sessions": []}
 """
@@ -109,8 +106,7 @@ def test_a_notification_that_was_recorded_before_the_end_may_still_come(
 ) -> None:
     """An agent that a notification has made to exit does not exit before it."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> _demo/quit {}
         <- end
     """).replay()
@@ -129,8 +125,7 @@ def test_a_request_that_was_never_answered_is_named(
 ) -> None:
     """What the recorded agent left unanswered is left so again, and is clean but not unsaid."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
         <- end
     """).replay()
@@ -144,8 +139,7 @@ def test_a_batch_that_is_answered_in_part_is_not_clean(
 ) -> None:
     """One request of a batch came, the other did not, and their one answer never went out."""
     live = record(r"""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> | [{"jsonrpc":"2.0","id":1,"method":"_a"},{"jsonrpc":"2.0","id":2,"method":"_b"}]
         4 <- | [{"jsonrpc":"2.0","id":1,"result":1},{"jsonrpc":"2.0","id":2,"result":2}]
     """).replay()
@@ -163,8 +157,7 @@ def test_how_fast_a_client_leaves_changes_no_verdict(
 ) -> None:
     """Frames that waited for an optional request go out at the end, also within the second."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/list {}
         4 -> #2 providers/list {}
         5 <- #1 result {"sessions": []}

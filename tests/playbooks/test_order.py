@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from tests.playbook import RecordedTranscript
 
 TWO_SESSIONS = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
+    1-2 handshake
     3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
     4 <- #1 result {"sessionId": "a"}
     5 -> #2 session/new {"cwd": "/q", "mcpServers": []}
@@ -138,8 +137,7 @@ def test_two_equal_session_new_and_swapped_replies(
 
 
 INTERCHANGEABLE = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
+    1-2 handshake
     3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
     4 <- #1 result {"sessionId": "a"}
     5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -202,8 +200,7 @@ def test_updates_come_before_the_reply_that_creates_their_session(
 ) -> None:
     """They wait for the request, and go out in their place."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
         4 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
         5 <- #1 result {"sessionId": "s"}
@@ -223,10 +220,7 @@ def test_an_update_after_the_turn_comes_without_another_word(
 ) -> None:
     """A turn is not over when its answer has passed."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 <- #2 result {"stopReason": "end_turn"}
         7 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "session_info_update"}}
@@ -246,10 +240,7 @@ def test_an_update_after_the_turn_comes_without_another_word(
 def test_replies_go_out_of_order_as_they_did(record: Callable[..., RecordedTranscript]) -> None:
     """The reply that was recorded first goes first, though it was asked for last."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/set_mode {"sessionId": "s", "modeId": "x"}
         6 -> #3 session/set_mode {"sessionId": "s", "modeId": "y"}
         7 <- #3 result {"second": 1}
@@ -267,10 +258,7 @@ def test_replies_go_out_of_order_as_they_did(record: Callable[..., RecordedTrans
 def test_the_same_id_is_open_in_both_directions(record: Callable[..., RecordedTranscript]) -> None:
     """Both sides number their own requests; a reply belongs to the request of the other side."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 <- #2 fs/read_text_file {"sessionId": "s", "path": "/p/a"}
         7 -> #2 result {"content": "x"}
@@ -291,10 +279,7 @@ def test_an_id_that_the_agent_uses_twice_is_answered_twice(
 ) -> None:
     """Of two open requests with one id, a reply answers the older one."""
     recorded = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 <- #7 fs/read_text_file {"sessionId": "s", "path": "/p/a"}
         7 <- #7 fs/read_text_file {"sessionId": "s", "path": "/p/b"}
@@ -316,8 +301,7 @@ def test_an_id_that_the_agent_uses_twice_is_answered_twice(
 
 
 HISTORY_PANEL = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
+    1-2 handshake
     3 -> #1 session/list {}
     4 -> #2 session/new {"cwd": "/p"}
     5 -> #3 providers/list {}
@@ -453,8 +437,7 @@ def test_the_recording_may_show_that_a_frame_came_before_the_handshake(
 def test_a_client_may_pipeline(record: Callable[..., RecordedTranscript]) -> None:
     """A message that comes before its time is taken, and what goes out stays in order."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}
         4 <- session/update {"sessionId": "s", "update": {"sessionUpdate": "plan"}}
         5 <- #1 result {}
@@ -481,10 +464,7 @@ def test_notifications_of_the_client_block_nothing(
 ) -> None:
     """Left out, late or in time: a notification that cancels nothing is never waited for."""
     text = """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 -> _focus {"sessionId": "s"}
         7 <- #2 result {"stopReason": "end_turn"}
@@ -504,10 +484,7 @@ def test_notifications_of_the_client_block_nothing(
 def test_a_fork_begins_the_session_that_it_makes(record: Callable[..., RecordedTranscript]) -> None:
     """Updates of a forked session wait for the request that forks it."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/fork {"sessionId": "s", "cwd": "/p"}
         6 <- session/update {"sessionId": "t", "update": {"sessionUpdate": "plan"}}
         7 <- #2 result {"sessionId": "t"}
@@ -535,10 +512,7 @@ def test_a_request_that_was_never_answered_is_not_answered(
 ) -> None:
     """Neither by the agent, nor does the client have to answer what it never answered."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 <- #0 fs/read_text_file {"sessionId": "s", "path": "/p/a"}
     """).replay()
@@ -557,10 +531,7 @@ def test_a_request_that_was_never_answered_is_not_answered(
 def test_an_agent_that_died_mid_turn_dies_again(record: Callable[..., RecordedTranscript]) -> None:
     """Its output ends once all that it had said is out and the client has said its part."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         <- end
     """).replay()
@@ -582,8 +553,7 @@ def test_a_connection_without_sessions_is_played_to_its_end(
     """Notifications far behind the last request go out, too."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
+        1-2 handshake
         {noise}
     """).replay()
     assert live.say(1) == [f"<- {n}" for n in range(2, 1003)]

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from tests.playbook import RecordedTranscript
 
 STORY = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
+    1-2 handshake
     3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
     4 <- #1 result {"sessionId": "a"}
     5 -> #2 session/prompt {"sessionId": "a", "prompt": [{"type": "text", "text": "one"}]}

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 def chat(session: str, prompt: str) -> str:
     """One process of a client that starts its agent for each prompt."""
     return f"""
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
+        1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
         4 <- #1 result {{"sessionId": "{session}"}}
         5 -> #2 session/prompt {{"sessionId": "{session}", "prompt": ["{prompt}"]}}
@@ -237,8 +236,7 @@ def test_a_session_that_the_client_names_keeps_its_name(
 ) -> None:
     """It was made by an earlier process; what differs at its place is another session."""
     loads = """
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
+        1-2 handshake
         3 -> #1 session/load {{"sessionId": "old", "cwd": "/p"}}
         4 <- session/update {{"sessionId": "{}", "update": {{}}}}
         5 <- #1 result {{}}
@@ -255,8 +253,7 @@ def test_a_session_that_the_client_names_keeps_its_name(
 def test_two_sessions_of_one_process_keep_apart(record: Callable[..., RecordedTranscript]) -> None:
     """Each gets the name that was said for it; one name for two sessions is not the same."""
     two = """
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
+        1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
         4 <- #1 result {{"sessionId": "{0}"}}
         5 -> #2 session/new {{"cwd": "/q"}}

@@ -77,8 +77,7 @@ def test_a_client_that_pipelines_does_not_replay_thinking_either(
 def test_two_lanes_keep_their_own_time(record: Callable[..., RecordedTranscript]) -> None:
     """What one session waits for, the other does not; the order within each is kept."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
         4 <- #1 result {"sessionId": "a"}
         5 -> #2 session/new {"cwd": "/q"}
@@ -113,8 +112,7 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(
 ) -> None:
     """A gap that is longer than the timeout is waited for; the timeout begins after it."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
         .. 100s
         4 <- #1 result {"sessionId": "a"}

@@ -185,8 +185,7 @@ def test_the_directories_of_v2_are_the_live_clients(
 
 
 ANYBODYS = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
+    1-2 handshake
     3 -> #1 session/new {"cwd": "/w", "_open": "/w/a", "mcpServers": []}
     4 <- #1 result {"sessionId": "s"}
     5 -> _zed.dev/file_opened {"path": "/w/a", "uri": "file:///w/a", "near": "/w2", "say": "in /w/a"}

@@ -58,10 +58,7 @@ def test_bytes_that_are_no_text_do_not_stop_a_reply(
 ) -> None:
     """A client in another directory hears broken UTF-8 as it was."""
     live = record(r"""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 <- | caf\xe9 in /p
     """).replay()
     live.say(1)
@@ -77,8 +74,7 @@ def test_the_agents_own_ids_are_the_recorded_ones(
 ) -> None:
     """A request of the agent's goes out as it was, and a client answers with that token."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
         4 <- #"1" fs/read_text_file {"sessionId": "s", "path": "/p/a"}
         5 -> #"1" result {"content": ""}
@@ -98,8 +94,7 @@ def test_the_agents_own_ids_are_the_recorded_ones(
 
 
 BOUND = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
+    1-2 handshake
     3 -> #1 session/new {"cwd": "/srv/app", "additionalDirectories": ["/srv/lib"], "mcpServers": []}
     4 <- #1 result {"sessionId": "s"}
     5 -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link", "uri": "file:///srv/app/a%20b.py", "name": "a"}]}
@@ -189,10 +184,7 @@ def test_a_path_of_its_own_differs(record: Callable[..., RecordedTranscript]) ->
 def test_one_directory_cannot_be_two(record: Callable[..., RecordedTranscript]) -> None:
     """One recorded value with two live ones is a conflict, and the report says which."""
     live = begun(record, """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
         6 <- #2 result {"sessionId": "t"}
     """)  # fmt: skip
@@ -212,8 +204,7 @@ def test_one_message_cannot_give_a_directory_two_names(
 ) -> None:
     """Also within one message a recorded value has one live one."""
     live = begun(record, """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
         4 <- #1 result {"sessionId": "s"}
     """)  # fmt: skip
@@ -226,10 +217,7 @@ def test_the_directories_of_two_sessions_choose_between_them(
 ) -> None:
     """Exact equality wins over a value that would have to be bound."""
     live = begun(record, """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/new {"cwd": "/q"}
         6 <- #2 result {"sessionId": "t"}
     """)  # fmt: skip
@@ -247,8 +235,7 @@ def test_a_client_may_load_a_session_by_another_name(
 ) -> None:
     """What a later process calls the session is what it hears from then on."""
     live = begun(record, """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p", "mcpServers": []}
         4 <- session/update {"sessionId": "old", "update": {}}
         5 <- #1 result {}
@@ -270,10 +257,7 @@ def test_a_client_may_load_a_session_by_another_name(
 
 
 TERMINALS = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
     6 <- #0 terminal/create {"sessionId": "s", "command": "ls", "cwd": "/p"}
     7 -> #0 result {"terminalId": "term-1"}
@@ -315,10 +299,7 @@ def test_terminals_are_the_live_clients(record: Callable[..., RecordedTranscript
 def test_a_terminal_that_lives_cannot_be_two(record: Callable[..., RecordedTranscript]) -> None:
     """Two terminals that had one id at once have one id again, or it is a conflict."""
     live = begun(record, """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 <- #0 terminal/create {"sessionId": "s", "command": "ls"}
         7 -> #0 result {"terminalId": "t"}
@@ -335,10 +316,7 @@ def test_a_terminal_that_lives_cannot_be_two(record: Callable[..., RecordedTrans
 
 
 BATCHES = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 -> [{"jsonrpc":"2.0","id":5,"method":"_x/a","params":{"sessionId":"s"}},{"jsonrpc":"2.0","id":6,"method":"_x/b","params":{"sessionId":"s"}}]
     6 <- [{"id":6,"result":{}},{"id":5,"method":"fs/read_text_file","params":{"sessionId":"s","path":"/p/f"}} , {"id":5,"result":1e3}]
     7 -> [{"jsonrpc":"2.0","id":5,"result":{"content":""}}]

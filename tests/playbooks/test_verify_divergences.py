@@ -16,10 +16,7 @@ if TYPE_CHECKING:
     from tests.playbook import RecordedTranscript
 
 STORY = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 -> #2 session/prompt {"sessionId": "s"}
     6 <- #2 result {"stopReason": "end_turn"}
     7 -> #3 session/list {}

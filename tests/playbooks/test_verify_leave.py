@@ -356,8 +356,7 @@ def recording(record: Callable[..., RecordedTranscript], case: Case) -> Recorded
     """A recording in which leave is given."""
     said = "\n".join(transcript(documents_of(case)))
     return record(f"""
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
+        1-2 handshake
         3 -> #1 session/new {json.dumps({"cwd": case.cwd})}
         4 <- #1 result {{"sessionId": "s"}}
         5 -> #2 session/prompt {{"sessionId": "s"}}

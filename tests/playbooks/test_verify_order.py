@@ -41,8 +41,7 @@ def test_a_message_waits_for_the_answers_before_it(
 def test_what_was_in_flight_together_is_so_again(record: Callable[..., RecordedTranscript]) -> None:
     """Two requests that were open at once go out at once, and their answers may come in any order."""
     recorded = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 -> #"a" session/new {"cwd": "/p"}
         4 -> #"b" session/new {"cwd": "/p"}
         5 <- #"b" result {"sessionId": "two"}

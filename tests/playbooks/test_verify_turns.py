@@ -21,10 +21,7 @@ LS, RM = {"rawInput": {"command": "ls"}}, {"rawInput": {"command": "rm -rf ~"}}
 READ = 'fs/read_text_file {"sessionId": "s", "path": "/p/a"}'
 IDLE = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
 TWO_PROMPTS = f"""
-    1 -> #0 initialize {{"protocolVersion": 1}}
-    2 <- #0 result {{"protocolVersion": 1}}
-    3 -> #1 session/new {{"cwd": "/p"}}
-    4 <- #1 result {{"sessionId": "s"}}
+    1-4 session
     5 -> #2 session/prompt {{"sessionId": "s"}}
     6 -> #3 session/prompt {{"sessionId": "s"}}
     7 <- #2 result {{"stopReason": "end_turn"}}
@@ -44,10 +41,7 @@ def test_a_turn_that_ends_cancels_no_other(record: Callable[..., RecordedTranscr
 def test_a_cancellation_is_of_all_turns(record: Callable[..., RecordedTranscript]) -> None:
     """It names a session; so what is asked after it is cancelled as long as one of them is open."""
     recorded = record(f"""
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
-        3 -> #1 session/new {{"cwd": "/p"}}
-        4 <- #1 result {{"sessionId": "s"}}
+        1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 -> #3 session/prompt {{"sessionId": "s"}}
         7 -> session/cancel {{"sessionId": "s"}}
@@ -70,10 +64,7 @@ def test_what_is_asked_in_the_next_turn_is_not_cancelled(
 ) -> None:
     """Though the prompt went out before the turn was over that was cancelled."""
     recorded = record(f"""
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
-        3 -> #1 session/new {{"cwd": "/p"}}
-        4 <- #1 result {{"sessionId": "s"}}
+        1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 -> session/cancel {{"sessionId": "s"}}
         7 -> #3 session/prompt {{"sessionId": "s"}}

@@ -291,8 +291,7 @@ def test_nothing_is_changed_before_the_client_has_named_a_directory(
 ) -> None:
     """Nowhere is inside then."""
     live = record("""
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
+        1-2 handshake
         3 <- #7 terminal/create {"command": "ls"}
         4 -> #7 result {"terminalId": "t"}
         5 <- #8 terminal/kill {"terminalId": "t"}

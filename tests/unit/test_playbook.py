@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.playbook import RecordedTranscript, duration, record, wire
+from tests.playbook import RecordedTranscript, duration, lines, record, wire
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +42,17 @@ def test_a_transcript_becomes_frames(recorded: RecordedTranscript) -> None:
 
 
 @pytest.mark.parametrize("line", ["initialize {}", "2 -> #0 initialize {}", "-> | x", "1 => #0 x"])
+def test_a_common_beginning_is_written_in_one_line() -> None:
+    """A handshake, or a handshake and a session."""
+    assert lines("1-4 session\n5 -> x {}")[1:] == [
+        '2 <- #0 result {"protocolVersion": 1}',
+        '3 -> #1 session/new {"cwd": "/p"}',
+        '4 <- #1 result {"sessionId": "s"}',
+        "5 -> x {}",
+    ]
+    assert lines("1-2 handshake") == lines("1-4 session")[:2]
+
+
 def test_a_bad_line_is_refused(tmp_path: Path, line: str) -> None:
     """So is a line with a wrong number or a wrong arrow."""
     if line == "-> | x":

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TALK = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
-    3 -> #1 session/new {"cwd": "/p"}
-    4 <- #1 result {"sessionId": "s"}
+    1-4 session
     5 <- session/update {"sessionId": "s", "update": {"text": "é 你 😀"}}
     6 -> #2 session/prompt {"sessionId": "s", "prompt": []}
     7 <- #2 result {"stopReason": "end_turn"}

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from acp_proxy.engine.shared.steps import Script, Step
 
 HELLO = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
+    1-2 handshake
 """
 
 

@@ -31,8 +31,7 @@ def recorded(tmp_path: Path) -> Iterator[RecordedTranscript]:
     made = record(
         tmp_path,
         f"""
-        1 -> #0 initialize {{"protocolVersion": 1}}
-        2 <- #0 result {{"protocolVersion": 1}}
+        1-2 handshake
         3 -> #1 session/new {{"cwd": "/p", "mcpServers": []}}
         4 <- #1 result {{"sessionId": "s"}}
         5 -> #2 session/prompt {PROMPT}

@@ -162,10 +162,7 @@ def test_an_incomplete_recording_excuses_nobody(
     recorded = record(
         tmp_path,
         """
-        1 -> #0 initialize {"protocolVersion": 1}
-        2 <- #0 result {"protocolVersion": 1}
-        3 -> #1 session/new {"cwd": "/p"}
-        4 <- #1 result {"sessionId": "s"}
+        1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
         6 <- session/update {"sessionId": "s", "update": {"n": 1}}
         """,

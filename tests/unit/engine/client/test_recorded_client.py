@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TALK = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
+    1-2 handshake
     3 -> #1 session/new {"cwd": "/p", "mcpServers": []}
     4 <- #1 result {"sessionId": "s"}
     5 -> #2 session/prompt {"sessionId": "s", "prompt": []}

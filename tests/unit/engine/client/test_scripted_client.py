@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TALK = """
-    1 -> #0 initialize {"protocolVersion": 1}
-    2 <- #0 result {"protocolVersion": 1}
+    1-2 handshake
     3 -> #1 session/new {"cwd": "/a"}
     4 -> #2 session/new {"cwd": "/b"}
     5 <- #1 result {"sessionId": "a"}
