@@ -100,11 +100,10 @@ def _files(directory: Path, *, directories: bool) -> list[str]:
 
 
 def _ids(start: str) -> Iterator[str]:
-    from acp_proxy.store.annotations import quick_look
-    from acp_proxy.store.library import paths
+    from acp_proxy.store.library import paths, read_id_and_note
 
     for path in paths(recordings())[-_MOST_OPENED:]:
-        known = quick_look(path)
+        known = read_id_and_note(path)
         if known is not None and known[0].startswith(start):
             yield known[0]
 

@@ -1,7 +1,7 @@
-"""Edits what a person may edit in a recording: its note and its name.
+"""Edits the note and the name of a recording.
 
 A recording that runs can be annotated: the recorder never writes either column again, and a lock is
-held for one statement. The file keeps the time at which it was last written, by which it is pruned.
+held for one statement. The time of the file's last change, by which it is pruned, stays.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from typing import Any
 from attrs import evolve
 
 from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
-from acp_proxy.errors import CannotAnnotate, UnreadableRecording
+from acp_proxy.errors import CannotAnnotate
 from acp_proxy.plain_files import reason
 from acp_proxy.store import database
 from acp_proxy.store.reader import RecordingReader
@@ -30,32 +30,12 @@ _PATIENCE_S = 2.0
 _MARK = b"\xef\xbb\xbf"
 
 
-def quick_look(path: Path) -> tuple[str, str | None] | None:
-    """Returns a recording's id and note without reading anything else; None if that is not quick.
-
-    What is only in the log is not looked at, so a recording without rows has neither.
-    """
-    try:
-        if is_transcript(path):
-            recording = header_of(path)
-            return recording.id, recording.note
-        with contextlib.closing(database.open_readonly(path)) as connection:
-            cursor = connection.execute("SELECT * FROM recording LIMIT 1")
-            names = [column[0] for column in cursor.description]
-            row = dict(zip(names, cursor.fetchone() or (), strict=False))
-    except (sqlite3.Error, UnreadableRecording, UnicodeDecodeError) as e:
-        database.raise_if_interrupted(e)
-        return None
-    known, note = row.get("id"), row.get("note")
-    return (known, note if isinstance(note, str) else None) if isinstance(known, str) else None
-
-
 def set_note(path: Path, note: str | None) -> None:
     """Writes a recording's note; an older recording gets the column for it.
 
     Args:
         path: the recording.
-        note: the note; None removes it.
+        note: None removes it.
 
     Raises:
         CannotAnnotate: it cannot be written, or not now.
@@ -65,15 +45,12 @@ def set_note(path: Path, note: str | None) -> None:
 
 
 def rename(path: Path, name: str, *, moves: bool) -> Path:
-    """Gives a recording a name, and its file too.
+    """Gives a recording a name, and its file too; returns its path.
 
     Args:
         path: of the recording, which has ended if its file is to be renamed.
         name: a name that a file can have.
         moves: whether to rename the file.
-
-    Returns:
-        Where the recording is now.
 
     Raises:
         CannotAnnotate: it cannot be written, or not now; or a recording with that name is there.
@@ -135,7 +112,7 @@ def _edit_row(path: Path, column: str, value: str | None) -> None:
 
 
 def _edit_header(path: Path, column: str, value: str | None) -> None:
-    """Writes the text anew with another header, and puts it in the place of the old one at once."""
+    """Writes the text with another header to a new file, which then replaces the old one."""
     changes: dict[str, Any] = {column: value}
     header = write_header(evolve(header_of(path), **changes))
     fd, made = tempfile.mkstemp(prefix=f".{path.name[:40]}.", dir=path.parent)
@@ -169,7 +146,7 @@ def _times_kept(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _errors_named(path: Path) -> Iterator[None]:
-    """Raises what went wrong as an error of one line that names the recording."""
+    """Raises errors as one of ours, which names the recording."""
     try:
         yield
     except OSError as e:

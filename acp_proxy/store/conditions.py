@@ -1,7 +1,7 @@
-"""Translates a filter's condition into SQL over coded rows, where numbers stand for words.
+"""Translates a filter's condition into SQL over coded rows, which have numbers for words.
 
 The names are those of a query over ``frame_rows AS f LEFT JOIN exchanges AS e``. Comparing numbers,
-and texts only once, against ``labels``, is what makes a filter over a million frames quick.
+and texts only once, against ``labels``, makes a filter over a million frames quick.
 """
 
 from typing import Any, assert_never
@@ -66,8 +66,8 @@ def translate(condition: Condition, labels: str, every: str | None = None) -> Wh
     """Translates a condition.
 
     Args:
-        condition: what a filter asks for.
-        labels: the table of labels, or what stands for one in a FROM.
+        condition: of a filter.
+        labels: the table of labels, or a SELECT in parentheses.
         every: the labels of the whole recording, if the table of rows is only a part of it.
     """
     every = labels if every is None else every

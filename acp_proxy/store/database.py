@@ -40,8 +40,9 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
 
     Args:
         path: the database.
-        fsync: whether it has to survive a power cut. What was handed to the system survives
-            everything else, and the log is there until the database is whole.
+        fsync: whether it has to survive a power cut. It survives all else, since the log stays
+            until
+            the database is whole.
 
     Raises:
         sqlite3.Error: it cannot be made, is locked, or the disk is full.
@@ -68,15 +69,14 @@ def create(path: Path, *, fsync: bool = False) -> sqlite3.Connection:
 
 
 def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
-    """Opens a database that is there, for writing; SQLite recovers what a killed writer left.
+    """Opens an existing database for writing; SQLite recovers what a killed writer left.
 
     Args:
         path: the database, a plain file.
         timeout: seconds to wait for a lock.
 
     Raises:
-        sqlite3.Error: it cannot be opened.
-        OSError: it is no plain file, or what lies beside it must not be found by SQLite.
+        sqlite3.Error, OSError: as `create`.
     """
     real = real_path(path)
     check_plain(real)
@@ -92,19 +92,15 @@ def open_for_writing(path: Path, *, timeout: float) -> sqlite3.Connection:
 
 
 def allow_interrupts(connection: sqlite3.Connection) -> None:
-    """Lets Ctrl-C end a statement that runs, which then fails; see `unreadable`.
+    """Lets Ctrl-C end a running statement, which then fails; see `unreadable`.
 
-    Python handles a signal only when it runs code of its own, which is what this lets it do.
+    Python handles a signal only while it runs code of its own, such as this handler.
     """
     connection.set_progress_handler(lambda: 0, _STEPS)
 
 
 def raise_if_interrupted(error: Exception) -> None:
-    """Turns the error of a statement that Ctrl-C has ended into that.
-
-    Raises:
-        KeyboardInterrupt: Ctrl-C was pressed.
-    """
+    """Raises `KeyboardInterrupt` if that is why a statement has failed."""
     if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
         raise KeyboardInterrupt
 
@@ -131,10 +127,11 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 
 def close(connection: sqlite3.Connection) -> None:
-    """Closes a database that is whole: one plain file, without write-ahead log.
+    """Closes a whole database: one plain file, without write-ahead log.
 
-    A reader that has it open at this moment keeps the write-ahead log; the next one folds it in.
-    It stays as well if there is a foreign journal beside it, which SQLite would take for its own.
+    The write-ahead log stays if a reader has the database open; the next one folds it in. It stays
+    as
+    well beside a foreign journal, which SQLite would take for its own.
     """
     with contextlib.suppress(sqlite3.OperationalError, OSError):
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -144,7 +141,7 @@ def close(connection: sqlite3.Connection) -> None:
 
 
 def fold(path: Path) -> None:
-    """Makes one plain file of a whole recording whose write-ahead log stayed, if that can be."""
+    """Makes one plain file of a whole recording whose write-ahead log stayed, if possible."""
     with contextlib.suppress(sqlite3.Error, OSError):
         close(open_for_writing(path, timeout=0.1))
 
@@ -155,20 +152,18 @@ def open_readonly(
     """Opens a recording's database to read it, whoever made it.
 
     Nothing in the file can write, load or call anything: the file is opened read-only, its schema
-    is not trusted, and what is decoded has a limit. Nothing beside it that is not the recording's
-    is opened.
+    is
+    not trusted, and values have a limit. Foreign files beside it are not opened.
 
     Args:
         path: the database.
-        immutable: whether to open no file beside it; for a place where none can be made, which is
-            tried by itself.
-        in_use: whether its recorder, or who finishes it, may be writing to it.
+        immutable: whether to open no file beside it; used by itself where none can be made.
+        in_use: whether its recorder, or a reader that finishes it, may be writing to it.
 
     Raises:
         NotARecording: it is no SQLite file, or not one of ours.
         NewerRecording: a newer acp-proxy made it.
-        UnreadableRecording: it is one of ours and damaged, or locked; or a file beside it is in
-            the way.
+        UnreadableRecording: it is damaged or locked, or a file beside it is in the way.
     """
     _check_header(path)
     real = real_path(path)
@@ -214,7 +209,7 @@ def open_readonly(
 
 
 def is_sqlite(path: Path) -> bool:
-    """Whether there is a file that begins as SQLite's do; False if it cannot be read."""
+    """Whether a file begins as those of SQLite do; False if it cannot be read."""
     try:
         with open_plain(path) as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -236,7 +231,7 @@ def _is_interrupted_write(error: Exception) -> bool:
 
 
 def _roll_back(path: Path) -> bool:
-    """Lets SQLite undo what a writer of ours that was killed has begun; False if it may not."""
+    """Lets SQLite undo what a killed writer of ours has begun; False if it may not."""
     try:
         if not may_be_rolled_back(path, APPLICATION_ID):
             return False
@@ -248,7 +243,6 @@ def _roll_back(path: Path) -> bool:
 
 
 def _file_of(connection: sqlite3.Connection) -> Path:
-    """The path of an open database."""
     return Path(connection.execute("PRAGMA database_list").fetchone()[2])
 
 
@@ -260,14 +254,14 @@ def is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def unreadable(path: Path, error: Exception) -> UnreadableRecording:
-    """Returns what an error that was raised in reading means for the recording.
+    """Returns the error to raise for one that reading a recording has raised.
 
     Args:
-        path: the recording, to be named.
+        path: the recording.
         error: what was raised.
 
     Raises:
-        KeyboardInterrupt: it means nothing, for Ctrl-C has ended the statement.
+        KeyboardInterrupt: Ctrl-C has ended the statement.
     """
     raise_if_interrupted(error)
     if is_too_large(error):

@@ -1,12 +1,11 @@
 """Turns a capture log into rows, in batches that neither lose nor double a frame.
 
-Each batch is one transaction that also stores the log offset and all that the machine remembers
-(`IndexerState`). So the next indexer goes on from exactly there with the same code, be it the same
-process, another one after a crash, or a reader that may not write.
+Each batch is one transaction that also stores the log offset and the state of the indexer
+(`IndexerState`). So the next indexer goes on from exactly there with the same code: in the same
+process, in another one after a crash, or in a reader that may not write.
 
-What it refuses to know: when to run (`runtime.indexing`), who may finish a dead recording
-(`store.log_recovery`), what a record means (`store.record_handler`), and how rows are written
-(`store.row_writer`).
+It does not know when to run (`runtime.indexing`), who may finish a dead recording (`log_recovery`),
+what a record means (`record_handler`), and how rows are written (`row_writer`).
 """
 
 import sqlite3
@@ -28,10 +27,10 @@ class Indexer:
     Args:
         connection: a database with our tables, writable at least in ``schema``.
         log: the log, read from the offset in the database's ``indexing`` row on.
-        schema: ``main``, or ``temp`` for a reader that adds what is not indexed yet.
+        schema: ``main``, or ``tail`` for a reader that adds what is not indexed yet.
 
-    Attributes:
-        state: what is remembered between two batches.
+    Raises:
+        ValueError: the stored state cannot be read, or the log begins later than the rows end.
     """
 
     def __init__(
@@ -40,6 +39,10 @@ class Indexer:
         self.connection = connection
         self.log = log
         self.state = load_state(connection)
+        if self.state.offset < log.base:
+            raise ValueError(
+                f"its log begins at byte {log.base}, its rows end at {self.state.offset}"
+            )
         self._rows = RowWriter(connection, self.state, schema=schema)
         self._handler = RecordHandler(self.state, log, self._rows)
         self._is_uncommitted = False
@@ -52,7 +55,7 @@ class Indexer:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left in the log that rows do not have, unfinished lines included."""
+        """Whether the rows have all of the log, unfinished lines included."""
         unfinished = any(framer.segments for framer in self.state.framers.values())
         return not (unfinished or self._is_uncommitted or any(self.state.parts.values()))
 
@@ -75,8 +78,7 @@ class Indexer:
             The bytes of log that were committed, 0 at the end of the log.
 
         Raises:
-            sqlite3.Error: the batch could not be committed. It is kept, and the next step tries
-                again before it reads on.
+            sqlite3.Error: nothing was committed. The batch is kept, and the next step tries again.
         """
         start = self.state.offset
         if self._is_uncommitted:
@@ -99,7 +101,7 @@ class Indexer:
         self._commit()
 
     def mark_unindexed(self) -> None:
-        """Notes in the recording's row that its log still holds a part of it.
+        """Notes in the recording's row that its log still has a part of it.
 
         Raises:
             sqlite3.Error: it cannot be written.
@@ -108,7 +110,6 @@ class Indexer:
             self.connection.execute("UPDATE recording SET state = 'unindexed'")
 
     def _commit(self) -> None:
-        """Writes all that was collected in one transaction; keeps it all if that fails."""
         self._handler.note_handshake()
         committed, self.state.offset = self.state.offset, self._read_to
         try:

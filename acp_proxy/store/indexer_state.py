@@ -1,4 +1,4 @@
-"""What an indexer remembers between two batches, and how it is kept in the database."""
+"""The state of an indexer between two batches, and how it is stored in the database."""
 
 import json
 import sqlite3
@@ -17,10 +17,11 @@ from acp_proxy.recording import Recording
 
 @define
 class IndexerState:
-    """All that is remembered between two batches; stored as JSON, so its names are a format.
+    """The state of an indexer between two batches; stored as JSON, so its names are a format.
 
-    `RowWriter` counts in ``next_seq`` and correlates in ``correlation``, `RecordHandler` keeps
-    what is known of streams and of the recording, and `Indexer` moves ``offset``.
+    `RowWriter` counts and correlates in it, `RecordHandler` keeps what is known of streams and of
+    the
+    recording, and `Indexer` moves ``offset``.
     """
 
     offset: int = 0
@@ -45,10 +46,10 @@ class IndexerState:
 
 
 def load_state(connection: sqlite3.Connection) -> IndexerState:
-    """Reads what the last indexer of a database remembered; a fresh state if there was none.
+    """Reads the state that the last indexer of a database stored; a fresh one if there was none.
 
     Raises:
-        ValueError: the database holds something else there.
+        ValueError: the database has something else there.
     """
     row = connection.execute("SELECT state FROM main.indexing WHERE id = 1").fetchone()
     if row is None:

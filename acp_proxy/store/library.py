@@ -1,12 +1,14 @@
-"""Lists the recordings of a directory, those that cannot be read among them.
+"""Lists the recordings of a directory, and deletes those that are old or take too much room.
 
-A recording is a database, or a log that will be one, or its text form. `lookup` finds the one that
-a user means, and `old_recordings` those that may be deleted.
+A recording is a database, or a log that will become one, or its text form. `lookup` finds the one
+that a user means.
 """
 
 import contextlib
 import os
-from collections.abc import Callable
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from attrs import frozen
@@ -15,6 +17,7 @@ from acp_proxy.capture.files import LOG_SUFFIX, SQLITE_SUFFIXES
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.plain_files import is_plain
 from acp_proxy.recording import Recording
+from acp_proxy.store import database
 from acp_proxy.store.exchange_queries import turn_count
 from acp_proxy.store.fired_faults import has_fired_faults
 from acp_proxy.store.frame_queries import first_prompt
@@ -24,11 +27,13 @@ TEXT_SUFFIX = ".jsonl"
 """Of the text form; a file that is named so and does not begin so is something else."""
 
 ProblemCheck = Callable[[RecordingReader], bool]
-"""Returns whether anything went wrong in a conversation; may raise `UnreadableRecording`."""
+"""Whether anything went wrong in a conversation; may raise `UnreadableRecording`."""
 
 _MOST_OF_PROMPT = 4000
 """Bytes of a prompt that are read for a list."""
 _SIDE_FILES = ("", LOG_SUFFIX, *SQLITE_SUFFIXES)
+_LAST_DAY = 253402214400.0
+"""Seconds from 1970 to the last day of the calendar; a file's time of change may be later."""
 
 
 @frozen
@@ -59,7 +64,7 @@ class ListedRecording:
 
 
 def paths(directory: Path) -> list[Path]:
-    """Returns the recordings of a directory: databases, mere logs by their database, and texts."""
+    """Returns the recordings of a directory; one that is only a log, by its database."""
     found = set()
     with contextlib.suppress(OSError):
         for entry in os.scandir(directory):
@@ -76,22 +81,22 @@ def paths(directory: Path) -> list[Path]:
 def list_recordings(
     directory: Path, has_problem: ProblemCheck | None = None
 ) -> list[ListedRecording]:
-    """Reads a directory's recordings, newest first; unreadable ones are last.
+    """Reads the recordings of a directory, newest first; unreadable ones are last.
 
     Args:
-        directory: where to look; one that is not there has no recordings.
-        has_problem: checks each conversation; without it that is left open.
+        directory: where to look; one that does not exist has no recordings.
+        has_problem: checks each conversation; without it, none is checked.
     """
     found = (read_listed(path, has_problem) for path in paths(directory))
     return sorted(found, key=lambda listed: listed.started_at, reverse=True)
 
 
 def read_listed(path: Path, has_problem: ProblemCheck | None = None) -> ListedRecording:
-    """Reads what a list shows of one recording; a broken one has no `Recording` and a problem.
+    """Reads what a list shows of one recording; a broken one has a problem in place of its row.
 
     Args:
         path: the recording.
-        has_problem: see `list_recordings`.
+        has_problem: as for `list_recordings`.
     """
     try:
         with RecordingReader(path) as reader:
@@ -115,7 +120,6 @@ def read_listed(path: Path, has_problem: ProblemCheck | None = None) -> ListedRe
 def _check(
     reader: RecordingReader, has_problem: ProblemCheck | None
 ) -> tuple[bool | None, str | None]:
-    """Returns whether a conversation has a problem, or None and why that cannot be decided."""
     if has_problem is None:
         return None, None
     try:
@@ -139,14 +143,14 @@ def read_recording(path: Path) -> Recording:
 
 
 def started_at(path: Path) -> str:
-    """Returns when a recording began, for sorting; what cannot be read sorts last."""
+    """Returns the start of a recording, for sorting; of an unreadable one, the empty string."""
     with contextlib.suppress(UnreadableRecording):
         return read_recording(path).started_at
     return ""
 
 
 def recording_at(path: Path) -> Path | None:
-    """Returns a recording's path if ``path`` is its file; that of its log leads to its database."""
+    """Returns the recording that a path leads to: its file, or its log; None if there is none."""
     if path.name.endswith(LOG_SUFFIX) and is_plain(path):
         return path.with_name(path.name.removesuffix(LOG_SUFFIX))
     has_log = path.suffix != TEXT_SUFFIX and is_plain(Path(f"{path}{LOG_SUFFIX}"))
@@ -154,14 +158,108 @@ def recording_at(path: Path) -> Path | None:
 
 
 def recording_files(path: Path) -> list[Path]:
-    """Returns the files that make up a recording, whether or not they exist; a text is alone."""
+    """Returns the files that a recording may consist of; a text is alone."""
     return [Path(f"{path}{s}") for s in (("",) if path.suffix == TEXT_SUFFIX else _SIDE_FILES)]
 
 
 def disk_size(path: Path) -> int:
     """Returns the bytes that a recording takes, its log and side files included."""
-    total = 0
+    return sum(status.st_size for status in _statuses(path))
+
+
+def _statuses(path: Path) -> Iterator[os.stat_result]:
     for file in recording_files(path):
         with contextlib.suppress(OSError):
-            total += file.stat().st_size
-    return total
+            yield file.stat()
+
+
+def read_id_and_note(path: Path) -> tuple[str, str | None] | None:
+    """Reads the id and the note of a recording; None if that is not quick.
+
+    The log is not read, so a recording without rows has neither.
+    """
+    try:
+        if is_text(path):
+            recording = read_recording(path)
+            return recording.id, recording.note
+        with contextlib.closing(database.open_readonly(path)) as connection:
+            cursor = connection.execute("SELECT * FROM recording LIMIT 1")
+            names = [column[0] for column in cursor.description]
+            row = dict(zip(names, cursor.fetchone() or (), strict=False))
+    except (sqlite3.Error, UnreadableRecording, UnicodeDecodeError) as e:
+        database.raise_if_interrupted(e)
+        return None
+    known, note = row.get("id"), row.get("note")
+    return (known, note if isinstance(note, str) else None) if isinstance(known, str) else None
+
+
+@frozen
+class OldRecording:
+    """A recording that may be deleted."""
+
+    path: Path
+    size: int
+    """Bytes on disk."""
+    last_written: float
+    """Seconds since 1970."""
+
+
+def prunable(
+    directory: Path,
+    *,
+    older_than: float | None = None,
+    larger_than: float | None = None,
+    spare: Path | None = None,
+    with_noted: bool = False,
+) -> list[OldRecording]:
+    """Returns the recordings that are too old, or take too much room, oldest first.
+
+    Running ones, and files that cannot be read, are never among them.
+
+    Args:
+        directory: the recordings directory.
+        older_than: the age of the last change from which on they are too old, in seconds.
+        larger_than: the bytes that all may take; the oldest are too many.
+        spare: a recording that is left out.
+        with_noted: whether those that have a note may be deleted as well.
+    """
+    known = [OldRecording(path, disk_size(path), _last_written(path)) for path in paths(directory)]
+    total = sum(old.size for old in known)
+    limit = None if older_than is None else time.time() - older_than
+    found = []
+    for old in sorted(known, key=lambda old: (old.last_written, old.path)):
+        is_old = limit is not None and old.last_written < limit
+        is_too_much = larger_than is not None and total > larger_than
+        if not (is_old or is_too_much) or old.path == spare:
+            continue
+        if _is_over(old.path) and (with_noted or not _has_note(old.path)):
+            found.append(old)
+            total -= old.size
+    return found
+
+
+def delete(path: Path) -> bool:
+    """Deletes a recording, unless it runs or cannot be read; returns whether it is gone."""
+    # A recorder may have started since `prunable` looked: its lock is asked for once more.
+    if not _is_over(path):
+        return False
+    for file in recording_files(path):
+        with contextlib.suppress(OSError):
+            file.unlink()
+    return recording_at(path) is None
+
+
+def _is_over(path: Path) -> bool:
+    from acp_proxy.store.log_recovery import is_finished_or_dead
+
+    return is_text(path) or is_finished_or_dead(path)
+
+
+def _has_note(path: Path) -> bool:
+    known = read_id_and_note(path)
+    return known is not None and bool(known[1])
+
+
+def _last_written(path: Path) -> float:
+    times = (status.st_mtime for status in _statuses(path))
+    return min(max([0.0, *times]), _LAST_DAY)

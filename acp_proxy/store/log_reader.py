@@ -1,6 +1,6 @@
-"""Reads a capture log, also while it is written, and also when its end is torn.
+"""Reads a capture log, even while it is written or when its end is torn.
 
-A log may come from anybody. Its fields are decoded into what a database can hold, whatever they
+A log may come from anybody, so its fields are decoded into what a database can hold, whatever they
 are.
 """
 
@@ -91,7 +91,7 @@ class LogMoved(Exception):
 
 
 def is_log(path: Path) -> bool:
-    """Whether there is a file that begins as a log does; False if it cannot be read."""
+    """Whether a file begins as a log does; False if it cannot be read."""
     with suppress(OSError, struct.error), open_plain(path) as file:
         magic, kind, *_ = HEADER.unpack(file.read(HEADER_SIZE))
         return bool(magic == MAGIC and kind == BASE)
@@ -113,11 +113,7 @@ class LogReader:
         return self.base + max(0, os.fstat(self.fd).st_size - BASE_SIZE)
 
     def check(self) -> None:
-        """Makes sure that what was read since the start is what it seemed to be.
-
-        Raises:
-            LogMoved: the file was emptied meanwhile.
-        """
+        """Raises `LogMoved` if the file was emptied since it was opened."""
         if self._read_base() != self.base:
             raise LogMoved
 
@@ -135,16 +131,16 @@ class LogReader:
         return os.pread(self.fd, size, offset - self.base + BASE_SIZE)
 
     def read_segments(self, segments: tuple[Segment, ...]) -> bytes:
-        """Reads and joins what stands at ``segments``."""
+        """Reads and joins segments."""
         return b"".join(self.read(offset, size) for offset, size in segments)
 
     def read_range(self, segments: tuple[Segment, ...], start: int, size: int) -> bytes:
-        """Reads part of what stands at ``segments``, without reading the rest.
+        """Reads a part of some segments, without reading the rest.
 
         Args:
-            segments: places in the log, in order.
+            segments: in order.
             start: how many of their bytes are left out.
-            size: how many bytes are read at the most.
+            size: the largest number of bytes that are read.
         """
         parts = []
         for offset, length in segments:
@@ -158,11 +154,11 @@ class LogReader:
         return b"".join(parts)
 
     def pieces(self, segments: tuple[Segment, ...], size: int) -> Iterator[bytes]:
-        """Reads what stands at ``segments`` one after the other.
+        """Reads segments one after the other.
 
         Args:
-            segments: places in the log, in order.
-            size: how many bytes are read in all, at the most.
+            segments: in order.
+            size: the largest number of bytes that are read in all.
         """
         for offset, length in segments:
             if piece := self.read(offset, length)[:size]:
@@ -172,12 +168,13 @@ class LogReader:
     def records(self, offset: int, limit: int) -> Iterator[LogRecord]:
         """Yields whole records.
 
+        A record that is not whole at the end of the file is not yielded: it may still be written,
+        or never.
+        One that is broken in the middle is skipped, up to the next that is not.
+
         Args:
             offset: logical, where to begin.
             limit: about how many bytes of log are read.
-
-        A record that is not whole at the end of the file is not yielded: it may still be written,
-        or never. One that is broken in the middle is skipped, up to the next that is not.
         """
         stop = offset + limit
         skipped = 0
@@ -267,9 +264,9 @@ def number(data: dict[str, Any], key: str, default: _Default) -> int | _Default:
     """Returns a field that has to be a number.
 
     Args:
-        data: the fields, as `event_data` gives them.
+        data: the fields, as `event_data` returns them.
         key: the field's name.
-        default: what stands for one that is missing or no number.
+        default: used if it is missing or no number.
     """
     found = data.get(key)
     return found if isinstance(found, int) else default

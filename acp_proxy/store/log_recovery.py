@@ -1,9 +1,10 @@
-"""Finds out whether a log's recorder lives, and finishes the recording of one that does not.
+"""Recovers what only the log of a recording has: finishes a dead recording, or reads its tail.
 
 The recorder holds an exclusive lock on its log, so a reader that gets the lock has found a dead
 recording. To finish it, the reader holds the lock as well, so that no other one does; and before it
-takes the lock, it removes the permission to write the log. By that, others know that no
-recorder holds it.
+takes the lock, it removes the permission to write the log. By that, others know that no recorder
+holds it. Where nobody may finish the recording, or its recorder lives, a reader frames the tail of
+the log into temporary tables.
 """
 
 import contextlib
@@ -19,11 +20,13 @@ from acp_proxy.capture.log_format import HEADER_SIZE, START
 from acp_proxy.errors import NotARecording, UnreadableRecording
 from acp_proxy.plain_files import kind_at
 from acp_proxy.store import database
+from acp_proxy.store.checked_values import check_labels, limited
 from acp_proxy.store.indexer import Indexer
 from acp_proxy.store.log_reader import LogMoved, LogReader
 from acp_proxy.store.side_files import check_side_files, real_path
 
 _WRITABLE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+_BATCH = 1 << 20
 
 
 def open_log(path: Path) -> int:
@@ -70,6 +73,28 @@ def is_free(fd: int) -> bool:
     return True
 
 
+def is_finished_or_dead(path: Path) -> bool:
+    """Whether there is a recording of ours at ``path`` and no recorder lives; indexes nothing."""
+    try:
+        ours = path.exists() and not _is_blank(path)
+        fd = open_log(Path(f"{path}{LOG_SUFFIX}"))
+    except FileNotFoundError:
+        return ours
+    except (OSError, sqlite3.Error, UnreadableRecording):
+        return False
+    try:
+        return LogReader(fd).end > 0 and is_free(fd)
+    except (OSError, ValueError):
+        return False
+    finally:
+        os.close(fd)
+
+
+def _is_blank(path: Path) -> bool:
+    with contextlib.closing(database.open_readonly(path)) as connection:
+        return database.is_empty(connection)
+
+
 def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
     """Makes sure that a log can become a recording, before anything is changed.
 
@@ -79,7 +104,7 @@ def read_log(path: Path, fd: int, log_path: Path) -> LogReader:
         log_path: the log's path.
 
     Raises:
-        UnreadableRecording: it is none, or cannot.
+        UnreadableRecording: it is no log, or only a part of one.
         LogMoved: it is empty; its recorder may be about to write its first record.
     """
     try:
@@ -164,15 +189,13 @@ def finish(path: Path, log: LogReader) -> None:
         log: the log.
 
     Raises:
-        OSError: the database cannot be made.
-        sqlite3.Error: it cannot be written.
+        OSError, sqlite3.Error: the database cannot be made or written.
         ValueError: it cannot be understood, or is not the log's.
     """
     connection = database.create(path)
     try:
         indexer = Indexer(connection, log)
-        check_order(indexer)
-        while indexer.step(1 << 20):
+        while indexer.step(_BATCH):
             pass
         indexer.settle()
         database.close(connection)
@@ -180,35 +203,75 @@ def finish(path: Path, log: LogReader) -> None:
         connection.close()
 
 
-def check_order(indexer: Indexer) -> None:
-    """Makes sure that the log goes on where the rows end.
+class LogTail:
+    """What a log has and the rows do not, framed into temporary tables.
+
+    The rows and the tail have to fit together, although a recorder, or a reader that finishes what
+    a dead one left, may be moving frames from the tail to the rows. So the tail holds a read
+    transaction on the rows, and checks after each reading of the log that log and rows still begin
+    and end at the same offset, and that the indexer's state is the same.
+
+    Args:
+        connection: the rows, with an empty database ``tail`` attached.
+        log: the log.
 
     Raises:
-        ValueError: it begins later.
+        ValueError: the log begins later than the rows end.
     """
-    if indexer.state.offset < indexer.log.base:
-        raise ValueError(
-            f"its log begins at byte {indexer.log.base}, its rows end at {indexer.state.offset}"
-        )
 
+    def __init__(self, connection: sqlite3.Connection, log: LogReader) -> None:
+        self._connection = connection
+        self._log = log
+        _, state = self._indexed()
+        self._indexer = Indexer(connection, log, schema="tail")
+        self._start = self._indexer.state.offset, state
 
-def is_finished_or_dead(path: Path) -> bool:
-    """Whether there is a recording of ours at ``path`` and no recorder lives; indexes nothing."""
-    try:
-        ours = path.exists() and not _is_blank(path)
-        fd = open_log(Path(f"{path}{LOG_SUFFIX}"))
-    except FileNotFoundError:
-        return ours
-    except (OSError, sqlite3.Error, UnreadableRecording):
-        return False
-    try:
-        return LogReader(fd).end > 0 and is_free(fd)
-    except (OSError, ValueError):
-        return False
-    finally:
-        os.close(fd)
+    @property
+    def newest(self) -> int:
+        """The number of the newest frame or event."""
+        return self._indexer.state.next_seq - 1
 
+    @property
+    def has_recorder(self) -> bool:
+        """Whether the recorder lives."""
+        return is_live(self._log.fd)
 
-def _is_blank(path: Path) -> bool:
-    with contextlib.closing(database.open_readonly(path)) as connection:
-        return database.is_empty(connection)
+    def read(self) -> None:
+        """Frames what is new in the log, then holds the rows that go with it.
+
+        Raises:
+            LogMoved: somebody has indexed meanwhile, so rows and tail overlap or gape.
+        """
+        self._connection.commit()
+        self._log.check()
+        with limited(self._connection):
+            while self._indexer.step(_BATCH):
+                pass
+        check_labels(self._connection, "tail.labels")
+        # The recorder empties the log only after it has committed the rows. So if the log is the
+        # same now, and the rows as this transaction sees them end where the tail begins, no frame
+        # is in both or in neither.
+        self._log.check()
+        self._hold_rows()
+
+    def settle(self) -> None:
+        """Ends the recording of a recorder that is gone: unfinished lines become frames.
+
+        Raises:
+            LogMoved: another reader has indexed meanwhile.
+        """
+        self._connection.commit()
+        with limited(self._connection):
+            self._indexer.settle()
+        self._hold_rows()
+
+    def _hold_rows(self) -> None:
+        self._connection.execute("BEGIN")
+        if self._indexed() != self._start:
+            raise LogMoved
+
+    def _indexed(self) -> tuple[int, str]:
+        """The log offset up to which the rows go, and the indexer's state there."""
+        sql = "SELECT log_offset, state FROM main.indexing"
+        row: tuple[int, str] | None = self._connection.execute(sql).fetchone()
+        return row or (0, "")

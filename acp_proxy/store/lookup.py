@@ -56,11 +56,7 @@ def resolve(word: str, directory: Path, here: Path) -> Path:
 
 
 def _by_name_or_id(word: str, directory: Path) -> Path:
-    """Finds the one recording with a name or the start of an id.
-
-    Raises:
-        NoSuchRecording: there is none, or several.
-    """
+    """Finds the one recording with a name or the start of an id."""
     matches = _without_texts_of_databases(
         (path, recording)
         for path, recording in _readable(paths(directory))

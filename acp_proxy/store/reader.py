@@ -1,7 +1,7 @@
 """Opens a recording to look at it: finished, left behind by a crash, or still being written.
 
-A reader never waits for the indexer and never needs to write. Where a log is left, it asks the
-log's lock whether the recorder lives. If not, and if it may write, it finishes the recording;
+A reader never waits for the indexer and never needs to write. Where a log is left, the log's lock
+shows whether the recorder lives. If not, and if it may write, the reader finishes the recording;
 otherwise it frames what is beyond the stored offset itself, with the indexer's own code, into
 temporary tables. The text form becomes rows of a temporary database. In any case `frames`,
 `exchanges`, `turns`, `events` and `recording` name all there is.
@@ -27,7 +27,7 @@ from acp_proxy.store.views import MissingTable, attach_tail, make_views
 
 if TYPE_CHECKING:
     from acp_proxy.store.log_reader import LogReader
-    from acp_proxy.store.log_tail import LogTail
+    from acp_proxy.store.log_recovery import LogTail
 
 # What only a log or the text form needs is imported when there is one: a replay starts sooner.
 
@@ -39,7 +39,6 @@ class RecordingReader(Rows):
     """One recording, open for reading; a context manager.
 
     Attributes:
-        path: the database's path, whether or not it exists yet; or that of the text form.
         live: whether its recorder is still running.
         warning: something that the user should know about the file, or None.
     """
@@ -48,7 +47,7 @@ class RecordingReader(Rows):
         """Opens the recording whose database or text form is at ``path``.
 
         Args:
-            path: its place, or what to call it in complaints.
+            path: its path, which need not exist while there is a log; used in error messages.
             source: the lines of its text form, to be read in place of a file.
 
         Raises:
@@ -83,10 +82,8 @@ class RecordingReader(Rows):
         """Returns the recording with all of its rows in the main tables: itself, or a copy.
 
         The latest frames of a recording are only in its log while it is written, while another
-        reader finishes it, and where nobody may finish it. The copy is closed with this reader.
-
-        Raises:
-            UnreadableRecording: see `errors`.
+        reader
+        finishes it, and where nobody may finish it. The copy is closed with this reader.
         """
         if self._tail is None:
             return self
@@ -95,11 +92,7 @@ class RecordingReader(Rows):
         return self._files.enter_context(RecordingReader(self.path, write_transcript(self)))
 
     def refresh(self) -> None:
-        """Brings a live recording up to date; cheap while nothing new came.
-
-        Raises:
-            UnreadableRecording: see `errors`.
-        """
+        """Brings a live recording up to date; cheap while nothing new came."""
         if self._tail is None:
             return
         with self._closed_on_failure():
@@ -131,7 +124,7 @@ class RecordingReader(Rows):
         raise UnreadableRecording(self.path, "its log is empty, or keeps moving")
 
     def _state_of_files(self) -> list[tuple[int, int, int] | None]:
-        """Inode, size and time of change of the database and of what lies beside it."""
+        """Inode, size and time of change of the database and of the files beside it."""
         found: list[tuple[int, int, int] | None] = []
         for suffix in ("", LOG_SUFFIX, WAL):
             try:
@@ -224,8 +217,7 @@ class RecordingReader(Rows):
         self.connection = self._files.enter_context(contextlib.closing(connection))
 
     def _open_with_tail(self, log: "LogReader") -> None:
-        from acp_proxy.store.log_recovery import is_free
-        from acp_proxy.store.log_tail import LogTail
+        from acp_proxy.store.log_recovery import LogTail, is_free
 
         if self._place.exists() and self._place.stat().st_size:
             in_use = not is_free(log.fd)  # by its recorder, or by who finishes it

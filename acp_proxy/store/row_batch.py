@@ -1,7 +1,4 @@
-"""Rows that wait to be written, and the statements that write them: one transaction a batch.
-
-What it refuses to know: what a frame means. `RowWriter` finds that out and fills the batch.
-"""
+"""Rows that wait to be written, and the statements that write them: one transaction a batch."""
 
 import sqlite3
 from collections.abc import Callable, Iterable
@@ -49,7 +46,7 @@ class LargeLine:
 
 @define
 class RowBatch:
-    """The rows of one batch. What fails to be written stays, and can be written again."""
+    """The rows of one batch. What could not be written stays, and can be written again."""
 
     frames: list[Row] = field(factory=list)
     """Rows of ``frame_rows``."""
@@ -124,7 +121,6 @@ def _write_large(connection: sqlite3.Connection, schema: str, row: Row, line: La
 def _mark_undelivered(
     connection: sqlite3.Connection, schema: str, stream: Stream, lost: int, before: int
 ) -> None:
-    """Marks the frames that the last ``lost`` bytes of a stream before a number belong to."""
     marks = []
     latest = connection.execute(
         f"SELECT seq, flags, length(raw) FROM {schema}.frame_rows"

@@ -1,9 +1,9 @@
-"""Numbers and correlates frames and events in the order in which they come, and writes their rows.
+"""Numbers and correlates frames and events in their order, and writes their rows.
 
-Two use it: the indexer, which takes them out of a log, and the import of the text form. So both
-give the same rows for the same frames. A frame's exchange, turn and so on are found out here.
+Both the indexer, which takes them out of a log, and the import of the text form use it, so that
+both make the same rows for the same frames. A frame's exchange, turn and so on are found here.
 
-What it refuses to know: where frames come from, and how a line becomes a message.
+It does not know where frames come from, or how a line becomes a message.
 """
 
 import json
@@ -30,14 +30,14 @@ class RowWriter:
 
     Args:
         connection: a database with our tables, writable at least in ``schema``.
-        state: what is remembered between two batches. The writer counts and correlates in it; its
-            user sets ``recording``, and ``next_seq`` where the numbers jump.
-        schema: ``main``, or ``temp`` for a reader that adds what is not indexed yet.
-        resumable: whether the rows continue those that are there, as ``state`` has them, and each
-            batch stores it for the next indexer. Else they are all there will be.
+        state: the writer counts and correlates in it; its user sets ``recording``, and ``next_seq``
+            where the numbers jump.
+        schema: ``main``, or ``tail`` for a reader that adds what is not indexed yet.
+        resumable: whether each batch stores ``state`` for the next indexer, and the rows continue
+            those that are there. Otherwise they are all there will be.
 
     Attributes:
-        conversation: the state machine that labels the frames.
+        correlator: the machine that labels the frames.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class RowWriter:
         self._written = state.recording if resumable else None
 
     def set_dialect(self, dialect: str) -> None:
-        """Sets the dialect of the frames from here on; ``auto`` finds it out from them."""
+        """Sets the dialect of all frames that follow; ``auto`` detects it from them."""
         self.conversation = Connection(self.state.correlation, dialect)
 
     def add_frame(
@@ -79,9 +79,9 @@ class RowWriter:
             stream: where it was read.
             message: its header; of kind stderr on that stream.
             newline: what ended it, of the schema's ``NEWLINE_CODES``.
-            t_ns: nanoseconds from the start of the recording until its last byte was read.
+            t_ns: nanoseconds from the start of the recording to its last byte.
             lag_ns: nanoseconds from its first byte to its last.
-            raw: its bytes, without the newline; a large line is copied at the commit.
+            raw: its bytes without the newline; a large line is copied at the commit.
             delivered: ``full``, ``partial`` or ``none``.
             fault: the rule that fired at it.
             masked: whether something in it is masked.
@@ -124,7 +124,7 @@ class RowWriter:
         """Adds the next event.
 
         Args:
-            kind: its kind, such as ``exit``.
+            kind: such as ``exit``.
             t_ns: nanoseconds from the start of the recording.
             data: a JSON object.
         """
@@ -143,11 +143,11 @@ class RowWriter:
         """Adds a row of ``faults_fired``.
 
         Args:
-            seq: the frame, which has been added if it is to be copied from.
+            seq: the frame, already added if bytes are to be copied from it.
             rule: the rule's name.
             action: what it did.
-            received: the bytes that came, without their newline; None for a line it made up.
-            delivered: the bytes that went out, with their newline; None if nothing did.
+            received: the bytes that came, without newline; None for a line that the fault made up.
+            delivered: the bytes that went out, with newline; None if nothing did.
         """
         self._batch.fired.append((seq, rule, action, received, delivered))
 
@@ -157,21 +157,21 @@ class RowWriter:
         Args:
             seq: the frame.
             rule: the rule's name.
-            delivered: how much of the frame went out, as in `add_frame`.
+            delivered: as in `add_frame`.
         """
         self._batch.touched.append((rule, DELIVERED_CODES.get(delivered, 0) << 4, seq))
 
     def mark_undelivered(self, stream: Stream, lost: int) -> None:
-        """Marks the frames that the last ``lost`` bytes of a stream belong to.
+        """Marks the frames that the last bytes of a stream belong to.
 
         Args:
             stream: where they were read.
-            lost: how many of the bytes so far were read and could not be written on.
+            lost: how many bytes were read and could not be written on.
         """
         self._batch.undelivered.append((stream, lost, self.state.next_seq))
 
     def dropped_by_faults(self, seqs: list[int]) -> set[int]:
-        """Returns which of some frames that are written were not delivered because of a fault."""
+        """Returns which of some written frames were not delivered because of a fault."""
         if not seqs:
             return set()
         sql = (
@@ -184,7 +184,7 @@ class RowWriter:
         """Writes all that was collected in one transaction.
 
         Raises:
-            sqlite3.Error: nothing is written. All is kept, and the next commit tries again.
+            sqlite3.Error: nothing was written. All is kept, and the next commit tries again.
         """
         batch, state = self._batch, self.state
         batch.recording = state.recording if state.recording != self._written else None

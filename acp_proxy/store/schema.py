@@ -1,10 +1,10 @@
 """The database: how rows are coded, the views that are its contract, and what a table may be.
 
 People query `recording`, `frames`, `exchanges`, `turns`, `events` and `faults_fired`. Of these,
-`frames` is a view. A frame of 300 bytes would carry 100 more if its row held the words
-``to-client``, ``notification``, ``session/update`` and the session's id over and over, and twice
-that with indexes; so ``frame_rows`` holds numbers, and the texts stand once in ``labels``. With its
-indexes a row costs about 57 bytes beyond the frame itself.
+`frames` is a view. A frame of 300 bytes would carry 100 more if its row had the words
+``to-client``, ``notification``, ``session/update`` and the session's id, and twice that with
+indexes; so ``frame_rows`` has numbers, and the texts are in ``labels``. With its indexes a row
+costs about 57 bytes beyond the frame itself.
 """
 
 import sqlite3
@@ -42,11 +42,11 @@ _NEWLINE = "CASE (f.flags >> 2) & 3 WHEN 1 THEN char(10) WHEN 2 THEN char(13, 10
 
 
 def frame_columns(raw: str = "f.raw", size: str = "length(f.raw)") -> str:
-    """Returns the columns of the contract's ``frames``, from the names that `frames_from` gives.
+    """Returns the columns of the contract's ``frames``, from the names of `frames_from`.
 
     Args:
-        raw: what stands for the line.
-        size: what stands for its size.
+        raw: SQL for the line.
+        size: SQL for its size.
     """
     return f"""
   f.seq, 'acp' AS channel,
@@ -61,7 +61,7 @@ def frame_columns(raw: str = "f.raw", size: str = "length(f.raw)") -> str:
 
 
 def frames_from(rows: str = "frame_rows", labels: str = "labels") -> str:
-    """Returns a FROM of coded rows, joined with the texts that they stand for.
+    """Returns a FROM of coded rows, joined with their texts.
 
     Args:
         rows: the table of rows, or a SELECT in parentheses.
@@ -151,7 +151,8 @@ def check_tables(connection: sqlite3.Connection) -> None:
 
     Raises:
         sqlite3.DatabaseError: one is a view or a virtual table or has computed columns; or there is
-            a trigger.
+            a
+            trigger.
         sqlite3.Error: the database cannot be read.
     """
     odd = connection.execute(_ODD).fetchone()

@@ -1,10 +1,10 @@
-"""The files that SQLite finds beside a database by their names, and which of them it may find.
+"""Checks the files that SQLite finds beside a database by their names.
 
 A file beside a recording, which came with the archive of a bug report for instance, decides what
 SQLite does there. A pipe makes it wait for ever. A rollback journal may name a second file, the
 super-journal of a transaction over several databases: SQLite deletes that file, wherever it is,
 once the journal is rolled back. No recorder writes such a journal, since a recording is one
-database. So these files are looked at before SQLite is given the path.
+database. So these files are checked before SQLite gets the path.
 """
 
 import errno
@@ -42,13 +42,14 @@ def check_side_files(path: Path, *, to_write: bool) -> None:
     """Makes sure that SQLite may open a database, whether or not it exists.
 
     Args:
-        path: the database, as `real_path` gives it.
-        to_write: whether SQLite may change what lies there. It removes a write-ahead log and a
-            journal even if they are something else that only has the name.
+        path: the database, as `real_path` returns it.
+        to_write: whether SQLite may change its files. It removes a write-ahead log and a journal
+            even
+            if they are something else that only has the name.
 
     Raises:
         UnsafeSideFile: SQLite would wait for ever, or touch another file than the recording's.
-        OSError: a side file cannot be looked at.
+        OSError: a side file cannot be read.
     """
     for suffix in (WAL, SHARED_MEMORY, JOURNAL):
         side = _beside(path, suffix)
@@ -77,10 +78,10 @@ def check_plain(path: Path) -> None:
 
 
 def may_be_rolled_back(path: Path, application_id: int) -> bool:
-    """Whether a writer of ours that was killed may have left a database's rollback journal.
+    """Whether a killed writer of ours may have left a database's rollback journal.
 
     Args:
-        path: the database, as `real_path` gives it; its side files have been checked.
+        path: the database, as `real_path` returns it; its side files have been checked.
         application_id: of our databases.
     """
     header = _read(path, 100)
@@ -90,15 +91,16 @@ def may_be_rolled_back(path: Path, application_id: int) -> bool:
 
 
 def has_journal(path: Path) -> bool:
-    """Whether there is a rollback journal beside a database, and not something of that name."""
+    """Whether a rollback journal is beside a database, and not another file of that name."""
     return _read(_beside(path, JOURNAL), len(_MAGIC)) == _MAGIC
 
 
 def needs_no_side_file(path: Path) -> bool:
-    """Whether SQLite would make or change files beside a database in which there is nothing.
+    """Whether SQLite would make or change files beside a database although they are empty.
 
-    So it is if the database's header asks for a write-ahead log and there is none, or if there is
-    something else that only has the name.
+    That is so if the database's header asks for a write-ahead log and there is none, or another
+    file of
+    that name.
     """
     if _has_wal(path):
         return False
@@ -120,10 +122,10 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _read(path: Path, size: int) -> bytes:
-    """Reads the start of a file, or with a negative size its end; nothing if it is not there.
+    """Reads the start of a file, or with a negative size its end; nothing if it does not exist.
 
-    Of a file that is too short for such an end nothing is read: what a journal that is being made
-    gets meanwhile is its start.
+    Nothing is read from a file that is too short for such an end: while a journal is being made, it
+    gets its start.
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
     try:

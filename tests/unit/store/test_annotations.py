@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.errors import CannotAnnotate, UnreadableRecording
-from acp_proxy.store.annotations import quick_look, rename, set_note
+from acp_proxy.store.annotations import rename, set_note
 from acp_proxy.store.database import open_readonly
+from acp_proxy.store.library import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import VERSION
 from acp_proxy.store.text_export import write_transcript
@@ -44,7 +45,7 @@ def test_a_note_is_written_and_taken_away(tmp_path: Path) -> None:
     os.utime(path, (1e9, 1e9))
     set_note(path, "zwei\nZeilen 你好")
     assert note_of(path) == "zwei\nZeilen 你好"
-    assert quick_look(path) == ("c0ffee000001", "zwei\nZeilen 你好")
+    assert read_id_and_note(path) == ("c0ffee000001", "zwei\nZeilen 你好")
     set_note(path, None)
     assert note_of(path) is None
     assert [entry.name for entry in tmp_path.iterdir()] == ["x.db"]
@@ -56,7 +57,7 @@ def test_a_recording_of_version_1_is_read_as_it_is(tmp_path: Path) -> None:
     path = make_old(record_conversation(tmp_path / "x.db"))
     before = path.read_bytes()
     assert note_of(path) is None
-    assert quick_look(path) == ("c0ffee000001", None)
+    assert read_id_and_note(path) == ("c0ffee000001", None)
     assert path.read_bytes() == before
 
 
@@ -145,7 +146,7 @@ def test_what_is_no_recording_is_left_alone(tmp_path: Path) -> None:
         with pytest.raises(UnreadableRecording):
             set_note(tmp_path / name, "words")
         assert (tmp_path / name).read_bytes() == before
-        assert quick_look(tmp_path / name) is None
+        assert read_id_and_note(tmp_path / name) is None
 
 
 def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
@@ -159,7 +160,7 @@ def test_a_text_form_is_annotated_in_its_header(tmp_path: Path) -> None:
     rename(path, "other", moves=False)
     with RecordingReader(path) as reader:
         assert (reader.recording.note, reader.recording.name) == ("words", "other")
-    assert quick_look(path) == ("c0ffee000001", "words")
+    assert read_id_and_note(path) == ("c0ffee000001", "words")
     written = path.read_bytes().splitlines(keepends=True)
     assert written[0] == b"# a remark\n"
     assert written[2:] == lines[1:]

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.store.library import disk_size
-from acp_proxy.store.old_recordings import delete, prunable
+from acp_proxy.store.library import delete, disk_size, prunable
 from tests.log_writer import LogWriter, handshake, record_conversation, write_conversation
 from tests.texts import text_of
 

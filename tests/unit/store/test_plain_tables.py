@@ -11,7 +11,8 @@ import pytest
 
 from acp_proxy.errors import DamagedRecording
 from acp_proxy.store import database
-from acp_proxy.store.annotations import quick_look, rename, set_note
+from acp_proxy.store.annotations import rename, set_note
+from acp_proxy.store.library import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.schema import TABLES, check_tables
 from tests.commands import complaint
@@ -52,7 +53,7 @@ def test_a_view_in_a_tables_place_is_not_read(tmp_path: Path, table: str) -> Non
     path = record_conversation(tmp_path / "x.db")
     alter(path, f"DROP TABLE {table}", f"CREATE VIEW {table.upper()} AS {ENDLESS}")
     assert f"{table.upper()} is a view" in complaint("inspect", "show", path)
-    assert quick_look(path) is None
+    assert read_id_and_note(path) is None
 
 
 def test_a_virtual_table_is_not_read(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from acp_proxy.cli.completion import JoiningBashComplete
 from acp_proxy.cli.main import cli
 from acp_proxy.errors import AcpProxyError, UnreadableRecording
 from acp_proxy.store import database, library
-from acp_proxy.store.annotations import quick_look, rename, set_note
+from acp_proxy.store.annotations import rename, set_note
+from acp_proxy.store.library import read_id_and_note
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_steps import RecordedSteps
 from tests.commands import run
@@ -158,7 +159,7 @@ def read_all(path: Path) -> None:
 
 
 ENTRIES: dict[str, Callable[[Path], object]] = {
-    "quick look": quick_look,
+    "quick look": read_id_and_note,
     "directory": lambda path: library.list_recordings(path.parent),
     "read": read_all,
     "note": lambda path: set_note(path, "mine"),

@@ -10,8 +10,7 @@ from acp_proxy.capture.option_values import read_keep
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import directory_argument, directory_of_recordings
 from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.store.annotations import quick_look
-from acp_proxy.store.old_recordings import OldRecording, delete, prunable
+from acp_proxy.store.library import OldRecording, delete, prunable, read_id_and_note
 from acp_proxy.wording import byte_size, counted
 
 
@@ -82,7 +81,7 @@ def prune(
     found = prunable(where, older_than=older_than, larger_than=larger_than, with_noted=noted)
     gone = []
     for old in found:
-        known = quick_look(old.path)
+        known = read_id_and_note(old.path)
         is_gone = not dry_run and delete(old.path)
         if is_gone or dry_run:
             gone.append(old)
