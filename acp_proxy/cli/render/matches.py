@@ -18,7 +18,7 @@ from acp_proxy.cli.render.output import (
     width,
 )
 from acp_proxy.cli.render.table import fit_end
-from acp_proxy.inspection.searching.search import SearchHit
+from acp_proxy.inspection.searching.streams import SearchHit
 from acp_proxy.inspection.timeline import ARROWS
 from acp_proxy.recording import Recording
 from acp_proxy.safe_text import plain, visible

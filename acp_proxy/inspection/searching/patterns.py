@@ -1,9 +1,8 @@
-"""What a person looks for, and a quick answer to whether a line can have it at all.
+"""The pattern of a search, and a quick test of whether a line can match it at all.
 
-A million lines are looked at and few have what is sought. So there is an exact answer, a compiled
-regular expression, and before it a cheap one for lines of plain ASCII, which nearly all are:
-folding ASCII to lower case and looking for a fixed text costs a tenth of what a regular expression
-that ignores case does.
+Few of a million lines match. So before the exact test, a compiled regular expression, there is a
+cheap one for lines of plain ASCII, as nearly all are: to look for a fixed text in lower case costs
+a tenth of a regular expression that ignores case.
 """
 
 import re
@@ -30,7 +29,7 @@ class Pattern:
     Attributes:
         regex: the exact answer; ``^`` and ``$`` are the ends of lines.
         length: the characters of a fixed text; 0 for a regular expression.
-        has_assertions: whether it matters where the text that is searched begins and ends.
+        has_assertions: whether a match depends on where the searched text begins and ends.
     """
 
     def __init__(
@@ -41,11 +40,10 @@ class Pattern:
         Args:
             text: what to look for.
             is_regex: whether it is a regular expression, in Python's syntax.
-            ignore_case: whether A and a are the same; None if they are unless ``text`` has a
-                capital letter.
+            ignore_case: whether A and a are the same; by default unless ``text`` has a capital.
 
         Raises:
-            BadPattern: with the column of the mistake.
+            BadPattern: the text is empty or not a regular expression.
         """
         if not text:
             raise BadPattern("bad pattern: expected something to look for, got nothing")
@@ -65,7 +63,7 @@ class Pattern:
             self._folded = _compiled(source, ignore_case=False)
 
     def may_be_in(self, raw: bytes) -> bool:
-        """Whether a line can have it, as it stands or in a string; quick, and never wrongly no."""
+        """Whether a line may match, as it stands or in a string; quick, and never wrongly False."""
         if b"\\" in raw or self.has_assertions:
             return True
         needle = self._needle
@@ -78,7 +76,7 @@ class Pattern:
         return needle in raw.lower() and not self._needs_more_than_ascii
 
     def is_in(self, text: str) -> bool:
-        """Whether a text has it."""
+        """Whether a text matches."""
         if self._ignore_case and text.isascii():
             if self._needle is not None:
                 return not self._needs_more_than_ascii and self._needle in text.lower().encode()
@@ -98,7 +96,7 @@ def strings(line: str) -> list[str]:
 
 
 def undone(text: str) -> str:
-    """Undoes the escapes of JSON, as far as they are some."""
+    """Replaces the escapes of JSON by their characters."""
     return _ESCAPE.sub(_character, text)
 
 
@@ -125,9 +123,9 @@ def _compiled(source: str, *, ignore_case: bool) -> re.Pattern[str]:
 
 
 def _has_assertions(pattern: str) -> bool:
-    """Whether it asks where a text begins or ends, or what stands around; a word's edge does not.
+    r"""Whether a pattern asserts where a text begins or ends, or what is around a match.
 
-    The quote beside a string is no part of a word, as the end of a text is none.
+    ``\b`` does not count: a string has a quote at its ends, which is not part of a word.
     """
     for harmless in _NO_ASSERTION:
         pattern = harmless.sub("", pattern)
@@ -135,12 +133,12 @@ def _has_assertions(pattern: str) -> bool:
 
 
 def _has_capital(text: str, *, is_regex: bool) -> bool:
-    r"""Whether there is a capital letter; that of ``\S`` is none, nor that of ``(?P<name>``."""
+    r"""Whether a pattern has a capital letter, other than in ``\S`` or ``(?P<name>``."""
     return any(c.isupper() for c in (re.sub(r"\\.|\(\?P[<=]\w*", "", text) if is_regex else text))
 
 
 def _is_lower(pattern: str) -> bool:
-    """Whether a regular expression finds in lower case what it finds in ASCII of any case."""
+    """Whether a regular expression matches lower-cased ASCII where it matches with case ignored."""
     if _has_capital(pattern, is_regex=True) or _ODD_ESCAPE.search(pattern):
         return False
     return "[" not in pattern or _ODD_RANGE.search(pattern) is None

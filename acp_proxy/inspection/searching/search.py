@@ -1,12 +1,12 @@
-r"""Finds a pattern in what was said: in lines, in the strings within, and across chunks.
+r"""Searches frames and events: lines, the strings within them, and messages across chunks.
 
-A person sees texts, and the wire has them in pieces: a quote is written ``\"``, an accent perhaps
-``\u00e9``, and a sentence comes in a dozen chunks. So a pattern is looked for in the line as it was
-sent, in each JSON string with its escapes undone, and in the messages that chunks make up. A match
-belongs to the frame in which it begins, and a frame is a hit once.
+A person sees texts, but the wire has escapes such as ``\"`` and ``\u00e9``, and sends a sentence in
+a dozen chunks. So a pattern is looked for in the line as it was sent, in each JSON string with its
+escapes undone, and in the messages that chunks make up. A match belongs to the frame in which it
+begins, and a frame is a hit once.
 
-What it refuses to know: where frames come from. Memory is bounded whatever is fed: of a message in
-the making only the end is kept (`streams`), and hits wait only so long for earlier ones.
+It does not know where frames come from. Memory is bounded: of an unfinished message only the end is
+kept (`streams`), and a limited number of hits wait for earlier ones.
 """
 
 import heapq
@@ -14,16 +14,10 @@ from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from acp_proxy.inspection.searching.patterns import Pattern, escaped_strings, strings
-from acp_proxy.inspection.searching.streams import (
-    Excerpt,
-    StreamMatch,
-    Streams,
-    excerpt,
-    look_through,
-)
+from acp_proxy.inspection.searching.streams import SearchHit, Streams, excerpt, look_through
 from acp_proxy.protocol.json_pointers import parts_of, pointer
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.recording import Payload
@@ -38,21 +32,8 @@ _MOST_WAITING = 1000
 _NO_MESSAGES = ("stderr", "invalid", "blank")
 
 
-@frozen
-class SearchHit:
-    """A frame or event that has what is sought."""
-
-    place: Payload
-    """Of the frame, without its ``raw``."""
-    last_seq: int
-    """The frame in which the match ends: a later one if it goes across chunks."""
-    excerpt: Excerpt
-    pointer: str | None = None
-    """Where in the message (RFC 6901), if that was asked; None if it is in no string there."""
-
-
 class Searcher:
-    """Looks at the frames and events of one recording, in their order.
+    """Searches the frames and events of one recording, in their order.
 
     Feed all of them, then call `finish`. Each call returns the hits that are complete by then, in
     the order of their numbers.
@@ -68,48 +49,48 @@ class Searcher:
         self._order = count()
 
     def feed(self, frame: Payload) -> list[SearchHit]:
-        """Looks at a frame that is held whole."""
+        """Searches a frame that is held whole."""
         raw = frame.raw or b""
         hit = self._look(frame, raw) if self._pattern.may_be_in(raw) else None
         if hit is not None:
             self._add(hit)
         if self._joins:
             for found in self._streams.feed(frame, raw, hit is not None, self._pointer):
-                self._add(_hit(found))
+                self._add(found)
         if self._waiting and (hit is not None or self._streams.has_moved):
             return self._complete()
         return []
 
     def feed_large(self, frame: Payload, pieces: Callable[[], Iterable[bytes]]) -> list[SearchHit]:
-        """Looks at a frame that is too large to hold.
+        """Searches a frame that is too large to hold.
 
         Args:
             frame: the frame, without its line.
-            pieces: reads the line anew, piece by piece, each time it is called.
+            pieces: reads the line from its beginning, piece by piece, each time it is called.
         """
         if found := look_through(self._pattern, frame, pieces):
-            self._add(_hit(found))
+            self._add(found)
         return self._complete()
 
     def feed_text(self, place: Payload, text: str) -> list[SearchHit]:
-        """Looks at an event, or whatever else a person sees as ``text``.
+        """Searches an event.
 
         Args:
-            place: where the text stands, without a line.
-            text: the text.
+            place: of the event, without a line.
+            text: its description.
         """
         if hit := self._hit_in(place, text):
             self._add(hit)
         return self._complete()
 
     def finish(self) -> list[SearchHit]:
-        """Looks at what was held back; nothing may be fed afterwards."""
+        """Searches the messages that have not ended; nothing may be fed afterwards."""
         for found in self._streams.finish():
-            self._add(_hit(found))
+            self._add(found)
         return self._complete()
 
     def _look(self, frame: Payload, raw: bytes) -> SearchHit | None:
-        """Looks into a line: in its strings first, since those are what a person reads."""
+        """Searches a line: its strings first, since those are what a person reads."""
         line = raw.decode(errors="replace")
         text = self._text_of(frame, line)
         hit = self._hit_in(frame, text) if text is not None else None
@@ -120,7 +101,7 @@ class Searcher:
     def _text_of(self, frame: Payload, line: str) -> str | None:
         """Returns the string of a line that has the match, or the line; None if none has it.
 
-        The method alone would say too little, and a line that is no message is read as it is.
+        The method alone would say too little; a line that is not a message is searched as it is.
         """
         pattern = self._pattern
         in_line = pattern.is_in(line)
@@ -152,7 +133,7 @@ class Searcher:
         heapq.heappush(self._waiting, (hit.place.seq, next(self._order), hit))
 
     def _complete(self) -> list[SearchHit]:
-        """Takes the hits before which no other can come any more."""
+        """Takes the hits before which no other can come."""
         complete, waiting = [], self._waiting
         earliest = self._streams.earliest() if waiting else 0
         while waiting and (waiting[0][0] <= earliest or len(waiting) > _MOST_WAITING):
@@ -160,13 +141,8 @@ class Searcher:
         return complete
 
 
-def _hit(found: StreamMatch) -> SearchHit:
-    place = Payload._make((*found.head, None))
-    return SearchHit(place, found.last_seq, found.excerpt, found.pointer)
-
-
 def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
-    """Returns the place of the first string in a line that is sought; None if it is no JSON."""
+    """Returns the pointer to the first string of a line that is sought; None if there is none."""
     waiting = [("", json_or_none(line.encode(errors="surrogatepass")))]
     while waiting:
         place, value = waiting.pop()
@@ -182,7 +158,7 @@ def _string_pointer(line: str, is_sought: Callable[[str], bool]) -> str | None:
 
 
 def _chunk_pointer(raw: bytes) -> str | None:
-    """Returns the place of the text in a line that is a chunk of one."""
+    """Returns the pointer to the text in the line of a chunk."""
     message = json_or_none(raw.decode(errors="replace").encode())
     return next((place for place in _TEXTS if isinstance(_member_at(message, place), str)), None)
 

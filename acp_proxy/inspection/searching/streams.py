@@ -1,7 +1,7 @@
 """Finds a pattern in texts that come in pieces: messages in chunks, and lines too large to hold.
 
-A piece belongs to a frame. Of a text only the end is kept, so that a match is found which goes on
-in the next piece: all that a fixed text needs, `OVERLAP` characters for a regular expression.
+Each piece belongs to a frame. Only the end of a text is kept, for matches that continue in the next
+piece: as much as a fixed text needs, and `_OVERLAP` characters for a regular expression.
 """
 
 import codecs
@@ -18,23 +18,20 @@ from acp_proxy.inspection.searching.patterns import Pattern, undone
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.recording import Payload
 
-OVERLAP = 4096
-"""Characters that a match of a regular expression may have and still be found across chunks."""
-CONTEXT = 200
+_OVERLAP = 4096
+"""The longest match of a regular expression that is found across chunks, in characters."""
+_CONTEXT = 200
 """Characters that an excerpt has before the match, and after it."""
 _LONGEST_MATCH = 2000
-_FULL = 4 * OVERLAP
-_AROUND = 64  # what a regular expression may want to see before and after a match
+_FULL = 4 * _OVERLAP
+_AROUND = 64  # for what a regular expression asserts of the text before and after a match
 _MOST_RUNS = 32
 _LONGEST_ESCAPE = 12
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
-Head = tuple[Any, ...]
-"""A payload without its bytes."""
-
 
 class Excerpt(NamedTuple):
-    """A match and what stands around it, as much as a person wants to see."""
+    """A match and a part of the text around it."""
 
     before: str
     match: str
@@ -42,23 +39,26 @@ class Excerpt(NamedTuple):
 
 
 @frozen
-class StreamMatch:
-    """A match in pieces."""
+class SearchHit:
+    """A frame or event in which a match begins."""
 
-    head: Head
-    """Of the frame in which it begins."""
+    place: Payload
+    """The frame, without its ``raw``."""
     last_seq: int
-    """The frame in which it ends."""
+    """The frame in which the match ends: a later one if it goes across chunks."""
     excerpt: Excerpt
-    pointer: str | None
+    pointer: str | None = None
+    """The JSON pointer to the text, if asked for; None if the match is not within one string."""
 
 
-_Piece = tuple[int, Head, str | None]
+_Head = tuple[Any, ...]
+"""A payload without its line; a slice, since there may be a million."""
+_Piece = tuple[int, _Head, str | None]
 """Where it begins in the text, its frame, and the pointer to it."""
 
 
 def excerpt(text: str, start: int, end: int) -> Excerpt:
-    """Cuts a match and its surroundings out of a text, fit to be printed and encoded.
+    """Cuts a match and its surroundings out of a text, so that they can be encoded.
 
     Args:
         text: the text.
@@ -66,44 +66,33 @@ def excerpt(text: str, start: int, end: int) -> Excerpt:
         end: where the match ends.
     """
     parts = (
-        text[max(0, start - CONTEXT) : start],
+        text[max(0, start - _CONTEXT) : start],
         text[start : min(end, start + _LONGEST_MATCH)],
-        text[end : end + CONTEXT],
+        text[end : end + _CONTEXT],
     )
     return Excerpt._make(
         part if part.isascii() else _SURROGATE.sub("\ufffd", part) for part in parts
     )
 
 
-class Text:
-    """A text in the making.
-
-    Attributes:
-        size: how many characters are kept; `look` brings it down.
-    """
+class _Text:
+    """A text that still grows; `look` drops what cannot match any more."""
 
     def __init__(self, pattern: Pattern) -> None:
+        self.size = 0
         self._pattern = pattern
         self._texts: list[str] = []
         self._pieces: list[_Piece] = []
         self._hits: set[int] = set()
-        self.size = 0
-        self._from = 0  # where matches may begin that are not known yet
+        self._from = 0  # where the next match may begin
 
     @property
     def first_seq(self) -> int:
         """The first frame in which a match may still be found."""
         return int(self._pieces[0][1][0]) if self._pieces else sys.maxsize
 
-    def add(self, head: Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
-        """Adds a piece of a frame; ``is_hit`` if a match in it is known already.
-
-        Args:
-            head: the frame, without its line.
-            text: the piece.
-            is_hit: whether a match in the frame is known already.
-            pointer: where the piece stands in the message.
-        """
+    def add(self, head: _Head, text: str, is_hit: bool = False, pointer: str | None = None) -> None:
+        """Adds a piece of a frame, in which a match may be known already."""
         if not text.isascii() and "\udc00" <= text[0] <= "\udfff":
             text = self._whole_character(text)
         if text:
@@ -122,34 +111,35 @@ class Text:
         self._texts[-1] = last[:-1] + character
         return text[1:]
 
-    def look(self, *, is_whole: bool) -> list[StreamMatch]:
-        """Returns the matches that are certain by now, one for each frame, and forgets the rest.
+    def look(self, *, is_whole: bool) -> list[SearchHit]:
+        """Returns the matches that are certain, one for each frame, and forgets the text before.
 
         Args:
-            is_whole: whether nothing comes after it.
+            is_whole: whether the text is complete.
         """
         text = "".join(self._texts)
         length = self._pattern.length
-        cut = max(self._from, len(text) - (length - 1 if length else OVERLAP))
+        cut = max(self._from, len(text) - (length - 1 if length else _OVERLAP))
         found = []
         if self._pattern.is_in(text):
             found = list(self._matches(text, len(text) if is_whole else cut, is_whole=is_whole))
         self._keep(text, len(text) if is_whole else cut)
         return found
 
-    def _matches(self, text: str, cut: int, *, is_whole: bool) -> Iterator[StreamMatch]:
+    def _matches(self, text: str, cut: int, *, is_whole: bool) -> Iterator[SearchHit]:
         starts = [start for start, _, _ in self._pieces]
         place = self._from
         while match := self._pattern.regex.search(text, place):
             start, end = match.span()
             if not is_whole and start >= cut:
-                return  # it may become another one
+                return  # more text may change it
             number = max(0, bisect_right(starts, start) - 1)
             _, head, pointer = self._pieces[number]
             if head[0] not in self._hits:
                 self._hits.add(head[0])
-                last = self._pieces[max(number, bisect_right(starts, end - 1) - 1)]
-                yield StreamMatch(head, last[1][0], excerpt(text, start, end), pointer)
+                _, last, _ = self._pieces[max(number, bisect_right(starts, end - 1) - 1)]
+                hit = Payload._make((*head, None))
+                yield SearchHit(hit, last[0], excerpt(text, start, end), pointer)
             if number + 1 == len(starts):
                 return
             place = starts[number + 1]
@@ -172,7 +162,7 @@ class Streams:
     def __init__(self, pattern: Pattern) -> None:
         self._pattern = pattern
         self._full = _FULL + 2 * pattern.length
-        self._texts: OrderedDict[tuple[str | None, str, str | None], Text] = OrderedDict()
+        self._texts: OrderedDict[tuple[str | None, str, str | None], _Text] = OrderedDict()
         self._earliest: int | None = None
         self.has_moved = False
         """Whether `earliest` may have changed in the last call."""
@@ -190,14 +180,14 @@ class Streams:
         raw: bytes,
         is_hit: bool = False,
         pointer: Callable[[bytes], str | None] | None = None,
-    ) -> list[StreamMatch]:
-        """Takes a frame; returns matches across chunks that are complete.
+    ) -> list[SearchHit]:
+        """Takes the next frame and returns the matches across chunks that are complete.
 
         Args:
             frame: any frame.
             raw: its line.
-            is_hit: whether a match in it is known.
-            pointer: returns where in a line the text of a chunk is; None if it is not asked for.
+            is_hit: whether a match in it is known already.
+            pointer: returns the pointer to the text in the line of a chunk; None if not asked for.
         """
         self.has_moved = False
         if frame.method == "session/prompt":
@@ -210,12 +200,12 @@ class Streams:
             return self._close(frame.session) if begins else []
         key = (frame.session, chunk.update, chunk.message_id)
         text = self._texts.get(key)
-        found: list[StreamMatch] = []
+        found: list[SearchHit] = []
         if text is None:
             found = self._close(frame.session)
             if len(self._texts) >= _MOST_RUNS:
                 found += self._end(next(iter(self._texts)))
-            text = self._texts[key] = Text(self._pattern)
+            text = self._texts[key] = _Text(self._pattern)
         else:
             self._texts.move_to_end(key)
         text.add(frame[:8], chunk.text, is_hit, pointer(raw) if pointer else None)
@@ -226,16 +216,16 @@ class Streams:
             self._move()
         return found
 
-    def finish(self) -> list[StreamMatch]:
-        """Returns what is left."""
+    def finish(self) -> list[SearchHit]:
+        """Returns the matches in messages that have not ended."""
         return [found for key in list(self._texts) for found in self._end(key)]
 
-    def _close(self, session: str | None, *, everything: bool = False) -> list[StreamMatch]:
-        """Ends the messages of a session; those with an id of their own may go on until its end."""
+    def _close(self, session: str | None, *, everything: bool = False) -> list[SearchHit]:
+        """Ends the messages of a session; those with an id may go on unless all are to end."""
         ended = [k for k in self._texts if k[0] == session and (everything or k[2] is None)]
         return [found for key in ended for found in self._end(key)]
 
-    def _end(self, key: tuple[str | None, str, str | None]) -> list[StreamMatch]:
+    def _end(self, key: tuple[str | None, str, str | None]) -> list[SearchHit]:
         self._move()
         return self._texts.pop(key).look(is_whole=True)
 
@@ -246,16 +236,16 @@ class Streams:
 
 def look_through(
     pattern: Pattern, frame: Payload, pieces: Callable[[], Iterable[bytes]]
-) -> StreamMatch | None:
-    """Looks for a match in a line too large to hold, as it stands and with escapes undone.
+) -> SearchHit | None:
+    """Searches a line that is too large to hold, as it stands and with escapes undone.
 
     Args:
         pattern: what is looked for.
         frame: the frame, without its line.
-        pieces: reads the line anew, piece by piece, each time it is called.
+        pieces: reads the line from its beginning, piece by piece, each time it is called.
     """
     for decode in (_decoded, _undone):
-        text = Text(pattern)
+        text = _Text(pattern)
         for piece in decode(pieces()):
             text.add(frame[:8], piece)
             if found := text.look(is_whole=False):
@@ -273,7 +263,7 @@ def _decoded(pieces: Iterable[bytes]) -> Iterator[str]:
 
 
 def _undone(pieces: Iterable[bytes]) -> Iterator[str]:
-    """The text with its escapes undone, none of which is cut."""
+    """Yields the text with its escapes undone; no escape is split between two pieces."""
     rest = ""
     for piece in _decoded(pieces):
         text = rest + piece

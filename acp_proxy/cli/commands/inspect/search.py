@@ -18,7 +18,8 @@ from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import Filter, parse
 from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.searching.search import Searcher, SearchHit
+from acp_proxy.inspection.searching.search import Searcher
+from acp_proxy.inspection.searching.streams import SearchHit
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.recording import Payload
 from acp_proxy.store.library import paths, started_at

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from acp_proxy.inspection.searching.patterns import Pattern
-from acp_proxy.inspection.searching.search import Searcher, SearchHit
+from acp_proxy.inspection.searching.search import Searcher
 from acp_proxy.recording import Payload
 from tests.log_writer import line, notification, request, result, text, update
+
+if TYPE_CHECKING:
+    from acp_proxy.inspection.searching.streams import SearchHit
 
 
 def frame(seq: int, message: Any, **known: Any) -> Payload:
