@@ -1,4 +1,4 @@
-"""The documented JSON of a frame and of an event, and what is known of one, for a person."""
+"""The documented JSON of frames and events, and what is known of one, for a person."""
 
 import base64
 import json
@@ -7,111 +7,63 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
-from attrs import fields, frozen
 
-from acp_proxy.forms import converter
 from acp_proxy.inspection.fault_effects import described
 from acp_proxy.transcript.pieces import Pieces, member
 from acp_proxy.transcript.spelling import make_visible
 from acp_proxy.wording import duration
 
-_PARSED = ("request", "response", "error", "notification", "batch")
-
-
-@frozen
-class FrameView:
-    """A frame as ``--json`` prints it.
-
-    One of three members follows these: ``message``, the message as it was sent; ``text``, a line
-    that is no message, or one that strict parsers refuse; or ``base64``, a line that is no text.
-    """
-
-    seq: int
-    t_ns: int
-    t_first_ns: int
-    stream: str
-    kind: str
-    method: str | None
-    rpc_id: str | None
-    exchange: int | None
-    session: str | None
-    turn: int | None
-    tool_call: str | None
-    terminal: str | None
-    size: int
-    newline: str
-    delivered: str
-    parse_error: str | None
-    fault: str | None
-    raw: bytes
-
-    @classmethod
-    def of(cls, row: dict[str, Any]) -> "FrameView":
-        """Takes a row of `frames`."""
-        return cls(**{field.name: row[field.name] for field in _FIELDS})
-
-    def json(self) -> str:
-        """One line of JSON; the message's own bytes stand in it unchanged."""
-        return frame_json({field.name: getattr(self, field.name) for field in _FIELDS}).decode()
-
-
-_FIELDS = fields(FrameView)
-_MEMBERS = tuple(field.name for field in _FIELDS if field.name != "raw")
+FRAME_MEMBERS = (
+    "seq", "t_ns", "t_first_ns", "stream", "kind", "method", "rpc_id", "exchange", "session",
+    "turn", "tool_call", "terminal", "size", "newline", "delivered", "parse_error", "fault",
+)  # fmt: skip
+"""The members of a frame's JSON before its line."""
+PARSED = ("request", "response", "error", "notification", "batch")
+"""The kinds of frames that are messages."""
 _encode = msgspec.json.Encoder().encode
 
 
 def frame_json(row: dict[str, Any]) -> bytes:
-    """The line of JSON of a row of `frames`; there may be a million."""
-    value = {name: row[name] for name in _MEMBERS}
+    """Returns the JSON of a row of `frames`, in which a message has its own bytes.
+
+    The last member is one of three: ``message``, the message as it was sent; ``text``, a line that
+    is not a message, or that strict parsers refuse; or ``base64``, a line that is not UTF-8.
+    """
+    value = {name: row[name] for name in FRAME_MEMBERS}
     raw = bytes(row["raw"])
     try:
         text = raw.decode()
     except UnicodeDecodeError:
         value["base64"] = base64.b64encode(raw).decode()
     else:
-        is_message = row["kind"] in _PARSED and _is_json(raw)
+        is_message = row["kind"] in PARSED and _is_json(raw)
         value["message" if is_message else "text"] = msgspec.Raw(raw) if is_message else text
     return _encode(value)
 
 
 def large_frame_json(row: dict[str, Any], pieces: Pieces) -> Iterator[bytes]:
-    """The same of a frame that is too large to be held, in parts; never as a message.
+    """Yields the JSON of a frame that is too large to be held, never as ``message``.
 
     Args:
         row: a row of `frames` without its line.
         pieces: reads the line piece by piece.
     """
-    yield make_visible(_encode({name: row[name] for name in _MEMBERS}))[:-1] + b","
+    yield make_visible(_encode({name: row[name] for name in FRAME_MEMBERS}))[:-1] + b","
     yield from member(pieces)
     yield b"}"
 
 
-@frozen
-class EventView:
-    """An event as ``--json`` prints it."""
-
-    seq: int
-    t_ns: int
-    event: str
-    """start, eof, signal, exit, fault, undelivered, gap or note."""
-    data: dict[str, Any]
-
-    @classmethod
-    def of(cls, row: dict[str, Any]) -> "EventView":
-        """Takes a row of `events`."""
-        return cls(row["seq"], row["t_ns"], row["kind"], json.loads(row["data"]))
-
-    def json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(converter.unstructure(self), separators=(",", ":"))
+def event_json(row: dict[str, Any]) -> bytes:
+    """Returns the JSON of a row of `events`."""
+    data = json.loads(row["data"])
+    value = {"seq": row["seq"], "t_ns": row["t_ns"], "event": row["kind"], "data": data}
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
-Fact = tuple[str, str]
-"""A name and what it is."""
-
-
-def facts(row: dict[str, Any], started_at: datetime, *, live: bool = False) -> Iterator[Fact]:
-    """Tells all that is known of a frame or event beside its bytes; what is not known is left out.
+def facts(
+    row: dict[str, Any], started_at: datetime, *, live: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """Yields the name and value of all that is known of a frame or event besides its bytes.
 
     Args:
         row: of `RecordingReader.rows`.

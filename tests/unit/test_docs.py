@@ -35,7 +35,7 @@ from acp_proxy.inspection.diagnosis.values import (
     ToolTally,
     TurnSummary,
 )
-from acp_proxy.inspection.frames import EventView, FrameView
+from acp_proxy.inspection.frames import FRAME_MEMBERS, event_json
 from acp_proxy.inspection.measures.statistics import CallStatistics
 from acp_proxy.inspection.measures.traffic import MethodStatistics
 from acp_proxy.inspection.measures.turn_times import TurnTime, WholeTime
@@ -342,8 +342,6 @@ def test_every_member_of_a_comparison_is_documented() -> None:
         (PendingRequest, "Pending request"),
         (ErrorTally, "Error"),
         (InvalidLines, "Lines that are no ACP"),
-        (FrameView, "Frame"),
-        (EventView, "Event"),
         (WholeTime, "Whole time"),
         (MethodStatistics, "Method"),
         (TurnTime, "Timed turn"),
@@ -354,13 +352,20 @@ def test_every_member_of_a_comparison_is_documented() -> None:
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
 def test_every_field_of_our_values_is_documented(value: Any, title: str) -> None:
-    """What a value of ours has is on its page; the bytes of a frame have three names there."""
+    """Each member that our values have in JSON is on the page of JSON."""
     members = {
         Silence: {"party": "debtor", "request": "owed"},
         Summary: {"findings": "problems", "finding_counts": "problem_counts"},
     }.get(value, {})
-    names = {members.get(field.name, field.name) for field in fields(value)} - {"raw"}
+    names = {members.get(field.name, field.name) for field in fields(value)}
     assert names <= set(first_cells(section(page("json.md"), title)))
+
+
+def test_the_members_of_frames_and_events_are_documented() -> None:
+    """Each member that a frame has before its line, and each of an event, is on its page."""
+    event = json.loads(event_json({"seq": 1, "t_ns": 2, "kind": "eof", "data": "{}"}))
+    for title, members in {"Frame": FRAME_MEMBERS, "Event": event}.items():
+        assert set(members) <= set(first_cells(section(page("json.md"), title)))
 
 
 # The database

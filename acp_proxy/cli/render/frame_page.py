@@ -9,14 +9,13 @@ from attrs import frozen
 from acp_proxy.cli.render.output import Ink, paint
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.fault_effects import delivered_instead
-from acp_proxy.inspection.frames import facts
+from acp_proxy.inspection.frames import PARSED, facts
 from acp_proxy.inspection.line_views import LONGEST, TokenKind, hex_view, pretty, unfolded
 from acp_proxy.inspection.timeline import event_line, frame_line, member_lines
 from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import is_excerpt
 from acp_proxy.wording import byte_size
 
-_PARSED = ("request", "response", "error", "notification", "batch")
 _LABEL = 12
 _TERMINAL_LONGEST = 100_000
 """Characters of a message that are shown on a terminal."""
@@ -59,7 +58,7 @@ class FramePage:
                 yield f"  {self._paint(f'{name:<{_LABEL}}', Ink.FAINT)}{visible(str(value))}"
         longest = _TERMINAL_LONGEST if self.terminal else LONGEST
         yield from self._content(row, longest)
-        if "raw" in row and row["kind"] in _PARSED and not is_excerpt(row):
+        if "raw" in row and row["kind"] in PARSED and not is_excerpt(row):
             yield from self._unfolded(bytes(row["raw"]))
         if "raw" in row and (instead := delivered_instead(row)) is not None:
             yield ""
@@ -81,7 +80,7 @@ class FramePage:
             yield from self._text(bytes(row["raw"]), min(longest, len(row["raw"]) - 1), row["size"])
         elif "raw" not in row:
             yield from self._json(row["data"].encode(), longest, "--json")
-        elif row["kind"] in _PARSED:
+        elif row["kind"] in PARSED:
             hint = "--raw" if longest > _PAIR_LONGEST else f"--seq {row['seq']}"
             yield from self._json(bytes(row["raw"]), longest, hint)
         else:

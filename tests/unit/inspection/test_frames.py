@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from acp_proxy.inspection.frames import EventView, FrameView, facts
+from acp_proxy.inspection.frames import event_json, facts, frame_json
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import LogWriter, record_conversation
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def views(tmp_path: Path, *lines: bytes) -> list[FrameView]:
-    """Records lines of the agent, and returns their views."""
+def frames_json(tmp_path: Path, *lines: bytes) -> list[bytes]:
+    """Records lines of the agent, and returns their JSON."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for line in lines:
             recorder.chunk(2, line)
         recorder.end()
     with RecordingReader(recorder.path) as reader:
-        return [FrameView.of(row) for row in reader.frames()]
+        return [frame_json(row) for row in reader.frames()]
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def views(tmp_path: Path, *lines: bytes) -> list[FrameView]:
 )
 def test_a_message_stands_in_its_line_unchanged(tmp_path: Path, message: bytes) -> None:
     """The very bytes of a message are the value of `message`: spaces, numbers and escapes too."""
-    (view,) = views(tmp_path, message + b"\n")
-    assert view.json().encode().endswith(b',"message":' + message + b"}")
-    assert json.loads(view.json())["message"] == json.loads(message)
+    (found,) = frames_json(tmp_path, message + b"\n")
+    assert found.endswith(b',"message":' + message + b"}")
+    assert json.loads(found)["message"] == json.loads(message)
 
 
 @pytest.mark.parametrize(
@@ -58,32 +58,32 @@ def test_a_message_stands_in_its_line_unchanged(tmp_path: Path, message: bytes) 
 )
 def test_a_line_that_is_no_message_stands_as_text(tmp_path: Path, raw: bytes, text: str) -> None:
     """What is no message, or JSON that not every parser accepts, is the value of `text`."""
-    (view,) = views(tmp_path, raw + b"\n")
-    assert json.loads(view.json())["text"] == text
-    assert "\n" not in view.json()
-    assert "\r" not in view.json()
+    (found,) = frames_json(tmp_path, raw + b"\n")
+    assert json.loads(found)["text"] == text
+    assert b"\n" not in found
+    assert b"\r" not in found
 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])
 def test_a_line_that_is_no_text_stands_as_base64(tmp_path: Path, size: int) -> None:
     """What is not UTF-8 is the value of `base64`, even where it is too large to be read whole."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":"' + b"y" * size + b"\xff" + b'"}}'
-    (view,) = views(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
-    assert base64.b64decode(json.loads(view.json())["base64"]) == raw
+    (found,) = frames_json(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
+    assert base64.b64decode(json.loads(found)["base64"]) == raw
 
 
 def test_a_large_line_that_is_no_json_stands_as_text(tmp_path: Path) -> None:
     """A line whose edges look like a message and whose middle does not is text."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
-    (view,) = views(tmp_path, raw + b"\n")
-    assert json.loads(view.json())["text"] == raw.decode()
+    (found,) = frames_json(tmp_path, raw + b"\n")
+    assert json.loads(found)["text"] == raw.decode()
 
 
 def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
     """Each line of the timeline is an object with `message`, `text`, `base64` or `event`."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
-        lines = [json.loads(FrameView.of(row).json()) for row in reader.frames()]
-        events = [EventView.of(row).json() for row in reader.query("SELECT * FROM events")]
+        lines = [json.loads(frame_json(row)) for row in reader.frames()]
+        events = [event_json(row) for row in reader.query("SELECT * FROM events")]
     for line in lines:
         assert len({"message", "text", "base64"} & line.keys()) == 1
         assert "raw" not in line
@@ -99,14 +99,14 @@ def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [{"name": "\udcff"}, {"é": ["你好", 1]}, {"\udcad": "x"}])
 def test_an_event_is_valid_whatever_it_names(data: dict[str, Any]) -> None:
     """The bytes of a path that are no text can still be written and read."""
-    view = EventView.of({"seq": 1, "t_ns": 2, "kind": "note", "data": json.dumps(data)})
-    assert json.loads(view.json().encode()) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
+    found = event_json({"seq": 1, "t_ns": 2, "kind": "note", "data": json.dumps(data)})
+    assert json.loads(found) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
 
 
 def test_nesting_without_end_is_no_traceback(tmp_path: Path) -> None:
     """A message nested a hundred thousand deep is printed one way or another."""
-    (view,) = views(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
-    assert view.json()
+    (found,) = frames_json(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
+    assert found
 
 
 START = datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC)

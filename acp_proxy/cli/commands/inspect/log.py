@@ -18,7 +18,7 @@ from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.inspection.choice import Neighborhood, neighborhood, of_session, of_turn, row_of
 from acp_proxy.inspection.folding import ChunkRun, fold
-from acp_proxy.inspection.frames import EventView, frame_json, large_frame_json
+from acp_proxy.inspection.frames import event_json, frame_json, large_frame_json
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import pair_of
 from acp_proxy.store.checked_values import is_excerpt
@@ -187,7 +187,7 @@ class _JsonTimeline:
         for row in items:
             assert isinstance(row, dict)
             if "raw" not in row:
-                self.out.json(EventView.of(row).json().encode())
+                self.out.json(event_json(row))
             elif is_excerpt(row):
                 for part in large_frame_json(row, partial(self.reader.pieces, row["seq"])):
                     self.out.raw(part)
