@@ -5,7 +5,7 @@ import operator
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from acp_proxy.errors import BadFilter
 from acp_proxy.filters import Filter, all_of, parse
@@ -18,35 +18,35 @@ from acp_proxy.store.frame_queries import last_number, sessions_of_frames
 from acp_proxy.store.reader import RecordingReader
 
 _NAMED = 5
-"""Sessions that a complaint names."""
+"""Sessions that an error names."""
 Row = dict[str, Any]
 
 
 @frozen
 class Neighborhood:
-    """A frame or event, the one it is paired with, and what happened about the same time."""
+    """A frame or event, the one it is paired with, and the numbers around it.
 
+    Raises:
+        BadFilter: there is none of that number.
+    """
+
+    reader: RecordingReader
     seq: int
-    pair: int | None
     context: int
+    """How many numbers before and after it belong to it."""
+    pair: int | None = field(init=False)
 
-    def rows(self, reader: RecordingReader, chosen: Filter) -> Iterator[Row]:
-        """Streams what is chosen within the context, and both of the two in any case.
+    @pair.default
+    def _find_pair(self) -> int | None:
+        return pair_of(row_of(self.reader, self.seq))
 
-        Args:
-            reader: the recording.
-            chosen: which frames and events.
-        """
+    def rows(self, chosen: Filter) -> Iterator[Row]:
+        """Streams what a filter chooses within the context, and the frame and its pair always."""
         first, last = max(1, self.seq - self.context), self.seq + self.context
-        both = [number(seq) for seq in (self.seq, self.pair) if seq is not None]
+        both = [_number(seq) for seq in (self.seq, self.pair) if seq is not None]
         others = all_of([chosen, parse(f"seq:{first}..{last}"), *map(none_of, both)])
-        found = [reader.rows(others, first - 1), *(reader.rows(one) for one in both)]
+        found = [self.reader.rows(others, first - 1), *(self.reader.rows(one) for one in both)]
         return heapq.merge(*found, key=operator.itemgetter("seq"))
-
-
-def number(seq: int) -> Filter:
-    """The frame or event of one number."""
-    return parse(f"seq:{min(seq, LAST_SEQ)}")
 
 
 def row_of(reader: RecordingReader, seq: int) -> Row:
@@ -59,31 +59,17 @@ def row_of(reader: RecordingReader, seq: int) -> Row:
     Raises:
         BadFilter: there is none of that number.
     """
-    row = next(reader.rows(number(seq)), None)
+    row = next(reader.rows(_number(seq)), None)
     if row is None:
         last = last_number(reader)
         raise BadFilter(f"no frame or event {seq} in {reader.path}; the last one is {last}")
     return row
 
 
-def neighborhood(reader: RecordingReader, seq: int, context: int) -> Neighborhood:
-    """Returns the neighborhood of a frame or event.
-
-    Args:
-        reader: the recording.
-        seq: its number.
-        context: how many numbers before and after it belong to it.
-
-    Raises:
-        BadFilter: there is none of that number.
-    """
-    return Neighborhood(seq, pair_of(row_of(reader, seq)), context)
-
-
 def of_turn(reader: RecordingReader, turn: int) -> Filter:
-    """Returns the filter of a turn's frames, and of stderr between its first and its last.
+    """Returns the filter of a turn's frames, and of stderr from the first to the last of them.
 
-    Of two concurrent turns both get a line of stderr, since it names no turn.
+    A line of stderr during two concurrent turns belongs to both.
 
     Args:
         reader: the recording.
@@ -112,10 +98,10 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
         BadFilter: none does, or several do.
     """
     known = requested_sessions(reader)
-    matching = _beginning(known, start)
+    matching = _matching(known, start)
     if not matching:  # perhaps one that no request names
         known = known + [s for s in sessions_of_frames(reader) if s not in known]
-        matching = _beginning(known, start)
+        matching = _matching(known, start)
     if len(matching) != 1:
         problem = f"{len(matching)} sessions begin with" if matching else "no session begins with"
         raise BadFilter(f"{problem} {start!r} in {reader.path}; {_named(matching or known)}")
@@ -123,7 +109,11 @@ def of_session(reader: RecordingReader, start: str) -> Filter:
     return session_filter(session)
 
 
-def _beginning(known: list[str], start: str) -> list[str]:
+def _number(seq: int) -> Filter:
+    return parse(f"seq:{min(seq, LAST_SEQ)}")
+
+
+def _matching(known: list[str], start: str) -> list[str]:
     return [start] if start in known else [s for s in known if s.startswith(start)]
 
 

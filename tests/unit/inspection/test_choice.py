@@ -8,7 +8,7 @@ import pytest
 
 from acp_proxy.errors import BadFilter
 from acp_proxy.filters import EVERYTHING, parse
-from acp_proxy.inspection.choice import neighborhood, of_session, of_turn, row_of
+from acp_proxy.inspection.choice import Neighborhood, of_session, of_turn, row_of
 from acp_proxy.store.frame_queries import last_number
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import (
@@ -50,15 +50,15 @@ def test_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, found: list[int]
 ) -> None:
     """What is chosen of the numbers before and after it, and always itself and its pair."""
-    rows = neighborhood(story, seq, context).rows(story, parse(filter_))
+    rows = Neighborhood(story, seq, context).rows(parse(filter_))
     assert [row["seq"] for row in rows] == found
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
     """Whoever shows what is around a frame can mark the other one too."""
-    assert neighborhood(story, 6, 1).pair == 15
-    assert neighborhood(story, 16, 1).pair is None
-    assert neighborhood(story, 23, 1).pair is None
+    assert Neighborhood(story, 6, 1).pair == 15
+    assert Neighborhood(story, 16, 1).pair is None
+    assert Neighborhood(story, 23, 1).pair is None
 
 
 def test_a_number_is_a_row(story: RecordingReader) -> None:

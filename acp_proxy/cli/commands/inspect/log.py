@@ -16,7 +16,7 @@ from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import Writer, use_color, warn, width
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.filters import Filter, all_of, parse
-from acp_proxy.inspection.choice import Neighborhood, neighborhood, of_session, of_turn, row_of
+from acp_proxy.inspection.choice import Neighborhood, of_session, of_turn, row_of
 from acp_proxy.inspection.folding import ChunkRun, fold
 from acp_proxy.inspection.frames import event_json, frame_json, large_frame_json
 from acp_proxy.inspection.hints import HintReader
@@ -107,7 +107,7 @@ def log(
         parts += [of_turn(reader, turn)] if turn is not None else []
         parts += [of_session(reader, session)] if session is not None else []
         if around is not None:
-            form.print_around(neighborhood(reader, around, context), all_of(parts))
+            form.print_around(Neighborhood(reader, around, context), all_of(parts))
             return
         count = None if lines is None else min(lines, _MOST_LINES)
         _print(reader, form, all_of(parts), lines=count, follow=follow)
@@ -176,7 +176,7 @@ class _JsonTimeline:
 
     def print_around(self, place: Neighborhood, chosen: Filter) -> None:
         """Prints a frame or event, its pair, and what is chosen around it."""
-        self.write(self.items(place.rows(self.reader, chosen)))
+        self.write(self.items(place.rows(chosen)))
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         """What is one line each."""
