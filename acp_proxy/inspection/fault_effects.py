@@ -1,4 +1,4 @@
-"""What faults did to a frame and to a conversation, so that no peer is blamed for it."""
+"""Reads what faults did to a frame and to a conversation, so that no peer is blamed for it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 
 
 def mark(frame: Row) -> str:
-    """What stands before the text of a frame: which rules fired, and what went out in its place."""
+    """Returns the mark before a frame's text: which rules fired, and what was sent in its place."""
     if frame.get("fault") is None:
         return "" if frame["delivered"] == "full" else f"[delivered: {frame['delivered']}] "
     fired = frame.get("fired") or []
@@ -34,7 +34,7 @@ def mark(frame: Row) -> str:
     if (instead := delivered_instead(frame)) is not None:
         text = plain(instead[:_LONGEST].decode(errors="replace").rstrip("\r\n"))
         more = "…" if len(instead) > _LONGEST else ""
-        end = "" if instead.endswith(b"\n") else ", without an end"
+        end = "" if instead.endswith(b"\n") else ", without a newline"
         return f"[{names}: delivered {text}{more}{end}] " if text else f"[{names}: cut to nothing] "
     if frame["delivered"] != "full":
         return f"[{names}: delivered: {frame['delivered']}] "
@@ -42,7 +42,7 @@ def mark(frame: Row) -> str:
 
 
 def delivered_instead(frame: Row) -> bytes | None:
-    """The bytes that went out in place of a frame; None if they are its own, or there are none."""
+    """Returns the bytes sent in place of a frame; None if they are its own, or there are none."""
     for one in frame.get("fired") or []:
         if not one["made"] and isinstance(one["delivered"], bytes):
             line = bytes(frame["raw"]) + frame["newline"].encode()
@@ -51,10 +51,10 @@ def delivered_instead(frame: Row) -> bytes | None:
 
 
 def described(frame: Row) -> Iterator[str]:
-    """Says of each rule what it made of a frame."""
+    """Describes what each rule did to a frame."""
     for one in frame.get("fired") or []:
         if one["made"]:
-            what = "made this line up"
+            what = "made up this line"
         elif one["delivered"] is None and one.get("size"):
             what = f"{one['size']} other bytes were delivered"
         elif one["delivered"] is None:
@@ -68,13 +68,13 @@ def described(frame: Row) -> Iterator[str]:
 
 
 def read_faults(reader: RecordingReader) -> dict[str, int]:
-    """How often each rule fired, by its name in the plan's order; those that never did with 0."""
+    """Returns how often each rule of the plan fired, in the order of the plan."""
     counts = dict.fromkeys(rules(reader.recording.fault_plan), 0)
     return counts | fired_faults.fired_counts(reader)
 
 
 def rules(plan: str | None) -> list[str]:
-    """The names of a plan's rules; none if it is no plan."""
+    """Returns the names of a plan's rules; none if the text is not a plan."""
     if not plan:
         return []
     from acp_proxy.faults.plan import structure_plan  # late: few recordings have one
@@ -82,12 +82,12 @@ def rules(plan: str | None) -> list[str]:
 
     try:
         return [rule.name for rule in structure_plan(read_toml(plan), "").rules]
-    except Exception:  # whatever a text that anybody may have written makes them raise
+    except Exception:  # the text of a recording may be anything
         return []
 
 
 def times_fired(faults: dict[str, int]) -> str:
-    """How often rules fired, and which ones never did."""
+    """Describes how often rules fired, and which ones never did."""
     fired = ", ".join(f"{plain(name)} {n:,} ×" for name, n in faults.items() if n)
     never = ", ".join(plain(name) for name, n in faults.items() if not n)
     return "; ".join(filter(None, (fired, f"never fired: {never}" if never else "")))
@@ -95,15 +95,11 @@ def times_fired(faults: dict[str, int]) -> str:
 
 @define
 class FaultEffects:
-    """What the faults of one recording did; reads only what is asked for.
-
-    Attributes:
-        reader: the recording.
-        events: all its events.
-    """
+    """What the faults of one recording did; reads only what is asked for."""
 
     reader: RecordingReader
     events: Sequence[RecordedEvent]
+    """All events of the recording."""
 
     @cached_property
     def any_fired(self) -> bool:
@@ -112,11 +108,11 @@ class FaultEffects:
 
     @cached_property
     def injected(self) -> dict[int, str]:
-        """The frames that no peer sent, with the rules that put them in."""
+        """The numbers of frames that a rule made up, with its name."""
         return _named(fired_faults.injected_frames(self.reader)) if self.any_fired else {}
 
     def withheld(self, seqs: Iterable[int]) -> dict[int, str]:
-        """Returns which of some frames did not arrive because of a rule, with that rule."""
+        """Returns the numbers of those frames that a rule kept back, with its name."""
         wanted = list(seqs)
         if not wanted or not self.any_fired:
             return {}

@@ -1,9 +1,8 @@
 """Folds runs of chunks: frames that are the pieces of one message become one value.
 
-An agent streams a sentence in dozens of frames, and a person wants to read the sentence. A run is
-what stands side by side: anything else that is shown ends it, so that the order on the screen is
-the order on the wire; and so do a long silence and whatever is odd about a frame. However long a
-run gets, only the beginning of its text is kept.
+An agent streams a sentence in dozens of frames, and a person wants to read the sentence. Any other
+row ends a run, so that the order on the screen is the order on the wire. A long silence and a frame
+with something odd end it as well. Only the beginning of a run's text is kept.
 """
 
 from collections.abc import Container, Iterable, Iterator
@@ -24,7 +23,7 @@ Row = dict[str, Any]
 
 @define
 class ChunkRun:
-    """At least two chunks of one message that came one after the other."""
+    """Chunks of one message that came one after the other."""
 
     first: Row
     """The row of the first frame."""
@@ -39,86 +38,33 @@ class ChunkRun:
     characters: int
     """Of the whole text."""
     text: str
-    """The beginning of the text, at least `KEPT` characters of it if there are as many."""
-
-    @classmethod
-    def beginning(cls, row: Row, chunk: Chunk) -> "ChunkRun":
-        """A run of one frame so far.
-
-        Args:
-            row: the row of its frame.
-            chunk: the chunk in that frame.
-        """
-        return cls(
-            row,
-            chunk.update,
-            chunk.message_id,
-            row["seq"],
-            row["t_ns"],
-            1,
-            row["size"],
-            len(chunk.text),
-            chunk.text[:KEPT],
-        )
-
-    def takes(self, row: Row, chunk: Chunk) -> bool:
-        """Whether a frame goes on with the same message, and soon enough.
-
-        Args:
-            row: the row of the frame.
-            chunk: the chunk in that frame.
-        """
-        first = self.first
-        return (
-            chunk.update == self.update
-            and chunk.message_id == self.message_id
-            and row["session"] == first["session"]
-            and row["stream"] == first["stream"]
-            and row["turn"] == first["turn"]
-            and began_ns(row) - self.last_ns < SILENCE_NS
-        )
-
-    def add(self, row: Row, chunk: Chunk) -> None:
-        """Takes one more frame in.
-
-        Args:
-            row: the row of the frame.
-            chunk: the chunk in that frame.
-        """
-        self.last, self.last_ns = row["seq"], row["t_ns"]
-        self.count += 1
-        self.size += row["size"]
-        self.characters += len(chunk.text)
-        if len(self.text) < KEPT:
-            self.text += chunk.text[:KEPT]
+    """The beginning of the text: at least `KEPT` characters, or all."""
 
 
 def fold(rows: Iterable[Row], alone: Container[int] = ()) -> Iterator[Row | ChunkRun]:
-    """Streams rows with each run of chunks as one value; a chunk by itself stays a row.
+    """Streams rows with each run of chunks as one value; a single chunk stays a row.
 
     Args:
         rows: of `RecordingReader.rows`, in their order.
-        alone: numbers of frames that are part of no run.
+        alone: numbers of frames that are not folded.
     """
     run: ChunkRun | None = None
     for row in rows:
         chunk = None if row["seq"] in alone else _chunk(row)
         if run is not None:
-            if chunk is not None and run.takes(row, chunk):
-                run.add(row, chunk)
+            if chunk is not None and _continues(run, row, chunk):
+                _add(run, row, chunk)
                 continue
             yield run if run.count > 1 else run.first
-        run = None
+        run = None if chunk is None else _begin(row, chunk)
         if chunk is None:
             yield row
-        else:
-            run = ChunkRun.beginning(row, chunk)
     if run is not None:
         yield run if run.count > 1 else run.first
 
 
 def run_line(run: ChunkRun) -> TimelineLine:
-    """Renders a run of chunks: all of their text that a line has room for."""
+    """Renders a run of chunks, with as much of their text as a line has room for."""
     first = run.first
     text = plain(mended(run.text))
     if run.characters > len(run.text):
@@ -135,8 +81,44 @@ def run_line(run: ChunkRun) -> TimelineLine:
     return TimelineLine(cells, text, first["stream"])
 
 
+def _begin(row: Row, chunk: Chunk) -> ChunkRun:
+    return ChunkRun(
+        first=row,
+        update=chunk.update,
+        message_id=chunk.message_id,
+        last=row["seq"],
+        last_ns=row["t_ns"],
+        count=1,
+        size=row["size"],
+        characters=len(chunk.text),
+        text=chunk.text[:KEPT],
+    )
+
+
+def _continues(run: ChunkRun, row: Row, chunk: Chunk) -> bool:
+    """Whether a chunk belongs to the same message, and came soon enough."""
+    first = run.first
+    return (
+        chunk.update == run.update
+        and chunk.message_id == run.message_id
+        and row["session"] == first["session"]
+        and row["stream"] == first["stream"]
+        and row["turn"] == first["turn"]
+        and began_ns(row) - run.last_ns < SILENCE_NS
+    )
+
+
+def _add(run: ChunkRun, row: Row, chunk: Chunk) -> None:
+    run.last, run.last_ns = row["seq"], row["t_ns"]
+    run.count += 1
+    run.size += row["size"]
+    run.characters += len(chunk.text)
+    if len(run.text) < KEPT:
+        run.text += chunk.text[:KEPT]
+
+
 def _chunk(row: Row) -> Chunk | None:
-    """What a frame is a piece of, unless there is something odd about it."""
+    """Returns the chunk in a frame, unless something is odd about the frame."""
     if row["kind"] != "notification" or row.get("method") != "session/update":
         return None
     if row["delivered"] != "full" or not row["newline"] or row["fault"] is not None:

@@ -1,8 +1,7 @@
-"""What is known of a frame from others: the title of its tool call, what an answer chose among.
+"""Looks up what other frames say of a frame: the title of its tool call, the options of an answer.
 
-A line of the timeline describes one frame, and an update of a tool call has often but its id, an
-answer to a permission request but the id of an option. Who announced or asked is looked up here, by
-indexes and once for each call.
+A line of the timeline describes one frame. But an update of a tool call often has only the id of
+the call, and an answer to a permission request only the id of an option.
 """
 
 from typing import Any
@@ -28,9 +27,9 @@ class Hints:
     """What is known of a frame besides its own text."""
 
     dialect: str | None = None
-    """By which error codes have names."""
+    """Names error codes."""
     title: str = ""
-    """Of the tool call that it is about, as it was announced."""
+    """The announced title of its tool call."""
     asked: dict[str, Any] | None = None
     """The params of the permission request that it answers."""
 
@@ -41,13 +40,13 @@ NONE = Hints()
 
 @define
 class HintReader:
-    """Looks up what is known of a frame from the others of its recording."""
+    """Looks up hints in a recording, by its indexes and once for each tool call."""
 
     reader: RecordingReader
     _titles: dict[tuple[str | None, str], str] = field(factory=dict)
 
     def of(self, frame: Row) -> Hints:
-        """Returns what is known of a row of `frames`, or of a message of a batch.
+        """Returns the hints for a row of `frames`, or for a message of a batch.
 
         Raises:
             UnreadableRecording: the file is damaged, or locked.

@@ -1,6 +1,6 @@
-"""What a frame means, in one line: the prompt, the chunk, the call and its status, the choice.
+"""Previews a frame in one line: the prompt, the chunk, the call and its status, the choice.
 
-This module takes a frame apart and makes the line safe to print; the words come from `describe`.
+This module takes a frame apart and makes the line safe to print; `describe` has the words.
 """
 
 from typing import Any
@@ -24,7 +24,7 @@ _LARGEST = 8_000_000
 """Bytes of a frame that is read whole."""
 
 _UNFORESEEN = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError)
-"""What a shape that no describer expects may raise. A preview is not worth a traceback."""
+"""What an unexpected shape may raise in a describer; then the line is shown as it is."""
 
 
 def preview(
@@ -45,9 +45,9 @@ def preview(
         raw: the line as received, or its beginning.
         kind: the frame's kind.
         method: the frame's method, or that of the request it answers.
-        parse_error: why the line is no message, if it is none.
+        parse_error: why the line is not a message.
         hints: what is known of it from other frames.
-        size: bytes that the whole line has, if ``raw`` is its beginning.
+        size: bytes of the whole line, if ``raw`` is its beginning.
     """
     size = size or len(raw)
     if kind in ("stderr", "blank"):
@@ -100,5 +100,5 @@ def _decoded(raw: bytes, size: int = 4 * LONGEST) -> str:
 
 
 def _line(text: str) -> str:
-    """Cuts first, so that no work goes into what is not shown, then hides, then escapes."""
+    """Makes text safe to print; cuts it first, so that no work goes into what is not shown."""
     return plain(without_base64(beginning(text, 2 * LONGEST)))

@@ -1,4 +1,4 @@
-"""One line per frame, run of chunks or event: who said what to whom, when, how long it took."""
+"""Renders a frame or event as a line of the timeline: direction, method, latency and a preview."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from acp_proxy.wording import byte_size, duration, seconds
 
 ARROWS = {"to-agent": "→", "to-client": "←", "stderr": "!"}
 SILENCE_NS = 5 * 10**9
-"""From here on it is worth a line of its own that nothing was said."""
+"""A silence from this length on has a line of its own."""
 _SLOW_NS, _STUCK_NS = 10**9, 10 * 10**9
 _BAD = ("error", "invalid", "batch")
 
@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 
 class Tone(Enum):
-    """What a line is about."""
+    """What a line is about, for its colour."""
 
     PLAIN = "plain"
     PROMPT = "prompt"
@@ -36,7 +36,7 @@ class Tone(Enum):
 
 
 class Pace(Enum):
-    """How an answer let itself be waited for; a wait that is no fault is never slow."""
+    """How fast an answer was; a wait that is normal is never slow."""
 
     QUICK = "quick"
     SLOW = "slow"
@@ -71,7 +71,7 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Timeli
     """Renders a frame.
 
     Args:
-        frame: a row of `frames` that knows its exchange.
+        frame: a row of `frames` with its exchange.
         live: whether an answer may still come.
         hints: what is known of it from other frames.
     """
@@ -99,7 +99,7 @@ def frame_line(frame: Row, *, live: bool = False, hints: Hints = NONE) -> Timeli
 def member_lines(
     frame: Row, *, live: bool = False, hints_of: Callable[[Row], Hints] = lambda _: NONE
 ) -> Iterator[TimelineLine]:
-    """Renders the messages of a batch, without what is the batch's.
+    """Renders the messages of a batch, without the number and time of the batch.
 
     Args:
         frame: a row of `frames` with its ``members``.
@@ -123,13 +123,13 @@ def event_line(event: Row) -> TimelineLine:
 
 
 def pair_of(row: Row) -> int | None:
-    """The number of the request that a frame answers, or of the answer that it got."""
+    """Returns the number of the request that a frame answers, or of the answer to it."""
     seq: int | None = row.get("response_seq" if row["kind"] == "request" else "request_seq")
     return None if seq == row["seq"] else seq
 
 
 def began_ns(row: Row) -> int:
-    """When the first byte of a frame was read, or an event happened."""
+    """Returns when the first byte of a frame was read, or an event happened."""
     ns: int = row["t_first_ns"] if "t_first_ns" in row else row["t_ns"]
     return ns
 
@@ -171,7 +171,7 @@ def describe_event(kind: str, data: Row) -> str:
 
 
 def _effect(data: Row, stream: str) -> str:
-    """What a fault did that is no line."""
+    """What a fault did other than to a line."""
     match data.get("action"):
         case "stall":
             what = f"nothing more passes {stream}"
@@ -219,7 +219,7 @@ def _tone(kind: str, method: str) -> Tone:
 
 
 def _pace(frame: Row, live: bool) -> Pace:
-    """Slow is an answer of a peer itself: no turn, no person's choice, no program's run."""
+    """Only an answer of a peer itself can be slow: not a turn, a person's choice or a program."""
     if frame["request_seq"] is None:
         return Pace.QUICK
     if frame["kind"] == "request":

@@ -1,10 +1,11 @@
-"""Which frames of a recording a replay of some of its turns needs.
+"""Chooses the frames of a recording that a replay of some of its turns needs.
 
-Kept are the handshake, whatever opens or sets up the sessions of these turns, and the turns. Only
-whole exchanges are kept, so what is left is a conversation that could have been: each reply has its
-request, and no request of which the reply was recorded is left without it.
+These are the handshake, what opens or sets up the sessions of the turns, and the turns. Exchanges
+are kept whole, so that the rest is a possible conversation: each reply has its request, and each
+request has its reply if that was recorded.
 """
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 from attrs import define, field
@@ -28,8 +29,8 @@ def trim(
 
     Args:
         heads: all frames of the recording, in order.
-        exchanges: all its exchanges; that which makes a fork with the session that it is made of.
-        turns: those turns that are wanted.
+        exchanges: all its exchanges; a fork is one of the session that it is made from.
+        turns: the turns to keep.
 
     Returns:
         The numbers of the frames to keep.
@@ -42,7 +43,7 @@ def trim(
 
 
 def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
-    """Adds the other half of each exchange; only batches can have left one out."""
+    """Adds the other half of each exchange; only batches can lack one."""
     before = -1
     while len(kept) != before:
         before = len(kept)
@@ -55,18 +56,15 @@ def _complete(kept: set[int], exchanges: list[ExchangeRow]) -> None:
 
 @define
 class _Trimmer:
-    """Decides on frames, one after the other.
-
-    Attributes:
-        in_wake: of each session, whether the client's last message was kept; what the agent sends
-            outside of turns goes with it.
-        last_kept: whether the last frame was kept; what names no session goes with it.
-    """
+    """Decides on frames, one after the other."""
 
     exchanges: dict[int, ExchangeRow]
     turns: list[TurnSpan]
-    in_wake: dict[str | None, bool] = field(factory=dict)
-    last_kept: bool = False
+    _client_kept: dict[str | None, bool] = field(factory=dict)
+    """By session, whether the client's last message was kept: it decides on frames of the agent
+    outside of turns."""
+    _last_kept: bool = False
+    """Whether the last frame was kept: it decides on frames without a session."""
     _ends: dict[str | None, int] = field(init=False)
     _chosen: set[int] = field(init=False)
     _decisions: dict[int, bool] = field(factory=dict)
@@ -82,7 +80,7 @@ class _Trimmer:
         self._follow_forks()
 
     def _follow_forks(self) -> None:
-        """A session that may be the fork of another one needs how that one was opened."""
+        """Keeps how a session was opened from which a session of the turns may be forked."""
         last = max(self._ends.values(), default=0)
         for exchange in self.exchanges.values():
             if exchange.method == _FORK and exchange.request_seq < last:
@@ -91,7 +89,7 @@ class _Trimmer:
     def keeps(self, head: FrameHead) -> bool:
         """Decides on the next frame."""
         if head.stream == Stream.STDERR:
-            return self.last_kept
+            return self._last_kept
         exchange = self.exchanges.get(head.exchange) if head.exchange is not None else None
         session = head.session or (exchange.session if exchange else None)
         if exchange is not None and exchange.id in self._decisions:
@@ -101,8 +99,8 @@ class _Trimmer:
             if exchange is not None:
                 self._decisions[exchange.id] = kept
         if head.stream == Stream.TO_AGENT and session is not None:
-            self.in_wake[session] = kept
-        self.last_kept = kept
+            self._client_kept[session] = kept
+        self._last_kept = kept
         return kept
 
     def _decide(self, head: FrameHead, session: str | None) -> bool:
@@ -113,13 +111,17 @@ class _Trimmer:
             return head.turn in self._chosen
         if session is None:
             asks = from_client or head.kind in ("request", "batch")
-            return self._is_within(head.seq) if asks else self.last_kept
+            return self._is_within(head.seq) if asks else self._last_kept
         if session not in self._ends:
             return False
-        return head.seq <= self._ends[session] if from_client else self.in_wake.get(session, False)
+        return (
+            head.seq <= self._ends[session]
+            if from_client
+            else self._client_kept.get(session, False)
+        )
 
     def _begins_handshake(self, head: FrameHead) -> bool:
-        """Whether it is a batch with a part of the handshake in it."""
+        """Whether a frame is a batch with a part of the handshake."""
         return any(e.method in _HANDSHAKE for e in self._begun_in.get(head.seq, ()))
 
     def _is_within(self, seq: int) -> bool:
@@ -127,19 +129,13 @@ class _Trimmer:
 
 
 def _last_seq(turn: TurnSpan) -> int:
-    """The last number of a turn; beyond all, if it never ended."""
+    """The number of a turn's last frame; beyond all numbers if the turn never ended."""
     return _FOREVER if turn.end_seq is None else turn.end_seq
 
 
 def spans(numbers: Iterable[int]) -> Iterator[str]:
-    """Writes numbers in order as few words: ``2``, ``4..6``."""
-    first = last = None
-    for number in sorted(numbers):
-        if last is not None and number == last + 1:
-            last = number
-            continue
-        if first is not None:
-            yield f"{first}" if first == last else f"{first}..{last}"
-        first = last = number
-    if first is not None:
-        yield f"{first}" if first == last else f"{first}..{last}"
+    """Writes numbers as ranges in order: ``2``, ``4..6``."""
+    ordered = enumerate(sorted(numbers))
+    for _, run in itertools.groupby(ordered, key=lambda place: place[1] - place[0]):
+        span = [number for _, number in run]
+        yield f"{span[0]}" if len(span) == 1 else f"{span[0]}..{span[-1]}"
