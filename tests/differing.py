@@ -17,6 +17,7 @@ from attrs import evolve
 
 from acp_proxy.cli.render.diff_reports import DiffReporter, report_diff
 from acp_proxy.cli.render.diff_screen import DiffScreen
+from acp_proxy.cli.render.styled_text import Screen
 from acp_proxy.difference.options import Expect
 from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field, MethodLatency, Side
 from tests.log_writer import MS, STARTED_AT
@@ -185,7 +186,7 @@ def printed(found: Diff, reporter: Callable[[], DiffReporter]) -> str:
 
 def screen(found: Diff, columns: int | None, *, color: bool = False) -> str:
     """The screen of the comparison."""
-    return printed(found, lambda: DiffScreen(columns, color=color))
+    return printed(found, lambda: DiffScreen(Screen(columns, color)))
 
 
 def screens() -> Iterator[tuple[str, str]]:

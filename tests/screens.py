@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acp_proxy.cli.render.styled_text import Screen
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.folding import fold
 from acp_proxy.inspection.hints import HintReader
@@ -54,7 +55,8 @@ def screen(path: Path, columns: int | None, *, color: bool) -> str:
     """The timeline of a recording."""
     with RecordingReader(path) as reader:
         hints_of = HintReader(reader).of
-        layout = TimelineLayout(columns, color=color, newest=last_number(reader), hints_of=hints_of)
+        shown = Screen(columns, color)
+        layout = TimelineLayout(shown, newest=last_number(reader), hints_of=hints_of)
         lines = [line for item in fold(reader.rows()) for line in layout.lines(item)]
     return "".join(f"{line}\n" for line in lines)
 

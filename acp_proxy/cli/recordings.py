@@ -101,7 +101,7 @@ def read_stdin() -> Iterable[bytes]:
     Raises:
         Refusal: it is a terminal.
     """
-    from acp_proxy.cli.render.progress import progress
+    from acp_proxy.cli.render.output import progress
 
     if sys.stdin is None or sys.stdin.isatty():
         raise Refusal("- is the text form of a recording on standard input: expected a pipe or a "
@@ -110,7 +110,7 @@ def read_stdin() -> Iterable[bytes]:
 
 
 def _open(path: Path) -> "RecordingReader":
-    from acp_proxy.cli.render.progress import progress
+    from acp_proxy.cli.render.output import progress
     from acp_proxy.store.reader import RecordingReader
     from acp_proxy.store.text_import import is_transcript
 

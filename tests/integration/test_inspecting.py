@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.render.output import columns_of
+from acp_proxy.cli.render.styled_text import columns_of
 from tests.commands import run
 from tests.fork_server import ForkServer
 from tests.integration.processes import DEADLINE_S

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acp_proxy.cli.render.output import clusters, columns_of, fit
+from acp_proxy.cli.render.styled_text import clusters, columns_of, fit
 from acp_proxy.inspection.folding import KEPT, ChunkRun, fold, run_line
 from acp_proxy.protocol.chunks import chunk_of
 from acp_proxy.safe_text import visible

@@ -24,7 +24,8 @@ from acp_proxy.cli.options import (
 )
 from acp_proxy.cli.output_files import check_report_files, spare_recordings
 from acp_proxy.cli.recordings import file_of, open_recording
-from acp_proxy.cli.render.output import fit, warn
+from acp_proxy.cli.render.output import warn
+from acp_proxy.cli.render.styled_text import fit
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.engine.agent.report import STALLED
 from acp_proxy.engine.client.recorded_client import RecordedClient

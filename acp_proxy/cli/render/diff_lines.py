@@ -1,32 +1,27 @@
 """The lines that describe one difference: a frame, or a place in which two frames differ."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from acp_proxy.cli.render.output import Ink, columns_of
-from acp_proxy.cli.render.styled_text import Piece, cut, painted, piece, text_of, wrap
+from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, columns_of, piece, text_of
 from acp_proxy.difference.result import Change, DiffEntry, Field
 from acp_proxy.difference.word_diff import excerpts, word_diff
 from acp_proxy.safe_text import LONGEST, visible
 
 MARKS = {
-    Change.ONLY_A: ("-", Ink.TROUBLE),
-    Change.ONLY_B: ("+", Ink.TO_CLIENT),
-    Change.CHANGED: ("~", Ink.STDERR),
-    Change.MOVED: (">", Ink.TO_AGENT),
+    Change.ONLY_A: ("-", Ink.TROUBLE, "only in A"),
+    Change.ONLY_B: ("+", Ink.TO_CLIENT, "only in B"),
+    Change.CHANGED: ("~", Ink.STDERR, "changed"),
+    Change.MOVED: (">", Ink.TO_AGENT, "moved"),
 }
-MEANINGS = {
-    Change.ONLY_A: "only in A",
-    Change.ONLY_B: "only in B",
-    Change.CHANGED: "changed",
-    Change.MOVED: "moved",
-}
+"""How each change is marked, and what the mark means."""
 _SIDES = {"a": Change.ONLY_A, "b": Change.ONLY_B, None: Change.CHANGED}
 _LONGEST_LINE = 120
 """Characters that a changed value has on one line where there is no terminal."""
 _ALIKE = 4
-"""Of texts that have less than one in so many characters in common each is shown by itself."""
+"""Texts that have less than one in so many characters in common are shown apart."""
 _LONGEST_PIECE = 200
 """Characters of a text that was added or left out."""
 _MOST_EXCERPTS = 20
@@ -36,40 +31,20 @@ class DiffLines:
     """Makes the lines.
 
     Args:
-        columns: of the terminal, or None if there is none.
-        color: whether to colour.
+        screen: what they have to fit.
         newest: about the largest number of a frame.
     """
 
-    def __init__(self, columns: int | None, *, color: bool, newest: int = 0) -> None:
-        self.columns = columns
-        self.color = color
+    def __init__(self, screen: Screen, newest: int = 0) -> None:
+        self._screen = screen
         self._number = max(4, len(str(newest)) + 1)
 
-    def painted(self, *pieces: Piece) -> str:
-        """Returns a line of pieces, cut to the terminal."""
-        return painted(cut(pieces, self.columns), color=self.color)
-
-    def wrapped(self, first: Piece, *pieces: Piece) -> Iterator[str]:
-        """Lines that are broken where the terminal ends, each below the first one's first piece.
-
-        Args:
-            first: the first piece, below which the others are indented.
-            *pieces: the text.
-        """
-        indent = " " * len(first[0])
-        room = None if self.columns is None else max(1, self.columns - len(indent))
-        lead = first
-        for line in wrap(pieces, room):
-            yield self.painted(lead, *line)
-            lead = (indent, None, False)
-
     def entry(self, entry: DiffEntry) -> Iterator[str]:
-        """Yields the line of a frame or a run, and those of the places in which it differs."""
-        mark, ink = MARKS[entry.change]
+        """Yields the line of a frame or a run of chunks, and those of the places that differ."""
+        mark, ink, _ = MARKS[entry.change]
         of_a, of_b = (f"#{number}" if number else "" for number in (entry.a, entry.b))
         numbers = f" {of_a:>{self._number}} {of_b:>{self._number}}  "
-        yield self.painted(
+        yield self._screen.line(
             (mark, ink, True),
             (numbers, Ink.FAINT, False),
             piece(entry.title, ink),
@@ -79,8 +54,8 @@ class DiffLines:
         for one in entry.fields:
             yield from self.field(one, "    ", is_marked=False)
 
-    def field(self, one: Field, indent: str, *, is_marked: bool = True) -> Iterator[str]:
-        """Yields what there is to say of one place.
+    def field(self, one: Field, indent: str = "", *, is_marked: bool = True) -> Iterator[str]:
+        """Yields the lines about one place that differs.
 
         Args:
             one: the place.
@@ -88,32 +63,30 @@ class DiffLines:
             is_marked: whether a value that has changed has a mark, too.
         """
         change = _SIDES[one.only]
-        mark, ink = MARKS[change]
+        mark, ink, _ = MARKS[change]
         if change is Change.CHANGED and not is_marked:
             mark, ink = " ", Ink.FAINT
         place = piece(one.pointer or "(the whole message)")
-        longest = LONGEST if self.columns is None else self.columns * 3
+        longest = LONGEST if self._screen.columns is None else self._screen.columns * 3
         values = [*_values(one, longest)]
         line = [place, piece("  "), *values]
         if self._fits(indent, line, change):
-            yield self.painted((f"{indent}{mark} ", ink, True), *line)
+            yield self._screen.line((f"{indent}{mark} ", ink, True), *line)
             return
-        yield from self.wrapped((f"{indent}{mark} ", ink, True), place)
+        yield from self._screen.wrapped((f"{indent}{mark} ", ink, True), place)
         deeper = f"{indent}    "
         if change is not Change.CHANGED:
-            yield from self.wrapped((deeper, None, False), *values)
+            yield from self._screen.wrapped((deeper, None, False), *values)
         elif pieces := _words(one, longest):
             yield from self._excerpts(pieces, deeper)
         else:
-            yield from self.wrapped((f"{deeper}- ", Ink.TROUBLE, False), values[0])
-            yield from self.wrapped((f"{deeper}+ ", Ink.TO_CLIENT, False), values[-1])
+            yield from self._screen.wrapped((f"{deeper}- ", Ink.TROUBLE, False), values[0])
+            yield from self._screen.wrapped((f"{deeper}+ ", Ink.TO_CLIENT, False), values[-1])
 
     def _fits(self, indent: str, line: list[Piece], change: Change) -> bool:
-        most = self.columns
+        most = self._screen.columns
         if most is None:
-            if change is not Change.CHANGED:
-                return True
-            most = _LONGEST_LINE
+            most = _LONGEST_LINE if change is Change.CHANGED else sys.maxsize
         return len(indent) + 2 + columns_of(text_of(line)) <= most
 
     def _excerpts(self, words: Sequence[tuple[str, str]], indent: str) -> Iterator[str]:
@@ -121,22 +94,22 @@ class DiffLines:
         found = list(excerpts(words))
         for excerpt in found[:_MOST_EXCERPTS]:
             pieces = [self._word_piece(op, text) for op, text in excerpt]
-            yield from self.wrapped((indent, None, False), *pieces)
+            yield from self._screen.wrapped((indent, None, False), *pieces)
         if len(found) > _MOST_EXCERPTS:
             more = f"… and {len(found) - _MOST_EXCERPTS:,} more places"
-            yield self.painted((indent, None, False), (more, Ink.FAINT, False))
+            yield self._screen.line((indent, None, False), (more, Ink.FAINT, False))
 
     def _word_piece(self, op: str, text: str) -> Piece:
         if op == "=":
             return piece(_escaped(text))
         shown = _cut(_escaped(text[: _LONGEST_PIECE + 1]), _LONGEST_PIECE, len(text))
-        if not self.color or not shown.strip():
+        if not self._screen.color or not shown.strip():
             shown = f"[-{shown}-]" if op == "-" else f"{{+{shown}+}}"
         return piece(shown, Ink.TROUBLE) if op == "-" else piece(shown, Ink.TO_CLIENT, bold=True)
 
 
 def _words(one: Field, longest: int) -> list[tuple[str, str]]:
-    """Two texts word by word; nothing if they are none, or short and have little in common."""
+    """Compares two texts word by word; returns nothing if that would not help to read them."""
     if not (isinstance(one.a, str) and isinstance(one.b, str)):
         return []
     pieces = word_diff(one.a, one.b)
@@ -186,5 +159,5 @@ def _cut(text: str, longest: int, length: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    """A part of a string, as JSON writes it, and without what no line has room for."""
+    """A part of a string, as JSON writes it, on one line."""
     return visible(json.dumps(text, ensure_ascii=False)[1:-1])

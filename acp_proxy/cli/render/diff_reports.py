@@ -1,21 +1,27 @@
-"""Reports a comparison: as one line, as JSON lines, and as JUnit XML."""
+"""Reports a comparison: in one line, as JSON lines, as test cases, and as options to ignore it."""
 
+import shlex
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from attrs import asdict, define, evolve, field
+from attrs import asdict, define, field
 
-from acp_proxy.cli.output_files import write_text
 from acp_proxy.cli.render.diff_lines import DiffLines
-from acp_proxy.cli.render.junit import Case, Failure, suite
-from acp_proxy.cli.render.output import Writer, encode_json
-from acp_proxy.difference.learning import Learned
+from acp_proxy.cli.render.junit import Case, Failure
+from acp_proxy.cli.render.output import Writer, encode_json, say, warn
+from acp_proxy.cli.render.styled_text import Screen
+from acp_proxy.difference.learning import Learned, can_be_ignored, kind_of, place_of
 from acp_proxy.difference.options import Expect
-from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field
+from acp_proxy.difference.result import Counts, Diff, DiffEntry, Field
 from acp_proxy.wording import counted
 
+_MOST_LINES = 500
+"""Lines of one failure; the JSON has all of them."""
+_MOST_RULES = 3
+"""Rules that a hint has."""
+_FORMS = {"--ignore": "--ignore PTR", "--apart": "--apart KIND"}
 _WHERE = {Expect.FRAMES: "", Expect.STRUCTURE: " in structure", Expect.OUTCOME: " in outcome"}
 
 
@@ -23,10 +29,10 @@ class DiffReporter:
     """Receives a comparison in parts, and reports it in its own form; this one does nothing."""
 
     def begin(self, _found: Diff) -> None:
-        """Takes all but the entries."""
+        """Receives everything but the entries."""
 
     def entry(self, _entry: DiffEntry) -> None:
-        """Takes an entry; those of one lane come one after the other."""
+        """Receives an entry; those of one lane come one after the other."""
 
     def end(self, _found: Diff) -> None:
         """Ends the report, after the last entry."""
@@ -74,7 +80,7 @@ def differences(counts: Counts) -> str:
 
 
 class DiffJson(DiffReporter):
-    """Prints each part as soon as it is known."""
+    """Prints each part as a line of JSON as soon as it is known."""
 
     def __init__(self) -> None:
         self._out = Writer()
@@ -123,30 +129,17 @@ def _counts(counts: Counts) -> dict[str, int]:
     return {**_members(counts), "total": counts.total}
 
 
-_MOST_LINES = 500
-"""Lines of one failure; the JSON has all of them."""
-_COUNTED = {
-    Change.ONLY_A: "only_a",
-    Change.ONLY_B: "only_b",
-    Change.CHANGED: "changed",
-    Change.MOVED: "moved",
-}
-
-
 @define
 class _Place:
-    """What is different in one place."""
+    """The differences of one test case."""
 
-    counts: Counts = field(factory=Counts)
+    counts: Counter[str] = field(factory=Counter)
     lines: list[str] = field(factory=list)
     left_out: int = 0
 
     def add(self, kind: str, lines: Iterable[str]) -> None:
-        """Adds a difference of a kind, which is a member of `Counts`.
-
-        Its lines are made only where there is room; of one that has too many the first are kept.
-        """
-        self.counts = evolve(self.counts, **{kind: getattr(self.counts, kind) + 1})
+        """Adds a difference; its lines are only made where there is room for them."""
+        self.counts[kind] += 1
         if self.left_out:
             self.left_out += 1
             return
@@ -157,17 +150,17 @@ class _Place:
 
     def failure(self) -> Failure | None:
         """Why its case failed, if anything is different."""
-        if not self.counts.total:
+        if not self.counts:
             return None
         more = [f"… and {self.left_out:,} more"] if self.left_out else []
-        return Failure("difference", differences(self.counts), [*self.lines, *more])
+        return Failure("difference", differences(Counts(**self.counts)), [*self.lines, *more])
 
 
 class DiffCases(DiffReporter):
     """Makes a test case for the handshake, each lane and the ending."""
 
     def __init__(self) -> None:
-        self._lines = DiffLines(None, color=False)
+        self._lines = DiffLines(Screen())
         self._places: dict[str, _Place] = {}
 
     def begin(self, found: Diff) -> None:
@@ -179,7 +172,7 @@ class DiffCases(DiffReporter):
     def entry(self, entry: DiffEntry) -> None:
         """Adds an entry to its lane's case."""
         place = self._places.setdefault(entry.lane, _Place())
-        place.add(_COUNTED[entry.change], self._lines.entry(entry))
+        place.add(entry.change.value.replace("-", "_"), self._lines.entry(entry))
 
     def end(self, found: Diff) -> None:
         """Adds how the recordings ended."""
@@ -193,26 +186,78 @@ class DiffCases(DiffReporter):
 
     def _add_fields(self, name: str, fields: tuple[Field, ...]) -> None:
         for one in fields:
-            self._places[name].add(name, self._lines.field(one, ""))
+            self._places[name].add(name, self._lines.field(one))
 
 
-class DiffJunit(DiffCases):
-    """Writes JUnit XML at the end.
+class RuleHint(DiffReporter):
+    """Prints on stderr the options that would make the differences not count, if there are any.
 
     Args:
-        path: the file's.
+        words: how the recordings were named.
     """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._path = path
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        self._rules: dict[str, None] = {}
 
-    def end(self, found: Diff) -> None:
-        """Writes the file.
+    def begin(self, found: Diff) -> None:
+        """Proposes to ignore the differences of the handshakes."""
+        self._add(found.handshake)
 
-        Raises:
-            Refusal: it cannot be written.
-        """
-        super().end(found)
-        name = f"acp-proxy diff {found.a.name} {found.b.name}"
-        write_text(self._path, suite(name, self.cases))
+    def entry(self, entry: DiffEntry) -> None:
+        """Proposes to ignore the places that have changed, or the order of what has moved."""
+        if (kind := kind_of(entry)) is not None:
+            self._propose(f"--apart {quoted(kind)}")
+        self._add(entry.fields)
+
+    def end(self, _found: Diff) -> None:
+        """Prints the hint."""
+        if not self._rules:
+            return
+        learn = f"`acp-proxy inspect diff --learn {shlex.join(self._words)}` proposes rules"
+        if len(self._rules) > _MOST_RULES:
+            options = dict.fromkeys(_FORMS[rule.split()[0]] for rule in self._rules)
+            warn(f"to let some of these pass: {' and '.join(options)}; {learn}")
+        else:
+            warn(f"to let these pass: {' '.join(self._rules)}; {learn}")
+
+    def _add(self, fields: Iterable[Field]) -> None:
+        for one in fields:
+            if can_be_ignored(one):
+                self._propose(f"--ignore {quoted(place_of(one))}")
+
+    def _propose(self, rule: str) -> None:
+        if len(self._rules) <= _MOST_RULES:
+            self._rules[rule] = None
+
+
+def say_learned(found: Learned) -> None:
+    """Prints proposed rules as options, and their effect on stderr."""
+    rules = [("--alias", pointer) for pointer in found.aliases]
+    rules += [("--ignore", pointer) for pointer in found.ignored]
+    rules += [("--apart", kind) for kind in found.apart]
+    for option, what in rules:
+        say(f"{option} {quoted(what)}")
+    these = f"with {counted(len(rules), 'rule')}" if rules else "without any rule"
+    if not found.rest.total:
+        warn(f"{these} A and B are equal")
+    elif rules:
+        warn(f"{these} this remains: {differences(found.rest)}")
+    else:
+        warn(f"no rule helps: {differences(found.rest)}")
+
+
+def quoted(word: str) -> str:
+    """Quotes a word for a shell, on one line even if it has control characters."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return f"$'{''.join(map(_escaped, word))}'"
+
+
+def _escaped(character: str) -> str:
+    """Writes a character for a place between ``$'`` and ``'``."""
+    if character in "'\\":
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    return "".join(f"\\{byte:03o}" for byte in character.encode(errors="surrogatepass"))

@@ -7,10 +7,10 @@ import signal
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from acp_proxy.cli.render.diff_lines import MARKS, MEANINGS, DiffLines
+from acp_proxy.cli.render.diff_lines import MARKS, DiffLines
 from acp_proxy.cli.render.diff_reports import DiffReporter, verdict
-from acp_proxy.cli.render.output import Ink, Writer
-from acp_proxy.cli.render.styled_text import Piece, piece
+from acp_proxy.cli.render.output import Page
+from acp_proxy.cli.render.styled_text import Ink, Piece, Screen, piece
 from acp_proxy.cli.render.table import Cell, Column, cell, table
 from acp_proxy.difference.result import Change, Diff, DiffEntry, Field, MethodLatency, Side
 from acp_proxy.wording import counted, duration
@@ -31,15 +31,13 @@ class DiffScreen(DiffReporter):
     """Prints each part as soon as it is known.
 
     Args:
-        columns: of the terminal, or None if there is none.
-        color: whether to colour.
+        screen: what it has to fit.
         most: entries that are printed; None for all of them. The number of the others is printed.
     """
 
-    def __init__(self, columns: int | None, *, color: bool, most: int | None = None) -> None:
-        self._out = Writer()
-        self._columns = columns
-        self._lines = DiffLines(columns, color=color)
+    def __init__(self, screen: Screen, most: int | None = None) -> None:
+        self._page = Page(screen)
+        self._lines = DiffLines(screen)
         self._aliases: dict[str, tuple[str | None, str | None]] = {}
         self._lane: tuple[str, str] | None = None
         self._most = most
@@ -48,21 +46,19 @@ class DiffScreen(DiffReporter):
     def begin(self, found: Diff) -> None:
         """Prints what was compared, and what comes before the first entry."""
         newest = max(found.a.frames, found.b.frames)
-        self._lines = DiffLines(self._columns, color=self._lines.color, newest=newest)
+        self._lines = DiffLines(self._page.screen, newest)
         self._aliases = found.aliases
-        for line in _sides(found.a, found.b, self._columns, color=self._lines.color):
-            self._out.line(line)
+        self._page.lines(_sides(found.a, found.b, self._page.screen))
         if found.is_equal:
             return
-        self._out.line("")
+        self._page.print()
         if found.counts.total > _MANY:
             self._verdict(found)
-        self._line(*_legend(found))
+        self._page.print(*_legend(found))
         if found.handshake:
             self._title(piece("handshake", bold=True))
             for one in found.handshake:
-                for line in self._lines.field(one, ""):
-                    self._out.line(line)
+                self._page.lines(self._lines.field(one))
 
     def entry(self, entry: DiffEntry) -> None:
         """Prints an entry, and above it its lane's title if it is the first one there."""
@@ -72,44 +68,37 @@ class DiffScreen(DiffReporter):
         if (entry.lane, entry.direction) != self._lane:
             self._lane = entry.lane, entry.direction
             self._title(*self._lane_title(entry))
-        for line in self._lines.entry(entry):
-            self._out.line(line)
+        self._page.lines(self._lines.entry(entry))
 
     def end(self, found: Diff) -> None:
-        """Prints how it ended, how quick answers were, and all of it in one line."""
+        """Prints how it ended, how quick answers were, and the verdict."""
         if self._most is not None and self._entries > self._most:
             more = counted(self._entries - self._most, "more difference")
             self._title(piece(f"… and {more}", Ink.FAINT))
         if found.ending:
             self._title(piece("ending", bold=True))
             for one in found.ending:
-                self._line(*_ending(one))
+                self._page.print(*_ending(one))
         notable = [one for one in found.latency if _longest(one) >= _NOTABLE_NS]
         if notable:
             self._title(piece("answers", bold=True))
-            for line in table(_latencies(notable), self._columns, color=self._lines.color):
-                self._out.line(line)
+            self._page.lines(table(_latencies(notable), self._page.screen))
             rest = len(found.latency) - len(notable)
             if rest:
-                self._line(
+                self._page.print(
                     piece(f"… and {counted(rest, 'method')} that took less than 1 ms", Ink.FAINT)
                 )
-        self._out.line("")
+        self._page.print()
         self._verdict(found)
-        self._out.flush()
-
-    def _line(self, *pieces: Piece) -> None:
-        """Prints a line of pieces."""
-        self._out.line(self._lines.painted(*pieces))
+        self._page.flush()
 
     def _verdict(self, found: Diff) -> None:
         ink = Ink.TO_CLIENT if found.is_equal else None
-        for line in self._lines.wrapped(piece(""), piece(verdict(found), ink, bold=True)):
-            self._out.line(line)
+        self._page.wrap(piece(""), piece(verdict(found), ink, bold=True))
 
     def _title(self, *pieces: Piece) -> None:
-        self._out.line("")
-        self._line(*pieces)
+        self._page.print()
+        self._page.print(*pieces)
 
     def _lane_title(self, entry: DiffEntry) -> Iterator[Piece]:
         words, ink = _DIRECTIONS.get(entry.direction, (entry.direction, None))
@@ -120,7 +109,7 @@ class DiffScreen(DiffReporter):
             yield piece(f"  {' / '.join(ids)}", Ink.FAINT)
 
 
-def _sides(a: Side, b: Side, columns: int | None, *, color: bool) -> Iterator[str]:
+def _sides(a: Side, b: Side, screen: Screen) -> Iterator[str]:
     """Yields a line for each recording."""
     sides = (a, b)
     names = [s.name for s in sides] if a.name != b.name else [s.path for s in sides]
@@ -135,8 +124,7 @@ def _sides(a: Side, b: Side, columns: int | None, *, color: bool) -> Iterator[st
             Column("frames", [cell(counted(s.frames, "frame")) for s in sides], right=True),
             Column("state", [cell(state, Ink.STDERR) for state in states], rank=3),
         ],
-        columns,
-        color=color,
+        screen,
     )
     next(lines)  # without titles
     yield from lines
@@ -156,10 +144,10 @@ def _legend(found: Diff) -> Iterator[Piece]:
         Change.CHANGED: counts.changed or None in fields,
         Change.MOVED: counts.moved,
     }
-    for change, (mark, ink) in MARKS.items():
+    for change, (mark, ink, meaning) in MARKS.items():
         if has[change]:
             yield mark, ink, True
-            yield f" {MEANINGS[change]}   ", Ink.FAINT, False
+            yield f" {meaning}   ", Ink.FAINT, False
     if counts.total > counts.handshake + counts.ending:
         yield "#1 #2 the frame in A and in B", Ink.FAINT, False
 
@@ -169,7 +157,7 @@ def _ending(one: Field) -> Iterator[Piece]:
     is_signal = one.pointer == "/exit_signal"
     a, b = map(_signal, (one.a, one.b)) if is_signal else (one.a, one.b)
     change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED
-    mark, ink = MARKS[change]
+    mark, ink, _ = MARKS[change]
     yield f"{mark} ", ink, True
     yield piece(f"{one.pointer.removeprefix('/').replace('_', ' ')}  ")
     if a is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.cli.render.output import Ink, paint
+from acp_proxy.cli.render.styled_text import Ink, Piece, piece
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.fault_effects import delivered_instead
 from acp_proxy.inspection.frames import PARSED, facts
@@ -39,9 +39,6 @@ class FramePage:
     started_at: datetime
     """When the recording began."""
     layout: TimelineLayout
-    color: bool
-    terminal: bool
-    """Whether it is shown on a terminal: base64 texts become their size, and long ones are cut."""
 
     def lines(self, row: Row, pair: Row | None) -> Iterator[str]:
         """Yields the lines about a row, and about the one that it is paired with.
@@ -55,14 +52,15 @@ class FramePage:
             yield self.layout.text(member)
         for name, value in facts(row, self.started_at, live=self.layout.live):
             if value not in (None, ""):
-                yield f"  {self._paint(f'{name:<{_LABEL}}', Ink.FAINT)}{visible(str(value))}"
-        longest = _TERMINAL_LONGEST if self.terminal else LONGEST
+                label = piece(f"{name:<{_LABEL}}", Ink.FAINT)
+                yield self.layout.screen.whole(piece("  "), label, piece(str(value)))
+        longest = _TERMINAL_LONGEST if self._on_terminal else LONGEST
         yield from self._content(row, longest)
         if "raw" in row and row["kind"] in PARSED and not is_excerpt(row):
             yield from self._unfolded(bytes(row["raw"]))
         if "raw" in row and (instead := delivered_instead(row)) is not None:
             yield ""
-            yield self._paint("delivered in its place:", Ink.FAINT)
+            yield self._note("delivered in its place:")
             yield from self._text(instead, longest)
         if pair is not None:
             yield ""
@@ -90,26 +88,30 @@ class FramePage:
         """Plans, diffs and texts of several lines, as they are read."""
         for place, lines in unfolded(raw):
             yield ""
-            yield self._paint(f"{visible(place)}:", Ink.FAINT)
+            yield self._note(f"{place}:")
             for text in lines:
                 yield f"  {visible(text)}"
 
     def _json(self, raw: bytes, longest: int, hint: str) -> Iterator[str]:
-        for line in pretty(raw, elide=self.terminal, longest=longest):
-            yield "".join(self._paint(text, _INKS.get(role)) for role, text in line)
+        for line in pretty(raw, elide=self._on_terminal, longest=longest):
+            pieces: list[Piece] = [(text, _INKS.get(role), False) for role, text in line]
+            yield self.layout.screen.whole(*pieces)
             if line and line[-1][0] is TokenKind.NOTE and line[-1][1].startswith("… cut"):
-                yield self._paint(f"{hint} prints the rest", Ink.FAINT)
+                yield self._note(f"{hint} prints the rest")
 
     def _text(self, raw: bytes, longest: int, whole: int | None = None) -> Iterator[str]:
         yield visible(raw[:longest].decode(errors="backslashreplace"))
         if len(raw) > longest:
-            yield self._paint(
-                f"… cut: all of it is {byte_size(whole or len(raw))}; --raw prints it", Ink.FAINT
-            )
+            yield self._note(f"… cut: all of it is {byte_size(whole or len(raw))}; --raw prints it")
         rows = list(hex_view(raw))
         if rows:
-            yield self._paint("not UTF-8:", Ink.FAINT)
+            yield self._note("not UTF-8:")
             yield from rows
 
-    def _paint(self, text: str, ink: Ink | None) -> str:
-        return paint(text, ink) if self.color else text
+    def _note(self, text: str) -> str:
+        return self.layout.screen.whole(piece(text, Ink.FAINT))
+
+    @property
+    def _on_terminal(self) -> bool:
+        """Then base64 texts become their size, and long ones are cut."""
+        return self.layout.screen.columns is not None

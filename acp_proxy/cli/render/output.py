@@ -1,43 +1,30 @@
-"""Printing for people and for programs: widths, colours, JSON lines and broken pipes."""
+"""Printing for people and for programs: lines, JSON, and a progress bar."""
 
-import itertools
 import json
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
-from enum import IntEnum
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import click
 import msgspec
 
+from acp_proxy.cli.render.styled_text import Piece, Screen
 from acp_proxy.forms import converter
 from acp_proxy.safe_text import visible
 from acp_proxy.transcript.spelling import make_visible
 
+_PATIENCE_S = 1.0
+"""Seconds before a progress bar is shown."""
+_REDRAW_S = 0.1
+_RAREST = 4096
+"""Items after which the clock is read again, at the latest."""
+_CLEAR = "\r\x1b[2K\x1b[?25h"
+"""Back to the line's start, all of it gone, the cursor visible."""
 
-class Ink(IntEnum):
-    """Colours that can be read on black and on white alike, by their number among 256.
-
-    The eight named colours are not among them: each theme has its own, and in many of them yellow,
-    cyan and green vanish on white, or blue on black.
-    """
-
-    TO_AGENT = 32
-    """Blue."""
-    TO_CLIENT = 28
-    """Green."""
-    STDERR = 130
-    """Brown; also for what took long."""
-    PERMISSION = 163
-    """Magenta."""
-    TROUBLE = 196
-    """Red."""
-    FAINT = 244
-    """Grey, for what matters least."""
+T = TypeVar("T")
 
 
 def use_color() -> bool:
@@ -54,18 +41,9 @@ def width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def paint(text: str, ink: int | None = None, *, bold: bool = False) -> str:
-    """Colours text that holds no control characters.
-
-    Args:
-        text: without control characters.
-        ink: its colour among 256; None for that of the terminal.
-        bold: whether it is bold.
-    """
-    if not text or (ink is None and not bold):
-        return text
-    codes = ";".join(filter(None, ("1" if bold else "", "" if ink is None else f"38;5;{ink:d}")))
-    return f"\x1b[{codes}m{text}\x1b[0m"
+def stdout_screen() -> Screen:
+    """Returns the width and the colours of stdout."""
+    return Screen(width(), use_color())
 
 
 def say(text: str = "", **style: Any) -> None:
@@ -88,11 +66,11 @@ def warn(text: str) -> None:
 def say_json(value: Any) -> None:
     """Prints one of our own values as a line of JSON: the same bytes in every locale."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(json_line(encode_json(converter.unstructure(value))))
+    sys.stdout.buffer.write(_json_line(encode_json(converter.unstructure(value))))
 
 
 def encode_json(value: Any) -> bytes:
-    """JSON, also of what JSON has no room for: half a surrogate pair, or what is no number."""
+    """Encodes JSON, also half a surrogate pair, and null for what is not a number."""
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -100,7 +78,7 @@ def encode_json(value: Any) -> bytes:
         return json.dumps(json.loads(text, parse_constant=lambda _: None)).encode()
 
 
-def json_line(data: bytes) -> bytes:
+def _json_line(data: bytes) -> bytes:
     """JSON as every ``--json`` prints it: a line that commands no terminal and hides nothing.
 
     Control, bidirectional and invisible characters, which can only be within strings, become
@@ -110,7 +88,7 @@ def json_line(data: bytes) -> bytes:
 
 
 class Writer:
-    """Writes many lines: in blocks, except where a reader waits for the next one.
+    """Writes many lines to stdout: in blocks, except where a reader waits for the next one.
 
     On a terminal each line is seen at once. In a pipe a line is written at once if it comes after
     a pause, as the first one does, or the one match in a million frames.
@@ -131,8 +109,8 @@ class Writer:
         self.raw(f"{text}\n".encode(self._encoding, "backslashreplace"))
 
     def json(self, data: bytes) -> None:
-        """Writes JSON as a line for a program; see `json_line`."""
-        self.raw(json_line(data))
+        """Writes JSON as a line that commands no terminal and hides nothing."""
+        self.raw(_json_line(data))
 
     def raw(self, data: bytes) -> None:
         """Writes bytes for a program."""
@@ -147,68 +125,85 @@ class Writer:
         self._out.flush()
 
 
-def fit(text: str, columns: int | None) -> str:
-    """Cuts text to a number of columns, in which CJK and emoji take two.
+class Page(Writer):
+    """Writes lines of pieces, as wide as a screen."""
+
+    def __init__(self, screen: Screen) -> None:
+        super().__init__()
+        self.screen = screen
+
+    def print(self, *pieces: Piece) -> None:
+        """Writes a line, cut to the screen."""
+        self.line(self.screen.line(*pieces))
+
+    def wrap(self, first: Piece, *pieces: Piece, indent: int | None = None) -> None:
+        """Writes lines that break where the screen ends; see `Screen.wrapped`.
+
+        Args:
+            first: what stands before the first line.
+            *pieces: the text.
+            indent: columns before the other lines.
+        """
+        self.lines(self.screen.wrapped(first, *pieces, indent=indent))
+
+    def lines(self, lines: Iterable[str]) -> None:
+        """Writes lines that are complete."""
+        for line in lines:
+            self.line(line)
+
+
+def progress(
+    items: Iterable[T],
+    total: int | None = None,
+    label: str = "",
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> Iterator[T]:
+    """Yields the items, and shows on stderr how far it is if that takes more than a second.
+
+    Where stderr is no terminal nothing is ever shown. The bar is gone when the items end, and also
+    when the consumer stops early and closes the iterator.
 
     Args:
-        text: without control characters.
-        columns: the room; None if there is no limit.
+        items: what is worked on; the time between two of them counts as well.
+        total: how many there are, if that is known.
+        label: what is being done, in a word or two.
+        clock: seconds, from any origin.
     """
-    if columns is None:
-        return text
-    if columns <= 0:
-        return ""
-    if text.isascii():
-        return text if len(text) <= columns else f"{text[: columns - 1]}…"
-    taken = place = cut = 0
-    for cluster in clusters(text):
-        taken += columns_of(cluster)
-        if taken > columns:
-            return f"{text[:cut]}…"
-        place += len(cluster)
-        if taken < columns:  # the ellipsis would still have room
-            cut = place
-    return text
+    return _shown(items, total, label, clock) if sys.stderr.isatty() else iter(items)
 
 
-def columns_of(text: str) -> int:
-    """Columns that text takes on a terminal."""
-    return len(text) if text.isascii() else _columns_of(text)
+def _shown(
+    items: Iterable[T], total: int | None, label: str, clock: Callable[[], float]
+) -> Iterator[T]:
+    began = drawn = looked = clock()
+    bar: Any = None
+    step, waiting, undrawn = 1, 0, 0
+    try:
+        for item in items:
+            yield item
+            waiting += 1
+            if waiting < step:
+                continue
+            undrawn, waiting = undrawn + waiting, 0
+            now = clock()
+            # Items may take microseconds or seconds each; the clock costs little beside either.
+            step = min(step * 2, _RAREST) if now - looked < _REDRAW_S / 4 else max(1, step // 2)
+            looked = now
+            if now - began < _PATIENCE_S or now - drawn < _REDRAW_S:
+                continue
+            bar = bar or _bar(total, label)
+            bar.update(undrawn)
+            drawn, undrawn = now, 0
+    finally:
+        if bar is not None:
+            click.echo(_CLEAR, nl=False, err=True)
 
 
-@lru_cache(1024)
-def _columns_of(text: str) -> int:
-    from wcwidth import wcswidth, wcwidth
-
-    columns = wcswidth(text)
-    return columns if columns >= 0 else sum(max(0, wcwidth(c)) for c in text)
-
-
-def clusters(text: str) -> Iterator[str]:
-    """Splits text where it may be cut: an emoji stays one, and a letter keeps its accents."""
-    start = 0
-    for place, (before, character) in enumerate(itertools.pairwise(text), 1):
-        if not _joined(before, character, place - start):
-            yield text[start:place]
-            start = place
-    if text:
-        yield text[start:]
-
-
-def _joined(before: str, character: str, length: int) -> bool:
-    if character.isascii():
-        return False
-    if "\U0001f1e6" <= character <= "\U0001f1ff":  # two letters are a flag
-        return length == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
-    is_skin = "\U0001f3fb" <= character <= "\U0001f3ff"
-    return before == "\u200d" or is_skin or columns_of(character) == 0
-
-
-def pad(text: str, columns: int) -> str:
-    """Fills text up to a number of columns.
-
-    Args:
-        text: without control characters.
-        columns: the width to fill.
-    """
-    return text + " " * max(0, columns - columns_of(text))
+def _bar(total: int | None, label: str) -> Any:
+    """Returns a bar that is never finished: `finally` erases it."""
+    nothing: tuple[Any, ...] = ()
+    unknown = (item for item in nothing) if total is None else None  # its length cannot be asked
+    return click.progressbar(
+        unknown, length=total, label=label, file=sys.stderr, show_pos=True, width=0
+    )

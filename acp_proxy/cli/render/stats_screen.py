@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from acp_proxy.cli.render.output import Ink, Writer, fit, paint
-from acp_proxy.cli.render.styled_text import Piece
+from attrs import evolve
+
+from acp_proxy.cli.render.output import Page
+from acp_proxy.cli.render.styled_text import STREAM_INKS, Ink, Piece, Screen, piece
 from acp_proxy.cli.render.table import WIDE, Cell, Column, cell, placed, stacked, table
 from acp_proxy.inspection.measures.statistics import CallStatistics, Statistics
 from acp_proxy.inspection.measures.traffic import MethodStatistics, halved, sparkline
 from acp_proxy.inspection.measures.turn_times import Part, TurnTime
 from acp_proxy.inspection.measures.waterfall import TurnWaterfall, WaterfallStep
 from acp_proxy.inspection.timeline import ARROWS
-from acp_proxy.safe_text import visible
 from acp_proxy.wording import byte_size, counted, duration, seconds
 
 _INDENTED = 40
 """Columns from which on tables are indented."""
-_DIRECTIONS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
 _PARTS = {
     Part.STREAMING: "agent, streaming",
     Part.SILENT: "agent, silent",
@@ -46,45 +46,39 @@ _SHORT = {"session/request_permission": "permission"}
 
 
 def show_statistics(
-    found: Statistics,
-    name: str,
-    turns: Sequence[TurnTime],
-    laid_out: TurnTime | None,
-    width: int | None,
-    *,
-    color: bool,
+    screen: Screen, found: Statistics, name: str, turns: Sequence[TurnTime], shown: TurnTime | None
 ) -> None:
     """Prints all of it.
 
     Args:
+        screen: what it has to fit.
         found: the statistics.
         name: of the recording.
         turns: those to list.
-        laid_out: the turn of the waterfall, if there is one.
-        width: of the terminal, if there is one.
-        color: whether to colour.
+        shown: the turn of the waterfall, if there is one.
     """
-    out = Writer()
-    for line in _StatisticsScreen(width, color).lines(found, name, turns, laid_out):
-        out.line(line)
-    out.flush()
+    page = Page(screen)
+    page.lines(_StatisticsScreen(screen).lines(found, name, turns, shown))
+    page.flush()
 
 
 class _StatisticsScreen:
-    def __init__(self, width: int | None, color: bool) -> None:
-        self._width = width
-        self._color = color
-        self._wide = width is None or width >= WIDE
+    def __init__(self, screen: Screen) -> None:
+        columns = screen.columns
+        self._screen = screen
+        self._wide = columns is None or columns >= WIDE
+        self._indent = "  " if columns is None or columns >= _INDENTED else ""
+        self._inner = evolve(screen, columns=columns and columns - len(self._indent))
 
     def lines(
         self,
         found: Statistics,
         name: str,
         turns: Sequence[TurnTime],
-        laid_out: TurnTime | None,
+        shown: TurnTime | None,
     ) -> Iterator[str]:
         sums = f"{duration(found.duration_ns)}, {counted(found.frames, 'frame')}"
-        yield self._title(f"{name}  {sums}, {byte_size(found.bytes)}")
+        yield self._line(f"{name}  {sums}, {byte_size(found.bytes)}", bold=True)
         yield from self._whole(found)
         if found.methods:
             yield from self._section("methods", self._methods(found.methods))
@@ -96,24 +90,24 @@ class _StatisticsScreen:
         if turns:
             yield from self._section("turns", self._turns(turns))
             yield from self._more(len(found.turns) - len(turns), "quicker turn")
-        if found.waterfall is not None and laid_out is not None:
-            state = "open" if laid_out.open else laid_out.stop_reason or "ended"
-            title = f"turn {laid_out.id}: {duration(laid_out.duration_ns)}, {state}"
+        if found.waterfall is not None and shown is not None:
+            state = "open" if shown.open else shown.stop_reason or "ended"
+            title = f"turn {shown.id}: {duration(shown.duration_ns)}, {state}"
             yield from self._section(title, self._waterfall(found.waterfall, found.live))
             left_out = found.waterfall.left_out
-            yield from self._more(left_out, "shorter step", f"--turn {laid_out.id}")
+            yield from self._more(left_out, "shorter step", f"--turn {shown.id}")
 
     def _whole(self, found: Statistics) -> Iterator[str]:
         """How the recording divides, then how its turns do."""
         whole, turns = found.time, found.turns
         if turns or whole.before_turns_ns < found.duration_ns:
-            yield self._cut(
+            yield self._line(
                 f"{duration(whole.before_turns_ns)} before the first prompt,"
                 f" {duration(whole.in_turns_ns)} in turns,"
                 f" {duration(whole.between_turns_ns)} between and after them"
             )
         else:
-            yield self._cut("no prompt was sent")
+            yield self._line("no prompt was sent")
         spent = {part: sum(turn.part_ns(part) for turn in turns) for part in Part}
         total = sum(spent.values())
         if not total:
@@ -121,7 +115,9 @@ class _StatisticsScreen:
         columns = 60 if self._wide else 40
         shown = [part for part in Part if spent[part]]
         yield ""
-        yield self._title(f"where {duration(total)} of {counted(len(turns), 'turn')} went")
+        yield self._line(
+            f"where {duration(total)} of {counted(len(turns), 'turn')} went", bold=True
+        )
         bars = [stacked({_GLYPHS[part]: spent[part]}, total, columns) for part in shown]
         rows = [
             Column("part", [cell(_PARTS[part], _GLYPHS[part][1]) for part in shown], least=10),
@@ -129,35 +125,23 @@ class _StatisticsScreen:
             Column("share", [cell(_share(spent[part], total)) for part in shown], right=True),
             Column("bar", bars, least=1),
         ]
-        lines = table(rows, self._inner, color=self._color)
-        next(lines)  # without titles
-        yield from (f"{self._indent}{line}" for line in lines)
+        _, *lines = self._table(rows)  # without titles
+        yield from lines
 
-    @property
-    def _indent(self) -> str:
-        return "  " if self._width is None or self._width >= _INDENTED else ""
-
-    @property
-    def _inner(self) -> int | None:
-        return None if self._width is None else self._width - len(self._indent)
-
-    def _cut(self, text: str) -> str:
-        return fit(visible(text), self._width)
-
-    def _title(self, text: str) -> str:
-        text = self._cut(text)
-        return paint(text, bold=True) if self._color else text
+    def _line(self, text: str, ink: int | None = None, *, bold: bool = False) -> str:
+        return self._screen.line(piece(text, ink, bold=bold))
 
     def _section(self, title: str, columns: list[Column]) -> Iterator[str]:
         yield ""
-        yield self._title(title)
-        for line in table(columns, self._inner, color=self._color):
-            yield f"{self._indent}{line}"
+        yield self._line(title, bold=True)
+        yield from self._table(columns)
+
+    def _table(self, columns: list[Column]) -> Iterator[str]:
+        return (f"{self._indent}{line}" for line in table(columns, self._inner))
 
     def _more(self, count: int, noun: str, option: str = "--top") -> Iterator[str]:
         if count > 0:
-            text = self._cut(f"  … and {counted(count, noun)}, see {option}")
-            yield paint(text, Ink.FAINT) if self._color else text
+            yield self._line(f"  … and {counted(count, noun)}, see {option}", Ink.FAINT)
 
     def _methods(self, methods: Sequence[MethodStatistics]) -> list[Column]:
         def took(name: str) -> list[Cell]:
@@ -168,7 +152,7 @@ class _StatisticsScreen:
             return [cell(f"{n:,}" if n else "", ink) for n in numbers]
 
         activity = [m.activity if self._wide else halved(m.activity) for m in methods]
-        inks = [_DIRECTIONS.get(m.direction) for m in methods]
+        inks = [STREAM_INKS.get(m.direction) for m in methods]
         names = [m.method if m.method is not None else f"({m.kind})" for m in methods]
         arrows = [ARROWS.get(m.direction, "?") for m in methods]
         return [

@@ -1,14 +1,43 @@
-"""Text in colours: pieces that are painted, cut or wrapped to the terminal."""
+"""Text in colours: its width on a terminal, and lines that are cut or wrapped to it.
 
+Text is measured in columns, of which CJK and emoji take two.
+"""
+
+import itertools
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
+from functools import lru_cache
 
-import click
+from attrs import frozen
 
-from acp_proxy.cli.render.output import clusters, columns_of, fit, pad, paint, use_color, width
 from acp_proxy.safe_text import visible
 
+
+class Ink(IntEnum):
+    """Colours that can be read on black and on white alike, by their number among 256.
+
+    The eight named colours are not among them: each theme has its own, and in many of them yellow,
+    cyan and green vanish on white, or blue on black.
+    """
+
+    TO_AGENT = 32
+    """Blue."""
+    TO_CLIENT = 28
+    """Green."""
+    STDERR = 130
+    """Brown; also for what took long."""
+    PERMISSION = 163
+    """Magenta."""
+    TROUBLE = 196
+    """Red."""
+    FAINT = 244
+    """Grey, for what matters least."""
+
+
+STREAM_INKS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
+
 Piece = tuple[str, int | None, bool]
-"""Text without control characters, its colour, and whether it is bold."""
+"""Text without control characters, its colour if it has one, and whether it is bold."""
 _LONG = 4
 """A text with so many times more characters than there are columns is not measured."""
 
@@ -29,27 +58,37 @@ def text_of(pieces: Sequence[Piece]) -> str:
     return "".join([text for text, _, _ in pieces])
 
 
-def stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """Returns pieces without the blanks at their end."""
-    if pieces and pieces[-1][0] == pieces[-1][0].rstrip() != "":
-        return pieces
-    line = [*pieces]
-    while line and not line[-1][0].strip():
-        line.pop()
-    line[-1:] = [(text.rstrip(), ink, bold) for text, ink, bold in line[-1:]]
-    return line
+@frozen
+class Screen:
+    """Makes lines for a terminal, or for a pipe, where nothing is cut or wrapped."""
 
+    columns: int | None = None
+    """Of the terminal; None if there is none."""
+    color: bool = False
 
-def painted(pieces: Sequence[Piece], *, color: bool) -> str:
-    """Joins pieces to a line, without blanks at its end.
+    def line(self, *pieces: Piece) -> str:
+        """Makes a line as wide as the terminal at most, without blanks at its end."""
+        return self.whole(*cut(pieces, self.columns))
 
-    Args:
-        pieces: the line.
-        color: whether to colour.
-    """
-    if not color:
-        return text_of(pieces).rstrip()
-    return "".join([paint(text, ink, bold=bold) for text, ink, bold in stripped(pieces)])
+    def whole(self, *pieces: Piece) -> str:
+        """Makes a line, however wide it is, without blanks at its end."""
+        if not self.color:
+            return text_of(pieces).rstrip()
+        return "".join([_painted(*one) for one in _stripped(pieces)])
+
+    def wrapped(self, first: Piece, *pieces: Piece, indent: int | None = None) -> Iterator[str]:
+        """Makes lines that break where the terminal ends.
+
+        Args:
+            first: what stands before the first line.
+            *pieces: the text.
+            indent: columns before the other lines; as many as `first` takes if None.
+        """
+        indent = columns_of(first[0]) if indent is None else indent
+        lead = first
+        for line in wrap(pieces, None if self.columns is None else self.columns - indent):
+            yield self.line(lead, *line)
+            lead = (" " * indent, None, False)
 
 
 def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
@@ -61,7 +100,7 @@ def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
     """
     if columns is None:
         return pieces
-    line = stripped(pieces)
+    line = _stripped(pieces)
     fitting: list[Piece] = []
     for number, (text, ink, bold) in enumerate(line, 1):
         taken = len(text) if len(text) > _LONG * columns else columns_of(text)
@@ -71,60 +110,6 @@ def cut(pieces: Sequence[Piece], columns: int | None) -> Sequence[Piece]:
         columns -= taken
         fitting.append((text, ink, bold))
     return fitting
-
-
-class Paragraphs:
-    """Prints lines, paragraphs and lists on stdout.
-
-    Attributes:
-        columns: of the terminal, or None if there is none.
-    """
-
-    def __init__(self) -> None:
-        self.columns = width()
-        self._color = use_color()
-
-    def line(self, *pieces: Piece) -> None:
-        """Prints one line as it is."""
-        click.echo(painted(pieces, color=self._color), color=self._color)
-
-    def paragraph(self, first: str, rest: str, *pieces: Piece, ink: int | None = None) -> None:
-        """Prints pieces, wrapped to the terminal.
-
-        Args:
-            first: what stands before the first line.
-            rest: the indentation of the others.
-            *pieces: the text.
-            ink: the colour of ``first``.
-        """
-        room = None if self.columns is None else self.columns - columns_of(rest)
-        lead: Piece = (first, ink, ink is not None)
-        for line in wrap(pieces, room):
-            self.line(lead, *line)
-            lead = (rest, None, False)
-
-    def table(self, rows: Sequence[Sequence[Piece]], indent: str, *, is_cut: bool = False) -> None:
-        """Prints cells that are as wide as the widest; only the last one in a row has to fit.
-
-        Args:
-            rows: of one piece for each cell.
-            indent: what stands before each line.
-            is_cut: whether the last cell is cut to the terminal, and not wrapped.
-        """
-        count = max(map(len, rows), default=0)
-        widths = [
-            max((columns_of(row[n][0]) for row in rows if n < len(row)), default=0)
-            for n in range(count - 1)
-        ]
-        for row in rows:
-            lead = [piece(indent)]
-            for (text, ink, bold), wide in zip(row[:-1], widths, strict=False):
-                lead.append((pad(text, wide + 2), ink, bold))
-            taken = columns_of(text_of(lead))
-            room = None if self.columns is None else max(20, self.columns - taken)
-            for line in [cut(row[-1:], room)] if is_cut else wrap(row[-1:], room):
-                self.line(*lead, *line)
-                lead = [piece(" " * taken)]
 
 
 def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
@@ -138,17 +123,116 @@ def wrap(pieces: Sequence[Piece], columns: int | None) -> Iterator[list[Piece]]:
         yield list(pieces)
         return
     line: list[Piece] = []
-    taken = 0
-    for word, ink, bold in _words(pieces, max(1, columns)):
-        wide = columns_of(word)
+    taken, columns = 0, max(1, columns)
+    for word, ink, bold in _words(pieces, columns):
         if taken + columns_of(word.rstrip(" ")) > columns and line:
             yield line
             line, taken = [], 0
             word = word.lstrip(" ")
-            wide = columns_of(word)
         line.append((word, ink, bold))
-        taken += wide
+        taken += columns_of(word)
     yield line
+
+
+def fit(text: str, columns: int | None) -> str:
+    """Cuts the end off a text that is too wide, and puts an ellipsis there.
+
+    Args:
+        text: without control characters.
+        columns: the room; None if there is no limit.
+    """
+    if columns is None:
+        return text
+    if columns <= 0:
+        return ""
+    if text.isascii():
+        return text if len(text) <= columns else f"{text[: columns - 1]}…"
+    taken = place = end = 0
+    for cluster in clusters(text):
+        taken += columns_of(cluster)
+        if taken > columns:
+            return f"{text[:end]}…"
+        place += len(cluster)
+        if taken < columns:  # the ellipsis would still have room
+            end = place
+    return text
+
+
+def fit_end(text: str, columns: int) -> str:
+    """Cuts the beginning off a text that is too wide, and puts an ellipsis there.
+
+    Args:
+        text: without control characters.
+        columns: the room.
+    """
+    if columns_of(text) <= columns:
+        return text
+    if columns < 1:
+        return ""
+    while columns_of(text) > columns - 1:
+        text = text[1:]
+    return f"…{text}"
+
+
+def pad(text: str, columns: int) -> str:
+    """Fills text up to a number of columns.
+
+    Args:
+        text: without control characters.
+        columns: the width to fill.
+    """
+    return text + " " * max(0, columns - columns_of(text))
+
+
+def columns_of(text: str) -> int:
+    """Columns that text takes on a terminal."""
+    return len(text) if text.isascii() else _columns_of(text)
+
+
+def clusters(text: str) -> Iterator[str]:
+    """Splits text where it may be cut: an emoji stays one, and a letter keeps its accents."""
+    start = 0
+    for place, (before, character) in enumerate(itertools.pairwise(text), 1):
+        if not _is_joined(before, character, place - start):
+            yield text[start:place]
+            start = place
+    if text:
+        yield text[start:]
+
+
+@lru_cache(1024)
+def _columns_of(text: str) -> int:
+    from wcwidth import wcswidth, wcwidth
+
+    columns = wcswidth(text)
+    return columns if columns >= 0 else sum(max(0, wcwidth(c)) for c in text)
+
+
+def _is_joined(before: str, character: str, length: int) -> bool:
+    if character.isascii():
+        return False
+    if "\U0001f1e6" <= character <= "\U0001f1ff":  # two letters are a flag
+        return length == 1 and "\U0001f1e6" <= before <= "\U0001f1ff"
+    is_skin = "\U0001f3fb" <= character <= "\U0001f3ff"
+    return before == "\u200d" or is_skin or columns_of(character) == 0
+
+
+def _painted(text: str, ink: int | None, bold: bool) -> str:
+    if not text or (ink is None and not bold):
+        return text
+    codes = ";".join(filter(None, ("1" if bold else "", "" if ink is None else f"38;5;{ink:d}")))
+    return f"\x1b[{codes}m{text}\x1b[0m"
+
+
+def _stripped(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Returns pieces without the blanks at their end."""
+    if pieces and pieces[-1][0] == pieces[-1][0].rstrip() != "":
+        return pieces
+    line = [*pieces]
+    while line and not line[-1][0].strip():
+        line.pop()
+    line[-1:] = [(text.rstrip(), ink, bold) for text, ink, bold in line[-1:]]
+    return line
 
 
 def _words(pieces: Sequence[Piece], columns: int) -> Iterator[Piece]:

@@ -6,8 +6,9 @@ from collections import Counter
 from datetime import datetime
 from itertools import zip_longest
 
-from acp_proxy.cli.render.output import Ink, columns_of
-from acp_proxy.cli.render.styled_text import Paragraphs, Piece, piece, text_of, wrap
+from acp_proxy.cli.render.output import Page, stdout_screen
+from acp_proxy.cli.render.styled_text import Ink, Piece, columns_of, piece, text_of, wrap
+from acp_proxy.cli.render.table import aligned
 from acp_proxy.inspection.diagnosis.errors import error_text
 from acp_proxy.inspection.diagnosis.unanswered import silence_text
 from acp_proxy.inspection.diagnosis.values import (
@@ -23,7 +24,6 @@ from acp_proxy.inspection.fault_effects import times_fired
 from acp_proxy.wording import counted, duration
 
 _LABEL = 12
-_INDENT = " " * _LABEL
 _MOST_TURNS = 5
 """How many of the first turns are shown, and of the last ones; a few more are shown whole."""
 _MOST = 5
@@ -52,29 +52,29 @@ def show_summary(summary: Summary, word: str) -> None:
         summary: of the recording.
         word: how the user named the recording.
     """
-    page = Paragraphs()
+    page = Page(stdout_screen())
     _headline(page, summary)
     _about(page, summary)
-    page.line()
+    page.print()
     _peers(page, summary)
-    page.line()
+    page.print()
     _course(page, summary)
     _findings(page, summary, word)
     _stderr(page, summary)
-    if page.columns is not None:
-        page.line()
+    if page.screen.columns is not None:
+        page.print()
         _next(page, summary, word)
+    page.flush()
 
 
-def _headline(page: Paragraphs, summary: Summary) -> None:
+def _headline(page: Page, summary: Summary) -> None:
     recording = summary.recording
     state = "running" if summary.live else recording.state
     verdict = piece("no problems", Ink.TO_CLIENT)
     if problems := _problem_count(summary):
         verdict = piece(f"✗ {counted(problems, 'problem')}", Ink.TROUBLE, bold=True)
-    page.paragraph(
-        "", "", piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  "), verdict
-    )  # fmt: skip
+    name, rest = piece(recording.name, bold=True), piece(f"  ({recording.id})  {state}  ")
+    page.wrap(piece(""), name, rest, verdict)
 
 
 def _problem_count(summary: Summary) -> int:
@@ -89,7 +89,7 @@ def _problem_count(summary: Summary) -> int:
     )
 
 
-def _about(page: Paragraphs, summary: Summary) -> None:
+def _about(page: Page, summary: Summary) -> None:
     recording = summary.recording
     started = datetime.fromisoformat(recording.started_at).astimezone()
     _row(page, "file", summary.path)
@@ -110,7 +110,7 @@ def _about(page: Paragraphs, summary: Summary) -> None:
     _row(page, "note", recording.note or "")
 
 
-def _peers(page: Paragraphs, summary: Summary) -> None:
+def _peers(page: Page, summary: Summary) -> None:
     """Client and agent side by side."""
     recording, can = summary.recording, summary.capabilities
     client = recording.client_title or _UNNAMED
@@ -123,22 +123,22 @@ def _peers(page: Paragraphs, summary: Summary) -> None:
     if can.auth_methods:
         rows.append(("auth", "", ", ".join(can.auth_methods)))
     wide = max(columns_of(piece(mine)[0]) for _, mine, _ in rows)
-    if page.columns is not None:
-        wide = min(wide, (page.columns - _LABEL) // 2 - 2)
+    if page.screen.columns is not None:
+        wide = min(wide, (page.screen.columns - _LABEL) // 2 - 2)
     for number, row in enumerate(rows):
         _pair(page, row, wide, number)
 
 
-def _pair(page: Paragraphs, row: tuple[str, str, str], wide: int, number: int) -> None:
+def _pair(page: Page, row: tuple[str, str, str], wide: int, number: int) -> None:
     """A label and two cells, the first of which is so many columns wide."""
     label, mine, theirs = row
     inks = (Ink.TO_AGENT, Ink.TO_CLIENT) if number < 2 else (None, None)
-    room = None if page.columns is None else max(1, page.columns - _LABEL - wide - 2)
+    room = None if page.screen.columns is None else max(1, page.screen.columns - _LABEL - wide - 2)
     left = wrap([piece(mine, inks[0], bold=number == 0)], max(1, wide))
     right = wrap([piece(theirs, inks[1], bold=number == 0)], room)
     for one, other in zip_longest(left, right, fillvalue=list[Piece]()):
         gap = " " * (wide + 2 - columns_of(text_of(one)))
-        page.line(piece(label.ljust(_LABEL)), *one, piece(gap), *other)
+        page.print(piece(label.ljust(_LABEL)), *one, piece(gap), *other)
         label = ""
 
 
@@ -148,7 +148,7 @@ def _few(names: list[str]) -> list[str]:
     return [*names[: _MOST_CAPABILITIES - 1], f"... and {len(names) - _MOST_CAPABILITIES + 1} more"]
 
 
-def _course(page: Paragraphs, summary: Summary) -> None:
+def _course(page: Page, summary: Summary) -> None:
     """What passed: frames, sessions, turns, tool calls, requests, files and terminals."""
     total = sum(summary.frames.values())
     frames = ", ".join(f"{n:,} {name}" for name, n in summary.frames.items())
@@ -171,7 +171,7 @@ def _course(page: Paragraphs, summary: Summary) -> None:
     _errors(page, summary)
 
 
-def _sessions(page: Paragraphs, sessions: list[SessionSummary]) -> None:
+def _sessions(page: Page, sessions: list[SessionSummary]) -> None:
     rows = []
     for session in sessions[:_MOST]:
         how = [_OPENED.get(way, way) for way in session.opened]
@@ -183,21 +183,21 @@ def _sessions(page: Paragraphs, sessions: list[SessionSummary]) -> None:
         )
     if sessions:
         _row(page, "sessions", f"{len(sessions):,}")
-    page.table(rows, "  ")
+    page.lines(aligned(rows, page.screen))
     _more(page, len(sessions) - _MOST)
 
 
-def _turns(page: Paragraphs, summary: Summary) -> None:
+def _turns(page: Page, summary: Summary) -> None:
     turns = summary.turns
     if not turns:
         return
     _row(page, "turns", f"{len(turns):,}")
-    most_id = None if page.columns is None else _LONGEST_ID
+    most_id = None if page.screen.columns is None else _LONGEST_ID
     rows = [_turn(turn, summary, most_id) for turn in turns]
     if len(rows) > 2 * _MOST_TURNS + 2:
         more = f"and {len(rows) - 2 * _MOST_TURNS:,} more"
         rows[_MOST_TURNS:-_MOST_TURNS] = [[piece("..."), piece(more)]]
-    page.table(rows, "  ", is_cut=True)
+    page.lines(aligned(rows, page.screen, is_cut=True))
 
 
 def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piece]:
@@ -219,7 +219,7 @@ def _turn(turn: TurnSummary, summary: Summary, most_id: int | None) -> list[Piec
     return [*cells, piece(turn.prompt)]
 
 
-def _tool_calls(page: Paragraphs, summary: Summary) -> None:
+def _tool_calls(page: Page, summary: Summary) -> None:
     count = sum(tally.count for tally in summary.tool_calls)
     if not count:
         return
@@ -242,11 +242,11 @@ def _tool_calls(page: Paragraphs, summary: Summary) -> None:
         ]
         for call in summary.failed_calls[:_MOST]
     ]
-    page.table(rows, "  ", is_cut=True)
+    page.lines(aligned(rows, page.screen, is_cut=True))
     _more(page, len(summary.failed_calls) - _MOST)
 
 
-def _questions(page: Paragraphs, summary: Summary) -> None:
+def _questions(page: Page, summary: Summary) -> None:
     answers = summary.answers
     if not answers:
         return
@@ -256,7 +256,7 @@ def _questions(page: Paragraphs, summary: Summary) -> None:
     )
     _row(page, "asked", f"{counted(count, 'time')} of a person: {outcomes}")
     rows = [_question(question, summary.live) for question in summary.questions[:_MOST]]
-    page.table(rows, "  ", is_cut=True)
+    page.lines(aligned(rows, page.screen, is_cut=True))
     _more(page, count - _MOST)
 
 
@@ -273,7 +273,7 @@ def _question(question: PersonRequest, live: bool) -> list[Piece]:
     ]
 
 
-def _errors(page: Paragraphs, summary: Summary) -> None:
+def _errors(page: Page, summary: Summary) -> None:
     """Those that are routine; the others stand among the problems."""
     routine = [error for error in summary.error_codes if error.is_routine]
     texts = []
@@ -285,12 +285,12 @@ def _errors(page: Paragraphs, summary: Summary) -> None:
     _row(page, "routine", "; ".join(texts))
 
 
-def _findings(page: Paragraphs, summary: Summary, word: str) -> None:
+def _findings(page: Page, summary: Summary, word: str) -> None:
     """What is wrong or worth knowing, and below it what a running conversation waits for."""
     if summary.findings:
         title = "problems" if _problem_count(summary) else "remarks"
-        page.line()
-        page.line(piece(title, bold=True))
+        page.print()
+        page.print(piece(title, bold=True))
     seen: Counter[str] = Counter()
     for finding in summary.findings:
         seen[finding.kind] += 1
@@ -300,32 +300,32 @@ def _findings(page: Paragraphs, summary: Summary, word: str) -> None:
             more = summary.finding_counts[finding.kind] - _MOST
             hint = _MORE.get(finding.kind, "--json has a hundred").replace("REC", shlex.quote(word))
             text = f"... and {more:,} more of this kind: {hint}"
-            page.paragraph("    ", "    ", piece(text, Ink.FAINT))
+            page.wrap(piece("    "), piece(text, Ink.FAINT))
     if summary.waiting:
-        page.line()
-        page.line(piece("waiting", bold=True))
+        page.print()
+        page.print(piece("waiting", bold=True))
     for waiting in summary.waiting[:_MOST]:
-        page.paragraph("  … ", "    ", piece(waiting.text))
+        page.wrap(piece("  … "), piece(waiting.text))
     _more(page, len(summary.waiting) - _MOST)
 
 
-def _finding(page: Paragraphs, finding: Finding) -> None:
+def _finding(page: Page, finding: Finding) -> None:
     mark, ink = ("✗", Ink.TROUBLE) if finding.severity == PROBLEM else ("!", Ink.STDERR)
-    page.paragraph(f"  {mark} ", "    ", piece(finding.text), ink=ink)
+    page.wrap(piece(f"  {mark} ", ink, bold=True), piece(finding.text))
 
 
-def _stderr(page: Paragraphs, summary: Summary) -> None:
+def _stderr(page: Page, summary: Summary) -> None:
     if not summary.stderr_tail:
         return
-    page.line()
-    page.line(
+    page.print()
+    page.print(
         piece("stderr", bold=True), piece(f"  (the last lines of {summary.frames['stderr']:,})")
     )
     for line in summary.stderr_tail:
-        page.paragraph("  ", "    ", piece(line, Ink.STDERR))
+        page.wrap(piece("  "), piece(line, Ink.STDERR), indent=4)
 
 
-def _next(page: Paragraphs, summary: Summary, word: str) -> None:
+def _next(page: Page, summary: Summary, word: str) -> None:
     """The next command to type."""
     name = shlex.quote(word)
     command = f"acp-proxy inspect log {name}"
@@ -334,7 +334,7 @@ def _next(page: Paragraphs, summary: Summary, word: str) -> None:
         command = f"{command} --around {seqs[0]}"
     elif summary.live:
         command = f"{command} --follow"
-    page.paragraph("", "", piece("Next: "), piece(command, bold=True))
+    page.wrap(piece(""), piece("Next: "), piece(command, bold=True))
 
 
 def _tally(tally: Tally, what: str) -> str:
@@ -346,15 +346,15 @@ def _tally(tally: Tally, what: str) -> str:
     return f"{tally.done:,} {what}" + (f" ({remark})" if remark else "")
 
 
-def _row(page: Paragraphs, label: str, *pieces: str | Piece) -> None:
+def _row(page: Page, label: str, *pieces: str | Piece) -> None:
     made = [p if isinstance(p, tuple) else piece(p) for p in pieces]
     if text_of(made):
-        page.paragraph(label.ljust(_LABEL), _INDENT, *made, ink=None)
+        page.wrap(piece(label.ljust(_LABEL)), *made)
 
 
-def _more(page: Paragraphs, count: int) -> None:
+def _more(page: Page, count: int) -> None:
     if count > 0:
-        page.line(piece(f"  ... and {count:,} more", Ink.FAINT))
+        page.print(piece(f"  ... and {count:,} more", Ink.FAINT))
 
 
 def _short(text: str, most: int | None) -> str:

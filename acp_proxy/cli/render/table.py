@@ -7,11 +7,23 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, field, frozen
 
-from acp_proxy.cli.render.output import Ink, columns_of
-from acp_proxy.cli.render.styled_text import Piece, cut, painted, piece, text_of
+from acp_proxy.cli.render.styled_text import (
+    Ink,
+    Piece,
+    Screen,
+    columns_of,
+    cut,
+    fit_end,
+    pad,
+    piece,
+    text_of,
+    wrap,
+)
 
-GAP = 2
+_GAP = 2
 """Blanks between two columns."""
+_LEAST_LAST = 20
+"""Columns that the last cell of an aligned row has in any case."""
 WIDE = 110
 """Columns of a terminal from which on there is room for a wide gap."""
 Cell = Sequence[Piece]
@@ -45,27 +57,20 @@ class Column:
     """Whether its cells stand at its right edge."""
 
 
-def table(
-    columns: Sequence[Column],
-    width: int | None,
-    *,
-    color: bool,
-    is_list: bool = False,
-) -> Iterator[str]:
+def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -> Iterator[str]:
     """Yields the lines of a table, the titles first. Columns without text are left out.
 
     Args:
         columns: each with as many cells.
-        width: of the terminal, or None if nothing is to be left out or cut.
-        color: whether to colour.
+        screen: what it has to fit.
         is_list: whether its titles are bold, its gap is always wide, and a pipe gets columns
             without text as well.
     """
-    if width is not None or not is_list:
-        columns = [column for column in columns if any(map(str.strip, _texts(column)))]
+    if screen.columns is not None or not is_list:
+        columns = [one for one in columns if any(text_of(row).strip() for row in one.cells)]
     rows = [[*map(text_of, row)] for row in _rows(columns)]
-    gap = GAP if width is None or width >= WIDE or is_list else 1
-    chosen = [(columns[n], taken) for n, taken in layout(columns, rows, width, gap)]
+    gap = _GAP if screen.columns is None or screen.columns >= WIDE or is_list else 1
+    chosen = [(columns[n], taken) for n, taken in layout(columns, rows, screen.columns, gap)]
     style = piece("", None if is_list else Ink.FAINT, bold=is_list)[1:]
     titles = [evolve(column, cells=[[(column.title, *style)]]) for column, _ in chosen]
     for row in (*_rows(titles), *_rows([column for column, _ in chosen])):
@@ -73,14 +78,14 @@ def table(
         for found, (column, taken) in zip(row, chosen, strict=True):
             line += [piece(" " * gap)] if line else []
             line += _padded(found, column, taken)
-        yield painted(cut(line, width), color=color)
+        yield screen.line(*line)
 
 
 def layout(
     columns: Sequence[Column],
     rows: Sequence[Sequence[str]],
     width: int | None,
-    gap: int = GAP,
+    gap: int = _GAP,
 ) -> list[tuple[int, int]]:
     """Chooses columns for a terminal.
 
@@ -118,28 +123,8 @@ def layout(
     return [(n, widths[n]) for n in chosen]
 
 
-def fit_end(text: str, columns: int) -> str:
-    """Cuts text to a number of columns, at its beginning.
-
-    Args:
-        text: without control characters.
-        columns: the room.
-    """
-    if columns_of(text) <= columns:
-        return text
-    if columns < 1:
-        return ""
-    while columns_of(text) > columns - 1:
-        text = text[1:]
-    return f"…{text}"
-
-
 def _rows(columns: Sequence[Column]) -> Iterator[tuple[Cell, ...]]:
     return zip(*(column.cells for column in columns), strict=True)
-
-
-def _texts(column: Column) -> Iterator[str]:
-    return map(text_of, column.cells)
 
 
 def _padded(found: Cell, column: Column, taken: int) -> list[Piece]:
@@ -148,6 +133,32 @@ def _padded(found: Cell, column: Column, taken: int) -> list[Piece]:
         shown = [(fit_end(text_of(found), taken), *found[0][1:])]
     space = piece(" " * max(0, taken - columns_of(text_of(shown))))
     return [space, *shown] if column.right else [*shown, space]
+
+
+def aligned(
+    rows: Sequence[Sequence[Piece]], screen: Screen, *, is_cut: bool = False
+) -> Iterator[str]:
+    """Yields indented rows whose cells are as wide as the widest; only the last one has to fit.
+
+    Args:
+        rows: of one piece for each cell; some may be shorter.
+        screen: what the last cell has to fit.
+        is_cut: whether the last cell is cut, and not wrapped.
+    """
+    count = max(map(len, rows), default=0)
+    widths = [
+        max((columns_of(row[n][0]) for row in rows if n < len(row)), default=0)
+        for n in range(count - 1)
+    ]
+    for row in rows:
+        lead = [piece("  ")]
+        for (text, ink, bold), wide in zip(row[:-1], widths, strict=False):
+            lead.append((pad(text, wide + 2), ink, bold))
+        taken = columns_of(text_of(lead))
+        room = None if screen.columns is None else max(_LEAST_LAST, screen.columns - taken)
+        for line in [cut(row[-1:], room)] if is_cut else wrap(row[-1:], room):
+            yield screen.whole(*lead, *line)
+            lead = [piece(" " * taken)]
 
 
 def stacked(spent: Mapping[Piece, int], whole: int, columns: int) -> Cell:

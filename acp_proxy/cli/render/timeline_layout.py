@@ -3,8 +3,8 @@
 from collections.abc import Callable, Container, Iterator
 from typing import Any
 
-from acp_proxy.cli.render.output import Ink, columns_of, fit, pad, paint
-from acp_proxy.cli.render.styled_text import Piece, cut, painted
+from acp_proxy.cli.render.styled_text import STREAM_INKS, Ink, Piece, Screen, columns_of, pad, piece
+from acp_proxy.cli.render.table import WIDE
 from acp_proxy.inspection.folding import ChunkRun, run_line
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.timeline import (
@@ -22,11 +22,8 @@ from acp_proxy.wording import duration
 
 Row = dict[str, Any]
 
-_WIDE = 110
-"""Columns from which on there is room for the pair and the size beside the preview."""
 _METHOD = {True: 28, False: 18}
 _ID = {True: 5, False: 3}
-_STREAMS = {"to-agent": Ink.TO_AGENT, "to-client": Ink.TO_CLIENT, "stderr": Ink.STDERR}
 _TONES = {Tone.PERMISSION: Ink.PERMISSION, Tone.TROUBLE: Ink.TROUBLE}
 _PACES = {Pace.QUICK: None, Pace.SLOW: Ink.STDERR, Pace.STUCK: Ink.TROUBLE}
 
@@ -40,9 +37,8 @@ class TimelineLayout:
 
     def __init__(
         self,
-        columns: int | None,
+        screen: Screen,
         *,
-        color: bool,
         newest: int = 0,
         live: bool = False,
         hints_of: Callable[[Row], Hints] = lambda _: NONE,
@@ -50,17 +46,16 @@ class TimelineLayout:
         """Begins a timeline.
 
         Args:
-            columns: of the terminal, or None if there is none.
-            color: whether to colour.
+            screen: what the lines have to fit.
             newest: the number of the last frame or event so far, which has to have room.
             live: whether an answer may still come.
             hints_of: looks up what other frames add to the line of one.
         """
         self.live = live
         self.hints_of = hints_of
-        self._columns = columns
-        self._color = color
-        self._wide = columns is None or columns >= _WIDE
+        columns = screen.columns
+        self.screen = screen
+        self._wide = columns is None or columns >= WIDE
         digits = len(str(newest))
         self._number = max(6, digits * 2 + 1) if columns is None else max(5, digits + 3)
         self._time = 9 if self._wide else 7
@@ -88,7 +83,7 @@ class TimelineLayout:
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
-        if self._columns is not None and self._before is not None:
+        if self.screen.columns is not None and self._before is not None:
             yield from self._between(row, line)
         self._before = (item.last, item.last_ns) if isinstance(item, ChunkRun) else (
             row["seq"], row["t_ns"])  # fmt: skip
@@ -103,8 +98,7 @@ class TimelineLayout:
             line: the line.
             mark: what stands before it, such as an arrow at the frame that was asked for.
         """
-        pieces = [(mark, None, True), *self._pieces(line)]
-        return painted(cut(pieces, self._columns), color=self._color)
+        return self.screen.line((mark, None, True), *self._pieces(line))
 
     def _line(self, item: Row | ChunkRun) -> TimelineLine:
         if isinstance(item, ChunkRun):
@@ -126,19 +120,16 @@ class TimelineLayout:
 
     def _rule(self, text: str) -> str:
         text = f"── {visible(text)} "
-        return self._painted(text + "─" * ((self._columns or 0) - columns_of(text)), Ink.FAINT)
+        rule = "─" * ((self.screen.columns or 0) - columns_of(text))
+        return self.screen.line(piece(text + rule, Ink.FAINT))
 
     def _note(self, text: str, ink: Ink) -> str:
-        return self._painted(" " * (self._number + 1) + text, ink)
-
-    def _painted(self, text: str, ink: Ink) -> str:
-        text = fit(text, self._columns)
-        return paint(text, ink) if self._color else text
+        return self.screen.line(piece(" " * (self._number + 1) + text, ink))
 
     def _pieces(self, line: TimelineLine) -> list[Piece]:
         cells, tone = line.cells, line.tone
-        number = cells.number if self._columns is None else _short(cells.number)
-        ink = _TONES.get(tone, _STREAMS.get(line.stream))
+        number = cells.number if self.screen.columns is None else _short(cells.number)
+        ink = _TONES.get(tone, STREAM_INKS.get(line.stream))
         bold = tone is Tone.PROMPT
         self._number = max(self._number, len(number))
         self._time = max(self._time, len(cells.time))

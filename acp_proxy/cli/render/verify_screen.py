@@ -8,12 +8,10 @@ from typing import Any
 from attrs import asdict, define, evolve, field, frozen
 
 from acp_proxy.cli.output_files import try_write
-from acp_proxy.cli.render.diff_reports import DiffCases, DiffReporter, report_diff
-from acp_proxy.cli.render.diff_rules import RuleHint
+from acp_proxy.cli.render.diff_reports import DiffCases, DiffReporter, RuleHint, report_diff
 from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, suite
-from acp_proxy.cli.render.output import say, use_color, warn, width
-from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.render.output import progress, say, stdout_screen, warn
 from acp_proxy.difference.diff import diff
 from acp_proxy.difference.options import DiffOptions, Expect
 from acp_proxy.difference.result import Diff, DiffEntry, Field
@@ -134,7 +132,7 @@ def conclude(
     reporters: list[DiffReporter] = [collector] if cases is None else [collector, cases]
     _print_conversation(report)
     if not found.is_equal:
-        reporters.append(DiffScreen(width(), color=use_color(), most=_MOST_PRINTED))
+        reporters.append(DiffScreen(stdout_screen(), _MOST_PRINTED))
         if settings.word != "-":
             word = str(old.path) if settings.word == "latest" else settings.word
             reporters.append(RuleHint((word, str(new.path))))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 RECORDINGS = Path(__file__).parents[3] / "recordings"
 IMPATIENT = (
-    "from acp_proxy.cli.render import progress\n"
-    "progress._PATIENCE_S = progress._REDRAW_S = 0.0\n"
+    "from acp_proxy.cli.render import output\n"
+    "output._PATIENCE_S = output._REDRAW_S = 0.0\n"
     "from acp_proxy.cli.main import cli\n"
     "cli(prog_name='acp-proxy')\n"
 )

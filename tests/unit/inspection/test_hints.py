@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.render.output import Ink
+from acp_proxy.cli.render.styled_text import Ink
 from acp_proxy.inspection.hints import HintReader
 from acp_proxy.inspection.timeline import Tone, frame_line
 from acp_proxy.store.reader import RecordingReader

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from acp_proxy.cli.render.output import pad, say, say_json
+from acp_proxy.cli.render.output import say, say_json
 from acp_proxy.cli.render.output import width as terminal_width
+from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.faults.manual import KindManual, Setting, manual_of, trigger_manual
 from acp_proxy.faults.plan import load_plan, ready_plans
 from acp_proxy.faults.registry import KINDS

@@ -11,7 +11,8 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import file_option, recording_argument
 from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.render.junit import Case, Failure, suite
-from acp_proxy.cli.render.output import pad, say, say_json, warn
+from acp_proxy.cli.render.output import say, say_json, warn
+from acp_proxy.cli.render.styled_text import pad
 from acp_proxy.faults.plan import load_plan, ready_plans
 from acp_proxy.runtime.sweep import BAD, HUNG, PLACE, ClientRun, run_client
 

@@ -1,9 +1,9 @@
 """``acp-proxy inspect diff``: compare two recordings."""
 
 import sys
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from attrs import evolve
@@ -15,14 +15,15 @@ from acp_proxy.cli.options import (
     file_option,
     filter_argument,
 )
-from acp_proxy.cli.output_files import check_report_files, spare_recordings
+from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_text
 from acp_proxy.cli.recordings import file_of, open_recording
-from acp_proxy.cli.render.diff_reports import DiffReporter, report_diff
-from acp_proxy.cli.render.output import use_color, warn, width
-from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.render.output import progress, stdout_screen, warn
 from acp_proxy.difference.options import DiffOptions
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.store.reader import RecordingReader
+
+if TYPE_CHECKING:
+    from acp_proxy.cli.render.diff_reports import DiffReporter
 
 
 @click.command(
@@ -97,7 +98,7 @@ def diff(
             code = _learn(a, b, options, as_json=json)
         else:
             words = () if exact or json else (rec, other)
-            code = _diff(a, b, options, _reporters(words, junit, as_json=json))
+            code = _diff(a, b, options, words, junit, as_json=json)
     sys.exit(code)
 
 
@@ -110,39 +111,41 @@ def _note(reader: RecordingReader) -> None:
 
 
 def _diff(
-    a: RecordingReader, b: RecordingReader, options: DiffOptions, reporters: Sequence[DiffReporter]
+    a: RecordingReader,
+    b: RecordingReader,
+    options: DiffOptions,
+    words: tuple[str, ...],
+    junit: Path | None,
+    *,
+    as_json: bool,
 ) -> int:
+    """Prints the differences, and a hint if there are words that name the recordings."""
+    from acp_proxy.cli.render.diff_reports import DiffCases, DiffJson, RuleHint, report_diff
+    from acp_proxy.cli.render.diff_screen import DiffScreen
     from acp_proxy.difference.diff import diff
 
     found = diff(a, b, options, progress)
     if options.chosen is not EVERYTHING and not found.a.frames + found.b.frames:
         warn("no frame matches FILTER")
+    cases = DiffCases()
+    reporters: list[DiffReporter] = [DiffJson() if as_json else DiffScreen(stdout_screen())]
+    reporters += [cases] if junit is not None else []
+    reporters += [RuleHint(words)] if words else []
     report_diff(found, reporters)
+    if junit is not None:
+        from acp_proxy.cli.render.junit import suite
+
+        name = f"acp-proxy diff {found.a.name} {found.b.name}"
+        write_text(junit, suite(name, cases.cases))
     return 0 if found.is_equal else 1
 
 
-def _reporters(words: tuple[str, ...], junit: Path | None, *, as_json: bool) -> list[DiffReporter]:
-    """Returns the reporters: for stdout, for a file, and for the hint."""
-    from acp_proxy.cli.render.diff_reports import DiffJson, DiffJunit
-    from acp_proxy.cli.render.diff_rules import RuleHint
-    from acp_proxy.cli.render.diff_screen import DiffScreen
-
-    reporters: list[DiffReporter] = [
-        DiffJson() if as_json else DiffScreen(width(), color=use_color())
-    ]
-    reporters += [DiffJunit(junit)] if junit is not None else []
-    reporters += [RuleHint(words)] if words else []
-    return reporters
-
-
 def _learn(a: RecordingReader, b: RecordingReader, options: DiffOptions, *, as_json: bool) -> int:
-    from acp_proxy.cli.render.diff_rules import say_learned
+    from acp_proxy.cli.render.diff_reports import DiffJson, say_learned
     from acp_proxy.difference.learning import learn
 
     found = learn(a, b, options, progress)
     if as_json:
-        from acp_proxy.cli.render.diff_reports import DiffJson
-
         DiffJson().learned(found)
     else:
         say_learned(found)

@@ -11,8 +11,7 @@ from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import file_option, filter_argument, recording_argument
 from acp_proxy.cli.output_files import new_file
 from acp_proxy.cli.recordings import open_recording
-from acp_proxy.cli.render.output import say
-from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.render.output import progress, say
 from acp_proxy.filters import EVERYTHING, Filter, all_of, parse
 from acp_proxy.safe_text import visible
 from acp_proxy.store.checked_values import is_excerpt

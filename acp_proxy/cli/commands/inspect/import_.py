@@ -10,8 +10,7 @@ from acp_proxy.capture.files import make_private
 from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.options import recording_name
 from acp_proxy.cli.recordings import STDIN, read_stdin
-from acp_proxy.cli.render.output import say, warn
-from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.render.output import progress, say, warn
 from acp_proxy.errors import NotARecording
 from acp_proxy.plain_files import open_plain, reason
 from acp_proxy.store.text_import import import_transcript

@@ -4,11 +4,12 @@ import os
 import re
 import shlex
 import time
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import click
-from attrs import asdict
+from attrs import asdict, evolve
 
 from acp_proxy.capture.option_values import read_keep
 from acp_proxy.cli.options import (
@@ -17,14 +18,38 @@ from acp_proxy.cli.options import (
     directory_of_recordings,
     number_option,
 )
-from acp_proxy.cli.render.output import say, say_json, warn
-from acp_proxy.cli.render.recordings_table import print_recordings
+from acp_proxy.cli.render.output import Page, say, say_json, stdout_screen, warn
+from acp_proxy.cli.render.styled_text import Ink
+from acp_proxy.cli.render.table import Cell, Column, cell, table
+from acp_proxy.inspection.diagnosis.conversation import first_prompt
 from acp_proxy.inspection.diagnosis.summary import is_troubled
+from acp_proxy.recording import Recording
 from acp_proxy.store.library import ListedRecording, list_recordings
-from acp_proxy.wording import byte_size
+from acp_proxy.wording import byte_size, duration, when
 
 _NEWEST = 5
 """Recordings of the overview."""
+_PROMPT = 200
+"""Characters of the first prompt."""
+_UNFINISHED = ("incomplete", "unindexed", "recording")
+
+_COLUMNS = (
+    Column(""),
+    Column("ID"),
+    Column("NAME", least=14, most=38),
+    Column("WHEN"),
+    Column("TOOK", rank=5),
+    Column("DIRECTORY", rank=6, least=12, most=24, keeps_end=True),
+    Column("AGENT", rank=4, least=8, most=22),
+    Column("CLIENT", rank=9, least=8, most=16),
+    Column("STATE", rank=1),
+    Column("EXIT", rank=1),
+    Column("FRAMES", rank=8),
+    Column("TURNS", rank=7),
+    Column("SIZE", rank=10),
+    Column("NOTE", rank=3, least=10, most=30),
+    Column("FIRST PROMPT", rank=2, least=14, most=60),
+)
 
 
 def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> datetime | None:
@@ -106,7 +131,7 @@ def list_(
             " make one there"
         )
         return
-    print_recordings(found)
+    _print_recordings(found)
     say(_total(found, every, where), dim=True)
 
 
@@ -122,7 +147,7 @@ def overview(directory: Path) -> None:
         say()
         say("Then: acp-proxy inspect list        (acp-proxy --help shows all commands)")
         return
-    print_recordings(found[:_NEWEST])
+    _print_recordings(found[:_NEWEST])
     if len(found) > _NEWEST:
         say(f"... and {len(found) - _NEWEST} more: acp-proxy inspect list")
     say()
@@ -137,6 +162,64 @@ def checked_entries(directory: Path) -> list[ListedRecording]:
     """Reads a directory's recordings, newest first, and whether `inspect show` finds problems."""
     now = time.monotonic_ns()
     return list_recordings(directory, lambda reader: is_troubled(reader, now))
+
+
+def _print_recordings(found: Sequence[ListedRecording]) -> None:
+    """Prints a table, and below it why some recordings cannot be read."""
+    page = Page(stdout_screen())
+    now = None if page.screen.columns is None else datetime.now().astimezone()
+    rows = [_cells(entry, recording, now) for entry in found
+            if (recording := entry.recording) is not None]  # fmt: skip
+    if rows:
+        filled = [evolve(c, cells=[row[n] for row in rows]) for n, c in enumerate(_COLUMNS)]
+        page.lines(table(filled, page.screen, is_list=True))
+        page.flush()
+    for entry in found:
+        if entry.problem is not None:
+            warn(entry.problem)
+
+
+def _cells(entry: ListedRecording, recording: Recording, now: datetime | None) -> list[Cell]:
+    """Returns the cells of a recording; times are absolute without ``now``."""
+    started = datetime.fromisoformat(recording.started_at)
+    took = ""
+    if recording.ended_at:
+        ended = datetime.fromisoformat(recording.ended_at)
+        took = duration(int((ended - started).total_seconds() * 1e9))
+    state = "running" if entry.live else recording.state
+    code = str(recording.exit_code) if recording.exit_code is not None else ""
+    if recording.exit_signal is not None:
+        code = f"sig {recording.exit_signal}"
+    if now is not None:  # one column has both
+        state, code = "", code if state == "complete" else state
+    live = Ink.TO_CLIENT if entry.live else None
+    trouble = Ink.TROUBLE if entry.has_problem and code != "0" else None
+    mark = cell("!" if entry.has_faults else "", Ink.STDERR)
+    if entry.has_problem:
+        mark = cell("✗", Ink.TROUBLE)
+    return [
+        mark,
+        cell(recording.id[:6], live),
+        cell(recording.name),
+        cell(f"{started.astimezone():%Y-%m-%d %H:%M:%S}" if now is None else when(started, now)),
+        cell(took),
+        cell(recording.cwd if now is None else _tail(recording.cwd)),
+        cell(recording.agent_title),
+        cell(recording.client_title),
+        cell(state, live),
+        cell(code, live or (Ink.STDERR if code in _UNFINISHED else trouble)),
+        cell(str(entry.frames)),
+        cell(str(entry.turns)),
+        cell(byte_size(entry.size)),
+        cell(recording.note or ""),
+        cell(first_prompt(entry.first_prompt)[:_PROMPT]),
+    ]
+
+
+def _tail(directory: str) -> str:
+    """Returns the last two parts of a path, which identify a project."""
+    parts = PurePath(directory).parts
+    return directory if len(parts) <= 3 else f"…/{'/'.join(parts[-2:])}"
 
 
 def _total(found: list[ListedRecording], every: list[ListedRecording], where: Path) -> str:

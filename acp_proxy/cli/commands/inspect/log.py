@@ -13,7 +13,7 @@ from attrs import frozen
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import filter_argument, number_option, recording_argument
 from acp_proxy.cli.recordings import open_recording
-from acp_proxy.cli.render.output import Writer, use_color, warn, width
+from acp_proxy.cli.render.output import Writer, stdout_screen, warn
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.filters import Filter, all_of, parse
 from acp_proxy.inspection.choice import Neighborhood, of_session, of_turn, row_of
@@ -218,14 +218,13 @@ class _TimelineScreen(_JsonTimeline):
     """Lines of text, coloured on a terminal."""
 
     layout: TimelineLayout
-    color: bool
     folded: bool
 
     def print_one(self, row: Row) -> None:
         from acp_proxy.cli.render.frame_page import FramePage
 
         started_at = datetime.fromisoformat(self.reader.recording.started_at)
-        page = FramePage(started_at, self.layout, self.color, terminal=width() is not None)
+        page = FramePage(started_at, self.layout)
         number = pair_of(row)
         pair = None if number is None else row_of(self.reader, number)
         for line in page.lines(row, pair):
@@ -250,10 +249,10 @@ def _form(reader: RecordingReader, *, json: bool, raw: bool, folded: bool) -> _J
         return _JsonTimeline(reader, Writer())
     if raw:
         return _RawTimeline(reader, Writer())
-    color = use_color()
-    hints_of = HintReader(reader).of
-    newest = last_number(reader)
     layout = TimelineLayout(
-        width(), color=color, newest=newest, live=reader.live, hints_of=hints_of
+        stdout_screen(),
+        newest=last_number(reader),
+        live=reader.live,
+        hints_of=HintReader(reader).of,
     )
-    return _TimelineScreen(reader, Writer(), layout, color, folded)
+    return _TimelineScreen(reader, Writer(), layout, folded)

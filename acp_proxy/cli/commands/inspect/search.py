@@ -12,8 +12,7 @@ from acp_proxy.cli.group import Refusal, recordings
 from acp_proxy.cli.options import complete_filter, complete_source, number_option
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.render.matches import MatchPrinter, printer_for
-from acp_proxy.cli.render.output import warn
-from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.render.output import progress, warn
 from acp_proxy.cli.time_limit import TimeLimit
 from acp_proxy.errors import UnreadableRecording
 from acp_proxy.filters import Filter, parse

@@ -7,8 +7,7 @@ import click
 
 from acp_proxy.cli.options import recording_argument
 from acp_proxy.cli.recordings import open_recording
-from acp_proxy.cli.render.output import say_json
-from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.render.output import progress, say_json
 from acp_proxy.cli.render.summary_screen import show_summary
 from acp_proxy.inspection.diagnosis.summary import summarize
 from acp_proxy.recording import FrameHead

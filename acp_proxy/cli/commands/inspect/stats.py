@@ -8,8 +8,7 @@ from attrs import evolve
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import filter_argument, number_option, recording_argument
 from acp_proxy.cli.recordings import open_recording
-from acp_proxy.cli.render.output import say_json, use_color, warn, width
-from acp_proxy.cli.render.progress import progress
+from acp_proxy.cli.render.output import progress, say_json, stdout_screen, warn
 from acp_proxy.filters import EVERYTHING, parse
 from acp_proxy.inspection.measures.statistics import (
     Statistics,
@@ -101,7 +100,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
         warn("the recording has no frames" if chosen is EVERYTHING else "no frame matches FILTER")
     from acp_proxy.cli.render.stats_screen import show_statistics
 
-    show_statistics(found, name, texts, chosen_turn, width(), color=use_color())
+    show_statistics(stdout_screen(), found, name, texts, chosen_turn)
 
 
 def _turn(reader: RecordingReader, found: Statistics, number: int | None) -> TurnTime | None:

@@ -1,4 +1,4 @@
-"""What is printed fits the terminal it is printed on, and cannot command it."""
+"""Lines and JSON reach their reader at once, and a progress bar is shown on a terminal only."""
 
 from __future__ import annotations
 
@@ -9,91 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from acp_proxy.cli.render import output
-from acp_proxy.cli.render.output import Ink, columns_of, fit, pad
-from acp_proxy.safe_text import visible
+from acp_proxy.cli.render.output import progress
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
-
-FAMILY = "\N{WOMAN}\N{ZERO WIDTH JOINER}\N{PERSONAL COMPUTER}"
-
-
-@pytest.mark.parametrize(
-    ("text", "columns"),
-    [
-        ("", 0),
-        ("abc", 3),
-        ("你好", 4),
-        ("ＡＢ", 4),
-        ("😀", 2),
-        ("e\u0301a", 2),
-        ("한글", 4),
-        ("→←✓✗·↩", 6),
-        ("❤\ufe0f", 2),
-        (FAMILY, 2),
-        ("👍🏽", 2),
-        ("🇩🇪🇫🇷", 4),
-        ("é\x07", 1),
-    ],
-)
-def test_wide_characters_take_two_columns(text: str, columns: int) -> None:
-    """CJK and emoji take two columns, joined ones as well; accents none, all else one."""
-    assert columns_of(text) == columns
-
-
-@pytest.mark.parametrize(
-    ("text", "columns", "cut"),
-    [
-        ("abcdef", 6, "abcdef"),
-        ("abcdef", 5, "abcd…"),
-        ("abcdef", 1, "…"),
-        ("abcdef", 0, ""),
-        ("你好吗", 6, "你好吗"),
-        ("你好吗", 5, "你好…"),
-        ("你好吗", 4, "你…"),
-        ("ab你好", 5, "ab你…"),
-        ("abcde\u0301", 5, "abcde\u0301"),
-        ("", 5, ""),
-        ("abcdef", None, "abcdef"),
-        (f"a{FAMILY}b", 4, f"a{FAMILY}b"),
-        (f"a{FAMILY}bc", 4, f"a{FAMILY}…"),
-        (f"a{FAMILY}bc", 3, "a…"),
-        ("🇩🇪🇫🇷🇪🇸", 4, "🇩🇪…"),
-        ("👍🏽👍🏽", 3, "👍🏽…"),
-        ("e\u0301" * 9, 3, "e\u0301e\u0301…"),
-        ("\u0301" * 9, 3, "\u0301" * 9),
-    ],
-)
-def test_text_is_cut_to_the_columns_there_are(text: str, columns: int | None, cut: str) -> None:
-    """What does not fit ends in an ellipsis, and never in half a character; None cuts nothing."""
-    assert fit(text, columns) == cut
-    if columns is not None:
-        assert columns_of(fit(text, columns)) <= columns
-
-
-@pytest.mark.parametrize(
-    ("text", "padded"), [("ab", "ab  |"), ("你", "你  |"), ("abcde", "abcde|"), ("", "    |")]
-)
-def test_cells_are_filled_by_columns(text: str, padded: str) -> None:
-    """A cell is filled up to its columns, however wide its characters are, and is never cut."""
-    assert pad(text, 4) + "|" == padded
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain 你好 😀 é", "plain 你好 😀 é"),
-        ("\x1b[31mred", "\\x1b[31mred"),
-        ("a\nb\rc\td\0", "a\\nb\\rc\\td\\x00"),
-        ("\x9b2J", "\\x9b2J"),
-        ("\u202eevil", "\\u202eevil"),
-        ("\ud800", "\\ud800"),
-    ],
-)
-def test_control_characters_become_visible(text: str, shown: str) -> None:
-    """Nothing recorded moves the cursor, changes colours or the direction of writing."""
-    assert visible(text) == shown
-    assert visible(text).isprintable()
 
 
 @pytest.mark.parametrize(
@@ -143,39 +63,6 @@ def test_a_line_for_a_person_holds_no_command(capsys: pytest.CaptureFixture[str]
     assert said.err == "acp-proxy: a\\x1b[2J\\nb\n"
 
 
-@pytest.mark.parametrize(
-    ("ink", "bold", "painted"),
-    [
-        (None, False, "a"),
-        (Ink.TROUBLE, False, "\x1b[38;5;196ma\x1b[0m"),
-        (None, True, "\x1b[1ma\x1b[0m"),
-        (Ink.FAINT, True, "\x1b[1;38;5;244ma\x1b[0m"),
-    ],
-)
-def test_text_is_painted(ink: Ink | None, bold: bool, painted: str) -> None:
-    """A colour ends where the text does, and what has none stays as it is."""
-    assert output.paint("a", ink, bold=bold) == painted
-    assert output.paint("", ink, bold=bold) == ""
-
-
-def luminance(ink: Ink) -> float:
-    """How bright a colour of the 256 is, from 0 to 1, as WCAG reckons."""
-    levels = [0, 95, 135, 175, 215, 255]
-    cube = ink - 16
-    rgb = [levels[cube // 36 % 6], levels[cube // 6 % 6], levels[cube % 6]]
-    if ink >= 232:
-        rgb = [8 + 10 * (ink - 232)] * 3
-    parts = [c / 12.92 / 255 if c < 11 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
-
-
-@pytest.mark.parametrize("ink", Ink)
-def test_colours_can_be_read_on_dark_and_on_light(ink: Ink) -> None:
-    """No colour has less contrast than 3.5 to 1, on black or on white."""
-    assert (luminance(ink) + 0.05) / 0.05 > 3.5
-    assert 1.05 / (luminance(ink) + 0.05) > 3.5
-
-
 class Pipe(io.BytesIO):
     """Bytes that somebody receives, and how often they were handed over."""
 
@@ -222,3 +109,107 @@ def test_json_is_the_same_bytes_in_every_locale(tmp_path: Path) -> None:
         assert "你好".encode() in raw.getvalue().splitlines()[1]
     finally:
         sys.stdout = before
+
+
+# Progress
+
+
+class Clock:
+    """Seconds that pass when somebody works, and how often it was looked at."""
+
+    def __init__(self) -> None:
+        self.now = 50.0
+        self.looks = 0
+
+    def __call__(self) -> float:
+        """Tells the time."""
+        self.looks += 1
+        return self.now
+
+    def work(self, items: int, seconds: float) -> Iterator[int]:
+        """Makes items, each of which takes some seconds."""
+        for item in range(items):
+            self.now += seconds
+            yield item
+
+
+class Terminal(io.StringIO):
+    """What is written on a terminal."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Makes stderr a terminal; within the test, since pytest has its own before that."""
+    stderr = Terminal()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    return stderr
+
+
+def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what is done, how much of it, and ends with an empty line that can be written on."""
+    terminal = on_terminal(monkeypatch)
+    clock = Clock()
+    done = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))
+    assert done == list(range(20))
+    shown = terminal.getvalue()
+    assert "searching" in shown
+    assert "15/20" in shown
+    assert shown.endswith("\r\x1b[2K\x1b[?25h")
+    assert "\n" not in shown
+
+
+def test_before_a_second_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is quick has no bar."""
+    terminal = on_terminal(monkeypatch)
+    clock = Clock()
+    assert len(list(progress(clock.work(9, 0.1), 9, "x", clock=clock))) == 9
+    assert terminal.getvalue() == ""
+
+
+def test_without_a_terminal_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody looks there is no bar, and no clock is looked at."""
+    stderr = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    clock = Clock()
+    assert len(list(progress(clock.work(9, 1.0), 9, "x", clock=clock))) == 9
+    assert (stderr.getvalue(), clock.looks) == ("", 0)
+
+
+def test_it_need_not_be_known_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a total the bar counts."""
+    terminal = on_terminal(monkeypatch)
+    clock = Clock()
+    assert len(list(progress(clock.work(20, 0.2), None, "reading", clock=clock))) == 20
+    assert "reading" in terminal.getvalue()
+    assert "15" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\r\x1b[2K\x1b[?25h")
+
+
+def test_stopping_early_clears_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has seen enough, or is interrupted, gets a clean line."""
+    terminal = on_terminal(monkeypatch)
+    clock = Clock()
+    items = progress(clock.work(100, 0.5), 100, "x", clock=clock)
+    for _ in range(10):
+        next(items)
+    assert terminal.getvalue()
+    close = getattr(items, "close")  # noqa: B009  an iterator, for all that its caller knows
+    close()
+    assert terminal.getvalue().endswith("\r\x1b[2K\x1b[?25h")
+
+
+def test_the_clock_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of quick items thousands pass between two looks at the clock; of slow ones, one."""
+    terminal = on_terminal(monkeypatch)
+    clock = Clock()
+    for _ in progress(clock.work(100_000, 1e-7), clock=clock):
+        pass
+    assert clock.looks < 60
+    assert terminal.getvalue() == ""
+    slow = Clock()
+    for _ in progress(slow.work(10, 3.0), 10, clock=slow):
+        pass
+    assert slow.looks >= 9

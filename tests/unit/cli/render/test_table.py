@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.cli.render.output import columns_of
-from acp_proxy.cli.render.styled_text import piece, text_of
-from acp_proxy.cli.render.table import Column, cell, fit_end, layout, placed, stacked, table
+from acp_proxy.cli.render.styled_text import Screen, columns_of, piece, text_of
+from acp_proxy.cli.render.table import Column, cell, layout, placed, stacked, table
 
 COLUMNS = [
     Column("n", [cell("1"), cell("1,000")], right=True),
@@ -33,7 +32,7 @@ COLUMNS = [
 )
 def test_columns_go_and_are_cut_in_their_order(width: int | None, lines: list[str]) -> None:
     """First those of highest rank go, then what may be cut is cut, at last the whole line."""
-    found = list(table(COLUMNS, width, color=False))
+    found = list(table(COLUMNS, Screen(width)))
     assert found == lines
     assert width is None or max(map(columns_of, found)) <= width
 
@@ -41,7 +40,7 @@ def test_columns_go_and_are_cut_in_their_order(width: int | None, lines: list[st
 def test_colours_end_where_a_cell_ends() -> None:
     """A coloured cell is painted by itself, and spaces stay as they are."""
     column = Column("a", [cell("x", 28), cell("long", 28)], right=True)
-    _, short, _ = table([column], None, color=True)
+    _, short, _ = table([column], Screen(color=True))
     assert short == "   \x1b[38;5;28mx\x1b[0m"
 
 
@@ -86,20 +85,8 @@ def test_cells_are_cut_and_filled() -> None:
         Column("A", [cell("abcdef"), cell("a")], least=4),
         Column("B", [cell("a/b/cd"), cell("b")], keeps_end=True, least=5),
     ]
-    lines = [*table(columns, 11, color=False, is_list=True)]
+    lines = [*table(columns, Screen(11), is_list=True)]
     assert lines == ["A     B", "abc…  …b/cd", "a     b"]
-
-
-def test_a_text_is_cut_at_its_beginning() -> None:
-    """Wide characters count for two."""
-    assert [fit_end("a你好", n) for n in (5, 4, 3, 2, 1, 0)] == [
-        "a你好",
-        "…好",
-        "…好",
-        "…",
-        "…",
-        "",
-    ]
 
 
 def test_what_took_time_can_be_seen() -> None:

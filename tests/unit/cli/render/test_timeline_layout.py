@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.cli.render.output import clusters, columns_of
+from acp_proxy.cli.render.styled_text import Screen, clusters, columns_of
 from acp_proxy.cli.render.timeline_layout import TimelineLayout
 from acp_proxy.inspection.folding import fold
 from acp_proxy.store.reader import RecordingReader
@@ -93,7 +93,7 @@ def test_what_a_filter_left_out_is_no_silence(tmp_path: Path) -> None:
         recorder.close()
     with RecordingReader(recorder.path) as reader:
         rows = list(reader.rows())
-    every, some = TimelineLayout(80, color=False), TimelineLayout(80, color=False)
+    every, some = TimelineLayout(Screen(80)), TimelineLayout(Screen(80))
     lines = [line.strip() for row in rows for line in every.lines(row)]
     assert [line for line in lines if line.startswith("·")] == ["··· 6.0 s ···"]
     assert len([line for row in (rows[0], rows[3]) for line in some.lines(row)]) == 2
@@ -109,7 +109,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
         recorder.close()
     with RecordingReader(recorder.path) as reader:
         rows = list(reader.rows())
-    layout = TimelineLayout(80, color=False)
+    layout = TimelineLayout(Screen(80))
     layout.mark(4, 6)
     lines = [line for row in (rows[2], rows[3], rows[5]) for line in layout.lines(row)]
     assert [line[:7] for line in lines] == ["      3", "▸     4", "      ⋮", "▹     6"]
@@ -133,5 +133,5 @@ def test_on_a_terminal_a_span_is_short(
     with RecordingReader(recorder.path) as reader:
         rows = [{**row, "seq": seq} for row, seq in zip(reader.frames(), numbers, strict=True)]
     (run,) = fold(rows)
-    assert next(TimelineLayout(80, color=False).lines(run)).startswith(shown)
-    assert next(TimelineLayout(None, color=False).lines(run)).split()[0] == f"{first}–{last}"
+    assert next(TimelineLayout(Screen(80)).lines(run)).startswith(shown)
+    assert next(TimelineLayout(Screen()).lines(run)).split()[0] == f"{first}–{last}"

@@ -18,11 +18,18 @@ import pytest
 from attrs import asdict, evolve
 
 from acp_proxy.cli.render.diff_lines import DiffLines
-from acp_proxy.cli.render.diff_reports import DiffJson, DiffJunit, differences, report_diff, verdict
-from acp_proxy.cli.render.diff_rules import quoted
-from acp_proxy.cli.render.output import columns_of
+from acp_proxy.cli.render.diff_reports import (
+    DiffCases,
+    DiffJson,
+    differences,
+    quoted,
+    report_diff,
+    verdict,
+)
+from acp_proxy.cli.render.junit import suite
+from acp_proxy.cli.render.styled_text import columns_of
 from acp_proxy.difference.options import Expect
-from acp_proxy.difference.result import Change, Counts, DiffEntry, Field
+from acp_proxy.difference.result import Change, Counts, Diff, DiffEntry, Field
 from tests.commands import complaint, run
 from tests.differing import ENTRIES, EVIL, GOLDEN, differing, equal, printed, screen, screens
 from tests.log_writer import (
@@ -233,15 +240,19 @@ def test_json_has_a_line_for_each_part() -> None:
     assert [(one["a"], one["b"]) for one in lines[11]["fields"]] == [(None, "\ud800"), (2**70, 1.5)]
 
 
-def test_junit_has_a_case_for_each_lane(tmp_path: Path) -> None:
+def junit(found: Diff) -> str:
+    """The report of a comparison as JUnit XML."""
+    cases = DiffCases()
+    report_diff(found, [cases])
+    return suite("a suite", cases.cases)
+
+
+def test_junit_has_a_case_for_each_lane() -> None:
     """Those that differ fail with the lines that a pipe would get; all of it is XML."""
-    path = tmp_path / "report.xml"
-    report_diff(differing(), [DiffJunit(path)])
-    suite = ET.fromstring(path.read_text(encoding="utf-8"))
-    failures = {case.get("name"): case.find("failure") for case in suite}
+    report = ET.fromstring(junit(differing()))
+    failures = {case.get("name"): case.find("failure") for case in report}
     assert [*failures] == ["handshake", "connection", "session:1", "session:2", "ending"]
-    assert suite.attrib["name"] == "acp-proxy diff monday friday"
-    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("5", "5")
+    assert (report.attrib["tests"], report.attrib["failures"]) == ("5", "5")
     failure = failures["session:1"]
     assert failure is not None
     assert failure.get("message") == ("5 differences: 2 changed, 1 only in A, 1 only in B, 1 moved")
@@ -250,29 +261,25 @@ def test_junit_has_a_case_for_each_lane(tmp_path: Path) -> None:
     assert "[-41-]{+42+} passed" in failure.text
 
 
-def test_junit_of_what_is_equal_has_no_failure(tmp_path: Path) -> None:
+def test_junit_of_equal_recordings_has_no_failure() -> None:
     """The same cases pass."""
-    path = tmp_path / "report.xml"
-    report_diff(equal(), [DiffJunit(path)])
-    suite = ET.fromstring(path.read_text(encoding="utf-8"))
-    assert (suite.attrib["tests"], suite.attrib["failures"]) == ("5", "0")
-    assert not [*suite.iter("failure")]
+    report = ET.fromstring(junit(equal()))
+    assert (report.attrib["tests"], report.attrib["failures"]) == ("5", "0")
+    assert not [*report.iter("failure")]
 
 
-def test_a_junit_failure_has_an_end(tmp_path: Path) -> None:
-    """Of a million differences no test runner shows more than the first."""
-    path = tmp_path / "report.xml"
+def test_a_junit_failure_has_at_most_500_lines() -> None:
+    """The number of the others is its last line."""
     entry = DiffEntry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
-    report_diff(differing([entry] * 10_000), [DiffJunit(path)])
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = junit(differing([entry] * 10_000)).splitlines()
     assert len(lines) < 520
     assert any(line.startswith("… and 9,500 more") for line in lines)
 
 
-def test_what_no_junit_failure_has_room_for_is_not_even_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_no_lines_are_made_beyond_those_of_a_junit_failure(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Whoever has changed everything waits for the first 500 lines and no more."""
+    """Two recordings that differ everywhere take no longer than 500 lines do."""
     made = []
 
     def lines(_: DiffLines, entry: DiffEntry) -> Iterator[str]:
@@ -281,18 +288,17 @@ def test_what_no_junit_failure_has_room_for_is_not_even_made(
 
     entry = DiffEntry(Change.ONLY_A, "connection", "to-agent", "x", 5, a_frames=1)
     monkeypatch.setattr(DiffLines, "entry", lines)
-    report_diff(differing([entry] * 10_000), [DiffJunit(tmp_path / "report.xml")])
+    junit(differing([entry] * 10_000))
     assert len(made) < 520
 
 
-def test_a_junit_failure_begins_with_the_first_difference(tmp_path: Path) -> None:
-    """However long it is; it counts among those that there is more of."""
-    path = tmp_path / "report.xml"
+def test_a_junit_failure_begins_with_the_first_difference() -> None:
+    """However long it is; if it is cut, it counts among those that are left out."""
     fields = tuple(Field(f"/params/{n}", 1, 2) for n in range(1000))
     long = DiffEntry(Change.CHANGED, "connection", "to-agent", "long", 5, 5, 1, 1, fields)
     short = DiffEntry(Change.ONLY_A, "connection", "to-agent", "short", 6, a_frames=1)
-    report_diff(differing([long, short]), [DiffJunit(path)])
-    (failure,) = ET.parse(path).iterfind("testcase[@name='connection']/failure")
+    report = ET.fromstring(junit(differing([long, short])))
+    (failure,) = report.iterfind("testcase[@name='connection']/failure")
     first, *_, last = (failure.text or "").splitlines()
     assert first.endswith("long")
     assert last == "… and 2 more"
@@ -438,7 +444,9 @@ def test_junit_is_written_besides(pair: tuple[Path, Path], tmp_path: Path) -> No
     bare = run("inspect", "diff", *pair)
     found = run("inspect", "diff", *pair, "--junit", tmp_path / "report.xml")
     assert (found.exit_code, found.stdout) == (1, bare.stdout)
-    assert ET.parse(tmp_path / "report.xml").getroot().get("failures") == "1"
+    suite = ET.parse(tmp_path / "report.xml").getroot()
+    assert suite.get("failures") == "1"
+    assert suite.get("name") == "acp-proxy diff a b"
 
 
 def test_hostile_traffic_is_compared(tmp_path: Path) -> None:

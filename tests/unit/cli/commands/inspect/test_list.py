@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from acp_proxy.capture import log_format as capture_log
-from acp_proxy.cli.render.output import columns_of
+from acp_proxy.cli.render.styled_text import columns_of
 from acp_proxy.store.annotations import set_note
 from tests.commands import complaint, run
 from tests.log_writer import (
@@ -209,7 +209,7 @@ def test_a_terminal_gets_what_fits(
     home: Path, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     """No line is wider than the terminal, and what matters most is on it at any width."""
-    monkeypatch.setattr("acp_proxy.cli.render.recordings_table.width", lambda: columns)
+    monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: columns)
     record_conversation(home / "你好.db", name="你好" * 30, cwd="/srv/" + "项目" * 40)
     set_note(record_conversation(home / "b.db"), "a note " * 20)
     lines = run("inspect", "list", home=home).stdout.splitlines()[:-1]
@@ -225,7 +225,7 @@ def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Running, cut short or ended with a code: one column says it, and a colour."""
-    monkeypatch.setattr("acp_proxy.cli.render.recordings_table.width", lambda: 100)
+    monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: 100)
     record_conversation(home / "failed.db")
     with LogWriter(home / "killed.db") as recorder:
         handshake(recorder)
@@ -259,7 +259,7 @@ def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A healthy chat that its editor has ended with SIGTERM is no alarm."""
-    monkeypatch.setattr("acp_proxy.cli.render.recordings_table.width", lambda: 100)
+    monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)
         ends_by_signal(well)

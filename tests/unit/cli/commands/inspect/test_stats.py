@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from acp_proxy.cli.commands.inspect import stats
-from acp_proxy.cli.render.output import columns_of
+from acp_proxy.cli.render.styled_text import columns_of
 from tests.commands import complaint, run
 from tests.log_writer import MS, WALL_NS, LogWriter, handshake, record_conversation, request, text
 from tests.waiting_chat import SECOND, record_waiting_chat
@@ -31,7 +30,7 @@ def screen(
     monkeypatch: pytest.MonkeyPatch, columns: int | None, *arguments: str | Path, **env: str
 ) -> str:
     """What is printed on a terminal of so many columns."""
-    monkeypatch.setattr(stats, "width", lambda: columns)
+    monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: columns)
     result = run("inspect", "stats", *arguments, home=None, **env)
     assert result.exit_code == 0
     assert result.stderr == ""
