@@ -6,6 +6,8 @@ Without them a client would wait for an answer that was not recorded.
 import json
 from typing import Any
 
+from attrs import asdict
+
 from acp_proxy.commands import Send
 from acp_proxy.engine.shared.divergence import ERROR_CODE, Divergence
 from acp_proxy.protocol.updates import UPDATE
@@ -16,27 +18,27 @@ PARSE_ERROR = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Par
 
 
 def refusal(token: str | None, divergence: Divergence) -> Send:
-    """The error that answers a request after a divergence.
+    """Returns the error that answers a request after a divergence.
 
     Args:
         token: the request's live id, as JSON; None for ``null``.
-        divergence: the divergence, which the error describes.
+        divergence: what the error describes.
     """
     return _error(token, ERROR_CODE, f"replay: {divergence.summary}", divergence)
 
 
 def cancelled_request(token: str, divergence: Divergence) -> Send:
-    """The error that answers a request which was cancelled, though not in the recording.
+    """Returns the error that answers a request with an unrecorded cancellation.
 
     Args:
         token: the request's live id, as JSON.
-        divergence: the divergence, which the error describes.
+        divergence: what the error describes.
     """
     return _error(token, _CANCELLED_CODE, "replay: cancelled", divergence)
 
 
 def cancelled_answer(token: str, *, is_v2: bool) -> Send:
-    """The answer to a prompt that was cancelled, though not in the recording.
+    """Returns the answer to a prompt with an unrecorded cancellation.
 
     Args:
         token: the request's live id, as JSON.
@@ -46,12 +48,12 @@ def cancelled_answer(token: str, *, is_v2: bool) -> Send:
 
 
 def received(token: str) -> Send:
-    """The answer to a piece of a terminal's output, in the 1.0 draft."""
+    """Returns the answer to a piece of a terminal's output, in the 1.0 draft."""
     return _line(token, {"received": True})
 
 
 def cancelled_update(session: str) -> Send:
-    """The update that ends a turn in v2."""
+    """Returns the update that ends a turn in v2."""
     update = {"sessionUpdate": "state_update", "state": "idle", "stopReason": "cancelled"}
     params = json.dumps({"sessionId": session, "update": update}, separators=(",", ":"))
     return Send(f'{{"jsonrpc":"2.0","method":"{UPDATE}","params":{params}}}\n'.encode())
@@ -62,16 +64,9 @@ def _error(token: str | None, code: int, message: str, divergence: Divergence) -
         "divergence": divergence.kind,
         "recorded": divergence.seq,
         "lane": divergence.lane,
-        "differences": [
-            {"pointer": d.pointer, "recorded": d.recorded, "live": d.live}
-            for d in divergence.differences or _nearest(divergence)
-        ],
+        "differences": [asdict(difference) for difference in divergence.closest],
     }
     return _line(token, {"code": code, "message": message, "data": data}, "error")
-
-
-def _nearest(divergence: Divergence) -> tuple[Any, ...]:
-    return divergence.near_misses[0].differences if divergence.near_misses else ()
 
 
 def _line(token: str | None, value: dict[str, Any], name: str = "result") -> Send:

@@ -6,10 +6,10 @@ does not is dropped. Nothing is kept from one start to the next, so the first of
 in which the client sends the same is always chosen.
 
 What all of them send goes out, with the first one's session ids: an agent makes up a new id in
-every process, so that ids alone do not distinguish recordings. What only some have sent so far, as
-an update does that came before the prompt in one recording and after it in another, is held back
-while the client does not wait for it. Where they send different things, the first of those left is
-chosen.
+every process, so that ids alone do not distinguish recordings. What only some have sent so far, for
+instance an update that came before the prompt in one recording and after it in another, is held
+back while the client does not wait for it. Where they send different things, the first of those
+left is chosen.
 """
 
 import json
@@ -21,12 +21,13 @@ from attrs import define, field
 from acp_proxy.commands import Command, Finish, Send, WakeAt
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.engine.agent.state import ReplayState
+from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.divergence import DivergenceLog, Rank
-from acp_proxy.engine.shared.line_rewriter import ANY_BYTES, quoted
+from acp_proxy.engine.shared.line_rewriter import ANY_BYTES, LineRewriter
 from acp_proxy.engine.shared.steps import Wire
 from acp_proxy.events import Event
 from acp_proxy.protocol.methods import FORK
-from acp_proxy.protocol.splice import Place, Span, spans, splice
+from acp_proxy.protocol.splice import Span, spans, splice
 from acp_proxy.protocol.typed_places import session_places
 
 _BLANK = "\0"
@@ -37,18 +38,14 @@ _AWAITED = ("request", "response", "error", "batch")
 
 @define(eq=False)
 class Candidate:
-    """A recording that may be chosen, and its output that has not gone out.
-
-    Attributes:
-        replay: its engine, which is fed everything that the client sends.
-        pending: what is held back, in order.
-        names: the live name of each of its sessions that went out, by its own id.
-        wake_at: when the engine has to be woken.
-    """
+    """A recording that may be chosen, and its output that has not gone out."""
 
     replay: Replay
+    """Its engine, which is fed everything that the client sends."""
     pending: deque[Send | Finish] = field(factory=deque)
+    """What is held back, in order."""
     names: dict[str, str] = field(factory=dict)
+    """The live name of each of its sessions that went out, by its own id."""
     wake_at: int | None = None
 
     def feed(self, event: Event) -> None:
@@ -59,10 +56,6 @@ class Candidate:
                 self.wake_at = command.at
             else:
                 self.pending.append(command)
-
-    def take(self) -> Send | Finish:
-        """Removes and returns what it sends next."""
-        return self.pending.popleft()
 
     @property
     def divergence_count(self) -> int:
@@ -113,16 +106,16 @@ class Candidate:
         changed = {own: new for own, new in names.items() if own != new}
         if not changed:
             return
-        for own, new in changed.items():
-            self.replay.state.bindings.bind(Place.SESSION, own, new)
+        self.replay.state.bindings.sessions.update(changed)
+        rewriter = LineRewriter(Bindings(sessions=changed), rewrite_text=False)
         for place, command in enumerate(self.pending):
             wire = self._wire(command)
             if isinstance(command, Send) and wire is not None:
-                line = renamed(command.data, wire.kind, wire.method, changed)
+                line = rewriter.written(wire._replace(raw=command.data), {})
                 self.pending[place] = Send(line, command.seq)
 
     def _consistent(self, pairs: list[tuple[str, str]]) -> dict[str, str] | None:
-        """New names, if no session gets two, no two get one, and the agent made up the old ones."""
+        """New names for sessions; None if one of them would need two names, or two the same."""
         names: dict[str, str] = {}
         for own, new in pairs:
             taken = {*self.names.values(), *names.values()}
@@ -136,12 +129,15 @@ class Candidate:
         return names
 
     def _may_be_renamed(self, own: str, new: str) -> bool:
-        """Whether the agent has made up a session id, and no other session has the new one."""
+        """Whether the client did not choose the session's id, and no other session has the new one.
+
+        The client chooses the id where it opens a recorded session, but for the copy of a fork.
+        """
         state = self.replay.state
         lane = state.schedule.lanes.get(state.bindings.recorded_session(own))
         opening = lane.first if lane is not None else None
-        is_clients = opening is not None and opening.names_session and opening.method != FORK
-        return not is_clients and new not in state.schedule.lanes
+        is_chosen = opening is not None and opening.names_session and opening.method != FORK
+        return not is_chosen and new not in state.schedule.lanes
 
     def _wire(self, command: Send | Finish) -> Wire | None:
         """The recorded frame that a command sends, if it is one."""
@@ -159,7 +155,8 @@ class RecordingChoice:
 
     def __init__(self, replays: list[Replay]) -> None:
         self._candidates = [Candidate(replay) for replay in replays]
-        self._is_finished = False
+        self.is_over = False
+        """Whether nothing will be sent any more."""
 
     @property
     def replays(self) -> list[Replay]:
@@ -181,18 +178,13 @@ class RecordingChoice:
         """The divergences of the one that is played."""
         return self.chosen.divergences
 
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing will be sent any more."""
-        return self._is_finished
-
     def feed(self, event: Event) -> Iterator[Command]:
         """Takes an event and yields what to do."""
-        if self._is_finished:
+        if self.is_over:
             return
         if len(self._candidates) == 1:
             yield from self.chosen.feed(event)
-            self._is_finished = self.chosen.is_over
+            self.is_over = self.chosen.is_over
             return
         for candidate in self._candidates:
             candidate.feed(event)
@@ -209,17 +201,17 @@ class RecordingChoice:
                 break
             for other in self._candidates[1:]:
                 other.rename(other.names_in(first) or {})
-                other.take()
-            command = first.take()
-            self._is_finished |= isinstance(command, Finish)
+                other.pending.popleft()
+            command = first.pending.popleft()
+            self.is_over |= isinstance(command, Finish)
             yield command
-        if not self._is_finished:
+        if not self.is_over:
             moments = [c.wake_at for c in self._candidates if c.wake_at is not None]
             yield WakeAt(min(moments, default=None))
 
 
 def _may_both_be(first: Candidate, other: Candidate, at: int) -> bool:
-    """Whether what two recordings send goes together so far."""
+    """Whether two recordings have sent the same so far."""
     if first.pending and other.pending:
         return other.names_in(first) is not None
     ahead, behind = (first, other) if first.pending else (other, first)
@@ -229,7 +221,7 @@ def _may_both_be(first: Candidate, other: Candidate, at: int) -> bool:
 def session_pairs(
     one: bytes, other: bytes, kind: str, method: str | None
 ) -> list[tuple[str, str]] | None:
-    """Pairs the session ids of two messages.
+    """Pairs the session ids at the typed places of two messages.
 
     Args:
         one: a line.
@@ -238,8 +230,7 @@ def session_pairs(
         method: the method of both.
 
     Returns:
-        the ids at each place for a session id, in one and in the other; None if the messages
-        differ in anything else.
+        the ids in one and in the other; None if any other byte differs.
     """
     if one == other:
         return [(session, session) for _, session in _sessions(one, kind, method)]
@@ -248,22 +239,6 @@ def session_pairs(
     if rest != splice(_text(other), [(span, _BLANK) for span, _ in expected]):
         return None
     return [(was, now) for (_, was), (_, now) in zip(found, expected, strict=True)]
-
-
-def renamed(line: bytes, kind: str, method: str | None, names: dict[str, str]) -> bytes:
-    """Replaces session ids in a message.
-
-    Args:
-        line: the message.
-        kind: its kind.
-        method: its method.
-        names: the new ids, by the old ones.
-    """
-    places = [(span, names[old]) for span, old in _sessions(line, kind, method) if old in names]
-    if not places:
-        return line
-    text = splice(_text(line), [(span, quoted(new)) for span, new in places])
-    return text.encode("utf-8", ANY_BYTES)
 
 
 def _sessions(line: bytes, kind: str, method: str | None) -> list[tuple[Span, str]]:

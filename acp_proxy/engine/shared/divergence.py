@@ -99,12 +99,16 @@ class Divergence:
     """Milliseconds since the replay began."""
 
     @property
+    def closest(self) -> tuple[Difference, ...]:
+        """The differences from the expected frame, else from the nearest one."""
+        return self.differences or (self.near_misses[0].differences if self.near_misses else ())
+
+    @property
     def ignores(self) -> tuple[str, ...]:
         """Options that would have let it pass, ready to paste."""
         if self.kind is not DivergenceKind.PARAMS_DIFFER:
             return ()
-        best = self.differences or (self.near_misses[0].differences if self.near_misses else ())
-        return tuple(f"--ignore {difference.pointer}" for difference in best[:5])
+        return tuple(f"--ignore {difference.pointer}" for difference in self.closest[:5])
 
 
 class DivergingLane(Protocol):

@@ -46,6 +46,14 @@ def test_a_batch_is_moved_member_by_member() -> None:
     assert written(raw, "batch", {}, a="/z") == raw.replace(b'"cwd":"/a/b"', b'"cwd":"/z/b"')
 
 
+def test_a_session_is_renamed_at_its_typed_places_only() -> None:
+    """Bytes that are not UTF-8 stay, as other occurrences of the id do."""
+    line = b'{"params":{"sessionId":"a","update":{"sessionId":"a","text":"\xff a"}}}\n'
+    wire = Wire(line, "", 0, "notification", "session/update")
+    rewriter = LineRewriter(Bindings(sessions={"a": "b"}), rewrite_text=False)
+    assert rewriter.written(wire, {}) == line.replace(b'"a"', b'"b"', 1)
+
+
 def test_strings_are_quoted_so_that_they_can_be_sent() -> None:
     """As text if there is a way, else with escapes."""
     assert quoted('é"\\') == '"é\\"\\\\"'
