@@ -45,7 +45,7 @@ class Cancellations:
     ) -> None:
         self._state = state
         self._schedule = state.schedule
-        self._requests = state.client_requests
+        self._requests = state.requests
         self._sender = sender
         self._matcher = matcher
         self._divergences = divergences
@@ -62,7 +62,7 @@ class Cancellations:
             lane: the lane of the message's session.
             live: the message.
         """
-        lane.turn.cancel()
+        self._requests.cancel_turns(lane, live.at)
         if match is None or self._is_too_early(match.step, lane):
             yield from self._take_unrecorded(lane, live)
             return
@@ -90,7 +90,7 @@ class Cancellations:
 
     def _take_unrecorded_of_request(self, token: str, live: ClientMessage) -> Iterator[Command]:
         request = self._requests.with_id(token)
-        lane = self._schedule.lanes[None] if request is None else request.lane
+        lane = self._schedule.lanes[None if request is None else request.step.lane]
         if (again := self._cancelled.get(token)) is not None:
             summary = f"the client cancelled request {token} once more than recorded"
             self._divergences.note(DivergenceKind.EXHAUSTED, lane, summary, live, seq=again)
@@ -98,13 +98,13 @@ class Cancellations:
             summary = f"the client cancelled request {token}, which was not recorded"
             kind = DivergenceKind.UNRECORDED_CANCEL
             divergence = self._divergences.note(kind, lane, summary, live)
-            self._requests.close(request)
+            self._requests.close(request, live.at)
             yield cancelled_request(token, divergence)
         else:
             summary = f"the client cancelled request {token}, which is not open"
             self._divergences.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
         if request is not None:
-            yield from self._divergences.abandon(lane)
+            yield from self._divergences.abandon(lane, live.at)
 
     def _take_unrecorded(self, lane: Lane, live: ClientMessage) -> Iterator[Command]:
         """Ends the turn as the specification demands."""
@@ -117,12 +117,14 @@ class Cancellations:
         self._divergences.note(kind, lane, summary, live, seq=seq)
         for request in self._requests.open_in(lane):
             if request.step.method == PROMPT:
-                self._requests.close(request)
+                self._requests.close(request, live.at)
                 yield cancelled_answer(request.token, is_v2=self._state.script.dialect == V2)
-        if lane.turn.awaits_idle and live.message.session is not None:
-            lane.turn.become_idle(was_recorded=False)
-            yield cancelled_update(live.message.session)
-        yield from self._divergences.abandon(lane)
+        # In v2 an update ends the turn, and not the answer to the prompt.
+        session = live.message.session
+        if self._requests.turn_of(lane) is not None and session is not None:
+            self._requests.end_turns(lane.name, live.at)
+            yield cancelled_update(session)
+        yield from self._divergences.abandon(lane, live.at)
 
     def _find_cancel_request(self, token: str) -> Step | None:
         """The recorded message that cancels the same request, or one that was closed as well."""

@@ -13,9 +13,8 @@ from acp_proxy.engine.agent.pushed_output import PushedOutput
 from acp_proxy.engine.agent.sender import AgentSender
 from acp_proxy.engine.agent.state import ReplayState
 from acp_proxy.engine.shared.divergence import DivergenceKind
-from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import Kind, read
-from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST, PROMPT
+from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST
 
 
 class ClientMessages:
@@ -77,10 +76,8 @@ class ClientMessages:
         if match is None or not match.comparison.bind_to(self._state.bindings):
             yield from self.divergences.refuse(live, conflict=match)
             return
-        lane, step = self.divergences.pair(match, live)
-        self._state.client_requests.add(lane, step, live.token)
-        if step.method == PROMPT:
-            lane.turn.begin(is_v2=self._state.script.dialect == V2)
+        _, step = self.divergences.pair(match, live)
+        self._state.requests.add_of_client(step, live)
 
     def _take_notification(self, live: ClientMessage) -> Iterator[Command]:
         if live.message.method == CANCEL_REQUEST:
@@ -103,7 +100,7 @@ class ClientMessages:
         lane = self._state.schedule.lanes[None]
         for step in lane.expected:
             if step.kind == "invalid" and self._state.comparer.compare(step, live).is_equal:
-                self._state.client_requests.add_unreadable(step)
+                self._state.requests.add_unreadable(step)
                 self._state.schedule.match(step, live.at)
                 return
         reason = live.message.parse_error or "no JSON-RPC message"

@@ -22,6 +22,7 @@ from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Kind, Message, read
 from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.permissions import PermissionAnswer, options_of, read_answer
+from acp_proxy.protocol.states import TurnPhase
 
 Outcome = tuple[str, ...]
 CANCELLED: Outcome = ("cancelled",)
@@ -48,7 +49,7 @@ class ClientReplies:
 
     def take(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a reply; it answers the oldest open request with its id."""
-        request = self._state.agent_requests.take(live.token)
+        request = self._state.requests.take(live)
         if request is None:
             yield from self._take_unknown(live)
             return
@@ -63,7 +64,7 @@ class ClientReplies:
         elif self._have_one_outcome(request, recorded, live, lane):
             yield from self._take_content(request, recorded, live, lane)
         else:
-            yield from self._divergences.abandon(lane)
+            yield from self._divergences.abandon(lane, live.at)
 
     def _have_one_outcome(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
@@ -73,7 +74,7 @@ class ClientReplies:
         expected = outcome(method, asked, self._comparer.value(recorded))
         came = outcome(method, asked, live.value)
         # After a cancellation a client has to answer that a permission request is cancelled.
-        if expected == came or (lane.turn.is_cancelled and came == CANCELLED):
+        if expected == came or (came == CANCELLED and self._is_cancelled(lane)):
             return True
         self._divergences.note(
             DivergenceKind.OUTCOME_DIFFERS,
@@ -131,7 +132,7 @@ class ClientReplies:
             summary = f"the client answered id {token} before the agent asked"
             kind = DivergenceKind.UNKNOWN_REPLY_ID
             self._divergences.note(kind, lane, summary, live, seq=early.seq)
-            yield from self._divergences.abandon(lane)
+            yield from self._divergences.abandon(lane, live.at)
             return
         played = _replies((step for lane in lanes for step in lane.played), token)
         before = played[-1] if played else None
@@ -142,6 +143,10 @@ class ClientReplies:
             live,
             seq=None if before is None else before.seq,
         )
+
+    def _is_cancelled(self, lane: Lane) -> bool:
+        turn = self._state.requests.turn_of(lane)
+        return turn is not None and turn.state is TurnPhase.CANCELLING
 
     def _recorded_reply(self, request: OpenAgentRequest, lane: Lane) -> Step | None:
         if request.ask.reply_seq is None:

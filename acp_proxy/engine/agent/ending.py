@@ -20,7 +20,7 @@ class ReplayEnding:
     def __init__(self, state: ReplayState) -> None:
         self._log = state.divergences
         self._schedule = state.schedule
-        self._requests = state.client_requests
+        self._requests = state.requests
         self._left_at = state.script.agent_left_at
         self._scheduler = state.scheduler
 

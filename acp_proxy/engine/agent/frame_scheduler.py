@@ -11,7 +11,7 @@ from attrs import frozen
 
 from acp_proxy.engine.agent.connection_frames import WaitingFrame
 from acp_proxy.engine.agent.lanes import Lane, Track
-from acp_proxy.engine.agent.open_requests import OpenClientRequests
+from acp_proxy.engine.agent.open_requests import OpenRequests
 from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.shared.playback_options import Order, PlaybackOptions
 from acp_proxy.engine.shared.steps import Script, Step
@@ -35,7 +35,7 @@ class FrameScheduler:
     Args:
         script: the recording.
         schedule: its lanes and tracks.
-        requests: the client's requests that came.
+        requests: those that came.
         options: how to play it.
     """
 
@@ -43,7 +43,7 @@ class FrameScheduler:
         self,
         script: Script,
         schedule: ReplaySchedule,
-        requests: OpenClientRequests,
+        requests: OpenRequests,
         options: PlaybackOptions,
     ) -> None:
         self._script = script

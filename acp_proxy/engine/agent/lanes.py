@@ -21,43 +21,6 @@ _REMEMBERED = 200
 """Messages that are kept once they have come, to recognize one that is sent twice."""
 
 
-@define
-class LaneTurn:
-    """The turn of a session, as far as a cancellation has to know it.
-
-    Attributes:
-        awaits_idle: whether an update has to end the turn, as in v2.
-        is_cancelled: whether the client has cancelled the turn that is open.
-    """
-
-    awaits_idle: bool = False
-    is_cancelled: bool = False
-
-    def begin(self, *, is_v2: bool) -> None:
-        """Notes that a prompt came."""
-        self.awaits_idle = is_v2
-
-    def cancel(self) -> None:
-        """Notes that the client cancelled the turn."""
-        self.is_cancelled = True
-
-    def answer_prompt(self) -> None:
-        """Notes that the answer to the prompt went out; in v2 that does not end the turn."""
-        if not self.awaits_idle:
-            self.is_cancelled = False
-
-    def become_idle(self, *, was_recorded: bool) -> None:
-        """Notes that an update ended the turn.
-
-        Args:
-            was_recorded: whether the update is a recorded one; one of our own leaves the
-                cancellation in force, since late answers of the client may still refer to it.
-        """
-        self.awaits_idle = False
-        if was_recorded:
-            self.is_cancelled = False
-
-
 @define(eq=False)
 class Lane:
     """The client's messages of one lane."""
@@ -78,7 +41,6 @@ class Lane:
     """Whether the lane diverged for good, and nothing of it is played any more."""
     is_overtaken: bool = False
     """Whether a message came while an earlier one is missing."""
-    turn: LaneTurn = field(factory=LaneTurn)
 
     @property
     def title(self) -> str:

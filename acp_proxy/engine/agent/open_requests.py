@@ -1,90 +1,35 @@
-"""The requests of both peers that have no answer yet.
+"""The requests of both peers that have no answer yet, and the turns that are open.
 
-Both peers number their own requests, so the same id may be open in both directions at once.
+The state machine of a connection follows them; here is which recorded message each of them stands
+for. The machine gets the recorded ids of sessions and the recorded numbers of frames, and the live
+ids of requests. Both peers number their own requests, so the same id may be open in both directions
+at once.
 """
 
 from attrs import frozen
 
 from acp_proxy.engine.agent.lanes import Lane
+from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.shared.steps import Ask, Step
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import Turn
+from acp_proxy.protocol.dialects import V1
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.methods import CANCEL
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.protocol.updates import UPDATE
+
+_TO_AGENT, _TO_CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
 @frozen
 class OpenClientRequest:
     """A request of the client that has come."""
 
-    lane: Lane
     step: Step
     """The recorded request."""
     token: str
     """Its live id."""
-
-
-class OpenClientRequests:
-    """The client's requests that have come.
-
-    Attributes:
-        live_ids: the live ids of those whose recorded answer has not gone out, by exchange. A
-            request that was closed without it is still among them.
-    """
-
-    def __init__(self) -> None:
-        self.live_ids: dict[int, str] = {}
-        self._open: dict[int, OpenClientRequest] = {}
-
-    def add(self, lane: Lane, step: Step, token: str) -> None:
-        """Adds a request that came.
-
-        Args:
-            lane: its lane.
-            step: the recorded request.
-            token: the live id.
-        """
-        if step.exchange is not None:
-            self.live_ids[step.exchange] = token
-            self._open[step.exchange] = OpenClientRequest(lane, step, token)
-
-    def add_unreadable(self, step: Step) -> None:
-        """Adds a line that is no message, which the recorded agent may have answered."""
-        if step.exchange is not None:
-            self.live_ids[step.exchange] = "null"
-
-    def answer(self, exchange: int, recorded: str) -> str:
-        """Closes a request to which the recorded answer goes out.
-
-        Args:
-            exchange: the request's.
-            recorded: the recorded id.
-
-        Returns:
-            the live id; the recorded one if the request never came.
-        """
-        self._open.pop(exchange, None)
-        return self.live_ids.pop(exchange, recorded)
-
-    def close(self, request: OpenClientRequest) -> None:
-        """Closes a request that gets another answer than the recorded one."""
-        assert request.step.exchange is not None
-        del self._open[request.step.exchange]
-
-    def open_in(self, lane: Lane) -> list[OpenClientRequest]:
-        """Returns the requests of a lane that have no answer, oldest first."""
-        return [one for one in self._open.values() if one.lane is lane]
-
-    def with_id(self, token: str) -> OpenClientRequest | None:
-        """Returns the oldest open request with a live id."""
-        return next((one for one in self._open.values() if one.token == token), None)
-
-    def exchanges_of(self, token: str) -> set[int]:
-        """Returns the exchanges of the requests with a live id that wait for recorded answers."""
-        return {exchange for exchange, live in self.live_ids.items() if live == token}
-
-    @property
-    def ids(self) -> dict[str, str]:
-        """The live ids of the open requests, by the recorded ids."""
-        return {
-            one.step.rpc_id: one.token for one in self._open.values() if one.step.rpc_id is not None
-        }
 
 
 @frozen
@@ -96,27 +41,132 @@ class OpenAgentRequest:
     """The frame that it is in."""
 
 
-class OpenAgentRequests:
-    """The agent's requests that went out and have no answer yet."""
+class OpenRequests:
+    """What is open on the live connection.
 
-    def __init__(self) -> None:
-        self._open: dict[str, list[OpenAgentRequest]] = {}
+    Args:
+        dialect: that of the recording, if it is known.
+    """
 
-    def add(self, ask: Ask, step: Step) -> None:
+    def __init__(self, dialect: str | None) -> None:
+        self.live_ids: dict[int, str] = {}
+        """The live ids of the client's requests whose recorded answer has not gone out, by
+        exchange. A request that was closed without it is still among them."""
+        self._connection = Connection(dialect=dialect or V1)
+        self._of_client: dict[int, OpenClientRequest] = {}
+        self._of_agent: dict[int, OpenAgentRequest] = {}
+
+    def add_of_client(self, step: Step, live: ClientMessage) -> None:
+        """Adds a request that came.
+
+        Args:
+            step: the recorded request.
+            live: the live one.
+        """
+        if step.exchange is not None:
+            self.live_ids[step.exchange] = live.token
+            opened = self._open(_TO_AGENT, step, step.method, live.token, live.at)
+            self._of_client[opened] = OpenClientRequest(step, live.token)
+
+    def add_unreadable(self, step: Step) -> None:
+        """Adds a line that is no message, which the recorded agent may have answered."""
+        if step.exchange is not None:
+            self.live_ids[step.exchange] = "null"
+
+    def answer(self, step: Step, at: int) -> dict[str, str]:
+        """Closes the requests that a recorded frame answers.
+
+        Args:
+            step: the frame.
+            at: when it goes out, in live nanoseconds.
+
+        Returns:
+            their live ids by the recorded ones, which stay where a request never came.
+        """
+        ids = {}
+        for answer in step.answers:
+            if (token := self.live_ids.pop(answer.exchange, None)) is not None:
+                self._close(token, at, Kind.ERROR if step.kind == "error" else Kind.RESPONSE)
+            ids[answer.rpc_id] = token or answer.rpc_id
+        return ids
+
+    def close(self, request: OpenClientRequest, at: int) -> None:
+        """Closes a request that gets another answer than the recorded one.
+
+        Args:
+            request: the request.
+            at: when, in live nanoseconds.
+        """
+        self._close(request.token, at, Kind.RESPONSE)
+
+    def open_in(self, lane: Lane) -> list[OpenClientRequest]:
+        """Returns the requests of a lane that have no answer, oldest first."""
+        return [one for one in self._of_client.values() if one.step.lane == lane.name]
+
+    def with_id(self, token: str) -> OpenClientRequest | None:
+        """Returns the oldest open request of the client with a live id."""
+        exchange = self._connection.oldest(_TO_AGENT, token)
+        return None if exchange is None else self._of_client[exchange.id]
+
+    def exchanges_of(self, token: str) -> set[int]:
+        """Returns the exchanges of the requests with a live id that wait for recorded answers."""
+        return {exchange for exchange, live in self.live_ids.items() if live == token}
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The live ids of the client's open requests, by the recorded ids."""
+        every = self._of_client.values()
+        return {one.step.rpc_id: one.token for one in every if one.step.rpc_id is not None}
+
+    def add_of_agent(self, ask: Ask, step: Step, at: int) -> None:
         """Adds a request that went out.
 
         Args:
             ask: the request.
             step: the frame that it is in.
+            at: when, in live nanoseconds.
         """
-        self._open.setdefault(ask.rpc_id, []).append(OpenAgentRequest(ask, step))
+        opened = self._open(_TO_CLIENT, step, ask.method, ask.rpc_id, at)
+        self._of_agent[opened] = OpenAgentRequest(ask, step)
 
-    def take(self, token: str) -> OpenAgentRequest | None:
-        """Removes and returns the oldest request with an id, if one is open."""
-        requests = self._open.get(token)
-        if requests is None:
-            return None
-        request = requests.pop(0)
-        if not requests:
-            del self._open[token]
-        return request
+    def take(self, live: ClientMessage) -> OpenAgentRequest | None:
+        """Removes and returns the oldest request of the agent that a live reply answers."""
+        done = self._connection.feed(0, live.at, _TO_AGENT, live.message)
+        return None if done.answered is None else self._of_agent.pop(done.answered.id)
+
+    def turn_of(self, lane: Lane) -> Turn | None:
+        """Returns the newest open turn of a lane; in v2 it is open until the agent is idle."""
+        return self._connection.turn_of(lane.name)
+
+    def cancel_turns(self, lane: Lane, at: int) -> None:
+        """Notes that the client cancelled the turns of a lane.
+
+        Args:
+            lane: the lane.
+            at: when, in live nanoseconds.
+        """
+        message = Message(Kind.NOTIFICATION, CANCEL, session=lane.name)
+        self._connection.feed(0, at, _TO_AGENT, message)
+
+    def end_turns(self, session: str | None, at: int) -> None:
+        """Notes that an update ends the turns of a session, as in v2.
+
+        Args:
+            session: its recorded id.
+            at: when the update goes out, in live nanoseconds.
+        """
+        idle = Message(
+            Kind.NOTIFICATION, UPDATE, session=session, update="state_update", state="idle"
+        )
+        self._connection.feed(0, at, _TO_CLIENT, idle)
+
+    def _open(
+        self, direction: Direction, step: Step, method: str | None, token: str, at: int
+    ) -> int:
+        message = Message(Kind.REQUEST, method, token, session=step.lane)
+        return self._connection.feed(step.seq, at, direction, message).exchange or 0
+
+    def _close(self, token: str, at: int, kind: Kind) -> None:
+        done = self._connection.feed(0, at, _TO_CLIENT, Message(kind, rpc_id=token))
+        if done.answered is not None:
+            del self._of_client[done.answered.id]

@@ -10,7 +10,6 @@ from acp_proxy.engine.shared.line_rewriter import LineRewriter
 from acp_proxy.engine.shared.steps import Ask, Step, Wire
 from acp_proxy.protocol.dialects import V2
 from acp_proxy.protocol.jsonrpc import read
-from acp_proxy.protocol.methods import PROMPT
 from acp_proxy.protocol.updates import UPDATE
 
 
@@ -46,14 +45,14 @@ class AgentSender:
         """
         wire = self._state.script.wire(ready.seq)
         self._state.scheduler.take(ready, at, wire.t_ns)
-        written = self._rewriter.written(wire, self._take_ids(ready.step))
+        written = self._rewriter.written(wire, self._live_ids(ready.step, at))
         shown = self.withholding.look(ready.seq, wire, written)
         if shown.raw is None:
             self._withheld += 1
         else:
             self.sent += 1
             if self._state.script.dialect == V2:
-                self._look_for_idle(wire)
+                self._look_for_idle(wire, at)
             yield Send(shown.raw + wire.newline.encode(), ready.seq)
         if ready.step is not None:
             self._note_requests(ready.step, shown.withheld, at)
@@ -68,23 +67,20 @@ class AgentSender:
         wire = self._state.script.wire(step.response_seq or 0)
         return Send(self._rewriter.written(wire, {step.rpc_id or "null": token}) + b"\n")
 
-    def _take_ids(self, step: Step | None) -> dict[str, str]:
-        """Returns the live ids of the requests that a frame answers or may name."""
+    def _live_ids(self, step: Step | None, at: int) -> dict[str, str]:
+        """Closes the requests that a frame answers; returns their ids, and those it may name."""
         if step is None:
             return {}
-        requests = self._state.client_requests
+        requests = self._state.requests
         ids = requests.ids if step.asks else {}
-        answered = {a.rpc_id: requests.answer(a.exchange, a.rpc_id) for a in step.answers}
-        if step.answers and step.method == PROMPT:
-            self._state.schedule.lanes[step.lane].turn.answer_prompt()
-        return ids | answered
+        return ids | requests.answer(step, at)
 
     def _note_requests(self, step: Step, withheld: frozenset[str], at: int) -> None:
         """Notes the requests in a frame: those that went out, and those that were withheld."""
         unseen = [ask for ask in step.asks if ask.rpc_id in withheld]
         for ask in step.asks:
             if ask.rpc_id not in withheld:
-                self._state.agent_requests.add(ask, step)
+                self._state.requests.add_of_agent(ask, step, at)
         for ask in unseen:
             self._state.effects.note_withheld(ask.method)
             self._take_recorded_reply(step, ask, at)
@@ -102,10 +98,9 @@ class AgentSender:
             self._state.effects.note_unmade(ask.method, self._state.comparer.value(reply))
             schedule.match(reply, at)
 
-    def _look_for_idle(self, wire: Wire) -> None:
+    def _look_for_idle(self, wire: Wire, at: int) -> None:
         """In v2 an update ends the turn, and not the answer to the prompt."""
         if wire.method == UPDATE and b"idle" in wire.raw:
             message = read(wire.raw)
-            lane = self._state.schedule.lanes.get(message.session)
-            if lane is not None and message.state == "idle":
-                lane.turn.become_idle(was_recorded=True)
+            if message.state == "idle":
+                self._state.requests.end_turns(message.session, at)

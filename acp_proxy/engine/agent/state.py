@@ -4,7 +4,7 @@ from attrs import frozen
 
 from acp_proxy.engine.agent.frame_scheduler import FrameScheduler
 from acp_proxy.engine.agent.message_comparison import MessageComparer
-from acp_proxy.engine.agent.open_requests import OpenAgentRequests, OpenClientRequests
+from acp_proxy.engine.agent.open_requests import OpenRequests
 from acp_proxy.engine.agent.schedule import ReplaySchedule
 from acp_proxy.engine.agent.withheld_effects import WithheldEffects
 from acp_proxy.engine.shared.bindings import Bindings
@@ -37,8 +37,7 @@ class ReplayState:
         self.bindings = Bindings()
         self.effects = WithheldEffects(script)
         self.schedule = ReplaySchedule(script, options.order, self.effects)
-        self.client_requests = OpenClientRequests()
-        self.agent_requests = OpenAgentRequests()
+        self.requests = OpenRequests(script.dialect)
         self.divergences = DivergenceLog()
         self.comparer = MessageComparer(script, self.bindings, options.ignored)
-        self.scheduler = FrameScheduler(script, self.schedule, self.client_requests, options)
+        self.scheduler = FrameScheduler(script, self.schedule, self.requests, options)
