@@ -1,4 +1,4 @@
-"""Keeps binary data out of descriptions: it is shown by type and size, never as base64."""
+"""Keeps base64 out of descriptions: binary data is shown by type and size."""
 
 import re
 import string
@@ -16,21 +16,21 @@ _WITHIN = re.compile(
 _TYPES = ("mimeType", "mediaType", "media_type", "contentType")
 _ALPHABET = f"{string.ascii_letters}{string.digits}+/_-="
 _SHORTEST = 96
-"""Characters in a run that is taken for base64 wherever it stands."""
+"""Characters from which on a run within a text may be base64."""
 
 
 def decoded_size(base64_text: str) -> str:
-    """How much data a base64 text stands for."""
+    """Returns how much data a base64 text encodes."""
     return byte_size(len(base64_text.rstrip("=")) * 3 // 4)
 
 
 def is_base64(text: str) -> bool:
-    """Whether a text looks like nothing but base64, and more of it than an id or a digest has."""
+    """Whether a whole text looks like base64, and is longer than an id or a digest."""
     return len(text) > 64 and _WHOLE.fullmatch(text) is not None and _is_mixed(text[:4000])
 
 
 def media(value: dict[str, Any]) -> str:
-    """Type and size of an object that has data next to its media type; else nothing."""
+    """Describes an object that has data beside its media type; empty for any other object."""
     data = value.get("data", value.get("blob"))
     if not isinstance(data, str):
         return ""
@@ -45,11 +45,11 @@ def media(value: dict[str, Any]) -> str:
 
 
 def beginning(text: str, length: int) -> str:
-    """The beginning of a text, without a piece of base64 too short to be known for what it is.
+    """Returns the beginning of a text, without a piece of base64 too short to be recognized.
 
     Args:
         text: the text.
-        length: characters of it at the most.
+        length: the most characters of it.
     """
     if len(text) <= length:
         return text
@@ -59,7 +59,7 @@ def beginning(text: str, length: int) -> str:
 
 
 def without_base64(text: str) -> str:
-    """Replaces data URIs and long runs of base64 within a text."""
+    """Returns a text with a mark in place of each data URI and long run of base64."""
     if len(text) < _SHORTEST and ";base64," not in text:
         return text
     return _WITHIN.sub(_mask, text)
@@ -73,10 +73,10 @@ def _mask(match: re.Match[str]) -> str:
 
 
 def _is_mixed(text: str) -> bool:
-    """Tells base64 from long paths and identifiers, which are made of the same characters.
+    """Distinguishes base64 from long paths and identifiers, which have the same characters.
 
-    Two in five characters of base64 are capitals. Its two alphabets differ in two characters, and a
-    text that has some of either is in neither.
+    Two in five characters of base64 are capitals. Its two alphabets differ in two characters each,
+    and no text has characters of both.
     """
     if ("/" in text or "+" in text) and ("-" in text or "_" in text):
         return False

@@ -1,4 +1,4 @@
-"""What an agent uses of its client: files, terminals, and MCP servers through ACP."""
+"""Describes what an agent uses of its client: files, terminals, and MCP servers through ACP."""
 
 import shlex
 
@@ -21,7 +21,7 @@ _LISTS = ("tools", "resources", "prompts", "resourceTemplates")
 
 
 def read_params(params: Value) -> str:
-    """The file, and which lines of it."""
+    """Describes the file to read, and which of its lines."""
     first, count = number(params, "line"), number(params, "limit")
     start, end = number(params, "startLine"), number(params, "endLine")
     if first is not None or count is not None:
@@ -33,7 +33,7 @@ def read_params(params: Value) -> str:
 
 
 def read_result(result: Value) -> str:
-    """How much was read."""
+    """Describes how much was read."""
     text = result.get("content")
     if not isinstance(text, str):
         return ""
@@ -47,14 +47,14 @@ def read_result(result: Value) -> str:
 
 
 def write_params(params: Value) -> str:
-    """The file, and how much is to be in it."""
+    """Describes the file to write, and its size."""
     text = params.get("content")
     size = f"({quantity(text)})" if isinstance(text, str) else ""
     return joined(word(params, "path"), size)
 
 
 def write_result(result: Value) -> str:
-    """How much was written, in the 1.0 draft."""
+    """Describes how much was written (the 1.0 draft)."""
     count = number(result, "bytesWritten")
     created = result.get("created")
     return joined(
@@ -65,7 +65,7 @@ def write_result(result: Value) -> str:
 
 
 def command(params: Value) -> str:
-    """The command line; its own words are quoted where the shell would need it."""
+    """Describes a command line, with its arguments quoted for the shell."""
     arguments = params.get("args")
     words = map(_quoted, arguments) if isinstance(arguments, list) else ()
     folder = word(params, "cwd")
@@ -73,13 +73,13 @@ def command(params: Value) -> str:
 
 
 def created(result: Value) -> str:
-    """The new terminal."""
+    """Describes a new terminal."""
     pid = word(result, "pid")
     return joined(word(result, "terminalId"), f"(pid {pid})" if pid else "")
 
 
 def terminal(params: Value) -> str:
-    """The terminal, with the signal that it is to get, or how long to wait for it."""
+    """Describes a terminal, and a signal for it or a time to wait."""
     timeout = word(params, "timeout")
     how = joined(
         word(params, "signal"),
@@ -91,13 +91,13 @@ def terminal(params: Value) -> str:
 
 
 def done(result: Value) -> str:
-    """Whether it was done, in the 1.0 draft."""
-    said = (key for key in ("received", "killed", "released") if key in result)
-    return listed(key if result[key] is True else f"not {key}" for key in said)
+    """Describes what was done with a terminal (the 1.0 draft)."""
+    known = (key for key in ("received", "killed", "released") if key in result)
+    return listed(key if result[key] is True else f"not {key}" for key in known)
 
 
 def output_params(params: Value) -> str:
-    """The terminal; in the 1.0 draft the client pushes what it printed."""
+    """Describes a terminal; in the 1.0 draft the client pushes its output."""
     data = params.get("data")
     if not isinstance(data, str):
         return word(params, "terminalId")
@@ -105,7 +105,7 @@ def output_params(params: Value) -> str:
 
 
 def output_result(result: Value) -> str:
-    """How it ended if it has, how much it printed, and that."""
+    """Describes the state of a terminal, and its output."""
     output = result.get("output")
     if not isinstance(output, str):
         return done(result)
@@ -116,24 +116,24 @@ def output_result(result: Value) -> str:
 
 
 def exit_result(result: Value) -> str:
-    """How it ended."""
+    """Describes how a command ended."""
     return exit_state(part(result, "exitStatus") or result) or "ended"
 
 
 def mcp_server(params: Value) -> str:
-    """The MCP server, or the connection to it."""
+    """Describes an MCP server, or a connection to one."""
     return word(params, "serverId", "acpId", "connectionId")
 
 
 def mcp_message(params: Value) -> str:
-    """The message within: its connection, its method, its params."""
+    """Describes an MCP message: its connection, its method, its params."""
     via = word(params, "connectionId", "serverName")
     inner = part(params, "params") or part(params, "mcpParams")
     return joined(joined(via, word(params, "method", "mcpMethod")), payload(inner), by=": ")
 
 
 def mcp_result(result: Value) -> str:
-    """What an MCP server answered: content, or a list by name."""
+    """Describes the answer of an MCP server: content, or a list by name."""
     for key in _LISTS:
         if key in result:
             names = listed(word(item, "name", "uri") for item in parts(result, key))

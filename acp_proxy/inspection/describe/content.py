@@ -1,9 +1,9 @@
-"""Content: text as it is, media by type and size, resources by their name, diffs by their files.
+"""Describes content: text as it is, media by type and size, resources by name, diffs by files.
 
-The content of a prompt or message is made of blocks; that of a tool call wraps such blocks, or is a
-diff or a terminal. The 1.0 draft has media under ``source``, resources flat, and terminals with
-what they printed. A diff has three forms: old and new text of one file (v1), changes with a patch
-(v2), and hunks (the 1.0 draft). Nothing here shows base64.
+The content of a prompt or message has blocks; that of a tool call wraps blocks, or is a diff or a
+terminal. The 1.0 draft has media under ``source``, resources flat, and terminals with their output.
+A diff has three forms: old and new text of one file (v1), changes with a patch (v2), and hunks (the
+1.0 draft).
 """
 
 import re
@@ -36,7 +36,7 @@ _OPERATIONS = {
 
 
 def content(value: object) -> str:
-    """Describes a block, an array of blocks, or text that stands alone."""
+    """Describes a block, an array of blocks, or plain text."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
@@ -52,7 +52,7 @@ def content(value: object) -> str:
 
 
 def exit_state(status: Value) -> str:
-    """How a command ended; nothing while it runs."""
+    """Describes how a command ended; empty while it runs."""
     signal, code = word(status, "signal"), word(status, "exitCode")
     how = f"signal {signal}" if signal else f"exit {code}" if code else ""
     timed_out = "timed out" if status.get("timedOut") is True else ""
@@ -98,7 +98,7 @@ def _terminal(block: Value) -> str:
 
 
 def diff(block: Value) -> str:
-    """Describes a diff in any of the three forms, without the word."""
+    """Describes a diff in any of its three forms."""
     if "changes" in block or "patch" in block:
         return _changes(block)
     if "hunks" in block:
@@ -114,7 +114,7 @@ def diff(block: Value) -> str:
 def changed_lines(old: str, new: str) -> tuple[int, int]:
     """Counts the lines that only one of two texts has: added, removed.
 
-    A line that only moved counts as neither. That is what makes it fast on any text.
+    A line that moved counts as neither, which makes this fast on any text.
 
     Args:
         old: the text before.
@@ -127,7 +127,7 @@ def changed_lines(old: str, new: str) -> tuple[int, int]:
 def patch_lines(text: str) -> tuple[int, int]:
     """Counts the lines that a patch adds and removes."""
     added = removed = 0
-    old_left = new_left = 0  # of the hunk; outside of one, "---" and "+++" name the files
+    old_left = new_left = 0  # lines of the hunk; outside of one, "---" and "+++" name the files
     hunks = _HUNK.search(text) is not None
     for line in text.splitlines():
         if hunks and old_left <= 0 and new_left <= 0:
@@ -183,4 +183,4 @@ BLOCKS: dict[str, Callable[[Value], str]] = {
     "diff": lambda block: bracketed(f"diff {diff(block)}"),
     "terminal": _terminal,
 }
-"""The types of content, those of tool calls included."""
+"""The types of content, including those of tool calls."""

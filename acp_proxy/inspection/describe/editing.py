@@ -1,21 +1,19 @@
-"""What the unstable layer adds for editors: documents, and suggestions for the next edit."""
+"""Describes documents, and suggestions for the next edit (unstable in v1)."""
 
 from acp_proxy.inspection.describe.values import Value, joined, listed, part, parts, quantity, word
 from acp_proxy.wording import counted
 
 
 def document(params: Value) -> str:
-    """A document that was opened, changed, saved, closed or looked at."""
-    text, version, language = (
+    """Describes a document that was opened, changed, saved, closed or focused."""
+    text, version, changes = (
         params.get("text"),
         word(params, "version"),
-        word(params, "languageId"),
+        params.get("contentChanges"),
     )
-    changes = params.get("contentChanges")
-    place = position(part(params, "position"))
     return joined(
-        word(params, "uri") + (f":{place}" if place else ""),
-        language,
+        _place(params, part(params, "position")),
+        word(params, "languageId"),
         f"version {version}" if version else "",
         quantity(text) if isinstance(text, str) else "",
         counted(len(changes), "change") if isinstance(changes, list) else "",
@@ -23,16 +21,8 @@ def document(params: Value) -> str:
     )
 
 
-def position(value: Value) -> str:
-    """Line and character as people count them."""
-    line, character = value.get("line"), value.get("character")
-    if not isinstance(line, int) or not isinstance(character, int):
-        return ""
-    return f"{line + 1}:{character + 1}"
-
-
 def start(params: Value) -> str:
-    """What is worked on."""
+    """Describes the workspace of a session of suggestions."""
     folders = listed(word(f, "name", "uri") for f in parts(params, "workspaceFolders"))
     repository = part(params, "repository")
     return joined(
@@ -43,14 +33,14 @@ def start(params: Value) -> str:
 
 
 def suggest(params: Value) -> str:
-    """Where a suggestion is wanted, and why."""
-    why = word(params, "triggerKind")
+    """Describes a request for suggestions: where, and why."""
     given = listed(part(params, "context"))
-    return joined(document(params), why, f"with {given}" if given else "", by=", ")
+    context = f"with {given}" if given else ""
+    return joined(document(params), word(params, "triggerKind"), context, by=", ")
 
 
 def suggestions(result: Value) -> str:
-    """What is suggested."""
+    """Describes suggestions."""
     found = parts(result, "suggestions")
     return joined(
         counted(len(found), "suggestion"), listed(map(_suggestion, found), most=3), by=": "
@@ -58,18 +48,25 @@ def suggestions(result: Value) -> str:
 
 
 def decided(params: Value) -> str:
-    """The suggestion that was taken or not."""
+    """Describes a suggestion that was accepted or rejected."""
     reason = word(params, "reason")
     return joined(word(params, "id", "suggestionId"), f"({reason})" if reason else "")
 
 
 def _suggestion(value: Value) -> str:
-    place = position(part(value, "position") or part(value, "cursorPosition"))
     edits = len(parts(value, "edits"))
     change = joined(word(value, "search"), word(value, "replace"), by=" → ")
     return joined(
         word(value, "kind"),
-        word(value, "uri") + (f":{place}" if place else ""),
+        _place(value, part(value, "position") or part(value, "cursorPosition")),
         f"({counted(edits, 'edit')})" if edits else "",
         word(value, "newName") or change,
     )
+
+
+def _place(value: Value, position: Value) -> str:
+    """Describes a place in a document, whose lines and characters count from 1."""
+    line, character = position.get("line"), position.get("character")
+    if not isinstance(line, int) or not isinstance(character, int):
+        return word(value, "uri")
+    return f"{word(value, 'uri')}:{line + 1}:{character + 1}"

@@ -1,4 +1,4 @@
-"""Errors: what a code is called, its message, and its data."""
+"""Describes errors by the name of their code, their message and their data."""
 
 from acp_proxy.inspection.describe import peers
 from acp_proxy.inspection.describe.values import compact, joined, members, part, payload, word
@@ -33,11 +33,11 @@ _DRAFT = {
 
 
 def code_name(code: object, dialect: str | None) -> str:
-    """Returns the name that a dialect gives a code; empty if it has none for it.
+    """Returns the name of an error code in a dialect; empty if it has none.
 
     Args:
         code: the code, which may be anything.
-        dialect: the dialect of the recording, if it is known.
+        dialect: the dialect of the recording, if known.
     """
     if not isinstance(code, int):
         return ""
@@ -50,7 +50,7 @@ def describe_error(error: object, name: str = "") -> str:
 
     Args:
         error: the member ``error`` of a response.
-        name: what the code is called; left out if the message has it already.
+        name: the name of the code; left out if the message contains it.
     """
     if not isinstance(error, dict):
         return f"? {compact(error)}"
@@ -61,7 +61,7 @@ def describe_error(error: object, name: str = "") -> str:
 
 
 def _message(message: str) -> str:
-    """The message; some agents pass on the JSON that a model's server has answered."""
+    """Returns the message; some agents pass on the JSON of a model's server."""
     answer = json_or_none(message.encode(errors="replace")) if message.startswith("{") else None
     if not isinstance(answer, dict):
         return message

@@ -1,4 +1,4 @@
-"""The one table from a method to what describes its params and its result."""
+"""Describes messages: the table of all methods, with what describes their params and results."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,27 +6,20 @@ from typing import NamedTuple
 from acp_proxy.inspection.describe import client_services as client
 from acp_proxy.inspection.describe import editing, peers, questions, sessions
 from acp_proxy.inspection.describe.updates import session_update
-from acp_proxy.inspection.describe.values import (
-    Value,
-    compact,
-    joined,
-    payload,
-    word,
-)
+from acp_proxy.inspection.describe.values import Value, compact, joined, payload, word
 
 Describe = Callable[[Value], str]
 
 
-def nothing(_: Value) -> str:
-    """Says nothing, which makes of a result without members an ok."""
-    return ""
+def _constant(text: str) -> Describe:
+    return lambda _: text
 
 
 class Method(NamedTuple):
-    """What describes a method."""
+    """What describes the params and the result of a method; an empty result is ``ok``."""
 
     params: Describe
-    result: Describe = nothing
+    result: Describe = _constant("")
 
 
 def describe_params(method: str | None, params: object) -> str:
@@ -34,7 +27,7 @@ def describe_params(method: str | None, params: object) -> str:
 
     Args:
         method: its method.
-        params: its params, of whatever shape.
+        params: its params, of any shape.
     """
     value = {} if params is None else params
     if not isinstance(value, dict):
@@ -47,8 +40,8 @@ def describe_result(method: str | None, result: object) -> str:
     """Describes the result of a response.
 
     Args:
-        method: of the request.
-        result: the result, of whatever shape.
+        method: the method of the request.
+        result: the result, of any shape.
     """
     value = {} if result is None else result
     if not isinstance(value, dict):
@@ -58,7 +51,7 @@ def describe_result(method: str | None, result: object) -> str:
 
 
 def describe_batch(messages: list[object]) -> str:
-    """Describes a batch by what is in it."""
+    """Describes a batch by its messages."""
     named = [_member(message) for message in messages[:8]]
     more = f", +{len(messages) - 8} more" if len(messages) > 8 else ""
     return joined(f"batch of {len(messages)}", ", ".join(named) + more, by=": ")
@@ -74,15 +67,11 @@ def _member(message: object) -> str:
 
 
 def _wrapped(params: Value) -> str:
-    """A message to or from the next in a chain of proxies; its params stand beside its method."""
+    """Describes a message to or from the next of a chain of proxies, wrapped in another one."""
     method = word(params, "method")
     if not method:
         return ""
     return joined(method, describe_params(method, params.get("params")), by=": ")
-
-
-def _constant(text: str) -> Describe:
-    return lambda _: text
 
 
 _OPEN = Method(sessions.opened, sessions.open_result)

@@ -1,53 +1,54 @@
-"""The peers: who they are, what they can do, how they log in, whose models they use."""
+"""Describes peers: their names, their capabilities, logins, and providers of models."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from acp_proxy.inspection.describe.values import Value, compact, joined, listed, part, parts, word
 from acp_proxy.wording import counted
 
 _V1_GROUPS = {"fs", "auth", "promptCapabilities", "mcpCapabilities", "sessionCapabilities"}
-"""Objects of v1 that say nothing when they are empty; others are a capability by being there."""
+"""Objects of v1 that mean nothing when empty; any other empty object is a capability."""
 
 
 def peer(value: Value) -> str:
-    """Version, name and capabilities of a peer, from its half of the initialization."""
+    """Describes a peer by version, name and capabilities, from its part of the initialization."""
     info = part(value, "clientInfo") or part(value, "agentInfo") or part(value, "info")
     who = joined(
         f"protocol {word(value, 'protocolVersion') or '?'}",
         word(info, "name", "title"),
         word(info, "version"),
     )
-    required = listed(_on(part(value, "requiredClientCapabilities")), most=40)
+    required = listed(_enabled(part(value, "requiredClientCapabilities")), most=40)
+    methods = auth_methods(value)
     return joined(
         joined(who, listed(capabilities(value), most=40), by=": "),
         f"requires {required}" if required else "",
-        _labelled_methods(value),
+        f"auth {methods}" if methods else "",
         by="; ",
     )
 
 
 def capabilities(value: Value) -> list[str]:
-    """The names of the capabilities that are on, in a peer's half of the initialization."""
-    names = []
+    """Returns the names of the capabilities that are on, in a peer's part of the initialization."""
+    names: list[str] = []
     for key in ("clientCapabilities", "agentCapabilities", "capabilities"):
         groups = _V1_GROUPS if key != "capabilities" else set()
-        names += _on(part(value, key), groups)
+        names += _enabled(part(value, key), groups)
     return names
 
 
 def auth_methods(value: Value) -> str:
-    """The ways to log in, by name."""
+    """Lists the names of the ways to log in."""
     return listed(word(m, "id", "methodId", "name") for m in parts(value, "authMethods"))
 
 
 def login(params: Value) -> str:
-    """The way that was chosen; of credentials only what they are called."""
+    """Describes a login by its method; of credentials only by their names."""
     given = listed(part(params, "credentials"))
     return joined(word(params, "methodId", "method"), f"({given})" if given else "")
 
 
 def login_result(result: Value) -> str:
-    """Whether it worked, where that is said."""
+    """Describes the result of a login, if it has one."""
     if not isinstance(success := result.get("success"), bool):
         return ""
     expires = word(result, "expiresAt")
@@ -60,13 +61,13 @@ def login_result(result: Value) -> str:
 
 
 def provider(params: Value) -> str:
-    """The provider to use, and where it is."""
+    """Describes the provider to use, and its address."""
     how = joined(word(params, "apiType"), word(params, "baseUrl"), by=" at ")
     return joined(word(params, "providerId"), how, by=": ")
 
 
 def providers(result: Value) -> str:
-    """The providers there are."""
+    """Describes the known providers."""
     found = parts(result, "providers")
     names = listed(map(_provider, found), most=4)
     return joined(counted(len(found), "provider"), names, by=": ")
@@ -78,16 +79,7 @@ def _provider(value: Value) -> str:
     return joined(word(value, "providerId"), f"({where})" if where else "")
 
 
-def _labelled_methods(value: Value) -> str:
-    methods = auth_methods(value)
-    return f"auth {methods}" if methods else ""
-
-
-def _on(group: Value, groups: set[str] | frozenset[str] = frozenset(), path: str = "") -> list[str]:
-    return list(_walk(group, groups, path))
-
-
-def _walk(group: Value, groups: set[str] | frozenset[str], path: str) -> Iterator[str]:
+def _enabled(group: Value, groups: Collection[str] = (), path: str = "") -> Iterator[str]:
     for key, value in group.items():
         name = path + key.removesuffix("Capabilities")
         match value:
@@ -96,7 +88,7 @@ def _walk(group: Value, groups: set[str] | frozenset[str], path: str) -> Iterato
             case True:
                 yield name
             case dict() if value:
-                yield from list(_walk(value, groups, f"{name}.")) or [name]
+                yield from list(_enabled(value, groups, f"{name}.")) or [name]
             case dict():
                 if path or key not in groups:
                     yield name

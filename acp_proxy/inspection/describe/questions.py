@@ -1,4 +1,4 @@
-"""What the agent asks the person, a permission or a form, and the answer."""
+"""Describes what an agent asks a person, a permission or a form, and the answers."""
 
 from acp_proxy.inspection.describe.tools import (
     places,
@@ -12,7 +12,7 @@ from acp_proxy.inspection.describe.values import Value, compact, joined, listed,
 
 
 def permission(params: Value) -> str:
-    """What is to be allowed, what may be answered, and then what it is about in detail."""
+    """Describes a permission request: the action, the options, then the details."""
     if "operation" in params:
         return _draft_permission(params)
     subject = part(params, "subject")
@@ -29,11 +29,11 @@ def permission(params: Value) -> str:
 
 
 def permission_result(result: Value, asked: Value | None = None) -> str:
-    """The choice; with the kind and the name of the option if it is known what was asked.
+    """Describes the answer to a permission request.
 
     Args:
         result: of the answer.
-        asked: the params of the request, if they are known.
+        asked: the params of the request, if known, which name the chosen option.
     """
     if isinstance(granted := result.get("granted"), bool):
         scope = word(result, "scope")
@@ -50,7 +50,7 @@ def permission_result(result: Value, asked: Value | None = None) -> str:
 
 
 def elicitation(params: Value) -> str:
-    """What is to be filled in, or the page to go to."""
+    """Describes a form, or a page to open."""
     schema = part(params, "requestedSchema")
     required = schema.get("required")
     must = required if isinstance(required, list) else []
@@ -63,7 +63,7 @@ def elicitation(params: Value) -> str:
 
 
 def elicitation_result(result: Value) -> str:
-    """What the person did, and what was filled in."""
+    """Describes the answer to a form."""
     filled = part(result, "content")
     return joined(
         word(result, "action"), listed(f"{k}={compact(v)}" for k, v in filled.items()), by=": "
@@ -71,24 +71,19 @@ def elicitation_result(result: Value) -> str:
 
 
 def elicitation_complete(params: Value) -> str:
-    """Which one is done with."""
+    """Names the form that was completed."""
     return word(params, "elicitationId")
 
 
 def _draft_permission(params: Value) -> str:
-    """An operation on a resource; the 1.0 draft offers no options."""
-    call = word(params, "toolCallId")
+    """Describes an operation on a resource; the 1.0 draft offers no options."""
+    call, title = word(params, "toolCallId"), word(part(params, "toolCall"), "title")
+    call = f"{title}, {short_id(call)}" if call and title else call
     return joined(
         joined(word(params, "operation"), word(params, "resource")),
-        joined(word(params, "reason"), f"({_call(params, call)})" if call else ""),
+        joined(word(params, "reason"), f"({call})" if call else ""),
         by=": ",
     )
-
-
-def _call(params: Value, call: str) -> str:
-    """The tool call that it is for, by its title if that is known."""
-    title = word(part(params, "toolCall"), "title")
-    return f"{title}, {short_id(call)}" if title else call
 
 
 def _command(subject: Value) -> str:

@@ -1,4 +1,4 @@
-"""Sessions: how they begin, go on and end, their modes and options, and what a turn used."""
+"""Describes sessions: how they begin and end, their modes and options, and the use of a turn."""
 
 from acp_proxy.inspection.describe.content import content
 from acp_proxy.inspection.describe.values import (
@@ -16,7 +16,7 @@ from acp_proxy.wording import counted
 
 
 def opened(params: Value) -> str:
-    """A session that is created, loaded, resumed or forked: which, where, with what."""
+    """Describes a request to create, load, resume or fork a session."""
     folders = params.get("additionalDirectories")
     options, prompt = params.get("configOptions"), word(params, "systemPrompt")
     replay = part(params, "replayFrom")
@@ -35,7 +35,7 @@ def opened(params: Value) -> str:
 
 
 def open_result(result: Value) -> str:
-    """A session as it stands when it is open."""
+    """Describes a session that was opened."""
     modes, models = part(result, "modes"), part(result, "models")
     mode = word(modes, "currentModeId") or word(result, "mode")
     others = "/".join(word(mode, "id", "name") for mode in parts(modes, "availableModes"))
@@ -53,24 +53,24 @@ def open_result(result: Value) -> str:
 
 
 def prompt(params: Value) -> str:
-    """The prompt itself."""
+    """Describes a prompt by its text."""
     return prompt_text(params) or "(empty)"
 
 
 def prompt_text(params: Value) -> str:
-    """The text of a prompt, and what is attached to it; empty if there is none."""
+    """Returns the text of a prompt and its attachments; empty if there is none."""
     text = content(params.get("prompt", params.get("content")))
     return joined(text, content(params.get("attachments")))
 
 
 def prompt_result(result: Value) -> str:
-    """How a turn stopped, and what it used."""
+    """Describes how a turn stopped, and how many tokens it used."""
     tokens = used_tokens(part(result, "usage"))
     return joined(word(result, "stopReason"), tokens, by=", ")
 
 
 def used_tokens(usage: Value) -> str:
-    """The tokens of a turn."""
+    """Describes the tokens of a turn."""
     into, out, total = (word(usage, f"{kind}Tokens") for kind in ("input", "output", "total"))
     if into or out:
         return f"{into or '?'} tokens in, {out or '?'} out"
@@ -78,18 +78,18 @@ def used_tokens(usage: Value) -> str:
 
 
 def cancel(params: Value) -> str:
-    """The session whose turn is to stop."""
+    """Describes the cancellation of a turn."""
     reason = word(params, "reason")
     return joined(word(params, "sessionId"), f"({reason})" if reason else "")
 
 
 def which(params: Value) -> str:
-    """The session that something is done to."""
+    """Names the session of a request."""
     return word(params, "sessionId")
 
 
 def list_params(params: Value) -> str:
-    """Which sessions are asked for."""
+    """Describes which sessions are asked for."""
     folder, cursor = word(params, "cwd"), word(params, "cursor")
     return joined(
         f"in {folder}" if folder else "all sessions",
@@ -99,7 +99,7 @@ def list_params(params: Value) -> str:
 
 
 def list_result(result: Value) -> str:
-    """The sessions there are."""
+    """Describes the listed sessions."""
     sessions = parts(result, "sessions")
     names = listed((word(s, "title", "sessionId") for s in sessions), most=4)
     more = "there are more" if word(result, "nextCursor") else ""
@@ -107,22 +107,22 @@ def list_result(result: Value) -> str:
 
 
 def set_mode(params: Value) -> str:
-    """The mode, or the model, to change to."""
+    """Names the mode or the model to change to."""
     return word(params, "modeId", "mode", "modelId")
 
 
 def set_mode_result(result: Value) -> str:
-    """The 1.0 draft answers with both modes."""
+    """Names the mode before and after (the 1.0 draft)."""
     return joined(word(result, "previousMode"), word(result, "currentMode"), by=" → ")
 
 
 def set_option(params: Value) -> str:
-    """The option to change."""
+    """Describes the option to change."""
     return f"{word(params, 'configId', 'key')}={compact(params.get('value'))}"
 
 
 def set_option_result(result: Value) -> str:
-    """All options as they are now, or in the 1.0 draft the one that changed."""
+    """Describes all options of a session, or in the 1.0 draft the one that changed."""
     if "currentValue" not in result:
         return config_options(result)
     before = f"(was {compact(result['previousValue'])})" if "previousValue" in result else ""
@@ -130,7 +130,7 @@ def set_option_result(result: Value) -> str:
 
 
 def config_options(value: Value) -> str:
-    """The options of a session, as name=value."""
+    """Lists the options of a session, as name=value."""
     return listed(
         (
             f"{word(option, 'id', 'configId', 'key')}="
@@ -146,7 +146,7 @@ def _servers(servers: list[Value]) -> str:
 
 
 def _server(server: Value) -> str:
-    """Name and transport; a server without a type is a command (v1)."""
+    """Describes an MCP server by name and transport; without a type it is a command (v1)."""
     kind = word(part(server, "transport"), "type") or word(server, "type") or "stdio"
     return f"{word(server, 'name') or '?'} ({kind})"
 

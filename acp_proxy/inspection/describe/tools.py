@@ -1,4 +1,4 @@
-"""Tool calls: what is done, how far it is, what it touched, what came of it."""
+"""Describes tool calls: their name, state and files, and what they returned."""
 
 from attrs import frozen
 
@@ -19,7 +19,7 @@ from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import plain
 
 _SHORT = 8
-"""Characters of an id that is shown whole."""
+"""The length up to which an id is shown whole."""
 _TITLE = 200
 """Characters of a title that are kept."""
 NAMES = ("title", "name", "tool")
@@ -60,41 +60,41 @@ def state_of(raw: bytes) -> CallState:
 
 
 def tool_call(call: Value) -> str:
-    """Describes a tool call, whole or an update of it."""
+    """Describes a tool call, or an update of one."""
     shown = tool_content(call)
     where = places(call, shown) or ("" if shown else tool_input(call))
     return joined(tool_label(call), tool_state(call), where, shown)
 
 
 def tool_name(call: Value) -> str:
-    """Its title; without one the tool's name, and an update may have but the call's id."""
+    """Returns the title of a call, else its tool's name, else its id, as in many updates."""
     return word(call, *NAMES, "toolCallId", "id")
 
 
 def tool_label(call: Value) -> str:
-    """Its name and the end of its id, by which updates of several calls are kept apart."""
+    """Returns the name of a call and the end of its id, which distinguishes concurrent calls."""
     name, call_id = tool_name(call), word(call, "toolCallId", "id")
     return name if name == call_id else joined(name, f"({short_id(call_id)})" if call_id else "")
 
 
 def short_id(call_id: str) -> str:
-    """The end of an id, which differs where the beginning seldom does."""
+    """Returns the end of an id, which differs more often than its beginning."""
     return call_id if len(call_id) <= _SHORT else f"…{call_id[-_SHORT + 2 :]}"
 
 
 def tool_state(call: Value) -> str:
-    """The kind and the status."""
+    """Describes the kind and the status of a call."""
     asks = "needs permission" if call.get("requiresPermission") is True else ""
     kind = word(call, "kind")
     return bracketed("" if kind == "other" else kind, word(call, "status"), asks)
 
 
 def places(call: Value, shown: str = "") -> str:
-    """The files that it touched, unless its title or ``shown`` name them already.
+    """Lists the files that a call touched, unless its title or ``shown`` contains them.
 
     Args:
         call: the tool call.
-        shown: what is shown of it already.
+        shown: what else is shown of it.
     """
     known = f"{word(call, 'title')} {shown}"
     found = parts(call, "locations") or [part(call, "location")]
@@ -102,7 +102,7 @@ def places(call: Value, shown: str = "") -> str:
 
 
 def tool_input(call: Value) -> str:
-    """What it was called with, as far as its title does not say it already."""
+    """Describes the input of a call, without what its title contains."""
     value = call.get("rawInput", call.get("input"))
     if not isinstance(value, dict):
         return compact(value) if value else ""
@@ -114,7 +114,7 @@ def tool_input(call: Value) -> str:
 
 
 def tool_content(call: Value) -> str:
-    """What it shows: its content, what it returned, why it failed."""
+    """Describes the content and the output of a call, and why it failed."""
     return joined(
         content(call.get("content")) or content(call.get("output")) or _output(call),
         word(call, "error") or payload(part(call, "error")),
@@ -123,7 +123,7 @@ def tool_content(call: Value) -> str:
 
 def _place(place: Value, known: str) -> str:
     path, line = word(place, "path"), word(place, "line")
-    if line in ("", "0"):  # some agents write 0 where they do not know
+    if line in ("", "0"):  # some agents write 0 for an unknown line
         return "" if path in known else path
     end = word(place, "endLine")
     return f"{path}:{line}-{end}" if end and end != line else f"{path}:{line}"

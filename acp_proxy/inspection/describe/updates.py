@@ -1,4 +1,4 @@
-"""Session updates: one describer for each kind, in whichever envelope it came."""
+"""Describes session updates: one describer for each kind, whatever the dialect."""
 
 import base64
 import binascii
@@ -24,7 +24,7 @@ from acp_proxy.wording import counted
 
 
 def session_update(params: Value) -> str:
-    """Describes an update, after its kind."""
+    """Describes an update, beginning with its kind."""
     kind, update = kind_and_update(params)
     if not kind:
         return ""
@@ -37,7 +37,7 @@ def _message(update: Value) -> str:
     shown = content(update.get("content"))
     if shown or "content" in update:
         return shown or ("(cleared)" if update["content"] is None else "(empty)")
-    return word(update, "messageId")  # v2: what is left out stays as it was
+    return word(update, "messageId")  # v2: members that are left out do not change
 
 
 def _tool_chunk(update: Value) -> str:
@@ -109,7 +109,7 @@ def _terminal_chunk(update: Value) -> str:
 
 
 def _printed(data: str) -> str:
-    """What a terminal printed, which v2 has as base64, and how much it was."""
+    """Describes the size and the text of a terminal's output, which is base64 in v2."""
     try:
         text = base64.b64decode(data[:4096], validate=True).decode(errors="replace")
     except (binascii.Error, ValueError):
@@ -189,4 +189,4 @@ UPDATES: dict[str, Callable[[Value], str]] = {
     "notice": _notice,
     "compaction_update": _compaction,
 }
-"""The kinds of session updates that are known, of all dialects."""
+"""Every kind of session update of every dialect; others are shown by their payload."""

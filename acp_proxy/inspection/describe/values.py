@@ -1,8 +1,7 @@
-"""Reads JSON of any shape, and has the phrases that all descriptions share.
+"""Reads members of JSON of any shape, and has the phrases that all descriptions share.
 
-What came over the wire may be of any type, so members are read by these functions only. Three
-words for what they find: a *word* is a scalar as text, a *part* is an object, *parts* are the
-objects of an array.
+A member that came over the wire may be of any type, so describers read members only with these
+functions: a *word* is a scalar as text, a *part* is an object, *parts* are the objects of an array.
 """
 
 from collections.abc import Iterable
@@ -15,7 +14,7 @@ from acp_proxy.wording import counted
 Value = dict[str, Any]
 
 HEAD = 65536
-"""Bytes that are read of a line which is too large to be read whole."""
+"""Bytes that are read of a line that is too large to be read whole."""
 
 _WIDEST = (12, 8, 5, 3)
 """How many members of an object or array are shown, by depth."""
@@ -23,17 +22,17 @@ _LONGEST_STRING = 120
 
 
 def message_of(raw: bytes) -> Value:
-    """Reads a line, or as much of it as there is; never raises, and is empty if it is no object."""
+    """Reads an object, perhaps cut off; empty for any other line, and never raises."""
     value = parse_or_begin(raw, HEAD)
     return value if isinstance(value, dict) else {}
 
 
 def word(value: Value, *keys: str) -> str:
-    """The first of these members that is a scalar, as text.
+    """Returns a scalar member as text; empty if there is none.
 
     Args:
         value: an object.
-        keys: names of members, the first one that is a scalar counts.
+        keys: names of members; the first that is a scalar counts.
     """
     for key in keys:
         found = value.get(key)
@@ -49,7 +48,7 @@ def word(value: Value, *keys: str) -> str:
 
 
 def part(value: Value, key: str) -> Value:
-    """A member that is an object, or an empty one.
+    """Returns a member that is an object, else an empty one.
 
     Args:
         value: an object.
@@ -60,7 +59,7 @@ def part(value: Value, key: str) -> Value:
 
 
 def parts(value: Value, key: str) -> list[Value]:
-    """The objects in a member that is an array.
+    """Returns the objects in a member that is an array.
 
     Args:
         value: an object.
@@ -71,7 +70,7 @@ def parts(value: Value, key: str) -> list[Value]:
 
 
 def number(value: Value, key: str) -> int | None:
-    """A member that is a whole number.
+    """Returns a member that is a whole number, else None.
 
     Args:
         value: an object.
@@ -82,23 +81,23 @@ def number(value: Value, key: str) -> int | None:
 
 
 def joined(*pieces: str, by: str = " ") -> str:
-    """The pieces that are not empty.
+    """Joins the pieces that are not empty.
 
     Args:
         pieces: texts, some of them empty.
-        by: what stands between them.
+        by: the separator.
     """
     return by.join(filter(None, pieces))
 
 
 def bracketed(*pieces: str) -> str:
-    """The pieces that are not empty, as a remark; nothing if there is none."""
+    """Joins the pieces that are not empty in brackets; empty if there is none."""
     inner = joined(*pieces, by=", ")
     return f"[{inner}]" if inner else ""
 
 
 def listed(names: Iterable[str], most: int = 6) -> str:
-    """The first names, and how many more there are.
+    """Joins the first names, and says how many more there are.
 
     Args:
         names: texts, some of them empty.
@@ -110,7 +109,7 @@ def listed(names: Iterable[str], most: int = 6) -> str:
 
 
 def quantity(text: str) -> str:
-    """How much text there is."""
+    """Describes the length of a text, in lines and characters."""
     lines = text.count("\n") + (not text.endswith("\n"))
     return joined(
         counted(lines, "line") if len(text) > lines > 1 else "",
@@ -120,7 +119,7 @@ def quantity(text: str) -> str:
 
 
 def payload(value: Value, *known: str) -> str:
-    """What an object holds that no describer knows: its members without the known ones.
+    """Describes the members of an object that no describer knows.
 
     Metadata and the session are left out unless there is nothing else.
 
@@ -134,16 +133,16 @@ def payload(value: Value, *known: str) -> str:
 
 
 def members(value: Value) -> str:
-    """The members of an object, as name=value."""
+    """Describes the members of an object, as name=value."""
     return compact(value).removeprefix("{").removesuffix("}")
 
 
 def compact(value: object, depth: int = 0) -> str:
-    """A value of any shape, shortly: strings without quotes, and of binary data its size only.
+    """Describes a value of any shape: strings without quotes, binary data by its size.
 
     Args:
         value: any value of JSON.
-        depth: how deep it stands in what is shown.
+        depth: how deep it is within the described value.
     """
     match value:
         case str():
