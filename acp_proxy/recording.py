@@ -85,6 +85,25 @@ class FrameHead(NamedTuple):
     size: int
 
 
+class FrameRun(NamedTuple):
+    """A frame, or the first of several that an agent streamed without a pause: see `Rows.runs`."""
+
+    seq: int
+    t_ns: int
+    stream: str
+    kind: str
+    raw: bytes | None
+    """None for a line on stderr, or one that is too large to be held."""
+    last_seq: int
+    """The last frame of the run, which has no gaps."""
+    last_ns: int
+
+    @property
+    def frames(self) -> int:
+        """How many frames it stands for."""
+        return self.last_seq - self.seq + 1
+
+
 class Payload(NamedTuple):
     """What searching needs of a frame; a tuple, since there may be a million."""
 

@@ -3,8 +3,8 @@
 An open request is no fault by itself. A person may think for an hour over a permission, a program
 may run for a day; silence counts only where a peer had to answer and nothing else held it up.
 
-`WaitTracker` is pure and incremental. It takes the heads of frames in their order, and knows at any
-time who has to act in each session, and on the connection for what names no session.
+`WaitTracker` is pure and incremental. It takes the transitions of a connection in their order, and
+knows at any time who has to act in each session, and on the connection for what names no session.
 
 - The agent has to act while a turn or a request of the client is open. It is held up, and is not
   blamed, while the client has any request of its own to answer there, be it with a file or with a
@@ -15,23 +15,28 @@ time who has to act in each session, and on the connection for what names no ses
 - A request that names no session holds up every session, since any of them may wait for it.
 
 A *silence* is a stretch in which a peer had to act in a session and sent nothing there. Time comes
-with each call; the tracker knows no clock and no payload.
+with each call; the tracker knows no clock and no payload. Which requests, turns and terminals are
+open is known by the state machine of the connection.
 """
 
 import heapq
 import itertools
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from enum import StrEnum
 
 from attrs import define, evolve, field, frozen
 from cattrs.gen import make_dict_unstructure_fn, override
 
 from acp_proxy.forms import converter
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.connection_state import Exchange, Transition
+from acp_proxy.protocol.jsonrpc import Kind, Message
+from acp_proxy.protocol.methods import CANCEL, PERMISSION
 from acp_proxy.protocol.peers import Direction
-from acp_proxy.recording import FrameHead
+from acp_proxy.protocol.states import TerminalState
 
-_PERMISSION = "session/request_permission"
-_PERSON = {_PERMISSION, "elicitation/create", "authenticate", "auth/login"}
+_PERSON = {PERMISSION, "elicitation/create", "authenticate", "auth/login"}
 _PROGRAM = {"terminal/wait_for_exit"}
 _TERMINAL_ENDS = ("terminal/wait_for_exit", "terminal/kill", "terminal/release")
 _MOST_LONG = 20
@@ -142,13 +147,11 @@ class SilenceLog:
     Attributes:
         longest: the longest silence so far, or None.
         long_count: how many silences were hangs.
-        shortest_ns: a silence of the agent that is not longer is neither.
     """
 
     def __init__(self) -> None:
         self.longest: Silence | None = None
         self.long_count = 0
-        self.shortest_ns = 0
         self._long: list[tuple[int, int, Silence]] = []
         self._order = itertools.count()
 
@@ -170,7 +173,6 @@ class SilenceLog:
         """Keeps a silence that matters."""
         if self._is_longest(silence.length_ns):
             self.longest = silence
-            self.shortest_ns = min(silence.length_ns, LONG_NS[Party.AGENT] - 1)
         if silence.is_long:
             self.long_count += 1
             heapq.heappush(self._long, (silence.length_ns, next(self._order), silence))
@@ -183,115 +185,98 @@ class SilenceLog:
 
 @define(eq=False)
 class _SessionWaits:
-    """What is open in a session, or on the connection.
-
-    ``agent_ns`` and ``client_ns`` are since when the peer has to act and is silent, None if it has
-    nothing to do; ``agent_seq`` and ``client_seq`` are the frames or events of these times.
-    """
+    """What is open in a session, or on the connection."""
 
     pending: dict[object, PendingRequest] = field(factory=dict)
-    for_agent: int = 0
-    """How many of them the agent has to answer."""
-    for_client: int = 0
-    """How many of them the client itself has to answer."""
-    of_agent: int = 0
-    """How many of them the agent sent, whoever has to answer."""
+    counts: Counter[tuple[str, Party]] = field(factory=Counter)
+    """How many of them there are, by direction and by who has to act."""
     terminals: set[str] = field(factory=set)
     """Those that run."""
-    agent_ns: int | None = None
-    agent_seq: int = 0
-    client_ns: int | None = None
-    client_seq: int = 0
+    silent: dict[Party, tuple[int, int]] = field(factory=dict)
+    """The peers that have to act, each with the time and the frame or event since which."""
 
     @property
     def is_held_up(self) -> bool:
-        return self.of_agent > 0 or bool(self.terminals)
+        of_agent = (self.counts[Direction.TO_CLIENT, party] for party in Party)
+        return bool(self.terminals) or any(of_agent)
 
     def add(self, key: object, request: PendingRequest) -> None:
         self.pending[key] = request
-        self._count(request, 1)
+        self.counts[request.direction, request.awaited] += 1
 
     def remove(self, key: object) -> None:
         if (request := self.pending.pop(key, None)) is not None:
-            self._count(request, -1)
-
-    def _count(self, request: PendingRequest, by: int) -> None:
-        if request.direction == Direction.TO_CLIENT:
-            self.of_agent += by
-            self.for_client += by if request.awaited is Party.CLIENT else 0
-        elif request.awaited is Party.AGENT:
-            self.for_agent += by
+            self.counts[request.direction, request.awaited] -= 1
 
     def oldest(self, party: Party) -> PendingRequest | None:
         return next((r for r in self.pending.values() if r.awaited is party), None)
-
-    def silent_since(self, party: Party) -> tuple[int, int] | None:
-        """Since when and since which frame a peer is silent; None if it has nothing to do."""
-        if party is Party.AGENT:
-            return None if self.agent_ns is None else (self.agent_ns, self.agent_seq)
-        if party is Party.CLIENT:
-            return None if self.client_ns is None else (self.client_ns, self.client_seq)
-        return None
-
-    def set_silent(self, party: Party, t_ns: int | None, seq: int) -> None:
-        if party is Party.AGENT:
-            self.agent_ns, self.agent_seq = t_ns, seq
-        else:
-            self.client_ns, self.client_seq = t_ns, seq
 
 
 class WaitTracker:
     """Knows who has to act in each session, and how long nothing came.
 
+    Args:
+        connection: the state machine whose transitions are fed.
+
     Attributes:
         silences: the silences that have ended so far.
     """
 
-    def __init__(
-        self, turn_ends: Mapping[int, Sequence[int]], program_ends: Container[int] = ()
-    ) -> None:
-        """Begins with a connection without a frame.
-
-        Args:
-            turn_ends: the turns that end with a frame, by its number.
-            program_ends: the numbers of answers to ``terminal/output`` with an exit status.
-        """
+    def __init__(self, connection: Connection) -> None:
         self.silences = SilenceLog()
-        self._turn_ends = turn_ends
-        self._program_ends = program_ends
+        self._terminals = connection.state.terminals
         self._connection = _SessionWaits()
         self._sessions: dict[str | None, _SessionWaits] = {None: self._connection}
-        self._of_exchange: dict[int, _SessionWaits] = {}
-        self._of_turn: dict[int, _SessionWaits] = {}
+        self._waits_of: dict[object, _SessionWaits] = {}
         self._absent: dict[Party, set[str]] = {Party.AGENT: set(), Party.CLIENT: set()}
 
-    def feed(self, head: FrameHead) -> None:
-        """Takes the next frame; a batch comes as its members, one after the other."""
-        kind = head.kind
-        if kind == "notification":
-            self.feed_update(head.session, head.stream, head.seq, head.t_ns)
-            is_cancel = head.method == "session/cancel" and head.stream == "to-agent"
-            if is_cancel and (waits := self._sessions.get(head.session)) is not None:
-                self._cancel(waits, head)
-        elif kind == "request":
-            self._take_request(head)
-        elif kind in ("response", "error"):
-            self._take_answer(head)
-        if head.seq in self._turn_ends:
-            self._end_turns(head)
-
-    def feed_update(self, session: str | None, stream: str, seq: int, t_ns: int) -> None:
-        """Takes a notification that ends no turn and cancels none, as most frames do.
+    def feed(self, seq: int, t_ns: int, stream: str, message: Message, done: Transition) -> None:
+        """Takes the next message; a batch comes as its members, one after the other.
 
         Args:
-            session: the session that it names.
+            seq: the number of its frame.
+            t_ns: when it came.
             stream: its stream.
-            seq: its number.
+            message: the message.
+            done: what it has changed.
+        """
+        waits: _SessionWaits | None
+        match message.kind:
+            case Kind.NOTIFICATION:
+                if (waits := self._sessions.get(done.session)) is not None:
+                    self._end_silence(waits, stream, seq, t_ns)
+                    if message.method == CANCEL and stream == Direction.TO_AGENT:
+                        self._cancel(waits, seq, t_ns)
+            case Kind.REQUEST if done.opened is not None:
+                waits = self._sessions.setdefault(done.session, _SessionWaits())
+                self._end_silence(waits, stream, seq, t_ns)
+                self._add(waits, done.opened, done)
+                self._settle(waits, seq, t_ns)
+            case Kind.RESPONSE | Kind.ERROR:
+                waits = self._waits_of.pop(done.exchange, None)
+                if waits is None:  # of a prompt, or of nothing
+                    waits = self._sessions.setdefault(done.session, _SessionWaits())
+                self._end_silence(waits, stream, seq, t_ns)
+                waits.remove(done.exchange)
+                self._follow_terminal(waits, message, done)
+                self._settle(waits, seq, t_ns)
+        for turn in done.ended:
+            if (waits := self._waits_of.pop(("turn", turn.id), None)) is not None:
+                waits.remove(("turn", turn.id))
+                waits.terminals.clear()
+                self._settle(waits, seq, t_ns)
+
+    def stream_on(self, session: str | None, seq: int, t_ns: int) -> None:
+        """Notes that the agent has gone on without a pause to a later frame.
+
+        Args:
+            session: the session that it streams in.
+            seq: the number of the frame.
             t_ns: when it came.
         """
         waits = self._sessions.get(session)
-        if waits is not None:
-            self._end_silence(waits, stream, seq, t_ns)
+        if waits is not None and Party.AGENT in waits.silent:
+            waits.silent[Party.AGENT] = t_ns, seq
 
     def stop_reading(self, stream: str, seq: int, t_ns: int) -> None:
         """Notes that the receiver of a stream does not read, so that its sender is not blamed.
@@ -339,64 +324,43 @@ class WaitTracker:
         for waits in self._sessions.values():
             for party in LONG_NS:
                 self._record(waits, party, None, t_ns)
-                waits.set_silent(party, None, 0)
+            waits.silent.clear()
 
-    def _take_request(self, head: FrameHead) -> None:
-        waits = self._waits_of(head.session)
-        self._end_silence(waits, head.stream, head.seq, head.t_ns)
+    def _add(self, waits: _SessionWaits, exchange: Exchange, done: Transition) -> None:
+        # In v2 the answer to a prompt only accepts it, so that the turn counts, not the answer.
+        key: object = exchange.id if done.begun is None else ("turn", done.begun.id)
         request = PendingRequest(
-            head.seq, head.t_ns, head.stream, head.method, head.session, head.turn,
-            answering_party(head.stream, head.method),
+            exchange.request_seq, exchange.request_ns, exchange.direction, exchange.method,
+            exchange.session, exchange.turn, answering_party(exchange.direction, exchange.method),
         )  # fmt: skip
-        is_prompt = head.method == "session/prompt" and head.stream == "to-agent"
-        if is_prompt and head.turn is not None:
-            # In v2 the answer to a prompt only accepts it, so that the turn counts, not the answer.
-            waits.add(("turn", head.turn), request)
-            self._of_turn[head.turn] = waits
-        elif head.exchange is not None:
-            waits.add(head.exchange, request)
-            self._of_exchange[head.exchange] = waits
-        self._settle(waits, head.seq, head.t_ns)
+        waits.add(key, request)
+        self._waits_of[key] = waits
 
-    def _take_answer(self, head: FrameHead) -> None:
-        waits = self._of_exchange.pop(head.exchange, None) if head.exchange is not None else None
-        if waits is None:  # of a prompt, or of nothing
-            waits = self._waits_of(head.session)
-        self._end_silence(waits, head.stream, head.seq, head.t_ns)
-        waits.remove(head.exchange)
-        if head.terminal is not None:
-            if head.method == "terminal/create":
-                if head.kind == "response":
-                    waits.terminals.add(head.terminal)
-            elif head.method in _TERMINAL_ENDS or head.seq in self._program_ends:
-                waits.terminals.discard(head.terminal)
-        self._settle(waits, head.seq, head.t_ns)
+    def _follow_terminal(self, waits: _SessionWaits, message: Message, done: Transition) -> None:
+        if done.terminal is None:
+            return
+        if done.method == "terminal/create":
+            if message.kind is Kind.RESPONSE:
+                waits.terminals.add(done.terminal)
+            return
+        known = self._terminals.get(done.terminal)
+        has_exited = known is not None and known.state is not TerminalState.RUNNING
+        if has_exited or done.method in _TERMINAL_ENDS:
+            waits.terminals.discard(done.terminal)
 
-    def _end_turns(self, head: FrameHead) -> None:
-        for turn in self._turn_ends[head.seq]:
-            if (waits := self._of_turn.pop(turn, None)) is not None:
-                waits.remove(("turn", turn))
-                waits.terminals.clear()
-                self._settle(waits, head.seq, head.t_ns)
-
-    def _cancel(self, waits: _SessionWaits, head: FrameHead) -> None:
+    def _cancel(self, waits: _SessionWaits, seq: int, t_ns: int) -> None:
         for key, request in list(waits.pending.items()):
-            if request.method == _PERMISSION and request.direction == Direction.TO_CLIENT:
+            if request.method == PERMISSION and request.direction == Direction.TO_CLIENT:
                 waits.remove(key)
                 waits.add(key, evolve(request, awaited=Party.CLIENT))
-        self._settle(waits, head.seq, head.t_ns)
+        self._settle(waits, seq, t_ns)
 
     def _end_silence(self, waits: _SessionWaits, stream: str, seq: int, t_ns: int) -> None:
         """Ends the silence of a frame's sender; the next one begins if it still has to act."""
-        if stream == "to-client":
-            if waits.agent_ns is not None:
-                # This runs for every chunk, few of which end a silence that matters.
-                if t_ns - waits.agent_ns > self.silences.shortest_ns:
-                    self._record(waits, Party.AGENT, seq, t_ns)
-                waits.agent_ns, waits.agent_seq = t_ns, seq
-        elif waits.client_ns is not None:
-            self._record(waits, Party.CLIENT, seq, t_ns)
-            waits.client_ns, waits.client_seq = t_ns, seq
+        party = _sender(stream)
+        if party in waits.silent:
+            self._record(waits, party, seq, t_ns)
+            waits.silent[party] = t_ns, seq
 
     def _settle(self, waits: _SessionWaits, seq: int, t_ns: int) -> None:
         """Finds out who has to act in a session, now that something has changed."""
@@ -411,21 +375,22 @@ class WaitTracker:
 
     def _settle_one(self, waits: _SessionWaits, seq: int, t_ns: int) -> None:
         is_held_up = waits.is_held_up or self._connection.is_held_up
-        agent_acts = waits.for_agent > 0 and not is_held_up and not self._absent[Party.AGENT]
-        client_acts = waits.for_client > 0 and not self._absent[Party.CLIENT]
-        for party, acts in ((Party.AGENT, agent_acts), (Party.CLIENT, client_acts)):
-            is_silent = waits.silent_since(party) is not None
-            if acts and not is_silent:
-                waits.set_silent(party, t_ns, seq)
-            elif is_silent and not acts:
+        has_to_act = {
+            Party.AGENT: waits.counts[Direction.TO_AGENT, Party.AGENT] > 0 and not is_held_up,
+            Party.CLIENT: waits.counts[Direction.TO_CLIENT, Party.CLIENT] > 0,
+        }
+        for party, acts in has_to_act.items():
+            if acts and not self._absent[party]:
+                waits.silent.setdefault(party, (t_ns, seq))
+            elif party in waits.silent:
                 # A silence ends with what holds its peer up; that of a peer that left never ends.
                 is_gone = "gone" in self._absent[party]
                 self._record(waits, party, None if is_gone else seq, t_ns)
-                waits.set_silent(party, None, seq)
+                del waits.silent[party]
 
     def _record(self, waits: _SessionWaits, party: Party, to_seq: int | None, t_ns: int) -> None:
         """Keeps a silence that ends now, if it is long enough to matter."""
-        since = waits.silent_since(party)
+        since = waits.silent.get(party)
         if since is None or not self.silences.matters(party, t_ns - since[0]):
             return
         request = waits.oldest(party)
@@ -433,14 +398,11 @@ class WaitTracker:
             silence = Silence(party, request, since[1], to_seq, since[0], t_ns - since[0])
             self.silences.add(silence)
 
-    def _waits_of(self, session: str | None) -> _SessionWaits:
-        return self._sessions.setdefault(session, _SessionWaits())
-
 
 def _open_waits(waits: _SessionWaits, t_ns: int) -> Iterator[OpenWait]:
     for request in waits.pending.values():
         wait = OpenWait(request, t_ns - request.t_ns)
-        since = waits.silent_since(request.awaited)
+        since = waits.silent.get(request.awaited)
         if since is not None:
             wait = evolve(wait, last_seq=since[1], silent_ns=t_ns - since[0])
         yield wait

@@ -134,14 +134,13 @@ def updates_outside_turns(rows: Rows, spans: Iterable[Span]) -> Iterator[TimedFr
         spans: the stretches, which do not overlap; both ends are excluded.
     """
     sql = (
-        "SELECT f.seq, f.t_ns, f.session FROM json_each(?) AS span CROSS JOIN frames AS f"
-        " ON f.seq > json_extract(span.value, '$[0]') AND f.seq < json_extract(span.value, '$[1]')"
-        " WHERE f.turn IS NULL AND f.method || '' = 'session/update' AND f.stream = 'to-client'"
-        " AND f.kind = 'notification'"
+        "SELECT seq, t_ns, session FROM frames WHERE seq > ? AND seq < ? AND turn IS NULL"
+        " AND method || '' = 'session/update' AND stream = 'to-client' AND kind = 'notification'"
     )
     # `|| ''` keeps SQLite from the index of methods, by which it would read all updates again
     # for each stretch.
-    return (TimedFrame(*row.values()) for row in rows.query(sql, (json.dumps([*spans]),)))
+    for span in spans:
+        yield from (TimedFrame(*row.values()) for row in rows.query(sql, span))
 
 
 def batches_of_agent(rows: Rows, after: int, largest: int, most: int) -> Iterator[Row]:
@@ -230,34 +229,6 @@ def call_updates_of_turn(rows: Rows, turn: int, span: Span) -> Iterator[int]:
         " AND method = 'session/update') OR kind = 'batch')"
     )
     return (row["seq"] for row in rows.query(sql, (*span, turn)))
-
-
-def updates_and_batches(
-    rows: Rows, session: str | None, tool_call: str, span: Span
-) -> Iterator[int]:
-    """Yields the numbers of the updates of a tool call, and of all batches in between.
-
-    Args:
-        rows: the recording.
-        session: of the tool call.
-        tool_call: its id.
-        span: the first and last number that count.
-    """
-    sql = (
-        "SELECT seq FROM frames WHERE seq BETWEEN ? AND ? AND ((tool_call = ? AND session IS ?"
-        " AND method = 'session/update') OR kind = 'batch') LIMIT 10000"
-    )
-    return (row["seq"] for row in rows.query(sql, (*span, tool_call, session)))
-
-
-def program_exits(rows: Rows) -> set[int]:
-    """Returns the numbers of the ``terminal/output`` answers by which the program has exited."""
-    sql = (
-        "SELECT seq FROM frames WHERE method = 'terminal/output' AND kind = 'response'"
-        " AND instr(raw, CAST('\"exitStatus\":' AS BLOB)) > 0"
-        " AND instr(raw, CAST('\"exitStatus\":null' AS BLOB)) = 0"
-    )
-    return {row["seq"] for row in rows.query(sql)}
 
 
 def frames_before(rows: Rows, stream: str, seq: int, most: int) -> Iterator[TimedFrame]:

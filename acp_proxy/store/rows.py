@@ -13,7 +13,7 @@ from attrs import fields
 
 from acp_proxy.errors import DamagedRecording
 from acp_proxy.filters import EVERYTHING, Filter
-from acp_proxy.recording import FrameHead, Payload, Recording, read_time
+from acp_proxy.recording import FrameHead, FrameRun, Payload, Recording, read_time
 from acp_proxy.store import database
 from acp_proxy.store.batch_members import members_of
 from acp_proxy.store.checked_values import (
@@ -25,6 +25,7 @@ from acp_proxy.store.checked_values import (
     limited,
     select,
 )
+from acp_proxy.store.frame_runs import frame_runs
 from acp_proxy.store.frame_table import FrameTable
 
 LARGEST = 4 << 20
@@ -149,6 +150,21 @@ class Rows:
         with self._damage_reported():
             for table in self.tables:
                 yield from table.heads(chosen)
+
+    def runs(self, pause_ns: int) -> Iterator[FrameRun]:
+        """Streams all frames, where session updates without a pause between them are one run.
+
+        In a run are updates of one turn that are about no tool call.
+
+        Args:
+            pause_ns: a longer time between two frames ends a run.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        with self._damage_reported():
+            for table in self.tables:
+                yield from frame_runs(table, pause_ns)
 
     def payloads(self, chosen: Filter = EVERYTHING) -> Iterator[Payload]:
         """Streams what a search needs of frames; a line larger than `LARGEST` is None."""

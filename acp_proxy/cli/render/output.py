@@ -157,6 +157,7 @@ def progress(
     total: int | None = None,
     label: str = "",
     *,
+    size: Callable[[T], int] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
     """Yields the items, and shows on stderr how far it is if that takes more than a second.
@@ -168,24 +169,30 @@ def progress(
         items: what is worked on; the time between two of them counts as well.
         total: how many there are, if that is known.
         label: what is being done, in a word or two.
+        size: returns how much of the total an item is; each is one if it is None.
         clock: seconds, from any origin.
     """
-    return _shown(items, total, label, clock) if sys.stderr.isatty() else iter(items)
+    return _shown(items, total, label, size, clock) if sys.stderr.isatty() else iter(items)
 
 
 def _shown(
-    items: Iterable[T], total: int | None, label: str, clock: Callable[[], float]
+    items: Iterable[T],
+    total: int | None,
+    label: str,
+    size: Callable[[T], int] | None,
+    clock: Callable[[], float],
 ) -> Iterator[T]:
     began = drawn = looked = clock()
     bar: Any = None
-    step, waiting, undrawn = 1, 0, 0
+    step, waiting, done, undrawn = 1, 0, 0, 0
     try:
         for item in items:
             yield item
             waiting += 1
+            done += 1 if size is None else size(item)
             if waiting < step:
                 continue
-            undrawn, waiting = undrawn + waiting, 0
+            undrawn, waiting, done = undrawn + done, 0, 0
             now = clock()
             # Items may take microseconds or seconds each; the clock costs little beside either.
             step = min(step * 2, _RAREST) if now - looked < _REDRAW_S / 4 else max(1, step // 2)

@@ -1,40 +1,31 @@
-"""The one pass over all frames, without their payloads, on which a summary rests.
+"""The one pass over all frames on which a summary rests.
 
 It counts, follows who waits for whom, notes each tool call, and keeps what was open when a peer
-left. It notes numbers of frames; what is in one is read later, where a sentence needs it. A million
-frames take about two seconds and little memory.
+left. What is open is asked of the state machine of the connection.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 
 from attrs import define, field
 
-from acp_proxy.inspection.diagnosis.messages import LARGEST
+from acp_proxy.inspection.describe.values import HEAD
+from acp_proxy.inspection.diagnosis.messages import read_messages
+from acp_proxy.inspection.diagnosis.tool_calls import CallLog
+from acp_proxy.inspection.message_pass import MessagePass, Watch, messages_of
 from acp_proxy.inspection.waits import OpenWait, Party, WaitTracker
+from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.dialects import OPENING
+from acp_proxy.protocol.jsonrpc import Message
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.protocol.updates import UPDATE
-from acp_proxy.recording import FrameHead, RecordedEvent
-from acp_proxy.store.exchange_queries import turn_spans
-from acp_proxy.store.frame_queries import program_exits
+from acp_proxy.recording import FrameRun, RecordedEvent
 from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import is_peer_leaving
 
-HISTORY = ("session/load", "session/resume", "session/fork")
+HISTORY = OPENING[1:]
 """Requests before whose answer an agent streams a session's history."""
-_MOST_CALLS = 100_000
-
-CallKey = tuple[str | None, str]
-"""The session and the id of a tool call."""
-Watch = Callable[[Iterator[FrameHead]], Iterator[FrameHead]]
-"""Passes frames on, and shows how far the pass is."""
-
-
-@define
-class CallFrames:
-    """The first and the last frame about a tool call."""
-
-    first: int
-    last: int
-    count: int = 1
+PAUSE_NS = 10**8
+"""The longest pause within a run of pieces, which is no silence."""
 
 
 @define
@@ -46,114 +37,97 @@ class FrameCounts:
     """Frames by stream and kind."""
     updates: int = 0
     """Session updates, those of a replayed history included."""
-    calls: dict[CallKey, CallFrames] = field(factory=dict)
-    """Those of a replayed history are not among them. At most 100,000."""
+    calls: CallLog = field(factory=CallLog)
+    """Those of a replayed history are not among them."""
     last_seq: int = 0
     """Of the last frame that is no line of stderr."""
     open_at_end: list[OpenWait] | None = None
     """What was open when the first of the two peers left; None if neither did."""
     end_ns: int = 0
+    is_exact: bool = True
+    """Whether no silence is left out, however short."""
 
 
-class FramePass:
-    """Goes through frames and events in their order."""
+def count_frames(
+    reader: RecordingReader,
+    events: Sequence[RecordedEvent],
+    watch: Watch = iter,
+    pause_ns: int = PAUSE_NS,
+) -> FrameCounts:
+    """Reads all frames and events in their order.
 
+    Args:
+        reader: the recording.
+        events: all its events.
+        watch: is given all runs of frames, and passes them on.
+        pause_ns: silences that are not longer may be left out.
+
+    Raises:
+        UnreadableRecording: the file is damaged, or locked.
+    """
+    return _FramePass(reader, events, watch).read(pause_ns)
+
+
+class _FramePass:
     def __init__(
-        self, reader: RecordingReader, events: Sequence[RecordedEvent], watch: Watch = iter
+        self, reader: RecordingReader, events: Sequence[RecordedEvent], watch: Watch
     ) -> None:
-        """Prepares a pass.
-
-        Args:
-            reader: the recording.
-            events: all its events.
-            watch: is given all frames, and passes them on.
-        """
-        self._reader = reader
-        self._watch = watch
         self._events = events
-        self._sessions_ending: dict[int, list[str | None]] = {}
-        turn_ends: dict[int, list[int]] = {}
-        for turn in turn_spans(reader):
-            if turn.end_seq is not None:
-                turn_ends.setdefault(turn.end_seq, []).append(turn.id)
-                self._sessions_ending.setdefault(turn.end_seq, []).append(turn.session)
-        self.found = FrameCounts(WaitTracker(turn_ends, program_exits(reader)))
-        self._ended: set[str | None] = set()
-        self._histories: dict[int, str | None] = {}
+        self._watch = watch
+        self._reader = reader
+        self._messages = MessagePass(reader)
+        self._connection = self._messages.connection
+        self._found = FrameCounts(WaitTracker(self._connection))
 
-    def read(self) -> FrameCounts:
-        """Reads all frames and events."""
-        found, upcoming = self.found, iter(self._events)
+    def read(self, pause_ns: int) -> FrameCounts:
+        found, upcoming = self._found, iter(self._events)
         event = next(upcoming, None)
-        counts: dict[tuple[str, str], int] = {}
-        last_seq = t_ns = updates = 0
-        feed_update, ends = found.waits.feed_update, self._sessions_ending
-        for head in self._watch(self._reader.heads()):
-            seq, t_ns, stream, kind, method, _, session, turn, tool_call, _, _ = head
-            while event is not None and event.seq < seq:
+        last_ns = 0
+        for run, message, done in self._messages.read(pause_ns, self._watch):
+            while event is not None and event.seq < run.seq:
                 self._take_event(event)
                 event = next(upcoming, None)
-            key = (stream, kind)
-            counts[key] = counts.get(key, 0) + 1
-            if kind == "stderr":
+            key = (run.stream, run.kind)
+            found.counts[key] = found.counts.get(key, 0) + run.frames
+            last_ns = run.last_ns
+            if run.kind == "stderr":
                 continue
-            last_seq = seq
-            is_update = kind == "notification" and method == UPDATE
-            # Nearly all frames are chunks, so these take the shortest way.
-            if is_update and turn is not None and tool_call is None and seq not in ends:
-                updates += 1
-                feed_update(session, stream, seq, t_ns)
-            elif kind == "batch":
-                for member in _members(self._reader, head):
-                    if member.kind != "invalid":
-                        self._take(member)
-            else:
-                self._take(head)
+            found.last_seq = run.last_seq
+            for one, its_done in messages_of(message, done):
+                self._take(run, one, its_done)
+            if run.last_seq != run.seq:
+                found.is_exact = False
+                found.updates += run.frames - 1
+                found.waits.stream_on(done.session, run.last_seq, run.last_ns)
         while event is not None:
             self._take_event(event)
             event = next(upcoming, None)
-        found.counts, found.last_seq = counts, last_seq
-        found.updates += updates
-        found.end_ns = max(t_ns, *(event.t_ns for event in self._events), 0)
+        found.end_ns = max(last_ns, *(event.t_ns for event in self._events), 0)
         return found
 
-    def _take(self, head: FrameHead) -> None:
-        self.found.waits.feed(head)
-        if head.kind == "notification":
-            if head.method == UPDATE:
-                self.found.updates += 1
-                if head.turn is None:
-                    self._note_late_call(head)
-                elif head.tool_call is not None:
-                    self._note_call((head.session, head.tool_call), head.seq)
-        elif head.method in HISTORY and head.exchange is not None:
-            if head.kind == "request":
-                self._histories[head.exchange] = head.session
-            else:
-                self._histories.pop(head.exchange, None)
-        if head.seq in self._sessions_ending:
-            self._ended.update(self._sessions_ending[head.seq])
-
-    def _note_late_call(self, head: FrameHead) -> None:
-        """Notes an update of a known tool call after its turn."""
-        if head.session not in self._ended or head.session in self._histories.values():
+    def _take(self, run: FrameRun, message: Message, done: Transition) -> None:
+        self._found.waits.feed(run.seq, run.t_ns, run.stream, message, done)
+        if message.method != UPDATE or message.rpc_id is not None:
             return
-        if head.tool_call is not None and (head.session, head.tool_call) in self.found.calls:
-            self._note_call((head.session, head.tool_call), head.seq)
+        self._found.updates += 1
+        if done.tool_call is None:
+            return
+        # After its turn an update counts only if it is of a known call and no replayed history.
+        calls, key = self._found.calls, (done.session, done.tool_call)
+        if done.turn is not None or (key in calls.states and not self._is_history(done.session)):
+            raw = message.raw
+            if raw is None:
+                raw = b"".join(one.raw for one in read_messages(self._reader, [run.seq], HEAD))
+            calls.add(key, run.seq, raw)
 
-    def _note_call(self, key: CallKey, seq: int) -> None:
-        calls = self.found.calls
-        call = calls.get(key)
-        if call is not None:
-            call.last = seq
-            call.count += 1
-        elif len(calls) < _MOST_CALLS:
-            calls[key] = CallFrames(seq, seq)
+    def _is_history(self, session: str | None) -> bool:
+        opening = self._connection.open_requests(Direction.TO_AGENT)
+        return any(one.method in HISTORY and one.session == session for one in opening)
 
     def _take_event(self, event: RecordedEvent) -> None:
-        waits, stream = self.found.waits, event.data.get("stream")
-        if self.found.open_at_end is None and is_peer_leaving(event):
-            self.found.open_at_end = waits.open(event.t_ns)
+        waits, stream = self._found.waits, event.data.get("stream")
+        if self._found.open_at_end is None and is_peer_leaving(event):
+            self._found.open_at_end = waits.open(event.t_ns)
         match event.kind:
             case "exit":
                 waits.leave(Party.AGENT, event.seq, event.t_ns)
@@ -166,11 +140,3 @@ class FramePass:
                     waits.stop_reading(stream, event.seq, event.t_ns)
                 elif event.data.get("action") == "resumed":
                     waits.read_again(stream, event.seq, event.t_ns)
-
-
-def _members(reader: RecordingReader, head: FrameHead) -> Iterator[FrameHead]:
-    """The messages of a batch; the batch itself if it is too large to be read."""
-    batch = {"seq": head.seq, "t_ns": head.t_ns, "stream": head.stream}
-    batch["raw"] = b"".join(reader.pieces(head.seq)) if head.size <= LARGEST else b""
-    for member in reader.members(batch):
-        yield FrameHead._make(member[name] for name in FrameHead._fields)

@@ -5,12 +5,12 @@ from collections import Counter
 from acp_proxy.inspection.diagnosis.checks import has_problem, run_checks
 from acp_proxy.inspection.diagnosis.context import MOST, DiagnosisContext
 from acp_proxy.inspection.diagnosis.conversation import read_capabilities, read_sessions
-from acp_proxy.inspection.diagnosis.frame_pass import FrameCounts, FramePass, Watch
+from acp_proxy.inspection.diagnosis.frame_pass import PAUSE_NS, FrameCounts, count_frames
 from acp_proxy.inspection.diagnosis.requests import read_person_requests, read_tally
-from acp_proxy.inspection.diagnosis.tool_calls import read_tool_calls
 from acp_proxy.inspection.diagnosis.unanswered import find_waiting
 from acp_proxy.inspection.diagnosis.values import Finding, Summary
 from acp_proxy.inspection.fault_effects import read_faults
+from acp_proxy.inspection.message_pass import Watch
 from acp_proxy.inspection.timeline import describe_event
 from acp_proxy.recording import RecordedEvent
 from acp_proxy.safe_text import plain
@@ -39,17 +39,12 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         UnreadableRecording: the file is damaged.
     """
     recording, events = reader.recording, list(read_events(reader))
-    counts = FramePass(reader, events, watch).read()
-    end_ns = _end_ns(counts, events, now_ns if reader.live else None)
-    open_ = counts.waits.open(end_ns) if reader.live else []
-    if counts.open_at_end is None:
-        counts.open_at_end = counts.waits.open(end_ns)
-    counts.waits.finish(end_ns)
-    context = DiagnosisContext(reader, events, counts, open_, end_ns)
+    context = _context(reader, events, now_ns if reader.live else None, watch)
+    counts, end_ns = context.counts, context.end_ns
+    assert counts is not None
     findings = run_checks(context)
     asked = list(read_person_requests(reader, end_ns))
     sessions = read_sessions(reader, context.turns)
-    tool_calls, failed_calls = read_tool_calls(reader, counts.calls)
     shown = [event for event in events if event.kind in _SHOWN_EVENTS]
     return Summary(
         recording=recording,
@@ -64,8 +59,8 @@ def summarize(reader: RecordingReader, now_ns: int | None = None, watch: Watch =
         opened=sessions,
         turns=context.turns,
         updates=counts.updates,
-        tool_calls=tool_calls,
-        failed_calls=failed_calls,
+        tool_calls=counts.calls.tallies(),
+        failed_calls=counts.calls.failed(reader),
         questions=asked[:MOST],
         answers=dict(Counter(request.answer or "open" for request in asked)),
         files_read=read_tally(reader, "fs/read_text_file"),
@@ -100,11 +95,27 @@ def is_troubled(reader: RecordingReader, now_ns: int | None = None) -> bool:
     """
     events = list(read_events(reader))
     if reader.live and (open_exchange_count(reader) or open_turn_count(reader)):
-        counts = FramePass(reader, events).read()
+        counts = count_frames(reader, events)
         end_ns = _end_ns(counts, events, now_ns)
         waits = counts.waits.open(end_ns)
         return has_problem(DiagnosisContext(reader, events, counts, waits, end_ns))
     return has_problem(DiagnosisContext(reader, events, None, [], 0))
+
+
+def _context(
+    reader: RecordingReader, events: list[RecordedEvent], now_ns: int | None, watch: Watch
+) -> DiagnosisContext:
+    for pause_ns in (PAUSE_NS, 0):
+        counts = count_frames(reader, events, watch, pause_ns)
+        end_ns = _end_ns(counts, events, now_ns)
+        open_ = counts.waits.open(end_ns)
+        if counts.open_at_end is None:
+            counts.open_at_end = open_
+        counts.waits.finish(end_ns)
+        longest = counts.waits.silences.longest
+        if counts.is_exact or (longest is not None and longest.length_ns > pause_ns):
+            break  # else the longest silence may be one of those that were left out
+    return DiagnosisContext(reader, events, counts, open_ if reader.live else [], end_ns)
 
 
 def _end_ns(counts: FrameCounts, events: list[RecordedEvent], now_ns: int | None) -> int:

@@ -17,7 +17,9 @@ from acp_proxy.inspection.waits import (
     WaitTracker,
     answering_party,
 )
-from acp_proxy.recording import FrameHead
+from acp_proxy.protocol.connection import Connection
+from acp_proxy.protocol.jsonrpc import read
+from acp_proxy.protocol.peers import Direction
 from acp_proxy.store.reader import RecordingReader
 from tests.log_writer import (
     MS,
@@ -31,6 +33,7 @@ from tests.log_writer import (
     text,
     update,
 )
+from tests.transcripts import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,7 +102,7 @@ def sentences(summary: Summary) -> list[str]:
     return [problem.text for problem in summary.findings]
 
 
-# WaitTracker that are no hang
+# Waits that are no hangs
 
 
 def ask_a_person(recorder: LogWriter) -> Callable[[], None]:
@@ -393,21 +396,26 @@ def test_requests_within_a_batch_are_pending(tmp_path: Path) -> None:
 # The machine
 
 
-def head(seq: int, t_ns: int, stream: str, kind: str, **more: Any) -> FrameHead:
-    """A frame's head."""
-    empty = dict.fromkeys(("method", "exchange", "session", "turn", "tool_call", "terminal"))
-    return FrameHead(**{**empty, **more}, seq=seq, t_ns=t_ns, stream=stream, kind=kind, size=1)
+def waits_after(*lines: tuple[int, str, bytes]) -> WaitTracker:
+    """What is waited for after messages, each with its time and its stream."""
+    connection = Connection()
+    waits = WaitTracker(connection)
+    for seq, (t_ns, stream, line) in enumerate(lines):
+        message = read(line)
+        done = connection.feed(seq, t_ns, Direction(stream), message)
+        waits.feed(seq, t_ns, stream, message, done)
+    return waits
 
 
 def test_only_the_longest_hangs_are_kept() -> None:
-    """However many there are, twenty are told one by one, and all are counted."""
-    waits = WaitTracker({})
+    """However many there are, twenty are listed, and all are counted."""
+    lines: list[tuple[int, str, bytes]] = []
     t_ns = 0
     for n in range(50):
-        asked = {"method": "x", "exchange": n}
-        waits.feed(head(2 * n, t_ns, "to-agent", "request", **asked))
+        lines.append((t_ns, "to-agent", frame(f"#{n} x")))
         t_ns += LONG_NS[Party.AGENT] + n
-        waits.feed(head(2 * n + 1, t_ns, "to-client", "response", **asked))
+        lines.append((t_ns, "to-client", frame(f"#{n} result 1")))
+    waits = waits_after(*lines)
     assert waits.silences.long_count == 50
     assert [s.from_seq for s in waits.silences.long] == [2 * n for n in range(30, 50)]
     assert waits.silences.longest is not None
@@ -425,10 +433,11 @@ def test_the_members_of_a_silence_keep_their_names() -> None:
 
 def test_an_answer_to_nothing_changes_nothing() -> None:
     """Bad traffic is data."""
-    waits = WaitTracker({})
-    waits.feed(head(1, 0, "to-client", "response", exchange=7))
-    waits.feed(head(2, 1, "to-agent", "error"))
-    waits.feed(head(3, 2, "to-agent", "invalid"))
+    waits = waits_after(
+        (0, "to-client", frame("#7 result 1")),
+        (1, "to-agent", frame('#8 error {"code": 1}')),
+        (2, "to-agent", b"no message"),
+    )
     waits.finish(HOUR)
     assert waits.silences.longest is None
 

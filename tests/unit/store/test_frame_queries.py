@@ -45,7 +45,7 @@ def test_updates_outside_turns_are_read_by_number(
 
     monkeypatch.setattr(chat, "query", query)
     list(frame_queries.updates_outside_turns(chat, [(1, 9)]))
-    plan = chat.connection.execute(f"EXPLAIN QUERY PLAN {asked[0]}", ("[]",))
+    plan = chat.connection.execute(f"EXPLAIN QUERY PLAN {asked[0]}", (1, 9))
     steps = [step for *_, step in plan if step.startswith(("SEARCH f", "SCAN f"))]
     assert len(steps) == 1
     assert "INTEGER PRIMARY KEY" in steps[0]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from operator import attrgetter
 
 import click
 
@@ -10,7 +11,7 @@ from acp_proxy.cli.recordings import open_recording
 from acp_proxy.cli.render.output import progress, say_json
 from acp_proxy.cli.render.summary_screen import show_summary
 from acp_proxy.inspection.diagnosis.summary import summarize
-from acp_proxy.recording import FrameHead
+from acp_proxy.recording import FrameRun
 
 _EXAMPLES = """\b
 Examples:
@@ -32,8 +33,8 @@ def show(rec: str, json: bool) -> None:
     """
     with open_recording(rec) as reader:
 
-        def watched(heads: Iterator[FrameHead]) -> Iterator[FrameHead]:
-            return progress(heads, reader.count(), "reading")
+        def watched(runs: Iterator[FrameRun]) -> Iterator[FrameRun]:
+            return progress(runs, reader.count(), "reading", size=attrgetter("frames"))
 
         summary = summarize(reader, time.monotonic_ns(), watched)
     if json:

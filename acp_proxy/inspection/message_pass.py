@@ -1,0 +1,78 @@
+"""Feeds a recording to the state machine of a connection: the one pass over its messages.
+
+`inspect show` rests on it: who waits for whom, tool calls, late updates. Pieces of messages that
+are streamed without a pause change nothing that anybody asks for, so that only the first of them is
+read. That is what makes the pass quick: most frames are such pieces.
+"""
+
+from collections.abc import Callable, Iterator
+
+from acp_proxy.protocol.connection import FORCED, Connection
+from acp_proxy.protocol.connection_state import Transition
+from acp_proxy.protocol.jsonrpc import Message, read
+from acp_proxy.protocol.outline import EDGE, read_outline
+from acp_proxy.protocol.peers import Direction
+from acp_proxy.recording import FrameRun
+from acp_proxy.store.reader import RecordingReader
+
+Watch = Callable[[Iterator[FrameRun]], Iterator[FrameRun]]
+"""Passes runs of frames on, and shows how far the pass is."""
+
+_DIRECTIONS = {direction.value: direction for direction in Direction}
+
+
+class MessagePass:
+    """Reads the frames of a recording and feeds them to a connection.
+
+    Attributes:
+        connection: the state machine, after the frame that was yielded last.
+    """
+
+    def __init__(self, reader: RecordingReader) -> None:
+        recording = reader.recording
+        is_forced = recording.dialect_reason == FORCED
+        self.connection = Connection(dialect=(is_forced and recording.dialect) or "auto")
+        self._reader = reader
+
+    def read(
+        self, pause_ns: int, watch: Watch = iter
+    ) -> Iterator[tuple[FrameRun, Message, Transition]]:
+        """Yields each frame, or the first of a run, with its message and what that has changed.
+
+        Args:
+            pause_ns: a longer time between two frames ends a run.
+            watch: is given all runs, and passes them on.
+
+        Raises:
+            UnreadableRecording: the file is damaged, or locked.
+        """
+        feed = self.connection.feed
+        nothing, no_message = Transition(), read(b"")
+        for run in watch(self._reader.runs(pause_ns)):
+            direction = _DIRECTIONS.get(run.stream)
+            if direction is None:
+                yield run, no_message, nothing
+                continue
+            message = self._outline(run.seq) if run.raw is None else read(run.raw)
+            yield run, message, feed(run.seq, run.t_ns, direction, message)
+
+    def _outline(self, seq: int) -> Message:
+        """Reads the header of a line that is too large to be held."""
+        head = tail = b""
+        for piece in self._reader.pieces(seq):
+            head += piece[: EDGE - len(head)]
+            tail = (tail + piece)[-EDGE:]
+        return read_outline(head, tail)
+
+
+def messages_of(message: Message, done: Transition) -> Iterator[tuple[Message, Transition]]:
+    """Yields the messages of a batch, or else the message itself, each with its transition.
+
+    Args:
+        message: a message or a batch.
+        done: its transition.
+    """
+    if message.members:
+        yield from zip(message.members, done.members, strict=True)
+    else:
+        yield message, done
