@@ -47,7 +47,6 @@ TESTED_BY = {
     "cli/render/diff_*": "unit/cli/commands/inspect/test_diff.py",
     "cli/render/*": "integration/test_inspecting.py",
     "cli/group": "unit/cli/test_main.py",
-    "cli/time_limit": "unit/cli/commands/inspect/test_search.py",
     "difference/alignment": "property/test_alignment.py",
     "difference/rules": "property/test_place_rules.py",
     "difference/*": "unit/difference/test_pairs.py",

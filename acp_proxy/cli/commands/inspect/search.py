@@ -1,10 +1,15 @@
 """``acp-proxy inspect search``: find a text in recordings."""
 
 import json
+import signal
 import sys
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import closing, contextmanager, nullcontext
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -13,8 +18,7 @@ from acp_proxy.cli.options import complete_filter, complete_source, number_optio
 from acp_proxy.cli.recordings import find_recording
 from acp_proxy.cli.render.matches import MatchPrinter, printer_for
 from acp_proxy.cli.render.output import progress, warn
-from acp_proxy.cli.time_limit import TimeLimit
-from acp_proxy.errors import UnreadableRecording
+from acp_proxy.errors import BadPattern, UnreadableRecording
 from acp_proxy.filters import Filter, parse
 from acp_proxy.inspection.searching.patterns import Pattern
 from acp_proxy.inspection.searching.search import Searcher
@@ -25,6 +29,10 @@ from acp_proxy.store.library import paths, started_at
 from acp_proxy.store.reader import RecordingReader
 
 _FOUND, _NOT_FOUND, _TROUBLE = 0, 1, 2
+_TICK_S = 1.0
+"""Seconds of processor time that a piece of text may take; it is given up after one to two."""
+_END = 0
+"""In place of a frame's number: the end of a message, which is searched after all frames."""
 
 
 @click.command(
@@ -96,7 +104,7 @@ def search(
     places = list(_places(where))
     printer = printer_for(places, where, as_json=json, count=count, names=files_with_matches)
     limit = 1 if files_with_matches else max_count
-    time_limit = TimeLimit()
+    time_limit = _TimeLimit()
     with time_limit.running() if regex else nullcontext():
 
         def hits_of(reader: RecordingReader) -> Generator[SearchHit, None, None]:
@@ -118,7 +126,7 @@ def _search(
             with RecordingReader(path) as reader:
                 recording = reader.recording
                 with closing(hits_of(reader)) as hits:
-                    found |= printer.print_all(path, recording, _first(hits, limit))
+                    found |= printer.print_all(path, recording, islice(hits, limit))
         except UnreadableRecording as e:
             warn(str(e))
             unreadable = True
@@ -143,7 +151,7 @@ def _places(words: tuple[str, ...]) -> Iterator[Path]:
 
 
 def _hits(
-    reader: RecordingReader, searcher: Searcher, chosen: Filter, limit: TimeLimit
+    reader: RecordingReader, searcher: Searcher, chosen: Filter, limit: "_TimeLimit"
 ) -> Generator[SearchHit, None, None]:
     """Searches the frames and events of a recording in their order."""
     total = reader.count() if sys.stderr.isatty() else None
@@ -153,12 +161,12 @@ def _hits(
             if place.stream == "event":
                 found = searcher.feed_text(place, _text(place))
             elif place.raw is None:
-                found = searcher.feed_large(place, _pieces(reader, place.seq, limit))
+                found = searcher.feed_large(place, partial(_pieces, reader, place.seq, limit))
             else:
                 found = searcher.feed(place)
         if found:
             yield from found
-    with limit.at(None):
+    with limit.at(_END):
         found = searcher.finish()
     yield from found
 
@@ -176,8 +184,8 @@ def _in_order(events: Iterator[Payload], frames: Iterable[Payload]) -> Iterator[
     yield from events
 
 
-def _pieces(reader: RecordingReader, seq: int, limit: TimeLimit) -> Callable[[], Iterable[bytes]]:
-    return lambda: limit.counted(reader.pieces(seq))
+def _pieces(reader: RecordingReader, seq: int, limit: "_TimeLimit") -> Iterator[bytes]:
+    return limit.counted(reader.pieces(seq))
 
 
 def _events(reader: RecordingReader, chosen: Filter) -> Iterator[Payload]:
@@ -191,8 +199,57 @@ def _text(event: Payload) -> str:
     return f"{event.kind} {describe_event(event.kind, json.loads(event.raw or b'{}'))}"
 
 
-def _first(hits: Iterator[SearchHit], limit: int | None) -> Iterator[SearchHit]:
-    for number, hit in enumerate(hits, 1):
-        yield hit
-        if number == limit:
+class _TimeLimit:
+    """Ends the search of a frame or event that takes too long.
+
+    Regular expressions can backtrack for ever: ``(a+)+$``. A timer counts processor time, so
+    neither a pager nor a slow disk uses the limit up. At each tick the search must have advanced
+    since the last one. Python handles signals while it matches, so the exception ends the match
+    itself, as Ctrl-C does.
+    """
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._steps_at_tick = -1
+        self._place: int | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Applies the limit while the block runs; only the main thread can have one."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
             return
+        before = signal.signal(signal.SIGVTALRM, self._tick)
+        signal.setitimer(signal.ITIMER_VIRTUAL, _TICK_S, _TICK_S)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            signal.signal(signal.SIGVTALRM, before)
+
+    def at(self, place: int) -> "_TimeLimit":
+        """Returns a context for the search of one frame or event; between two there is no limit."""
+        self._steps += 1
+        self._place = place
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        self._place = None
+
+    def counted(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """Yields the pieces of a large frame, each of which may take as long as a frame."""
+        for piece in pieces:
+            self._steps += 1
+            yield piece
+
+    def _tick(self, _signal: int, _frame: FrameType | None) -> None:
+        if self._place is not None and self._steps == self._steps_at_tick:
+            place = "the end of a message" if self._place == _END else f"#{self._place}"
+            raise BadPattern(
+                f"bad pattern: given up at {place}, which took more than {_TICK_S:g} s of "
+                "processor time; avoid repeats within repeats, such as (a+)+"
+            )
+        self._steps_at_tick = self._steps
