@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -14,9 +14,9 @@ from acp_proxy.plain_files import reason
 
 @contextmanager
 def new_file(path: Path, *, force: bool) -> Iterator[BinaryIO]:
-    """Opens a file to write, for its owner alone; it appears when the block ends without error.
+    """Opens a file that only its owner can read; it appears when the block ends without error.
 
-    No symbolic link is followed but those of the directories that lead to it.
+    Only symbolic links to its directory are followed, never one in its place.
 
     Args:
         path: where it will be.
@@ -93,9 +93,7 @@ def spare_recordings(files: Iterable[Path | None], recordings: Iterable[Path]) -
 
 
 def write_text(path: Path, text: str) -> None:
-    """Writes a report, for its owner alone; it replaces a plain file that is there.
-
-    A report can also go into a device such as ``/dev/null``.
+    """Writes a report that only its owner can read, over a plain file or into a device.
 
     Args:
         path: where it goes.
@@ -105,29 +103,33 @@ def write_text(path: Path, text: str) -> None:
         Refusal: it cannot be written.
     """
     data = text.encode("utf-8", "backslashreplace")
-    if stat.S_ISCHR(_mode(path)):
-        _write_into_device(path, data)
+    if not stat.S_ISCHR(_mode(path)):
+        with new_file(path, force=True) as file:
+            file.write(data)
         return
-    with new_file(path, force=True) as file:
-        file.write(data)
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK)
+        with open(fd, "wb") as device:  # noqa: PTH123  a descriptor
+            device.write(data)
+    except OSError as e:
+        raise _cannot_write(path, reason(e)) from None
 
 
-def try_write(path: Path, text: str) -> bool:
-    """Writes a report; prints the error if that fails.
-
-    Args:
-        path: where it goes.
-        text: the report.
+def write_reports(*reports: tuple[Path | None, Callable[[], str]]) -> bool:
+    """Writes the reports that have a path; prints the error of one that cannot be written.
 
     Returns:
-        Whether it is written.
+        Whether all of them are written.
     """
-    try:
-        write_text(path, text)
-    except Refusal as refusal:
-        refusal.show()
-        return False
-    return True
+    are_written = True
+    for path, text in reports:
+        try:
+            if path is not None:
+                write_text(path, text())
+        except Refusal as refusal:
+            refusal.show()
+            are_written = False
+    return are_written
 
 
 def _check_new(path: Path, *, force: bool) -> None:
@@ -137,15 +139,6 @@ def _check_new(path: Path, *, force: bool) -> None:
         raise _cannot_write(path, "it is not a plain file")
     if path.exists() and not force:
         raise _exists(path)
-
-
-def _write_into_device(path: Path, data: bytes) -> None:
-    try:
-        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NOCTTY | os.O_NONBLOCK)
-        with open(fd, "wb") as device:  # noqa: PTH123  a descriptor
-            device.write(data)
-    except OSError as e:
-        raise _cannot_write(path, reason(e)) from None
 
 
 def _is_replaced(file: Path) -> bool:

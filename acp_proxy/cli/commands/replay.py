@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from acp_proxy.capture.pumps import CHUNK
 from acp_proxy.capture.stdio import take_stdio
 from acp_proxy.cli.group import Refusal
 from acp_proxy.cli.options import complete_recording, playback_options, pointers
-from acp_proxy.cli.output_files import check_report_files, spare_recordings, try_write
+from acp_proxy.cli.output_files import check_report_files, spare_recordings, write_reports
 from acp_proxy.commands import Send
 from acp_proxy.engine.agent import report as reports
 from acp_proxy.engine.agent.recording_choice import RecordingChoice
@@ -104,7 +105,8 @@ def replay(
     if fault or faults is not None or seed is not None:
         run = _FaultyRun(fault, faults, seed)
     found = run.completed(_play(paths, options, run))
-    code = found.exit_code if _write_reports(found, report, junit) else found.exit_code or 2
+    are_written = write_reports((report, partial(_json, found)), (junit, partial(_junit, found)))
+    code = found.exit_code if are_written else found.exit_code or 2
     for line in reports.text(found):
         click.echo(f"acp-proxy: {visible(line)}" if line else "", err=True)
     run.leave()
@@ -230,17 +232,13 @@ def answer_first(choice: RecordingChoice, source: int, sink: int) -> tuple[bytes
     return rest, answer[written:]
 
 
-def _write_reports(
-    found: reports.ReplayReport, report_file: Path | None, junit_file: Path | None
-) -> bool:
-    """Writes the files that were asked for; False if one could not be written."""
-    are_written = True
-    if report_file is not None:
-        from acp_proxy.forms import converter
+def _json(found: reports.ReplayReport) -> str:
+    from acp_proxy.forms import converter
 
-        are_written &= try_write(report_file, converter.dumps(found, indent=2) + "\n")
-    if junit_file is not None:
-        from acp_proxy.cli.render.junit import replay_suite
+    return converter.dumps(found, indent=2) + "\n"
 
-        are_written &= try_write(junit_file, replay_suite(found))
-    return are_written
+
+def _junit(found: reports.ReplayReport) -> str:
+    from acp_proxy.cli.render.junit import replay_suite
+
+    return replay_suite(found)

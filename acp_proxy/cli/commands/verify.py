@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from acp_proxy.runtime.verifier import VerifyOutcome
 
 _TIMES, _SHORTEST_NS = 10, 60 * NS_PER_S
-"""How many times as long as the recorded conversation a live one may take, and what counts as the
-shortest of recorded ones."""
+"""How many times as long as the recorded conversation a run may take, or as this at least."""
 _EXAMPLES = """Exit code: 0 if the agent did what was recorded, 1 if it did not, 2 for wrong use, an
 agent that cannot start or a recording that cannot be read, 3 if it stalled or took longer than
 --timeout, or if the recording is incomplete and was played to its end.
@@ -71,17 +70,11 @@ Examples:
     strict="Answer only recorded requests, or similar ones as well.",
     stall="Seconds without output of the agent after which the run ends; 0 for no limit.",
 )
-@click.option(
-    "--rewrite-text/--keep-text",
-    default=True,
-    help="Replace recorded directories in texts, too, or only in fields of the protocol.",
-)
-@click.option(
-    "--cwd",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="The directory to work in; without it, a fresh and empty one.",
-)
+@click.option("--rewrite-text/--keep-text", default=True,
+              help="Replace recorded directories in texts, too, or only in fields of the"
+              " protocol.")  # fmt: skip
+@click.option("--cwd", type=click.Path(path_type=Path), metavar="DIR",
+              help="The directory to work in; without it, a fresh and empty one.")  # fmt: skip
 @click.option("--timeout", callback=seconds, metavar="S",
               help="The longest run in seconds; 0 for no limit. Without it, ten times as long as"
               " the recorded conversation, and at least ten minutes.")  # fmt: skip
@@ -113,8 +106,7 @@ def verify(
         raise Refusal(f"expected a directory to work in, got {cwd}")
     if not command[0]:
         raise Refusal("expected an agent's command, got an empty word")
-    with ExitStack() as stack:
-        stack.enter_context(_orderly())
+    with _exit_on_signals(), ExitStack() as stack:
         reader = stack.enter_context(open_recording(recording))
         if reader.live:
             warn(f"{reader.path} is still being recorded; later frames are not played")
@@ -143,7 +135,6 @@ def verify(
         settings = ComparisonSettings(
             word=recording,
             compared=compared,
-            roots=roots,
             report=report,
             junit=junit,
             was_stopped=outcome.was_stopped,
@@ -154,19 +145,19 @@ def verify(
 
 
 @contextmanager
-def _orderly() -> Iterator[None]:
+def _exit_on_signals() -> Iterator[None]:
     """Exits normally on SIGTERM and SIGHUP, so that directories are removed."""
+
+    def leave(signum: int, _: object) -> None:
+        sys.exit(128 + signum)
+
     signums = handled(signal.SIGTERM, signal.SIGHUP)
-    before = {signum: signal.signal(signum, _leave) for signum in signums}
+    before = {signum: signal.signal(signum, leave) for signum in signums}
     try:
         yield
     finally:
         for signum, handler in before.items():
             signal.signal(signum, handler)
-
-
-def _leave(signum: int, _: object) -> None:
-    sys.exit(128 + signum)
 
 
 def _play(
@@ -192,7 +183,7 @@ def _play(
 
 
 def _timeout_ns(given: float | None, client: RecordedClient, timing: Pacing) -> int | None:
-    """How long it may take, by default so long that only what never ends takes longer."""
+    """The time limit; without ``--timeout`` only a run that never ends exceeds it."""
     if given is not None:
         return limit_ns(given)
     lines = sum(len(lane.queue) for lane in client.lanes.values())

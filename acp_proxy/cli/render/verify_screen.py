@@ -1,13 +1,13 @@
 """Prints and writes the result of a verification, and chooses the exit code."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import asdict, define, evolve, field, frozen
 
-from acp_proxy.cli.output_files import try_write
+from acp_proxy.cli.output_files import write_reports
 from acp_proxy.cli.render.diff_reports import DiffCases, DiffReporter, RuleHint, report_diff
 from acp_proxy.cli.render.diff_screen import DiffScreen
 from acp_proxy.cli.render.junit import Case, Failure, failure_of, lane_cases, suite
@@ -26,30 +26,28 @@ from acp_proxy.store.reader import RecordingReader
 from acp_proxy.store.recorded_events import clock_origin_ns, events
 
 CLEAN, DIFFERS, WRONG_USE, STALLED = 0, 1, 2, 3
-_MOST_ENTRIES = 10_000
-_MOST_PRINTED = 1000
+_MOST_ENTRIES, _MOST_PRINTED = 10_000, 1000
+_RESULTS = {
+    "clean": "the agent did what was recorded",
+    "incomplete": "the recording is incomplete, and was played to its end",
+    "stalled": "the agent stalled",
+    "differs": "the agent did not do what was recorded",
+}
 
 
 @frozen
 class ComparisonSettings:
-    """What is compared, and where reports are written.
-
-    Attributes:
-        word: the name of the recording as the user gave it.
-        roots: the directories of the new run, by the recorded ones.
-        report: where to write a report as JSON, if anywhere.
-        junit: where to write one as JUnit XML.
-        was_stopped: whether the agent was asked to stop; then the way it ended does not count.
-        pauses: when we held a message back for what never came, by the monotonic clock.
-    """
+    """What is compared, and where reports are written."""
 
     word: str
+    """The name of the recording as the user gave it."""
     compared: DiffOptions
-    roots: Mapping[str, str]
     report: Path | None
     junit: Path | None
     was_stopped: bool = False
+    """Whether the agent was asked to stop; then the way it ended does not count."""
     pauses: tuple[tuple[int, int], ...] = ()
+    """When a message was held back in vain, in nanoseconds of the monotonic clock."""
 
 
 @frozen
@@ -77,13 +75,10 @@ class VerifyReport:
 
 @define
 class _EntryCollector(DiffReporter):
-    """Keeps the first entries."""
-
     entries: list[DiffEntry] = field(factory=list)
     left_out: int = 0
 
     def entry(self, entry: DiffEntry) -> None:
-        """Keeps one."""
         if len(self.entries) < _MOST_ENTRIES:
             self.entries.append(entry)
         else:
@@ -109,7 +104,7 @@ def conclude(
         settings.compared,
         only=Direction.TO_CLIENT.value,  # our own messages follow from the agent's
         ending=not (settings.was_stopped or _was_stopped(old)),
-        same=tuple((live, recorded) for recorded, live in settings.roots.items()),
+        same=tuple((live, recorded) for recorded, live in engine.state.options.roots.items()),
         pauses=_on_recorded_clock(settings.pauses, new),
     )
     found = diff(old, new, options, progress)
@@ -130,7 +125,7 @@ def conclude(
     collector = _EntryCollector()
     cases = None if settings.junit is None else DiffCases()
     reporters: list[DiffReporter] = [collector] if cases is None else [collector, cases]
-    _print_conversation(report)
+    _print_conversation(played)
     if not found.is_equal:
         reporters.append(DiffScreen(stdout_screen(), _MOST_PRINTED))
         if settings.word != "-":
@@ -139,16 +134,20 @@ def conclude(
     report_diff(found, reporters)
     if found.ending and (forced := _forced_end(new)) is not None:
         warn(f"the agent was still running after its client had left: {forced}")
-    _print_result(report)
+    warn(f"{_RESULTS[verdict]}: {plays.headline(played)}; recorded as {new.path}")
     report = evolve(report, entries=tuple(collector.entries), entries_left_out=collector.left_out)
     compared = [] if cases is None else cases.cases
-    return code if _write_reports(report, compared, settings) else code or WRONG_USE
+    written = write_reports(
+        (settings.report, lambda: _json(report)),
+        (settings.junit, lambda: _junit(report, compared)),
+    )
+    return code if written else code or WRONG_USE
 
 
 def _on_recorded_clock(
     pauses: tuple[tuple[int, int], ...], new: RecordingReader
 ) -> tuple[tuple[int, int], ...]:
-    """Moments of the monotonic clock as the new recording counts them."""
+    """Converts moments of the monotonic clock to nanoseconds since the recording's start."""
     origin = clock_origin_ns(new)
     if origin is None:
         return ()
@@ -165,12 +164,12 @@ def _verdict(played: PlayReport, found: Diff, *, is_incomplete: bool) -> tuple[s
 
 
 def _was_stopped(reader: RecordingReader) -> bool:
-    """Whether a signal has ended the recorded agent, its client's or its recorder's."""
+    """Whether a signal of the client or the recorder ended the agent."""
     return any(done.get("action") in ("passed on", "sent") for done in _signals(reader))
 
 
 def _forced_end(reader: RecordingReader) -> str | None:
-    """What was done to an agent that did not end by itself, and why."""
+    """Which signal the recorder sent to an agent that did not end by itself, and why."""
     for done in _signals(reader):
         if done.get("action") == "sent":
             return plain(f"{done.get('name')} sent: {done.get('reason')}")
@@ -182,37 +181,20 @@ def _signals(reader: RecordingReader) -> Iterator[dict[str, Any]]:
     return (event.data for event in events(reader, "signal"))
 
 
-def _print_conversation(report: VerifyReport) -> None:
-    for line in plays.text(report.conversation):
+def _print_conversation(found: PlayReport) -> None:
+    for line in plays.text(found):
         say(line)
-    for line in plays.early(report.conversation):
+    for line in plays.early(found):
         warn(line)
 
 
-def _print_result(report: VerifyReport) -> None:
-    played = plays.headline(report.conversation)
-    where = f"recorded as {report.recorded_as}"
-    results = {
-        "clean": "the agent did what was recorded",
-        "incomplete": "the recording is incomplete, and was played to its end",
-        "stalled": "the agent stalled",
-        "differs": "the agent did not do what was recorded",
-    }
-    warn(f"{results[report.verdict]}: {played}; {where}")
+def _json(report: VerifyReport) -> str:
+    values = json.loads(converter.dumps(report), parse_constant=lambda _: None)
+    return json.dumps(values, indent=2) + "\n"
 
 
-def _write_reports(
-    report: VerifyReport, compared: Sequence[Case], settings: ComparisonSettings
-) -> bool:
-    """Writes the files that were asked for; False if one could not be written."""
-    are_written = True
-    if settings.report is not None:
-        values = json.loads(converter.dumps(report), parse_constant=lambda _: None)
-        are_written &= try_write(settings.report, json.dumps(values, indent=2) + "\n")
-    if settings.junit is not None:
-        name = f"acp-proxy verify {report.recording}"
-        are_written &= try_write(settings.junit, suite(name, [*_cases_of(report), *compared]))
-    return are_written
+def _junit(report: VerifyReport, compared: Sequence[Case]) -> str:
+    return suite(f"acp-proxy verify {report.recording}", [*_cases_of(report), *compared])
 
 
 def _cases_of(report: VerifyReport) -> Iterator[Case]:
@@ -221,7 +203,7 @@ def _cases_of(report: VerifyReport) -> Iterator[Case]:
     of_connection = [one for one in counted if one.lane == "connection"]
     whole = failure_of(of_connection, plays.REPORTER.lines_of)
     if report.verdict == "incomplete":
-        whole = Failure("incomplete", "the recording is incomplete, and was played to its end")
+        whole = Failure("incomplete", _RESULTS["incomplete"])
     yield Case("verify", "conversation", whole)
     sessions = [one for one in counted if one.lane != "connection"]
     yield from lane_cases("verify", sessions, plays.REPORTER.lines_of)

@@ -16,7 +16,7 @@ from acp_proxy.cli.output_files import (
     check_report_files,
     new_file,
     spare_recordings,
-    try_write,
+    write_reports,
     write_text,
 )
 from tests.commands import complaint
@@ -200,13 +200,13 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
         write_text(tmp_path, "x")
 
 
-def test_who_has_more_to_do_says_it_and_goes_on(
+def test_a_report_that_fails_does_not_stop_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the same words."""
-    assert try_write(tmp_path / "x", "hé")
+    """The error is printed in the same words; reports without a path are not even made."""
+    assert write_reports((None, lambda: pytest.fail("made")))
+    assert not write_reports((tmp_path, lambda: "x"), (tmp_path / "x", lambda: "hé"))
     assert (tmp_path / "x").read_text(encoding="utf-8") == "hé"
-    assert not try_write(tmp_path, "x")
     assert capsys.readouterr() == (
         "",
         f"acp-proxy: cannot write {tmp_path}: it is not a plain file\n",

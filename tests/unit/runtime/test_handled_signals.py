@@ -50,7 +50,7 @@ def test_a_verification_handles_what_is_not_ignored() -> None:
     """And restores the handlers when it is over."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     before = [signal.getsignal(signum) for signum in STOPPING]
-    with verify._orderly():
+    with verify._exit_on_signals():
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         with pytest.raises(SystemExit, match="143"):
             signal.raise_signal(signal.SIGTERM)

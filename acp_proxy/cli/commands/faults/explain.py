@@ -22,10 +22,8 @@ _ARROWS = {"to-agent": "→", "to-client": "←"}
     Examples:
       acp-proxy faults explain @hung-permission
           in words
-    \b
       acp-proxy faults explain plan.toml latest
           and which frames of the newest recording it would hit
-    \b
       acp-proxy faults explain --fault 'drop where=kind:response' - latest
           of a rule that is not in a file
     """,

@@ -23,7 +23,6 @@ _WIDTH = 100
     Examples:
       acp-proxy faults list
           all there is
-    \b
       acp-proxy faults list latency reply
           two kinds
     """,

@@ -25,7 +25,6 @@ _NO_PLAN = "(no faults)"
     Examples:
       acp-proxy faults sweep demo.db --plans @all --client 'my-client --agent {agent}'
           with all ready plans
-    \b
       acp-proxy faults sweep demo.db --plans plans/ --client ./run-client --junit sweep.xml
           with the plans of a directory; ./run-client finds its agent in ACP_AGENT_COMMAND
     """,

@@ -16,10 +16,8 @@ from acp_proxy.store.reader import RecordingReader
     Examples:
       acp-proxy inspect note latest 'hangs after the second permission'
           is shown by `inspect list`, and keeps the recording from being pruned
-    \b
       acp-proxy inspect note latest
           prints the note
-    \b
       acp-proxy inspect note latest --clear
           removes it
     """,
@@ -58,7 +56,6 @@ def note(rec: str, text: str | None, clear: bool) -> None:
     Examples:
       acp-proxy inspect rename latest login-hangs
           from now on it is `login-hangs`, and its file login-hangs.db
-    \b
       acp-proxy inspect rename 3fa9 login-hangs --keep-file
           only the name in it; the file stays as it is called
     """,

@@ -32,16 +32,12 @@ if TYPE_CHECKING:
     Examples:
       acp-proxy inspect diff yesterday today
           what the same agent does differently since yesterday
-    \b
       acp-proxy inspect diff old.db new.db 'dir:to-client not method:session/update'
           only what the agent asked for and answered
-    \b
       acp-proxy inspect diff old.db new.db --expect structure
           which tools were called in which order, without the texts
-    \b
       acp-proxy inspect diff old.db new.db --learn
           what has to be ignored so that two runs of one agent are equal
-    \b
       acp-proxy inspect diff old.db new.db --json | jq 'select(.type == "entry") | .fields'
           for a program: every place that differs
 

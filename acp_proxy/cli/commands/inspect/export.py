@@ -34,19 +34,14 @@ _STREAMS = {
       acp-proxy inspect export latest -o hello.jsonl
           the whole recording as text, for a pull request; `inspect import`
           makes a database of it again
-    \b
       acp-proxy inspect export latest | grep session/prompt
           to standard output, a line per frame
-    \b
       acp-proxy inspect export latest 'turn:1 not kind:stderr' -o turn.jsonl
           a part of it; what stays keeps its numbers and its times
-    \b
       acp-proxy inspect export latest --format raw --dir to-agent | my-agent
           what the client said, byte for byte, said again to another agent
-    \b
       acp-proxy inspect export latest --format pytest --turn 2 -o tests
           tests/test_NAME.py, a test that plays what the second turn needs
-    \b
       ssh host acp-proxy inspect export latest | acp-proxy inspect show -
           a recording that is elsewhere
     """,

@@ -23,13 +23,10 @@ from acp_proxy.store.text_import import import_transcript
     Examples:
       acp-proxy inspect import hello.jsonl
           hello.db in the recordings directory
-    \b
       acp-proxy inspect import tests/*.jsonl
           several at once; prints the path of each database
-    \b
       acp-proxy inspect import hello.jsonl -o /tmp/hello.db
           where you say
-    \b
       ssh host acp-proxy inspect export latest | acp-proxy inspect import - --name theirs
           a recording that is elsewhere, as theirs.db
     """,

@@ -73,13 +73,10 @@ def _since(_ctx: click.Context, _param: click.Parameter, text: str | None) -> da
     Examples:
       acp-proxy inspect list
           all of the recordings directory
-    \b
       acp-proxy inspect list --cwd --since 2d
           of the current project, from the last two days
-    \b
       acp-proxy inspect list --agent claude -n 10
           the ten newest of one agent
-    \b
       acp-proxy inspect list --json | jq 'select(.has_problem) | .path'
           those in which something went wrong, for a program
     """,

@@ -37,10 +37,8 @@ def _of(kind: str, examples: str) -> Callable[..., float | None]:
     Examples:
       acp-proxy inspect prune --older-than 30d --dry-run
           what would be deleted
-    \b
       acp-proxy inspect prune --older-than 30d
           what was last written more than 30 days ago
-    \b
       acp-proxy inspect prune --larger-than 2GB
           the oldest, until the rest takes no more than 2 GB
     """,

@@ -41,16 +41,12 @@ _END = 0
     Examples:
       acp-proxy inspect search 'permission denied'
           in every recording, newest first, whatever its case
-    \b
       acp-proxy inspect search -e 'exit (code|status) [1-9]' latest
           a regular expression in the newest recording
-    \b
       acp-proxy inspect search -w 'dir:to-client turn:2' TODO hello.db
           only what the agent said in the second turn
-    \b
       acp-proxy inspect search -l sk-ant- ~/recordings
           which recordings have it: a secret that should not be there
-    \b
       acp-proxy inspect search --json -m 1 Traceback | jq .path
           the first match of each recording, for a program
 

@@ -31,16 +31,12 @@ _STEPS = 30
     Examples:
       acp-proxy inspect stats latest
           where the time went: the agent, a person, terminals, files
-    \b
       acp-proxy inspect stats latest --turn 3
           every step of the third turn
-    \b
       acp-proxy inspect stats latest 'session:ses_a* method:terminal/*'
           only what one session's terminals took
-    \b
       acp-proxy inspect stats latest --json | jq '.turns[] | [.id, .client_ns, .agent_ns]'
           for a program: how long each turn waited for the client
-    \b
       acp-proxy inspect stats latest --json |
         jq -r '.methods[] | select(.p99_ns > 1e9) | .method'
           which methods took more than a second for one answer in a hundred

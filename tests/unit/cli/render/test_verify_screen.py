@@ -57,7 +57,7 @@ def test_lines_are_made_for_whoever_reads_them(
     junit = tmp_path / "report.xml" if has_junit else None
     old, new = (record(tmp_path, talk(word)) for word in ("one", "another"))
     engine = Verification(RecordedClient(old.script(as_said=True)), VerifyOptions())
-    settings = ComparisonSettings("old", DiffOptions(), {}, None, junit)
+    settings = ComparisonSettings("old", DiffOptions(), None, junit)
     with RecordingReader(old.path) as a, RecordingReader(new.path) as b:
         assert conclude(engine, a, b, settings) == 1
     old.close()
@@ -85,7 +85,7 @@ def test_what_went_out_early_is_a_note_of_the_program(
     recorded = record(tmp_path, transcript)
     live = verify(recorded)
     live.play("<- 2", "<- 4", f"<- {read('/a', '10')}", ".. 2s", f"<- {END}")
-    settings = ComparisonSettings("recorded", DiffOptions(), {}, None, None)
+    settings = ComparisonSettings("recorded", DiffOptions(), None, None)
     with RecordingReader(recorded.path) as a, RecordingReader(recorded.path) as b:
         conclude(live.engine, a, b, settings)
     recorded.close()
