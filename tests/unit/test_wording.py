@@ -1,4 +1,4 @@
-"""Times are formatted for people."""
+"""Times and numbers are formatted for people."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from acp_proxy.wording import when
+from acp_proxy.wording import counted, when
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,8 @@ def test_recent_times_are_relative(
     time.tzset()
     now = datetime(2025, 6, 15, 12, tzinfo=UTC)
     assert when(now - timedelta(seconds=seconds), now) == text
+
+
+def test_only_one_is_singular() -> None:
+    """None has the plural."""
+    assert [counted(number, "frame") for number in range(3)] == ["0 frames", "1 frame", "2 frames"]

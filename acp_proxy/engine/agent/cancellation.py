@@ -62,7 +62,7 @@ class Cancellations:
             lane: the lane of the message's session.
             live: the message.
         """
-        self._requests.cancel_turns(lane, live.at)
+        self._requests.cancel_turns(lane)
         if match is None or self._is_too_early(match.step, lane):
             yield from self._take_unrecorded(lane, live)
             return
@@ -98,13 +98,13 @@ class Cancellations:
             summary = f"the client cancelled request {token}, which was not recorded"
             kind = DivergenceKind.UNRECORDED_CANCEL
             divergence = self._divergences.note(kind, lane, summary, live)
-            self._requests.close(request, live.at)
+            self._requests.close(request)
             yield cancelled_request(token, divergence)
         else:
             summary = f"the client cancelled request {token}, which is not open"
             self._divergences.note(DivergenceKind.UNEXPECTED_NOTIFICATION, lane, summary, live)
         if request is not None:
-            yield from self._divergences.abandon(lane, live.at)
+            yield from self._divergences.abandon(lane)
 
     def _take_unrecorded(self, lane: Lane, live: ClientMessage) -> Iterator[Command]:
         """Ends the turn as the specification demands."""
@@ -117,14 +117,14 @@ class Cancellations:
         self._divergences.note(kind, lane, summary, live, seq=seq)
         for request in self._requests.open_in(lane):
             if request.step.method == PROMPT:
-                self._requests.close(request, live.at)
+                self._requests.close(request)
                 yield cancelled_answer(request.token, is_v2=self._state.script.dialect == V2)
         # In v2 an update ends the turn, and not the answer to the prompt.
         session = live.message.session
         if self._requests.turn_of(lane) is not None and session is not None:
-            self._requests.end_turns(lane.name, live.at)
+            self._requests.end_turns(lane.name)
             yield cancelled_update(session)
-        yield from self._divergences.abandon(lane, live.at)
+        yield from self._divergences.abandon(lane)
 
     def _find_cancel_request(self, token: str) -> Step | None:
         """The recorded message that cancels the same request, or one that was closed as well."""

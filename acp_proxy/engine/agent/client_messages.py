@@ -77,7 +77,7 @@ class ClientMessages:
             yield from self.divergences.refuse(live, conflict=match)
             return
         _, step = self.divergences.pair(match, live)
-        self._state.requests.add_of_client(step, live)
+        self._state.requests.add_of_client(step, live.token)
 
     def _take_notification(self, live: ClientMessage) -> Iterator[Command]:
         if live.message.method == CANCEL_REQUEST:

@@ -49,7 +49,7 @@ class ClientReplies:
 
     def take(self, live: ClientMessage) -> Iterator[Command]:
         """Takes a reply; it answers the oldest open request with its id."""
-        request = self._state.requests.take(live)
+        request = self._state.requests.take(live.message)
         if request is None:
             yield from self._take_unknown(live)
             return
@@ -64,7 +64,7 @@ class ClientReplies:
         elif self._have_one_outcome(request, recorded, live, lane):
             yield from self._take_content(request, recorded, live, lane)
         else:
-            yield from self._divergences.abandon(lane, live.at)
+            yield from self._divergences.abandon(lane)
 
     def _have_one_outcome(
         self, request: OpenAgentRequest, recorded: Step, live: ClientMessage, lane: Lane
@@ -132,7 +132,7 @@ class ClientReplies:
             summary = f"the client answered id {token} before the agent asked"
             kind = DivergenceKind.UNKNOWN_REPLY_ID
             self._divergences.note(kind, lane, summary, live, seq=early.seq)
-            yield from self._divergences.abandon(lane, live.at)
+            yield from self._divergences.abandon(lane)
             return
         played = _replies((step for lane in lanes for step in lane.played), token)
         before = played[-1] if played else None

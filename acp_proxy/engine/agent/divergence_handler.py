@@ -125,16 +125,15 @@ class DivergenceHandler:
         if message.kind is Kind.REQUEST:
             yield refusal(message.rpc_id, divergence)
         if conflict is not None or not self._state.options.lenient:
-            yield from self.abandon(lane, live.at)
+            yield from self.abandon(lane)
 
-    def abandon(self, lane: Lane, at: int, reason: Divergence | None = None) -> Iterator[Command]:
+    def abandon(self, lane: Lane, reason: Divergence | None = None) -> Iterator[Command]:
         """Gives a session's lane up: its open requests are answered with an error.
 
         The connection's lane stays; only for a failed handshake are its requests answered so, too.
 
         Args:
             lane: the lane.
-            at: when, in live nanoseconds.
             reason: the divergence that the error names; None for the latest one of the session.
         """
         if reason is None and lane.name is not None:
@@ -144,7 +143,7 @@ class DivergenceHandler:
         if lane.name is not None:
             lane.abandon()
         for request in self._state.requests.open_in(lane):
-            self._state.requests.close(request, at)
+            self._state.requests.close(request)
             yield refusal(request.token, reason)
 
     def _classify(

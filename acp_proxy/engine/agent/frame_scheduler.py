@@ -134,25 +134,16 @@ class FrameScheduler:
         return True
 
     def _needs_more(self) -> bool:
-        if self._schedule.horizon == 0 or self._is_answer_beyond() or self._is_idle():
+        schedule = self._schedule
+        requests = self._requests.open_in(schedule.lanes[None])
+        answered = max((one.step.response_seq or 0 for one in requests), default=0)
+        if schedule.horizon == 0 or answered > schedule.horizon:
             return True
-        tracks = (self._schedule.track_of(lane.name) for lane in self._schedule.live_lanes)
+        if len(schedule.lanes) == 1 and not schedule.connection.waiting and not requests:
+            return True  # there is no session yet, and the connection waits for nothing
+        tracks = (schedule.track_of(lane.name) for lane in schedule.live_lanes)
         return any(
             track is not None and not track.queue and track.waits_for is None for track in tracks
-        )
-
-    def _is_answer_beyond(self) -> bool:
-        """Whether a request of the connection that came is answered later in the recording."""
-        requests = self._requests.open_in(self._schedule.lanes[None])
-        return any((one.step.response_seq or 0) > self._schedule.horizon for one in requests)
-
-    def _is_idle(self) -> bool:
-        """Whether there is no session yet, and the connection waits for nothing."""
-        schedule = self._schedule
-        return (
-            len(schedule.lanes) == 1
-            and not schedule.connection.waiting
-            and not self._requests.open_in(schedule.lanes[None])
         )
 
     def _unsent_of_connection(self) -> Iterator[int]:

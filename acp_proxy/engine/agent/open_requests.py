@@ -1,15 +1,14 @@
 """The requests of both peers that have no answer yet, and the turns that are open.
 
 The state machine of a connection follows them; here is which recorded message each of them stands
-for. The machine gets the recorded ids of sessions and the recorded numbers of frames, and the live
-ids of requests. Both peers number their own requests, so the same id may be open in both directions
-at once.
+for. The machine gets the recorded ids of sessions and the live ids of requests. It is not asked for
+numbers of frames and times, and gets none. Both peers number their own requests, so the same id may
+be open in both directions at once.
 """
 
 from attrs import frozen
 
 from acp_proxy.engine.agent.lanes import Lane
-from acp_proxy.engine.agent.message_comparison import ClientMessage
 from acp_proxy.engine.shared.steps import Ask, Step
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Turn
@@ -56,29 +55,25 @@ class OpenRequests:
         self._of_client: dict[int, OpenClientRequest] = {}
         self._of_agent: dict[int, OpenAgentRequest] = {}
 
-    def add_of_client(self, step: Step, live: ClientMessage) -> None:
+    def add_of_client(self, step: Step, token: str) -> None:
         """Adds a request that came.
 
         Args:
             step: the recorded request.
-            live: the live one.
+            token: its live id.
         """
         if step.exchange is not None:
-            self.live_ids[step.exchange] = live.token
-            opened = self._open(_TO_AGENT, step, step.method, live.token, live.at)
-            self._of_client[opened] = OpenClientRequest(step, live.token)
+            self.live_ids[step.exchange] = token
+            opened = self._open(_TO_AGENT, step.method, token, step.lane)
+            self._of_client[opened] = OpenClientRequest(step, token)
 
     def add_unreadable(self, step: Step) -> None:
         """Adds a line that is no message, which the recorded agent may have answered."""
         if step.exchange is not None:
             self.live_ids[step.exchange] = "null"
 
-    def answer(self, step: Step, at: int) -> dict[str, str]:
+    def answer(self, step: Step) -> dict[str, str]:
         """Closes the requests that a recorded frame answers.
-
-        Args:
-            step: the frame.
-            at: when it goes out, in live nanoseconds.
 
         Returns:
             their live ids by the recorded ones, which stay where a request never came.
@@ -86,18 +81,13 @@ class OpenRequests:
         ids = {}
         for answer in step.answers:
             if (token := self.live_ids.pop(answer.exchange, None)) is not None:
-                self._close(token, at, Kind.ERROR if step.kind == "error" else Kind.RESPONSE)
+                self._answer(token, Kind.ERROR if step.kind == "error" else Kind.RESPONSE)
             ids[answer.rpc_id] = token or answer.rpc_id
         return ids
 
-    def close(self, request: OpenClientRequest, at: int) -> None:
-        """Closes a request that gets another answer than the recorded one.
-
-        Args:
-            request: the request.
-            at: when, in live nanoseconds.
-        """
-        self._close(request.token, at, Kind.RESPONSE)
+    def close(self, request: OpenClientRequest) -> None:
+        """Closes a request that gets another answer than the recorded one."""
+        self._answer(request.token, Kind.RESPONSE)
 
     def open_in(self, lane: Lane) -> list[OpenClientRequest]:
         """Returns the requests of a lane that have no answer, oldest first."""
@@ -118,55 +108,43 @@ class OpenRequests:
         every = self._of_client.values()
         return {one.step.rpc_id: one.token for one in every if one.step.rpc_id is not None}
 
-    def add_of_agent(self, ask: Ask, step: Step, at: int) -> None:
+    def add_of_agent(self, ask: Ask, step: Step) -> None:
         """Adds a request that went out.
 
         Args:
             ask: the request.
             step: the frame that it is in.
-            at: when, in live nanoseconds.
         """
-        opened = self._open(_TO_CLIENT, step, ask.method, ask.rpc_id, at)
+        opened = self._open(_TO_CLIENT, ask.method, ask.rpc_id, step.lane)
         self._of_agent[opened] = OpenAgentRequest(ask, step)
 
-    def take(self, live: ClientMessage) -> OpenAgentRequest | None:
+    def take(self, reply: Message) -> OpenAgentRequest | None:
         """Removes and returns the oldest request of the agent that a live reply answers."""
-        done = self._connection.feed(0, live.at, _TO_AGENT, live.message)
-        return None if done.answered is None else self._of_agent.pop(done.answered.id)
+        answered = self._connection.feed(0, 0, _TO_AGENT, reply).answered
+        return None if answered is None else self._of_agent.pop(answered.id)
 
     def turn_of(self, lane: Lane) -> Turn | None:
         """Returns the newest open turn of a lane; in v2 it is open until the agent is idle."""
         return self._connection.turn_of(lane.name)
 
-    def cancel_turns(self, lane: Lane, at: int) -> None:
-        """Notes that the client cancelled the turns of a lane.
+    def cancel_turns(self, lane: Lane) -> None:
+        """Notes that the client cancelled the turns of a lane."""
+        cancel = Message(Kind.NOTIFICATION, CANCEL, session=lane.name)
+        self._connection.feed(0, 0, _TO_AGENT, cancel)
 
-        Args:
-            lane: the lane.
-            at: when, in live nanoseconds.
-        """
-        message = Message(Kind.NOTIFICATION, CANCEL, session=lane.name)
-        self._connection.feed(0, at, _TO_AGENT, message)
-
-    def end_turns(self, session: str | None, at: int) -> None:
-        """Notes that an update ends the turns of a session, as in v2.
-
-        Args:
-            session: its recorded id.
-            at: when the update goes out, in live nanoseconds.
-        """
-        idle = Message(
-            Kind.NOTIFICATION, UPDATE, session=session, update="state_update", state="idle"
-        )
-        self._connection.feed(0, at, _TO_CLIENT, idle)
+    def end_turns(self, session: str | None) -> None:
+        """Notes that an update ends the turns of a recorded session, as in v2."""
+        idle = Message(Kind.NOTIFICATION, UPDATE, session=session)
+        idle.update, idle.state = "state_update", "idle"
+        self._connection.feed(0, 0, _TO_CLIENT, idle)
 
     def _open(
-        self, direction: Direction, step: Step, method: str | None, token: str, at: int
+        self, direction: Direction, method: str | None, token: str, session: str | None
     ) -> int:
-        message = Message(Kind.REQUEST, method, token, session=step.lane)
-        return self._connection.feed(step.seq, at, direction, message).exchange or 0
+        request = Message(Kind.REQUEST, method, token, session=session)
+        return self._connection.feed(0, 0, direction, request).exchange or 0
 
-    def _close(self, token: str, at: int, kind: Kind) -> None:
-        done = self._connection.feed(0, at, _TO_CLIENT, Message(kind, rpc_id=token))
+    def _answer(self, token: str, kind: Kind) -> None:
+        done = self._connection.feed(0, 0, _TO_CLIENT, Message(kind, rpc_id=token))
         if done.answered is not None:
             del self._of_client[done.answered.id]

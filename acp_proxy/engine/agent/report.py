@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from acp_proxy.engine.agent.replay import Replay
-from acp_proxy.engine.shared.divergence import Divergence, Rank
-from acp_proxy.engine.shared.report_text import SHOWN, DivergenceReporter
+from acp_proxy.engine.shared.divergence import SHOWN, Divergence, DivergenceReporter, Rank
 from acp_proxy.safe_text import visible
 from acp_proxy.wording import counted
 

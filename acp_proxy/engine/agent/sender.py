@@ -45,14 +45,14 @@ class AgentSender:
         """
         wire = self._state.script.wire(ready.seq)
         self._state.scheduler.take(ready, at, wire.t_ns)
-        written = self._rewriter.written(wire, self._live_ids(ready.step, at))
+        written = self._rewriter.written(wire, self._live_ids(ready.step))
         shown = self.withholding.look(ready.seq, wire, written)
         if shown.raw is None:
             self._withheld += 1
         else:
             self.sent += 1
             if self._state.script.dialect == V2:
-                self._look_for_idle(wire, at)
+                self._look_for_idle(wire)
             yield Send(shown.raw + wire.newline.encode(), ready.seq)
         if ready.step is not None:
             self._note_requests(ready.step, shown.withheld, at)
@@ -67,20 +67,20 @@ class AgentSender:
         wire = self._state.script.wire(step.response_seq or 0)
         return Send(self._rewriter.written(wire, {step.rpc_id or "null": token}) + b"\n")
 
-    def _live_ids(self, step: Step | None, at: int) -> dict[str, str]:
+    def _live_ids(self, step: Step | None) -> dict[str, str]:
         """Closes the requests that a frame answers; returns their ids, and those it may name."""
         if step is None:
             return {}
         requests = self._state.requests
         ids = requests.ids if step.asks else {}
-        return ids | requests.answer(step, at)
+        return ids | requests.answer(step)
 
     def _note_requests(self, step: Step, withheld: frozenset[str], at: int) -> None:
         """Notes the requests in a frame: those that went out, and those that were withheld."""
         unseen = [ask for ask in step.asks if ask.rpc_id in withheld]
         for ask in step.asks:
             if ask.rpc_id not in withheld:
-                self._state.requests.add_of_agent(ask, step, at)
+                self._state.requests.add_of_agent(ask, step)
         for ask in unseen:
             self._state.effects.note_withheld(ask.method)
             self._take_recorded_reply(step, ask, at)
@@ -98,9 +98,9 @@ class AgentSender:
             self._state.effects.note_unmade(ask.method, self._state.comparer.value(reply))
             schedule.match(reply, at)
 
-    def _look_for_idle(self, wire: Wire, at: int) -> None:
+    def _look_for_idle(self, wire: Wire) -> None:
         """In v2 an update ends the turn, and not the answer to the prompt."""
         if wire.method == UPDATE and b"idle" in wire.raw:
             message = read(wire.raw)
             if message.state == "idle":
-                self._state.requests.end_turns(message.session, at)
+                self._state.requests.end_turns(message.session)

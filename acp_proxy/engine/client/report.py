@@ -6,8 +6,7 @@ from attrs import frozen
 
 from acp_proxy.engine.client.open_requests import SentRequest
 from acp_proxy.engine.client.verification import Verification
-from acp_proxy.engine.shared.divergence import Divergence, DivergenceKind
-from acp_proxy.engine.shared.report_text import SHOWN, DivergenceReporter
+from acp_proxy.engine.shared.divergence import SHOWN, Divergence, DivergenceKind, DivergenceReporter
 from acp_proxy.wording import counted
 
 REPORTER = DivergenceReporter("agent")

@@ -1,9 +1,34 @@
-"""The first divergence of a lane is primary; later ones are cascades."""
+"""How divergences rank, and how they are formatted."""
 
 from __future__ import annotations
 
+import pytest
+from attrs import evolve
+
 from acp_proxy.engine.agent.lanes import Lane
-from acp_proxy.engine.shared.divergence import DivergenceKind, DivergenceLog, Rank
+from acp_proxy.engine.shared.divergence import (
+    SHOWN,
+    Divergence,
+    DivergenceKind,
+    DivergenceLog,
+    DivergenceReporter,
+    NearMiss,
+    Rank,
+)
+
+AGAIN = Divergence(
+    DivergenceKind.EXHAUSTED,
+    Rank.PRIMARY,
+    "s",
+    "the file was read again",
+    5,
+    3,
+    '{"id":2}',
+    (),
+    (NearMiss(5, "fs/read_text_file", (), True), NearMiss(9, "fs/read_text_file", (), False)),
+)
+FOLLOWS = evolve(AGAIN, rank=Rank.CASCADE, line=None, near_misses=())
+EARLY = evolve(FOLLOWS, rank=Rank.INFO)
 
 
 def test_ranks() -> None:
@@ -60,3 +85,33 @@ def test_moments_are_counted_from_the_beginning() -> None:
     noted = log.note(DivergenceKind.DRIFT, Lane("a"), "", 5 * 10**9 + 1_500_000, came=b"\xff" * 600)
     assert noted.at_ms == 1.5
     assert noted.came == "\ufffd" * 500
+
+
+@pytest.mark.parametrize("peer", ["client", "agent"])
+def test_a_used_up_near_miss_is_marked(peer: str) -> None:
+    """In the same words for a client and for an agent."""
+    assert [*DivergenceReporter(peer).lines_of(AGAIN)] == [
+        "exhausted in s (primary): the file was read again",
+        f'  the {peer}\'s line 3: {{"id":2}}',
+        "  near: fs/read_text_file #5, used up",
+        "  near: fs/read_text_file #9",
+    ]
+
+
+def test_cascades_are_shown_after_primary_divergences() -> None:
+    """Information is not shown."""
+    shown = DivergenceReporter("agent").blocks([FOLLOWS, EARLY, AGAIN], 0)
+    assert [block[0].split(":")[0] for block in shown] == [
+        "exhausted in s (primary)",
+        "exhausted in s (follows from that)",
+    ]
+
+
+def test_divergences_that_are_not_shown_are_counted() -> None:
+    """Both those in the file and those that were left out of it."""
+    assert DivergenceReporter("agent").blocks([AGAIN] * (SHOWN + 3), 2)[SHOWN:] == [
+        ["... and 5 more; --report FILE has all of them"]
+    ]
+    assert DivergenceReporter("agent").blocks([AGAIN], 2)[1:] == [
+        ["... and 2 more; --report FILE has all of them"]
+    ]
