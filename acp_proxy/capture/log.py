@@ -24,6 +24,7 @@ from acp_proxy.capture.log_format import (
     BASE,
     BASE_SIZE,
     DATA,
+    EFFECT,
     GAP,
     HEADER,
     HEADER_SIZE,
@@ -132,6 +133,37 @@ class CaptureLog(NullLog):
                 problem = self._gap.reason
             self._append_after_gap(stream, t_ns, chunk, problem)
 
+    def append_all(self, records: "list[tuple[int, int, int, bytes]]") -> None:
+        """Logs chunks with the notes on them: by one write, or one by one where that fails.
+
+        What faults made of a line that could not be logged is left out as well.
+
+        Args:
+            records: the kind, stream, monotonic nanoseconds and payload of each.
+        """
+        pieces: list[bytes] = []
+        for kind, stream, t_ns, payload in records:
+            pieces += (HEADER.pack(MAGIC, kind, stream, len(payload), t_ns), payload)
+        if self._append_whole(b"".join(pieces)):
+            return
+        for kind, stream, t_ns, payload in records:
+            if kind == DATA:
+                self.append(stream, t_ns, payload)
+                continue
+            # Notes are not held to --max-size; bytes are, so that a note may stand without them.
+            is_too_large = kind == PART and self.size + HEADER_SIZE + len(payload) > self._limit
+            if kind == EFFECT or not (self.has_gap or is_too_large):
+                self._append_event(kind, payload, stream)
+
+    def _append_whole(self, data: bytes) -> bool:
+        with self._lock:
+            if self._gap is not None or self.size + len(data) > self._limit:
+                return False
+            problem = self._write(data)
+            if problem is not None:
+                self._open_gap(problem, time.monotonic_ns())
+            return problem is None
+
     def event(self, kind: int, fields: "dict[str, str | int | list[str]]", stream: int = 0) -> bool:
         """Logs something that is not a chunk, now.
 
@@ -146,18 +178,6 @@ class CaptureLog(NullLog):
             Whether it could be logged.
         """
         return self._append_event(kind, pack_fields(fields)[:MAX_PAYLOAD], stream)
-
-    def part(self, stream: int, data: bytes) -> None:
-        """Logs a piece of a line that was not read, for an event that follows.
-
-        It is held to --max-size, and the event is not, which may so stand there without it.
-
-        Args:
-            stream: the stream that it is about.
-            data: no more bytes than a record may have.
-        """
-        if self.size + HEADER_SIZE + len(data) <= self._limit:
-            self._append_event(PART, data, stream)
 
     @property
     def has_gap(self) -> bool:

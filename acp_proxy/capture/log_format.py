@@ -46,8 +46,8 @@ def pack_fields(fields: "dict[str, str | int | list[str]]") -> bytes:
     parts = []
     for key, value in fields.items():
         for item in value if isinstance(value, list) else [value]:
-            parts.append(os.fsencode(f"{key}={item}"))
-    return b"\0".join(parts)
+            parts.append(f"{key}={item}")
+    return os.fsencode("\0".join(parts))
 
 
 def unpack_fields(payload: bytes) -> "dict[str, list[str]]":
@@ -97,10 +97,9 @@ class NullLog:
         """
         return False
 
-    def part(self, stream: int, data: bytes) -> None:
-        """Logs a piece of a line that was not read, for an event that follows.
+    def append_all(self, records: "list[tuple[int, int, int, bytes]]") -> None:
+        """Logs chunks with the notes on them.
 
         Args:
-            stream: the stream that it is about.
-            data: no more bytes than a record may have.
+            records: the kind, stream, monotonic nanoseconds and payload of each.
         """

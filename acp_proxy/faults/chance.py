@@ -6,14 +6,12 @@ not matter.
 """
 
 import hashlib
-
-from attrs import frozen
+from typing import NamedTuple
 
 _BITS = 53  # what a float holds
 
 
-@frozen
-class Chance:
+class Chance(NamedTuple):
     """The draws of one match of one rule."""
 
     seed: int

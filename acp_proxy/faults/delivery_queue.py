@@ -7,7 +7,7 @@ the direction all that is held goes out.
 
 from collections.abc import Iterator
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from acp_proxy.faults.effects import Delivery
 from acp_proxy.faults.outputs import ScheduledWrite
@@ -60,8 +60,8 @@ class DeliveryQueue:
     is_closed: bool = False
     """Whether its end was decided."""
 
-    def send(self, delivery: Delivery, at: int, frame: int) -> Iterator[ScheduledWrite]:
-        """Yields the writes of a delivery; none where nothing passes any more.
+    def send(self, delivery: Delivery, at: int, frame: int) -> list[ScheduledWrite]:
+        """Returns the writes of a delivery; none where nothing passes any more.
 
         Args:
             delivery: what is sent.
@@ -69,13 +69,16 @@ class DeliveryQueue:
             frame: the number of the frame that it comes from.
         """
         if self.ended_by is not None:
-            return
-        last, direction, is_injected = self.free_at, delivery.direction, delivery.is_injected
-        for last, data in delivery.schedule(at, self.free_at):
-            if data:
-                yield ScheduledWrite(direction, data, last, frame, is_injected)
-        if not delivery.may_be_overtaken:
-            self.free_at = last
+            return []
+        moments = delivery.schedule(at, self.free_at)
+        if moments and not delivery.may_be_overtaken:
+            self.free_at = moments[-1][0]
+        direction, is_injected = delivery.direction, delivery.is_injected
+        return [
+            ScheduledWrite(direction, data, due, frame, is_injected)
+            for due, data in moments
+            if data
+        ]
 
     def pass_on(self, direction: Direction, data: bytes, at: int, frame: int) -> ScheduledWrite:
         """Returns the write of a frame to which nothing happens, as most frames pass.
@@ -98,7 +101,7 @@ class DeliveryQueue:
         """
         for one in waiting:
             left = max(0, one.delivery.behind_frames - 1)
-            one.delivery = evolve(one.delivery, behind_frames=left)
+            one.delivery = one.delivery._replace(behind_frames=left)
             if not left and not one.delivery.until_cancel:
                 yield from self._release(one, at)
 

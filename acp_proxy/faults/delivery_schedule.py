@@ -39,30 +39,114 @@ _Item = tuple[int, int, bytes, bool]
 
 
 @define
-class _Outbox:
+class Outbox:
     """What waits on one outlet, and what is being written there."""
 
-    items: list[_Item] = field(factory=list)
-    """A heap: what is due first comes first."""
-    writing: list[_Item] = field(factory=list)
     size: int = 0
     """Bytes that wait or are being written."""
-    lost: int = 0
-    """Bytes that will never go out and were not reported yet."""
+    is_hurried: bool = False
+    """Whether nothing waits for its moment any more."""
     is_ending: bool = False
-    is_closed: bool = False
+    """Whether nothing more is to be read for the outlet; what waits still goes out."""
+    _is_closed: bool = False
+    _lost: int = 0
+    _waiting: list[_Item] = field(factory=list)
+    """A heap: what is due first comes first."""
+    _writing: list[_Item] = field(factory=list)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the source of the outlet may be read."""
+        return self.size < LIMIT
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the outlet is ending, nothing waits there any more, and it was not closed yet."""
+        return self.is_ending and not self.size and not self._is_closed
+
+    @property
+    def due_at(self) -> int | None:
+        """When to take the next bytes, monotonic nanoseconds.
+
+        None if nothing waits, or if what was taken before is not gone yet.
+        """
+        if self._writing or not self._waiting:
+            return None
+        return 0 if self.is_hurried else self._waiting[0][0]
+
+    @property
+    def oldest(self) -> int:
+        """The lowest number of what is not gone yet."""
+        return min((item[1] for item in (*self._writing, *self._waiting)), default=_LAST)
+
+    def put(self, item: _Item) -> None:
+        """Adds bytes; they are lost if the outlet is closed."""
+        if self._is_closed:
+            self._lost += len(item[2])
+            return
+        if self.is_hurried:  # or it would overtake what is late
+            item = (_LAST, *item[1:])
+        heapq.heappush(self._waiting, item)
+        self.size += len(item[2])
+
+    def take(self, now: int) -> bytes | None:
+        """Returns the bytes of the next write, which the driver reports with `gone` or `fail`.
+
+        Frames to which nothing has happened are joined, all else goes out in a write of its own.
+
+        Args:
+            now: the moment, monotonic nanoseconds.
+
+        Returns:
+            The bytes; None if nothing is due, or if what was taken before is not gone yet.
+        """
+        waiting, taken, size = self._waiting, self._writing, 0
+        if taken:
+            return None
+        while waiting and (waiting[0][0] <= now or self.is_hurried):
+            if taken and not (waiting[0][3] and taken[0][3] and size < _MOST_JOINED):
+                break
+            taken.append(heapq.heappop(waiting))
+            size += len(taken[-1][2])
+        if not taken:
+            return None
+        return taken[0][2] if len(taken) == 1 else b"".join(item[2] for item in taken)
+
+    def gone(self) -> None:
+        """Takes note that what was taken has gone out."""
+        for item in self._writing:
+            self.size -= len(item[2])
+        self._writing.clear()
+
+    def fail(self, written: int) -> None:
+        """Takes note that a write broke after some bytes; all that is left is lost."""
+        self._lost += sum(len(item[2]) for item in self._writing) - written
+        self.gone()
+        self.close()
+
+    def close(self) -> None:
+        """Lets nothing more out; what waits is lost, and what is added later."""
+        left = sum(len(item[2]) for item in self._waiting)
+        self._is_closed = True
+        self._waiting.clear()
+        self.size -= left
+        self._lost += left
+
+    def take_lost(self) -> int:
+        """Returns how many bytes were lost since this was last called."""
+        lost, self._lost = self._lost, 0
+        return lost
 
 
 class DeliverySchedule:
     """The bytes and side effects that are on their way on one connection.
 
     Attributes:
-        is_hurried: whether nothing waits for its moment any more.
+        outboxes: what waits on each outlet.
     """
 
     def __init__(self) -> None:
-        self.is_hurried = False
-        self._outboxes = {outlet: _Outbox() for outlet in Stream}
+        self.outboxes = {outlet: Outbox() for outlet in Stream}
         self._effects: list[tuple[int, int, RuleEffect]] = []
         """The number of each, the moment before which it does not happen, and what it is."""
         self._next_number = count(1).__next__
@@ -83,16 +167,17 @@ class DeliverySchedule:
             The outlet that bytes were added to, if any.
         """
         match output:
-            case ScheduledWrite(direction, data, due, is_joinable=joins):
-                return self._put(_OUTLETS[direction], (due, self._next_number(), data, joins))
+            case ScheduledWrite(direction, data, due, _, _, is_joinable):
+                outlet = _OUTLETS[direction]
+                self.outboxes[outlet].put((due, self._next_number(), data, is_joinable))
+                return outlet
             case RuleEffect(effect=StderrEffect(data)):
-                return self._put(Stream.STDERR, (now, self._next_number(), data, False))
+                self.outboxes[Stream.STDERR].put((now, self._next_number(), data, False))
+                return Stream.STDERR
             case RuleEffect(effect=SignalEffect() | ExitEffect()):
                 self._effects.append((self._next_number(), 0, output))
             case DirectionEnd(direction):
-                self.end(_OUTLETS[direction])
-            case _:
-                pass
+                self.outboxes[_OUTLETS[direction]].is_ending = True
         return None
 
     def add_later(self, effect: RuleEffect, due: int) -> None:
@@ -104,72 +189,10 @@ class DeliverySchedule:
         """
         self._effects.append((0, due, effect))
 
-    def take(self, outlet: Stream, now: int) -> bytes | None:
-        """Returns the bytes of the next write, which the driver reports with `gone` or `fail`.
-
-        Frames to which nothing has happened are joined, all else goes out in a write of its own.
-
-        Args:
-            outlet: where they go.
-            now: the moment, monotonic nanoseconds.
-
-        Returns:
-            The bytes; None if nothing is due, or if what was taken before is not gone yet.
-        """
-        box = self._outboxes[outlet]
-        items, taken, size = box.items, box.writing, 0
-        if taken:
-            return None
-        while items and (items[0][0] <= now or self.is_hurried):
-            if taken and not (items[0][3] and taken[0][3] and size < _MOST_JOINED):
-                break
-            taken.append(heapq.heappop(items))
-            size += len(taken[-1][2])
-        if not taken:
-            return None
-        return taken[0][2] if len(taken) == 1 else b"".join(item[2] for item in taken)
-
-    def gone(self, outlet: Stream) -> None:
-        """Takes note that what was taken has gone out."""
-        box = self._outboxes[outlet]
-        for item in box.writing:
-            box.size -= len(item[2])
-        box.writing.clear()
-
-    def fail(self, outlet: Stream, written: int) -> None:
-        """Takes note that an outlet broke during a write; all that is left is lost.
-
-        Args:
-            outlet: which.
-            written: how many of the bytes that were taken have gone out.
-        """
-        box = self._outboxes[outlet]
-        box.lost += sum(len(item[2]) for item in box.writing) - written
-        self.gone(outlet)
-        self.close(outlet)
-
-    def close(self, outlet: Stream) -> None:
-        """Lets nothing more out on an outlet; what waits there is lost, and what is added later."""
-        box = self._outboxes[outlet]
-        left = sum(len(item[2]) for item in box.items)
-        box.is_closed = True
-        box.items.clear()
-        box.size -= left
-        box.lost += left
-
-    def end(self, outlet: Stream) -> None:
-        """Lets an outlet end once all that waits there has gone out."""
-        self._outboxes[outlet].is_ending = True
-
     def hurry(self) -> None:
         """Lets nothing wait for its moment any more; the order stays."""
-        self.is_hurried = True
-
-    def take_lost(self, outlet: Stream) -> int:
-        """Returns how many bytes of an outlet were lost since this was last called."""
-        box = self._outboxes[outlet]
-        lost, box.lost = box.lost, 0
-        return lost
+        for box in self.outboxes.values():
+            box.is_hurried = True
 
     def take_effects(self, now: int) -> list[RuleEffect]:
         """Returns the side effects that are to happen now, in order.
@@ -179,53 +202,11 @@ class DeliverySchedule:
         """
         if not self._effects:
             return []
-        waiting = [
-            item[1] for box in self._outboxes.values() for item in (*box.writing, *box.items)
-        ]
-        oldest = min(waiting, default=_LAST)
+        oldest = min(box.oldest for box in self.outboxes.values())
         ready = [one for one in self._effects if one[0] < oldest and one[1] <= now]
         self._effects = [one for one in self._effects if one not in ready]
         return [effect for _, _, effect in ready]
 
-    def size(self, outlet: Stream) -> int:
-        """How many bytes wait on an outlet or are being written there."""
-        return self._outboxes[outlet].size
-
-    def has_room(self, outlet: Stream) -> bool:
-        """Whether the source of an outlet may be read."""
-        return self._outboxes[outlet].size < LIMIT
-
-    def is_ending(self, outlet: Stream) -> bool:
-        """Whether nothing more is to be read for an outlet; what waits there still goes out."""
-        return self._outboxes[outlet].is_ending
-
-    def has_ended(self, outlet: Stream) -> bool:
-        """Whether an outlet is ending, nothing waits there any more, and it was not closed yet."""
-        box = self._outboxes[outlet]
-        return box.is_ending and not box.size and not box.is_closed
-
-    def due_at(self, outlet: Stream) -> int | None:
-        """When to take the next bytes of an outlet, monotonic nanoseconds.
-
-        Returns:
-            The moment; None if nothing waits, or if what was taken before is not gone yet.
-        """
-        box = self._outboxes[outlet]
-        if box.writing or not box.items:
-            return None
-        return 0 if self.is_hurried else box.items[0][0]
-
     def effect_due_at(self) -> int | None:
         """When the first side effect of `add_later` is due; None if there is none."""
         return min((due for number, due, _ in self._effects if not number), default=None)
-
-    def _put(self, outlet: Stream, item: _Item) -> Stream:
-        box = self._outboxes[outlet]
-        if box.is_closed:
-            box.lost += len(item[2])
-        else:
-            if self.is_hurried:  # or it would overtake what is late
-                item = (_LAST, *item[1:])
-            heapq.heappush(box.items, item)
-            box.size += len(item[2])
-        return outlet

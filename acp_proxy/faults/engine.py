@@ -18,8 +18,8 @@ from typing import Any
 
 from acp_proxy.faults.delivery_queue import DeliveryQueue, HeldDelivery
 from acp_proxy.faults.effects import CloseEffect, ExitEffect, SideEffect, StallEffect
-from acp_proxy.faults.flow import Flow, row_of
-from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, RuleEffect
+from acp_proxy.faults.flow import Flow
+from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.plan import FaultRule, Plan
 from acp_proxy.faults.reach import firing_in
 from acp_proxy.faults.triggers import Triggers
@@ -73,14 +73,14 @@ class FaultEngine:
         if (by := queue.ended_by) is not None:
             outputs = [Fired(by.name, by.kind, direction, raw, None, self._frames, is_again=True)]
         else:
-            row = row_of(direction, raw, message, labels, self._connection.dialect)
+            row = self._row(direction, raw, message, labels)
             flow = self._apply_rules(row, newline, at, total)
             if flow is None:
                 outputs = [queue.pass_on(direction, raw + newline, at, self._frames)]
             else:
-                open_directions = [d for d, q in self._queues.items() if q.ended_by is None]
-                outputs = [*flow.firings(open_directions), *self._send(flow)]
-                outputs += self._stop(flow.side_effects)
+                outputs = [*flow.firings(self._lets_pass), *self._send(flow)]
+                if flow.side_effects:
+                    outputs += self._stop(flow.side_effects)
         for other in self._queues.values():
             if other.held:
                 outputs += other.cancel(direction, message, labels, at)
@@ -121,6 +121,24 @@ class FaultEngine:
         total, queue.total = queue.total, queue.total + len(raw) + len(newline)
         return message, self._label(direction, message, at), total
 
+    def _row(
+        self, direction: Direction, raw: bytes, message: Message, labels: Transition
+    ) -> dict[str, Any]:
+        """What is known of a frame when it passes, with the names of the columns of `frames`."""
+        return {
+            "stream": direction,
+            "kind": message.kind,
+            "method": labels.method,
+            "rpc_id": message.rpc_id,
+            "session": labels.session,
+            "turn": labels.turn,
+            "tool_call": labels.tool_call,
+            "terminal": labels.terminal,
+            "size": len(raw),
+            "raw": raw,
+            "dialect": self._connection.dialect,
+        }
+
     def _apply_rules(self, row: dict[str, Any], newline: bytes, at: int, total: int) -> Flow | None:
         """Applies the rules that match; None if a frame passes, and nothing waits for it."""
         direction = row["stream"]
@@ -133,25 +151,28 @@ class FaultEngine:
             return flow or Flow.of(self._frames, at, row, newline, total)
         return flow if flow is not None and flow.fired else None
 
-    def _send(self, flow: Flow) -> Iterator[Output]:
+    def _send(self, flow: Flow) -> list[ScheduledWrite]:
         """Sends deliveries, or holds those that wait; then those that have waited for a frame."""
-        passing, row, at = flow.passing, flow.passing.row, flow.passing.at
-        queue = self._queues[passing.direction]
-        waiting = list(queue.held)
+        own, row, at, number = flow.frame.direction, flow.frame.row, flow.frame.at, flow.number
+        queue, writes = self._queues[own], list[ScheduledWrite]()
+        waiting = queue.held.copy()
         for delivery in flow.deliveries:
             to = self._queues[delivery.direction]
             if delivery.behind_frames or delivery.until_cancel:
-                to.held.append(
-                    HeldDelivery(delivery, at, flow.frame, row["session"], row["rpc_id"])
-                )
+                to.held.append(HeldDelivery(delivery, at, number, row["session"], row["rpc_id"]))
             else:
-                yield from to.send(delivery, at, flow.frame)
+                writes += to.send(delivery, at, number)
             if delivery.is_injected:
                 # Its receiver takes it for the peer's: what answers it belongs to it.
                 self._label(delivery.direction, read(delivery.data.rstrip(b"\r\n")), at)
-        if any(delivery.direction is passing.direction for delivery in flow.deliveries):
-            yield from queue.let_overtake(waiting, at)
-        yield from queue.make_room(at)
+        if waiting and any(delivery.direction is own for delivery in flow.deliveries):
+            writes += queue.let_overtake(waiting, at)
+        if queue.held:
+            writes += queue.make_room(at)
+        return writes
+
+    def _lets_pass(self, direction: Direction) -> bool:
+        return self._queues[direction].ended_by is None
 
     def _stop(self, side_effects: Iterable[tuple[FaultRule, SideEffect]]) -> Iterator[Output]:
         """Yields side effects, and stops the directions in which they let nothing pass."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from attrs import frozen
+from attrs import define, field
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Delivery, Effect
@@ -12,41 +12,28 @@ from acp_proxy.protocol.peers import Direction
 BOTH = (Direction.TO_AGENT, Direction.TO_CLIENT)
 
 
-@frozen
+@define
 class PassingFrame:
-    """A frame on its way, as a fault gets it.
+    """A frame on its way, or one of its copies, as a fault gets it.
 
-    Attributes:
-        row: what is known of it, with the names of the columns of `frames`.
-        delivery: what the rules before this one have left of it; without pieces if nothing is left.
-        newline: how its line ended.
-        total: bytes that were received in its direction before it.
-        at: when it was received, monotonic nanoseconds.
-        state: what `Fault.new_state` has returned for this rule and direction.
+    One object serves all rules and copies of a frame, since a new one for each is slow.
     """
 
+    direction: Direction
     row: dict[str, Any]
-    delivery: Delivery
+    """What is known of the frame, with the names of the columns of `frames`."""
     newline: bytes
+    """How its line ended."""
     total: int
+    """Bytes that were received in its direction before it."""
     at: int
-    state: Any
-
-    @property
-    def direction(self) -> Direction:
-        """Where the frame was going."""
-        return Direction(self.row["stream"])
-
-
-@frozen
-class MatchedFrame(PassingFrame):
-    """A frame, or one of its copies, at which a rule fires.
-
-    Attributes:
-        chance: the draws of this match.
-    """
-
-    chance: Chance
+    """When it was received, monotonic nanoseconds."""
+    delivery: Delivery
+    """What the rules before this one have left of it; without pieces if nothing is left."""
+    state: Any = None
+    """What `Fault.new_state` has returned for this rule and direction."""
+    chance: Chance = field(init=False)
+    """The draws of this match; `apply` has them, `fits` does not."""
 
 
 class Fault:
@@ -81,7 +68,7 @@ class Fault:
         """Whether this kind can do anything to a frame; if not, the frame is no match."""
         return True
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Yields what happens in place of a frame; the frame's delivery, to let it pass."""
         raise NotImplementedError
 

@@ -1,49 +1,16 @@
 """What the rules of a plan make of one frame, one after the other."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import define, field
 
-from acp_proxy.faults.effects import Delivery, DeliveryPiece, Effect, SideEffect
-from acp_proxy.faults.fault import MatchedFrame, PassingFrame
+from acp_proxy.faults.effects import Delivery, DeliveryPiece, SideEffect
+from acp_proxy.faults.fault import PassingFrame
 from acp_proxy.faults.outputs import Fired
 from acp_proxy.faults.plan import FaultRule
 from acp_proxy.faults.triggers import Triggers
-from acp_proxy.protocol.connection_state import Transition
-from acp_proxy.protocol.jsonrpc import Message
 from acp_proxy.protocol.peers import Direction
-
-
-def row_of(
-    direction: Direction,
-    raw: bytes,
-    message: Message,
-    labels: Transition,
-    dialect: str | None = None,
-) -> dict[str, Any]:
-    """Returns what is known of a frame when it passes, with the names of the columns of `frames`.
-
-    Args:
-        direction: where it goes.
-        raw: its line, without the newline.
-        message: what the line says.
-        labels: what it belongs to.
-        dialect: of its connection, as far as it is known.
-    """
-    return {
-        "stream": direction,
-        "kind": message.kind,
-        "method": labels.method,
-        "rpc_id": message.rpc_id,
-        "session": labels.session,
-        "turn": labels.turn,
-        "tool_call": labels.tool_call,
-        "terminal": labels.terminal,
-        "size": len(raw),
-        "raw": raw,
-        "dialect": dialect,
-    }
 
 
 @define
@@ -51,32 +18,33 @@ class Flow:
     """What becomes of one frame.
 
     Attributes:
-        frame: its number, counted from 1 as received.
-        passing: the frame before any rule.
+        number: the frame's, counted from 1 as received.
+        frame: what the rules get; its delivery changes from rule to rule.
         deliveries: what goes out in its place, and with it, in order.
         side_effects: what else happens, and by which rule.
         fired: the rules that fired.
     """
 
-    frame: int
-    passing: PassingFrame
+    number: int
+    frame: PassingFrame
     deliveries: list[Delivery]
     side_effects: list[tuple[FaultRule, SideEffect]] = field(factory=list)
     fired: list[FaultRule] = field(factory=list)
 
     @classmethod
-    def of(cls, frame: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "Flow":
+    def of(cls, number: int, at: int, row: dict[str, Any], newline: bytes, total: int) -> "Flow":
         """Begins with a frame as it came.
 
         Args:
-            frame: its number.
+            number: the frame's.
             at: when it was received, monotonic nanoseconds.
             row: what is known of it.
             newline: how its line ended.
             total: bytes of its direction that came before it.
         """
-        delivery = Delivery(row["stream"], (DeliveryPiece(row["raw"] + newline),))
-        return cls(frame, PassingFrame(row, delivery, newline, total, at, None), [delivery])
+        direction = row["stream"]
+        delivery = Delivery(direction, (DeliveryPiece(row["raw"] + newline),))
+        return cls(number, PassingFrame(direction, row, newline, total, at, delivery), [delivery])
 
     def apply_rule(self, rule: FaultRule, triggers: Triggers, state: Any) -> None:
         """Applies a rule that matches the frame, if it fires.
@@ -86,72 +54,59 @@ class Flow:
             triggers: the counts of all rules.
             state: what the rule's kind keeps for the direction.
         """
-        own = [d for d in self.deliveries if d.pieces and not d.is_made_up]
-        if not own and not rule.fault.has_side_effect:
+        frame, fault, deliveries = self.frame, rule.fault, self.deliveries
+        copies = [delivery for delivery in deliveries if not delivery.is_made_up]
+        if not copies:
+            if not fault.has_side_effect:
+                return
+            copies = [Delivery(frame.direction, ())]
+            deliveries = [*deliveries, *copies]
+        frame.delivery, frame.state = copies[0], state
+        if not fault.fits(frame):
             return
-        first = own[0] if own else evolve(self.passing.delivery, pieces=())
-        came = self.passing
-        if not rule.fault.fits(
-            PassingFrame(came.row, first, came.newline, came.total, came.at, state)
-        ):
-            return
-        chance = triggers.fires(rule, came.row, came.at)
+        chance = triggers.fires(rule, frame.row, frame.at)
         if chance is None:
             return
+        frame.chance = chance
         self.fired.append(rule)
+        self.deliveries = []
+        for delivery in deliveries:
+            if delivery.is_made_up:
+                self.deliveries.append(delivery)
+            else:
+                self._apply(rule, delivery, is_first=delivery is copies[0])
 
-        def effects(delivery: Delivery) -> Iterable[Effect]:
-            return rule.fault.apply(
-                MatchedFrame(came.row, delivery, came.newline, came.total, came.at, state, chance)
-            )
-
-        if not own:
-            self._sort(rule, self.deliveries, effects(first), is_first=True)
-            return
-        left: list[Delivery] = []
-        for delivery in self.deliveries:
-            if not delivery.pieces or delivery.is_made_up:
-                left.append(delivery)
-                continue
-            self._sort(rule, left, effects(delivery), is_first=delivery is own[0])
-        self.deliveries = left
-
-    def firings(self, open_directions: Iterable[Direction]) -> list[Fired]:
+    def firings(self, lets_pass: Callable[[Direction], bool]) -> list[Fired]:
         """Returns what the rules made of the frame, and the lines they injected, as they go out.
 
         Args:
-            open_directions: the directions in which something passes at all.
+            lets_pass: whether something passes in a direction at all.
         """
-        own = next((d for d in self.deliveries if not d.is_injected and d.pieces), None)
-        found = [] if own is not None else self._of_the_frame(None)
+        found = list[Fired]()
+        is_lost = True
         for delivery in self.deliveries:
-            if delivery is own:
-                found += self._of_the_frame(own.data or None)
-            elif delivery.is_injected and delivery.direction in open_directions:
-                by = next(rule for rule in self.fired if rule.name == delivery.by)
-                found.append(
-                    Fired(by.name, by.kind, delivery.direction, None, delivery.data, self.frame)
-                )
-        return found
+            if not delivery.is_injected and is_lost:
+                is_lost = False
+                found += self._of_the_frame(delivery.data or None)
+            elif delivery.is_injected and lets_pass(delivery.direction):
+                kind = next(rule.kind for rule in self.fired if rule.name == delivery.by)
+                data, direction = delivery.data, delivery.direction
+                found.append(Fired(delivery.by, kind, direction, None, data, self.number))
+        return self._of_the_frame(None) + found if is_lost else found
 
-    def _of_the_frame(self, delivered: bytes | None) -> list[Fired]:
-        direction, raw = self.passing.direction, self.passing.row["raw"]
-        return [
-            Fired(rule.name, rule.kind, direction, raw, delivered, self.frame)
-            for rule in self.fired
-        ]
-
-    def _sort(
-        self, rule: FaultRule, into: list[Delivery], effects: Iterable[Effect], *, is_first: bool
-    ) -> None:
-        """Sorts effects; a side effect happens once, however many copies the frame has."""
-        for effect in effects:
+    def _apply(self, rule: FaultRule, delivery: Delivery, *, is_first: bool) -> None:
+        """Applies a rule to one copy; what is beside the frame happens once, for the first copy."""
+        self.frame.delivery = delivery
+        for effect in rule.fault.apply(self.frame):
             if not isinstance(effect, Delivery):
                 if is_first:
                     self.side_effects.append((rule, effect))
             elif is_first if effect.is_made_up else effect.pieces:
-                into.append(_signed(effect, rule))
+                is_unsigned = effect.is_injected and not effect.by
+                self.deliveries.append(effect._replace(by=rule.name) if is_unsigned else effect)
 
-
-def _signed(delivery: Delivery, rule: FaultRule) -> Delivery:
-    return evolve(delivery, by=rule.name) if delivery.is_injected and not delivery.by else delivery
+    def _of_the_frame(self, delivered: bytes | None) -> list[Fired]:
+        direction, raw, number = self.frame.direction, self.frame.row["raw"], self.number
+        return [
+            Fired(rule.name, rule.kind, direction, raw, delivered, number) for rule in self.fired
+        ]

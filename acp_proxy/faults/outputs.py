@@ -1,4 +1,9 @@
-"""What the fault engine decides: values that a driver carries out."""
+"""What the fault engine decides: values that a driver carries out.
+
+Those of which each frame has one are named tuples, which take half as long to make.
+"""
+
+from typing import NamedTuple
 
 from attrs import frozen
 
@@ -6,8 +11,7 @@ from acp_proxy.faults.effects import SideEffect
 from acp_proxy.protocol.peers import Direction
 
 
-@frozen
-class ScheduledWrite:
+class ScheduledWrite(NamedTuple):
     """Bytes for a peer, due at a moment; `faults.delivery_schedule` has the order.
 
     Attributes:
@@ -28,8 +32,7 @@ class ScheduledWrite:
     is_joinable: bool = False
 
 
-@frozen
-class Fired:
+class Fired(NamedTuple):
     """A rule fired. A frame has one for each rule, a line that was injected one of its own.
 
     Attributes:

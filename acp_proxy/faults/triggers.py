@@ -11,7 +11,6 @@ from attrs import define
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.plan import FaultRule
-from acp_proxy.faults.structuring import Trigger
 
 
 @define
@@ -55,11 +54,14 @@ class Triggers:
         Returns:
             The rule's draws if it fires, else None.
         """
-        trigger = rule.trigger
-        if not _is_open(trigger, at - self._origin):
+        trigger, window = rule.trigger, rule.trigger.window
+        if window is not None and not window.begin <= at - self._origin < window.end:
             return None
         scope = f"{row['stream']} {row['session'] or ''}"
-        count = self._counts[rule.name].setdefault(scope, _RuleCount())
+        counts = self._counts[rule.name]
+        count = counts.get(scope)
+        if count is None:
+            count = counts[scope] = _RuleCount()
         count.matches += 1
         if count.matches <= trigger.after or (count.matches - trigger.after - 1) % trigger.every:
             return None
@@ -70,9 +72,3 @@ class Triggers:
             return None
         count.fired += 1
         return chance
-
-
-def _is_open(trigger: Trigger, ns: int) -> bool:
-    """Whether a frame can be a match, so many nanoseconds after the connection began."""
-    window = trigger.window
-    return window is None or window.begin <= ns < window.end

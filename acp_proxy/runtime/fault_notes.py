@@ -6,59 +6,71 @@ how much was ``delivered``: ``full``, ``partial`` or ``none``. The bytes that we
 without a newline, ``again`` for a line of a direction that was stopped before. ``MADE`` is a line
 that a rule has injected, in parts as well, and the time ``at`` which it did. ``EFFECT`` is a side
 effect.
+
+What was read and the notes on it are logged together, since a write of its own for each would take
+as long as all the rest.
 """
 
-from acp_proxy.capture.log_format import EFFECT, FAULT, MADE, NullLog
+import time
+from functools import lru_cache
+
+from acp_proxy.capture.log_format import DATA, EFFECT, FAULT, MADE, PART, NullLog, pack_fields
 from acp_proxy.runtime.line_cutter import Cut
 
 Actor = tuple[str, str]
 """A rule and its kind."""
-Fields = dict[str, str | int | list[str]]
 _PART = 1 << 20
 
 
 class FaultNotes:
-    """The notes on the faults of one connection."""
+    """The notes on the faults of one connection; `write` logs them."""
 
     def __init__(self, log: NullLog) -> None:
         self._log = log
+        self._records: list[tuple[int, int, int, bytes]] = []
 
-    def fault(
-        self, stream: int, actor: Actor, cut: Cut, delivered: bytes | None, *, is_again: bool
-    ) -> None:
-        """Notes that a rule fired at the last line that was logged.
+    def read(self, stream: int, t_ns: int, data: bytes) -> None:
+        """Adds what was read.
 
         Args:
-            stream: the line's.
+            stream: where.
+            t_ns: when, monotonic nanoseconds.
+            data: the bytes.
+        """
+        self._records.append((DATA, stream, t_ns, data))
+
+    def fault(
+        self, actor: Actor, stream: int, t_ns: int, cut: Cut, delivered: bytes, *, is_again: bool
+    ) -> None:
+        """Notes that a rule fired at the last line that was read.
+
+        Args:
             actor: the rule.
+            stream: the line's.
+            t_ns: when it was read, monotonic nanoseconds.
             cut: the line.
-            delivered: what went out in its place.
+            delivered: what went out in its place, if anything did.
             is_again: whether the direction had been stopped before.
         """
-        if self._log.has_gap:  # the line is not recorded either
-            return
-        fields: Fields = {"rule": actor[0], "action": actor[1], "delivered": _how(cut, delivered)}
-        if delivered == cut.raw + cut.newline:
-            fields["same"] = 1
-        elif delivered:
-            self._parts(stream, delivered)
-        if not cut.newline:
-            fields["last"] = 1
-        if is_again:
-            fields["again"] = 1
-        self._log.event(FAULT, fields, stream)
+        is_same = delivered == cut.raw + cut.newline
+        if not is_same:
+            self._add_parts(stream, t_ns, delivered)
+        how = "full" if is_same else _how(cut, delivered)
+        payload = _fault_payload(actor, how, is_same, not cut.newline, is_again)
+        self._records.append((FAULT, stream, t_ns, payload))
 
-    def made(self, stream: int, actor: Actor, line: bytes, t_ns: int) -> None:
+    def made(self, actor: Actor, stream: int, t_ns: int, line: bytes) -> None:
         """Notes a line that a rule has injected.
 
         Args:
-            stream: where it goes.
             actor: the rule.
-            line: the line, newline included.
+            stream: where it goes.
             t_ns: when the frame was read at which the rule fired, monotonic nanoseconds.
+            line: the line, newline included.
         """
-        self._parts(stream, line)
-        self._log.event(MADE, {"rule": actor[0], "action": actor[1], "at": t_ns}, stream)
+        self._add_parts(stream, t_ns, line)
+        payload = pack_fields({"rule": actor[0], "action": actor[1], "at": t_ns})
+        self._records.append((MADE, stream, t_ns, payload))
 
     def effect(self, actor: Actor, *, stream: int = 0, **more: int) -> None:
         """Notes a side effect.
@@ -68,14 +80,33 @@ class FaultNotes:
             stream: what it acts on; 0 for the agent.
             more: what else is known, such as a signal.
         """
-        self._log.event(EFFECT, {"rule": actor[0], "action": actor[1], **more}, stream)
+        payload = pack_fields({"rule": actor[0], "action": actor[1], **more})
+        self._records.append((EFFECT, stream, time.monotonic_ns(), payload))
 
-    def _parts(self, stream: int, data: bytes) -> None:
+    def write(self) -> None:
+        """Logs what was added since the last time."""
+        records, self._records = self._records, []
+        if len(records) == 1 and records[0][0] == DATA:
+            self._log.append(*records[0][1:])
+        elif records:
+            self._log.append_all(records)
+
+    def _add_parts(self, stream: int, t_ns: int, data: bytes) -> None:
         for start in range(0, len(data), _PART):
-            self._log.part(stream, data[start : start + _PART])
+            self._records.append((PART, stream, t_ns, data[start : start + _PART]))
 
 
-def _how(cut: Cut, delivered: bytes | None) -> str:
+@lru_cache
+def _fault_payload(
+    actor: Actor, delivered: str, is_same: bool, is_last: bool, is_again: bool
+) -> bytes:
+    fields: dict[str, str | int | list[str]] = {}
+    fields |= {"rule": actor[0], "action": actor[1], "delivered": delivered}
+    flags = {"same": is_same, "last": is_last, "again": is_again}
+    return pack_fields(fields | {name: 1 for name, is_set in flags.items() if is_set})
+
+
+def _how(cut: Cut, delivered: bytes) -> str:
     """Whether a line went out in full, in some form, or was cut short, or not at all."""
     if not delivered:
         return "none"

@@ -39,9 +39,8 @@ from acp_proxy.faults.plan import Plan
 from acp_proxy.faults.plan_text import plan_text
 from acp_proxy.faults.reach import reached
 from acp_proxy.protocol.peers import Direction, Stream
-from acp_proxy.runtime.agent_signals import AgentSignals
 from acp_proxy.runtime.engine_guard import EngineGuard
-from acp_proxy.runtime.fault_notes import FaultNotes
+from acp_proxy.runtime.fault_notes import Actor, FaultNotes
 from acp_proxy.runtime.faulted_pump import FaultedPump, TappedLog
 from acp_proxy.runtime.line_cutter import Cut, LineCutter
 from acp_proxy.runtime.write_queue import WriteQueue
@@ -89,9 +88,9 @@ class FaultRunner(Detour):
         self._cutters = {direction: LineCutter() for direction in Direction}
         self._passed: deque[tuple[Direction, int, bytes]] = deque()
         """What has passed a bare pump and the engine was not given yet."""
+        self._agent: AgentProcess
         self._log: NullLog
         self._notes: FaultNotes
-        self._signals: AgentSignals
         self._engine: EngineGuard
 
     def attach(self, agent: AgentProcess, log: NullLog, origin_ns: int) -> None:
@@ -102,8 +101,7 @@ class FaultRunner(Detour):
             log: of the recording.
             origin_ns: when the connection began, monotonic nanoseconds.
         """
-        self._log, self._notes = log, FaultNotes(log)
-        self._signals = AgentSignals(agent, self._notes)
+        self._agent, self._log, self._notes = agent, log, FaultNotes(log)
         engine = FaultEngine(self.plan, self.seed, origin_ns, self._dialect)
         self._engine = EngineGuard(engine, self.give_up)
 
@@ -120,7 +118,8 @@ class FaultRunner(Detour):
             keep_sink: whether the sink stays open at the end.
         """
         if stream in self.streams or (stream == STDERR and self.streams):
-            queue = WriteQueue(_OUTLETS[stream], sink, self._schedule, self._lock, self._clock)
+            outbox = self._schedule.outboxes[_OUTLETS[stream]]
+            queue = WriteQueue(outbox, sink, self._lock, self._clock)
             queue.passed = partial(self._follow_up, stream)
             self.queues[stream] = queue
         if stream in self.streams:
@@ -153,20 +152,23 @@ class FaultRunner(Detour):
         direction = _DIRECTIONS[stream]
         with self._lock:
             self._observe_passed()
-            logged, decided = 0, list[Output]()
+            noted, decided = 0, list[Output]()
             for cut in self._cutters[direction].feed(chunk):
-                outputs = self._engine.receive(direction, cut, t_ns)
-                decided += outputs
-                if len(outputs) == 1 and isinstance(outputs[0], ScheduledWrite):
-                    continue  # nothing fired, as at most frames
-                for output in outputs:
+                for output in self._engine.receive(direction, cut, t_ns):
+                    decided.append(output)
+                    if isinstance(output, ScheduledWrite):
+                        continue
                     if isinstance(output, Fired):
                         # A note stands right behind its line; an injected line may precede it.
                         start = max(0, cut.end - len(cut.raw) - len(cut.newline))
                         upto = start if output.received is None else cut.end
-                        logged = self._log_upto(stream, t_ns, chunk, logged, upto)
+                        if upto > noted:
+                            self._notes.read(stream, t_ns, chunk[noted:upto])
+                            noted = upto
                     self._note(output, cut, t_ns)
-            self._log_upto(stream, t_ns, chunk, logged, len(chunk))
+            if noted < len(chunk):
+                self._notes.read(stream, t_ns, chunk[noted:])
+            self._notes.write()
             self._add(decided, stream)
 
     def end(self, stream: int, t_ns: int) -> None:
@@ -184,12 +186,13 @@ class FaultRunner(Detour):
                 decided += self._engine.receive(direction, cut, t_ns)
                 for output in decided:
                     self._note(output, cut, t_ns)
+                self._notes.write()
             decided += self._engine.end(direction, t_ns)
             self._add(decided, stream)
 
     def is_ending(self, stream: int) -> bool:
         """Whether a rule has closed a direction; what is on its way still goes out."""
-        return self._schedule.is_ending(_OUTLETS[stream])
+        return self._schedule.outboxes[_OUTLETS[stream]].is_ending
 
     def give_up(self) -> None:
         """Ends the faults: all that is late or held goes out, and no rule fires any more."""
@@ -227,59 +230,57 @@ class FaultRunner(Detour):
             for cut in self._cutters[direction].feed(chunk):
                 self._engine.observe(direction, cut, t_ns)
 
-    def _log_upto(self, stream: int, t_ns: int, chunk: bytes, start: int, end: int) -> int:
-        """Logs a part of a chunk; returns where the rest begins."""
-        if end > start:
-            whole = start == 0 and end == len(chunk)
-            self._log.append(stream, t_ns, chunk if whole else chunk[start:end])
-        return max(start, end)
-
     def _note(self, output: Output, cut: Cut, t_ns: int) -> None:
-        """Notes what fired at a line, and that it stops a direction."""
+        """Notes what fired at a line, and side effects that carry themselves out."""
         match output:
             case ScheduledWrite():
                 pass
-            case Fired(received=None):
-                made, actor = output.delivered or b"", (output.rule, output.action)
-                self._notes.made(_STREAMS[output.direction], actor, made, t_ns)
-            case Fired():
-                stream, actor = _STREAMS[output.direction], (output.rule, output.action)
-                self._notes.fault(stream, actor, cut, output.delivered, is_again=output.is_again)
+            case Fired(rule, action, direction, received, delivered, _, is_again):
+                stream, actor, data = _STREAMS[direction], (rule, action), delivered or b""
+                if received is None:
+                    self._notes.made(actor, stream, t_ns, data)
+                else:
+                    self._notes.fault(actor, stream, t_ns, cut, data, is_again=is_again)
             case RuleEffect(rule, action, StallEffect(direction) | CloseEffect(direction)):
                 self._notes.effect((rule, action), stream=_STREAMS[direction])
+            case RuleEffect(rule, action, StderrEffect(data)):
+                self._notes.effect((rule, action), stream=STDERR, bytes=len(data))
 
     def _add(self, decided: Iterable[Output], stream: int) -> None:
         """Schedules what was decided; the thread that has read ``stream`` flushes that itself."""
-        own, now, others = _OUTLETS[stream], self._clock(), set[Stream]()
-        for output in decided:
-            if isinstance(output, RuleEffect) and isinstance(output.effect, StderrEffect):
-                size, actor = len(output.effect.data), (output.rule, output.action)
-                self._notes.effect(actor, stream=STDERR, bytes=size)
-            outlet = self._schedule.add(output, now)
-            if outlet is not None and outlet is not own:
-                others.add(outlet)
+        now = self._clock()
+        outlets = {self._schedule.add(output, now) for output in decided}
         self._follow_up(stream)
-        for other, queue in self.queues.items() if others else ():
-            if queue.outlet in others:
+        for other, queue in self.queues.items():
+            if other != stream and _OUTLETS[other] in outlets:
                 self._follow_up(other)
                 queue.wake()
 
     def _follow_up(self, stream: int) -> None:
         """Notes what a stream has lost, and carries out what has waited for it."""
-        if lost := self._schedule.take_lost(_OUTLETS[stream]):
+        if lost := self._schedule.outboxes[_OUTLETS[stream]].take_lost():
             self._log.event(UNDELIVERED, {"bytes": lost}, stream)
         if self._schedule.has_effects:
             self.carry_out_effects()
 
     def _carry_out(self, wanted: RuleEffect) -> None:
-        actor = (wanted.rule, wanted.action)
+        actor, is_gone = (wanted.rule, wanted.action), self._agent.exited.is_set
         match wanted.effect:
-            case SignalEffect(_, grace) as effect:
-                if self._signals.send(effect, actor) and grace is not None:
+            case SignalEffect(signum, grace) if not is_gone:
+                self._note_effect(actor, signal=signum)
+                self._agent.send_signal(signum)
+                if grace is not None:
                     kill = evolve(wanted, effect=SignalEffect(signal.SIGKILL))
                     self._schedule.add_later(kill, self._clock() + grace)
                     self.wake()
             case ExitEffect(code):
                 for direction in Direction:
-                    self._schedule.end(_OUTLETS[_STREAMS[direction]])
-                self._signals.make_exit(code, actor)
+                    self._schedule.outboxes[_OUTLETS[_STREAMS[direction]]].is_ending = True
+                self._note_effect(actor, code=code)
+                if not is_gone:
+                    self._agent.appears_as = code
+                    self._agent.send_signal(signal.SIGKILL)
+
+    def _note_effect(self, actor: Actor, **what: int) -> None:
+        self._notes.effect(actor, **what)
+        self._notes.write()

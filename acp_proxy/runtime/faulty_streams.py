@@ -110,7 +110,7 @@ class FaultyStreams:
         for cut in self._cutters[direction].feed(chunk):
             self._add(self._engine.receive(direction, cut.raw, cut.newline, self._clock()))
         outlet = Stream(direction)
-        while not self._schedule.has_room(outlet):
+        while not self._schedule.outboxes[outlet].has_room:
             await self._changed[outlet].wait()
 
     async def _finish(self) -> None:
@@ -120,7 +120,7 @@ class FaultyStreams:
             if self._has_left:
                 scope.deadline = trio.current_time() + _PATIENCE_S
             for outlet in (Stream.TO_CLIENT, Stream.STDERR):
-                while self._schedule.size(outlet) and not self._is_paused:
+                while self._schedule.outboxes[outlet].size and not self._is_paused:
                     await self._changed[outlet].wait()
 
     def _end(self, direction: Direction) -> None:
@@ -141,12 +141,12 @@ class FaultyStreams:
 
     async def _deliver(self, outlet: Stream) -> None:
         """Writes to an outlet what is due, in order."""
-        schedule = self._schedule
+        outbox = self._schedule.outboxes[outlet]
         while True:
             is_paused = self._is_paused and outlet is Stream.TO_CLIENT
-            data = None if is_paused else schedule.take(outlet, self._clock())
+            data = None if is_paused else outbox.take(self._clock())
             if data is None:
-                due = None if is_paused else schedule.due_at(outlet)
+                due = None if is_paused else outbox.due_at
                 # The clock goes on while we look, so what was not due may be overdue by now.
                 wait = float("inf") if due is None else max(0.0, (due - self._clock()) / 1e9)
                 with trio.move_on_after(wait):
@@ -155,7 +155,7 @@ class FaultyStreams:
             with contextlib.suppress(trio.BrokenResourceError):
                 # That a peer is gone is known from the end of the other direction.
                 await self._write(outlet, data)
-            schedule.gone(outlet)
+            outbox.gone()
             self._ring(outlet)
             self._follow_up()
 
@@ -181,8 +181,9 @@ class FaultyStreams:
             (Stream.TO_AGENT, self._into.close),
             (Stream.TO_CLIENT, self._close),
         ):
-            if self._schedule.has_ended(outlet):
-                self._schedule.close(outlet)
+            outbox = self._schedule.outboxes[outlet]
+            if outbox.has_ended:
+                outbox.close()
                 close()
 
     def _pause(self, *, is_paused: bool) -> None:

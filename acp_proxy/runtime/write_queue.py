@@ -12,17 +12,15 @@ from collections.abc import Callable
 from errno import EPIPE
 
 from acp_proxy.capture.pumps import wait_until_ready
-from acp_proxy.faults.delivery_schedule import DeliverySchedule
-from acp_proxy.protocol.peers import Stream
+from acp_proxy.faults.delivery_schedule import Outbox
 
 
 class WriteQueue:
     """One outlet and its sink.
 
     Args:
-        outlet: which of the schedule's.
+        outbox: what goes out when; only to be used under the lock.
         sink: the descriptor that is written to.
-        schedule: what goes out when; only to be used under the lock.
         lock: of the schedule, shared by all its queues.
         clock: monotonic nanoseconds.
 
@@ -34,18 +32,16 @@ class WriteQueue:
 
     def __init__(
         self,
-        outlet: Stream,
+        outbox: Outbox,
         sink: int,
-        schedule: DeliverySchedule,
         lock: "threading.RLock",
         clock: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self.wake: Callable[[], None] = _nothing
         self.passed: Callable[[], None] = _nothing
         self.error: OSError | None = None
-        self.outlet = outlet
+        self._outbox = outbox
         self._sink = sink
-        self._schedule = schedule
         self._clock = clock
         self._lock = lock
         self._changed = threading.Condition(lock)
@@ -53,12 +49,12 @@ class WriteQueue:
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits or is being written."""
-        return not self._schedule.size(self.outlet)
+        return not self._outbox.size
 
     def wait_ns(self) -> int | None:
         """Nanoseconds until something is due; None if nothing waits, or another thread writes."""
         with self._lock:
-            due = self._schedule.due_at(self.outlet)
+            due = self._outbox.due_at
             return None if due is None else max(0, due - self._clock())
 
     def flush(self) -> None:
@@ -69,8 +65,8 @@ class WriteQueue:
         """
         while not self.is_empty:
             with self._lock:
-                data = self._schedule.take(self.outlet, self._clock())
-                is_late = data is None and self._schedule.due_at(self.outlet) is not None
+                data = self._outbox.take(self._clock())
+                is_late = data is None and self._outbox.due_at is not None
             if data is None:
                 if is_late:
                     self.wake()
@@ -83,8 +79,8 @@ class WriteQueue:
         Raises:
             OSError: the sink broke.
         """
-        if self.error is not None or not self._schedule.has_room(self.outlet):
-            self._wait_until(lambda: self._schedule.has_room(self.outlet))
+        if self.error is not None or not self._outbox.has_room:
+            self._wait_until(lambda: self._outbox.has_room)
 
     def wait_until_empty(self) -> None:
         """Blocks until everything has gone out.
@@ -99,7 +95,7 @@ class WriteQueue:
         with self._lock:
             if self.error is None:
                 self.error = BrokenPipeError(EPIPE, os.strerror(EPIPE))
-                self._schedule.close(self.outlet)
+                self._outbox.close()
                 self._report()
 
     def hurry(self) -> None:
@@ -121,7 +117,7 @@ class WriteQueue:
             self.flush()
 
     def _is_left_to_us(self) -> bool:
-        return self._schedule.is_hurried and self._schedule.due_at(self.outlet) is not None
+        return self._outbox.is_hurried and self._outbox.due_at is not None
 
     def _write(self, data: bytes) -> None:
         written = 0
@@ -134,11 +130,11 @@ class WriteQueue:
         except OSError as e:
             with self._lock:
                 self.error = self.error or e
-                self._schedule.fail(self.outlet, written)
+                self._outbox.fail(written)
                 self._report()
             raise
         with self._lock:
-            self._schedule.gone(self.outlet)
+            self._outbox.gone()
             self._report()
 
     def _report(self) -> None:

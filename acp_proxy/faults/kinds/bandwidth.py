@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from acp_proxy.faults.effects import DeliveryPiece, Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 _STEPS_PER_S = 20
@@ -21,13 +21,13 @@ class BandwidthFault(Fault):
     bytes_per_s: int = field(default=1000, validator=at_least(1))
     """The rate; what is behind the frame waits for it."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Cuts the frame into pieces that come one after the other."""
         delivery = frame.delivery
         least = len(delivery.data) // _MOST_STEPS + 1
         step = max(least, self.bytes_per_s // _STEPS_PER_S)
         cut = tuple(slow for piece in delivery.pieces for slow in self._slow(piece, step))
-        yield evolve(delivery, pieces=cut)
+        yield delivery._replace(pieces=cut)
 
     def _slow(self, piece: DeliveryPiece, step: int) -> Iterator[DeliveryPiece]:
         for at in range(0, len(piece.data) or 1, step):  # an empty piece keeps its moment

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from acp_proxy.faults.effects import CloseEffect, Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 
 
 @frozen
@@ -18,7 +18,7 @@ class CloseFault(Fault):
     keep_frame: bool = False
     """Whether the frame, or what is left of it, still passes."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Closes the direction."""
         if self.keep_frame:
             yield frame.delivery

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -38,7 +38,7 @@ class CorruptFault(Fault):
     mode: CorruptMode = CorruptMode.FLIP
     """How."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Changes the frame."""
         data = frame.delivery.data
         line = data.removesuffix(b"\n").removesuffix(b"\r")

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 
 
 @frozen
@@ -14,7 +14,7 @@ class DropFault(Fault):
 
     kind = "drop"
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:  # noqa: ARG002
         """Lets nothing pass."""
         return ()
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -18,11 +18,11 @@ class DuplicateFault(Fault):
     copies: int = field(default=2, validator=at_least(2, 10_000))
     """How often it arrives in all."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Lets the frame pass, and its copies after it."""
         yield frame.delivery
         for _ in range(self.copies - 1):
-            yield evolve(frame.delivery, is_injected=True)
+            yield frame.delivery._replace(is_injected=True)
 
     def describe(self) -> str:
         """Describes what becomes of a frame."""

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect, injected_line
-from acp_proxy.faults.fault import Fault, MatchedFrame, PassingFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import plain_json
 from acp_proxy.protocol.dialects import DRAFT
 
@@ -32,7 +32,7 @@ class ErrorReplyFault(Fault):
         """Only a request can be answered."""
         return bool(frame.row["kind"] == "request")
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Answers the request; copies of it go unanswered."""
         is_draft = frame.row.get("dialect") == DRAFT and self.draft_code is not None
         code = self.draft_code if is_draft else self.code

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect, ExitEffect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -22,7 +22,7 @@ class ExitFault(Fault):
     keep_frame: bool = False
     """Whether the frame, or what is left of it, still passes."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Ends the agent."""
         if self.keep_frame:
             yield frame.delivery

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame, PassingFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 from acp_proxy.protocol.splice import Place, Span, spans, splice
 
@@ -26,7 +26,7 @@ class HugeFrameFault(Fault):
         data = frame.delivery.data
         return len(data) < self.bytes and _padded(data, self.bytes) != data
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Pads the frame."""
         yield frame.delivery.with_data(_padded(frame.delivery.data, self.bytes))
 

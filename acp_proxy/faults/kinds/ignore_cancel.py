@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame, PassingFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 
 
 @frozen
@@ -18,7 +18,7 @@ class IgnoreCancelFault(Fault):
         """Cancellations of turns and of requests."""
         return frame.row["method"] in ("session/cancel", "$/cancel_request")
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:  # noqa: ARG002
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:  # noqa: ARG002
         """Lets nothing pass."""
         return ()
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from acp_proxy.faults.effects import NS_PER_MS, Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -22,11 +22,13 @@ class LatencyFault(Fault):
     keep_order: bool = True
     """Whether what is behind it waits for it; else it is overtaken."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Delays the frame."""
-        wait = self.latency_ms + frame.chance.between(-self.jitter_ms, self.jitter_ms)
+        wait = self.latency_ms
+        if self.jitter_ms:
+            wait += frame.chance.between(-self.jitter_ms, self.jitter_ms)
         later = frame.delivery.later(int(max(0.0, wait) * NS_PER_MS))
-        yield later if self.keep_order else evolve(later, may_be_overtaken=True)
+        yield later if self.keep_order else later._replace(may_be_overtaken=True)
 
     def describe(self) -> str:
         """Describes what becomes of a frame."""

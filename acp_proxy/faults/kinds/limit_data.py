@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import CloseEffect, Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame, PassingFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -22,7 +22,7 @@ class LimitDataFault(Fault):
         """Only the frame in which the last of the bytes is."""
         return frame.total + len(frame.delivery.data) > self.bytes
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Lets pass what fits, then closes the direction."""
         left = max(0, self.bytes - frame.total)
         if left:

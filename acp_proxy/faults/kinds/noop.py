@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 
 
 @frozen
@@ -14,7 +14,7 @@ class NoopFault(Fault):
 
     kind = "noop"
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Lets the frame pass."""
         yield frame.delivery
 

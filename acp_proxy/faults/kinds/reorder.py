@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -18,9 +18,11 @@ class ReorderFault(Fault):
     after_frames: int = field(default=1, validator=at_least(1))
     """How many; they count as they come, also if they are held themselves."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Puts the frame behind later ones; at the end of the stream it goes out anyway."""
-        yield evolve(frame.delivery, behind_frames=frame.delivery.behind_frames + self.after_frames)
+        yield frame.delivery._replace(
+            behind_frames=frame.delivery.behind_frames + self.after_frames
+        )
 
     def describe(self) -> str:
         """Describes what becomes of a frame."""

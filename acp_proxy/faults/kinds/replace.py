@@ -7,9 +7,11 @@ from typing import Any
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame, PassingFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import BadSetting, one_line, plain_json
 from acp_proxy.protocol.json_pointers import parts_of
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @frozen
@@ -38,20 +40,32 @@ class ReplaceFault(Fault):
                         name, f"expected a JSON pointer such as /params/sessionId, got {pointer!r}"
                     )
 
+    def new_state(self) -> dict[bytes, bytes | None]:
+        """Returns the last line that was made, which `fits` and `apply` both need."""
+        return {}
+
     def fits(self, frame: PassingFrame) -> bool:
         """Any frame for a line; for members only JSON that has their places."""
-        return self.frame is not None or self._changed(frame.delivery.data) is not None
+        return self.frame is not None or self._made(frame) is not None
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Replaces the frame; a copy that a rule before has spoiled passes as it is."""
-        line = self._changed(frame.delivery.data) if self.frame is None else self.frame.encode()
+        line = self._made(frame) if self.frame is None else self.frame.encode()
         if line is None:
             yield frame.delivery
         else:
             yield frame.delivery.with_data(line + (frame.newline or b"\n"))
 
+    def _made(self, frame: PassingFrame) -> bytes | None:
+        """The line with its members set, which is made once; None if it cannot be."""
+        data = frame.delivery.data
+        if data not in frame.state:
+            frame.state.clear()
+            frame.state[data] = self._changed(data)
+        made: bytes | None = frame.state[data]
+        return made
+
     def _changed(self, data: bytes) -> bytes | None:
-        """A line with its members set; None if it cannot be."""
         try:
             value = json.loads(data)
             there = {pointer: new for pointer, new in self.change.items() if _has(value, pointer)}
@@ -61,8 +75,7 @@ class ReplaceFault(Fault):
                 _put(value, parts_of(pointer), new)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
-        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "backslashreplace")
+        return _encode(value).encode("utf-8", "backslashreplace")
 
     def describe(self) -> str:
         """Describes what becomes of a frame."""

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame, PassingFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import BadSetting, at_least
 from acp_proxy.protocol.splice import Place, spans, splice
 
@@ -48,21 +48,21 @@ class ReplyFault(Fault):
         """Only a reply."""
         return frame.row["kind"] in ("response", "error")
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Delays, doubles or changes the reply."""
         match self.mode:
             case ReplyMode.LATE:
                 later = frame.delivery.later(int(self.latency_ms * NS_PER_MS))
-                yield evolve(later, may_be_overtaken=True, until_cancel=self.after_cancel)
+                yield later._replace(may_be_overtaken=True, until_cancel=self.after_cancel)
             case ReplyMode.DOUBLE:
                 yield frame.delivery
-                yield evolve(frame.delivery, is_injected=True)
+                yield frame.delivery._replace(is_injected=True)
             case ReplyMode.WRONG_ID:
                 yield frame.delivery.with_data(_with_id(frame.delivery.data, frame.chance))
             case ReplyMode.ORPHAN:
                 yield frame.delivery
                 data = _with_id(frame.delivery.data, frame.chance)
-                yield evolve(frame.delivery.with_data(data), is_injected=True)
+                yield frame.delivery.with_data(data)._replace(is_injected=True)
 
     def describe(self) -> str:
         """Describes what becomes of a frame."""

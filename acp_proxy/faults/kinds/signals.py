@@ -7,7 +7,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import NS_PER_MS, Effect, SignalEffect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -20,7 +20,7 @@ class _SignalFault(Fault):
     needs_agent = True
     has_side_effect = True
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Lets the frame pass and signals."""
         yield frame.delivery
         yield SignalEffect(self.signum)
@@ -68,7 +68,7 @@ class TerminateFault(_SignalFault):
     grace_ms: float | None = field(default=None, validator=at_least(0))
     """When to kill it if it is still there; never, unless given."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Lets the frame pass and signals."""
         yield frame.delivery
         grace = None if self.grace_ms is None else int(self.grace_ms * NS_PER_MS)

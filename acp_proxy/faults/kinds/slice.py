@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 from acp_proxy.faults.effects import NS_PER_MS, DeliveryPiece, Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 _MOST_WRITES = 100_000
@@ -22,18 +22,18 @@ class SliceFault(Fault):
     delay_ms: float = field(default=1.0, validator=at_least(0))
     """Between two writes, so that a reader sees them apart."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Cuts the frame."""
         delivery = frame.delivery
         size = max(self.bytes, len(delivery.data) // _MOST_WRITES + 1)
         cut = tuple(part for piece in delivery.pieces for part in self._cut(piece, size))
-        yield evolve(delivery, pieces=cut)
+        yield delivery._replace(pieces=cut)
 
     def _cut(self, piece: DeliveryPiece, size: int) -> Iterator[DeliveryPiece]:
         wait = int(self.delay_ms * NS_PER_MS)
         for at in range(0, len(piece.data) or 1, size):  # an empty piece keeps its moment
             part = piece.data[at : at + size]
-            yield DeliveryPiece(part, wait) if at else evolve(piece, data=part)
+            yield DeliveryPiece(part, wait) if at else piece._replace(data=part)
 
     def describe(self) -> str:
         """Describes what becomes of a frame."""

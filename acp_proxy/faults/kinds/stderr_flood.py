@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect, StderrEffect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -19,7 +19,7 @@ class StderrFloodFault(Fault):
     lines: int = field(default=10_000, validator=at_least(1, 1_000_000))
     """How many, of some 30 bytes each."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Writes the lines, and lets the frame pass."""
         text = "".join(f"stderr-flood line {n} of {self.lines}\n" for n in range(1, self.lines + 1))
         yield StderrEffect(text.encode())

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from acp_proxy.faults.effects import Effect, injected_line
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.protocol.peers import Direction
 
 
@@ -20,7 +20,7 @@ class StrayStdoutFault(Fault):
     text: str = "DEBUG: this is a log line on stdout"
     """What it says; it may be several lines."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Yields the line, then lets the frame pass."""
         for line in self.text.removesuffix("\n").split("\n"):
             yield injected_line(

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import at_least
 
 
@@ -20,7 +20,7 @@ class TruncateFault(Fault):
     newline: bool = True
     """Whether the line still ends; else the next frame is glued to it."""
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Cuts the frame."""
         data = frame.delivery.data
         line = data.removesuffix(b"\n").removesuffix(b"\r")

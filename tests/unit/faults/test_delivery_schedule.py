@@ -44,9 +44,9 @@ def added(*outputs: ScheduledWrite | RuleEffect | DirectionEnd) -> DeliverySched
 def written(schedule: DeliverySchedule, now: int, outlet: Stream = CLIENT) -> list[bytes]:
     """All writes that are due at a moment, each gone before the next is taken."""
     found = []
-    while (data := schedule.take(outlet, now)) is not None:
+    while (data := schedule.outboxes[outlet].take(now)) is not None:
         found.append(data)
-        schedule.gone(outlet)
+        schedule.outboxes[outlet].gone()
     return found
 
 
@@ -54,12 +54,12 @@ def test_bytes_go_out_by_their_moments() -> None:
     """What is due earlier goes first; of one moment, what was added first."""
     schedule = added(write(b"c", 3), write(b"a", 1), write(b"b", 1), write(b"d", 3))
     assert written(schedule, 0) == []
-    assert schedule.due_at(CLIENT) == 1
+    assert schedule.outboxes[CLIENT].due_at == 1
     assert written(schedule, 1) == [b"a", b"b"]
-    assert schedule.due_at(CLIENT) == 3
+    assert schedule.outboxes[CLIENT].due_at == 3
     assert written(schedule, 2) == []
     assert written(schedule, 3) == [b"c", b"d"]
-    assert schedule.due_at(CLIENT) is None
+    assert schedule.outboxes[CLIENT].due_at is None
 
 
 def test_outlets_do_not_wait_for_each_other() -> None:
@@ -68,8 +68,8 @@ def test_outlets_do_not_wait_for_each_other() -> None:
     assert schedule.add(write(b"late", 9), 0) is CLIENT
     assert schedule.add(write(b"a", 1, Direction.TO_AGENT), 0) is AGENT
     assert written(schedule, 1, AGENT) == [b"a"]
-    assert schedule.due_at(AGENT) is None
-    assert schedule.due_at(CLIENT) == 9
+    assert schedule.outboxes[AGENT].due_at is None
+    assert schedule.outboxes[CLIENT].due_at == 9
 
 
 def test_lines_on_stderr_are_due_at_once() -> None:
@@ -77,7 +77,7 @@ def test_lines_on_stderr_are_due_at_once() -> None:
     schedule = added(write(b"late", 9))
     flood = RuleEffect("r", "stderr-flood", StderrEffect(b"lines"))
     assert schedule.add(flood, 4) is STDERR
-    assert schedule.due_at(STDERR) == 4
+    assert schedule.outboxes[STDERR].due_at == 4
     assert written(schedule, 4, STDERR) == [b"lines"]
     assert written(schedule, 4) == []
 
@@ -85,13 +85,13 @@ def test_lines_on_stderr_are_due_at_once() -> None:
 def test_what_was_taken_is_written_before_more_is_taken() -> None:
     """Until it is gone nothing else is due there."""
     schedule = added(write(b"a"), write(b"b"))
-    assert schedule.take(CLIENT, 0) == b"a"
-    assert schedule.take(CLIENT, 0) is None
-    assert schedule.due_at(CLIENT) is None
-    assert schedule.size(CLIENT) == 2
-    schedule.gone(CLIENT)
-    assert schedule.size(CLIENT) == 1
-    assert schedule.take(CLIENT, 0) == b"b"
+    assert schedule.outboxes[CLIENT].take(0) == b"a"
+    assert schedule.outboxes[CLIENT].take(0) is None
+    assert schedule.outboxes[CLIENT].due_at is None
+    assert schedule.outboxes[CLIENT].size == 2
+    schedule.outboxes[CLIENT].gone()
+    assert schedule.outboxes[CLIENT].size == 1
+    assert schedule.outboxes[CLIENT].take(0) == b"b"
 
 
 def test_only_plain_frames_are_joined() -> None:
@@ -108,22 +108,22 @@ def test_what_is_joined_stays_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(schedule_module, "_MOST_JOINED", 4)
     schedule = added(plain(b"123"), plain(b"456"), plain(b"7"))
     assert written(schedule, 0) == [b"123456", b"7"]
-    assert schedule.size(CLIENT) == 0
+    assert schedule.outboxes[CLIENT].size == 0
 
 
 def test_an_outlet_has_room_for_a_megabyte_or_one_frame() -> None:
     """Bytes count until they are gone."""
     schedule = added(write(b"x" * (LIMIT - 1)))
-    assert schedule.has_room(CLIENT)
+    assert schedule.outboxes[CLIENT].has_room
     schedule.add(write(b"y" * LIMIT), 0)
-    assert not schedule.has_room(CLIENT)
-    assert schedule.has_room(AGENT)
-    schedule.take(CLIENT, 0)
-    assert not schedule.has_room(CLIENT)
-    schedule.gone(CLIENT)
-    assert not schedule.has_room(CLIENT)
+    assert not schedule.outboxes[CLIENT].has_room
+    assert schedule.outboxes[AGENT].has_room
+    schedule.outboxes[CLIENT].take(0)
+    assert not schedule.outboxes[CLIENT].has_room
+    schedule.outboxes[CLIENT].gone()
+    assert not schedule.outboxes[CLIENT].has_room
     written(schedule, 0)
-    assert schedule.has_room(CLIENT)
+    assert schedule.outboxes[CLIENT].has_room
     assert LIMIT == 1 << 20
 
 
@@ -141,9 +141,9 @@ def test_a_side_effect_waits_for_what_was_added_before_it() -> None:
     assert schedule.take_effects(0) == []
     assert written(schedule, 0) == [b"a"]
     assert schedule.take_effects(0) == []
-    assert schedule.take(AGENT, 7) == b"b"
+    assert schedule.outboxes[AGENT].take(7) == b"b"
     assert schedule.take_effects(7) == []
-    schedule.gone(AGENT)
+    schedule.outboxes[AGENT].gone()
     assert schedule.take_effects(7) == [KILL]
     assert schedule.take_effects(7) == []
 
@@ -190,7 +190,9 @@ def test_what_only_stops_or_notes_adds_nothing(output: Fired | RuleEffect) -> No
     schedule = DeliverySchedule()
     assert schedule.add(output, 0) is None
     assert schedule.take_effects(0) == []
-    assert not any(schedule.size(outlet) or schedule.is_ending(outlet) for outlet in Stream)
+    assert not any(
+        schedule.outboxes[outlet].size or schedule.outboxes[outlet].is_ending for outlet in Stream
+    )
 
 
 # Ends
@@ -199,51 +201,51 @@ def test_what_only_stops_or_notes_adds_nothing(output: Fired | RuleEffect) -> No
 def test_an_end_comes_behind_what_waits() -> None:
     """It is known at once that nothing more is to be read; the outlet ends when it is empty."""
     schedule = added(write(b"a", 4), DirectionEnd(Direction.TO_CLIENT))
-    assert schedule.is_ending(CLIENT)
-    assert not schedule.is_ending(AGENT)
-    assert not schedule.has_ended(CLIENT)
+    assert schedule.outboxes[CLIENT].is_ending
+    assert not schedule.outboxes[AGENT].is_ending
+    assert not schedule.outboxes[CLIENT].has_ended
     written(schedule, 4)
-    assert schedule.has_ended(CLIENT)
-    assert not schedule.has_ended(AGENT)
-    schedule.close(CLIENT)
-    assert not schedule.has_ended(CLIENT)
-    assert schedule.is_ending(CLIENT)
+    assert schedule.outboxes[CLIENT].has_ended
+    assert not schedule.outboxes[AGENT].has_ended
+    schedule.outboxes[CLIENT].close()
+    assert not schedule.outboxes[CLIENT].has_ended
+    assert schedule.outboxes[CLIENT].is_ending
 
 
 def test_a_closed_outlet_loses_what_waits_and_what_comes() -> None:
     """It is reported once; what is being written is not lost, and side effects go on."""
     schedule = added(write(b"ab"), write(b"cde", 5), KILL)
-    assert schedule.take(CLIENT, 0) == b"ab"
-    schedule.close(CLIENT)
-    assert schedule.take_lost(CLIENT) == 3
-    assert schedule.take_lost(CLIENT) == 0
-    assert schedule.size(CLIENT) == 2
-    schedule.gone(CLIENT)
-    assert schedule.size(CLIENT) == 0
+    assert schedule.outboxes[CLIENT].take(0) == b"ab"
+    schedule.outboxes[CLIENT].close()
+    assert schedule.outboxes[CLIENT].take_lost() == 3
+    assert schedule.outboxes[CLIENT].take_lost() == 0
+    assert schedule.outboxes[CLIENT].size == 2
+    schedule.outboxes[CLIENT].gone()
+    assert schedule.outboxes[CLIENT].size == 0
     assert schedule.add(write(b"f"), 0) is CLIENT
-    assert schedule.take(CLIENT, 9) is None
-    assert (schedule.size(CLIENT), schedule.take_lost(CLIENT)) == (0, 1)
+    assert schedule.outboxes[CLIENT].take(9) is None
+    assert (schedule.outboxes[CLIENT].size, schedule.outboxes[CLIENT].take_lost()) == (0, 1)
     assert schedule.take_effects(0) == [KILL]
-    assert schedule.take_lost(AGENT) == 0
+    assert schedule.outboxes[AGENT].take_lost() == 0
 
 
 def test_an_outlet_that_breaks_during_a_write_loses_the_rest_of_it() -> None:
     """What was written before has gone out."""
     schedule = added(plain(b"abc"), plain(b"de"), write(b"f", 5))
-    assert schedule.take(CLIENT, 0) == b"abcde"
-    schedule.fail(CLIENT, 2)
-    assert schedule.take_lost(CLIENT) == 4
-    assert schedule.size(CLIENT) == 0
-    assert schedule.due_at(CLIENT) is None
+    assert schedule.outboxes[CLIENT].take(0) == b"abcde"
+    schedule.outboxes[CLIENT].fail(2)
+    assert schedule.outboxes[CLIENT].take_lost() == 4
+    assert schedule.outboxes[CLIENT].size == 0
+    assert schedule.outboxes[CLIENT].due_at is None
 
 
 def test_nothing_waits_once_it_is_hurried() -> None:
     """All goes out in the order in which it would have, and what comes then behind it."""
     schedule = added(write(b"b", 9), write(b"a", 5))
-    hurried = [schedule.is_hurried]
+    hurried = [schedule.outboxes[CLIENT].is_hurried]
     schedule.hurry()
-    assert [*hurried, schedule.is_hurried] == [False, True]
+    assert [*hurried, schedule.outboxes[CLIENT].is_hurried] == [False, True]
     schedule.add(write(b"c", 1), 1)
     schedule.add(write(b"d", 0), 1)
-    assert schedule.due_at(CLIENT) == 0
+    assert schedule.outboxes[CLIENT].due_at == 0
     assert written(schedule, 1) == [b"a", b"b", b"c", b"d"]

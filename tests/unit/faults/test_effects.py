@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from attrs import evolve
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import Delivery, DeliveryPiece
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.kinds.bandwidth import BandwidthFault
 from acp_proxy.faults.kinds.slice import SliceFault
 from acp_proxy.protocol.peers import Direction
@@ -56,7 +55,8 @@ def test_a_wait_behind_the_last_byte_is_kept(fault: Fault) -> None:
     """An empty piece writes nothing, and what comes after it waits."""
     rest = DeliveryPiece(b"", after_ns=70)
     whole = delivery(DeliveryPiece(b"ab"), rest)
-    (cut,) = fault.apply(MatchedFrame({}, whole, b"\n", 0, 0, None, CHANCE))
+    frame = PassingFrame(Direction.TO_CLIENT, {}, b"\n", 0, 0, whole)
+    (cut,) = fault.apply(frame)
     assert isinstance(cut, Delivery)
     assert cut.data == b"ab"
-    assert evolve(cut.pieces[-1], takes_ns=0) == rest
+    assert cut.pieces[-1]._replace(takes_ns=0) == rest

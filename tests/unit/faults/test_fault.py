@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, frozen
 
-from acp_proxy.faults.fault import Fault, MatchedFrame
+from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.registry import KINDS
 from tests.fault_playbook import check
 
@@ -36,7 +36,7 @@ class NumberedFault(Fault):
         """Returns a count that begins anew."""
         return Numbers()
 
-    def apply(self, frame: MatchedFrame) -> Iterable[Effect]:
+    def apply(self, frame: PassingFrame) -> Iterable[Effect]:
         """Counts the frame."""
         state: Numbers = frame.state
         state.count += 1

@@ -13,14 +13,17 @@ import trio.testing
 
 from acp_proxy.capture.agent_process import AgentProcess
 from acp_proxy.capture.log_format import (
+    DATA,
     EFFECT,
     END,
     FAULT,
+    PART,
     STDERR,
     TO_AGENT,
     TO_CLIENT,
     UNDELIVERED,
     NullLog,
+    unpack_fields,
 )
 from acp_proxy.capture.process_groups import OwnGroup
 from acp_proxy.capture.pumps import Detour, Pump
@@ -82,9 +85,16 @@ class Notes(NullLog):
         self.kept.append((kind, stream, fields))
         return True
 
-    def part(self, stream: int, data: bytes) -> None:
-        """Keeps a part."""
-        self.kept.append(("part", stream, data))
+    def append_all(self, records: list[tuple[int, int, int, bytes]]) -> None:
+        """Keeps chunks and the notes on them."""
+        for kind, stream, _, payload in records:
+            if kind == DATA:
+                self.kept.append((stream, payload))
+            elif kind == PART:
+                self.kept.append(("part", stream, payload))
+            else:
+                fields = {name: value for name, (value,) in unpack_fields(payload).items()}
+                self.kept.append((kind, stream, fields))
 
 
 class Connection:
@@ -314,7 +324,7 @@ async def test_a_stall_leaves_the_pipe_open(clock: MockClock) -> None:
         (FAULT, TO_CLIENT, said),
         (EFFECT, TO_CLIENT, {"rule": "stall", "action": "stall"}),
         (TO_CLIENT, C),
-        (FAULT, TO_CLIENT, {**said, "again": 1}),
+        (FAULT, TO_CLIENT, {**said, "again": "1"}),
     ]
 
 

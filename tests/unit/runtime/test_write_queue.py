@@ -29,7 +29,9 @@ class Outlet:
         self.now = 0
         self.schedule = DeliverySchedule()
         self.lock = threading.RLock()
-        self.queue = WriteQueue(OUTLET, self.sink, self.schedule, self.lock, lambda: self.now)
+        self.queue = WriteQueue(
+            self.schedule.outboxes[OUTLET], self.sink, self.lock, lambda: self.now
+        )
 
     def put(self, data: bytes, due: int) -> None:
         """Schedules bytes."""
@@ -76,7 +78,7 @@ def test_what_another_thread_writes_is_left_to_it(outlet: Outlet) -> None:
     """A second writer returns at once, and wakes nobody."""
     outlet.queue.wake = lambda: pytest.fail("woken")
     outlet.put(b"first", 0)
-    assert outlet.schedule.take(OUTLET, 0) == b"first"
+    assert outlet.schedule.outboxes[OUTLET].take(0) == b"first"
     outlet.put(b"second", 0)
     outlet.queue.flush()
     assert outlet.arrived() == b""
@@ -86,7 +88,7 @@ def test_what_another_thread_writes_is_left_to_it(outlet: Outlet) -> None:
 def test_each_write_is_reported(outlet: Outlet) -> None:
     """After it, when its bytes are gone."""
     passed: list[int] = []
-    outlet.queue.passed = lambda: passed.append(outlet.schedule.size(OUTLET))
+    outlet.queue.passed = lambda: passed.append(outlet.schedule.outboxes[OUTLET].size)
     outlet.put(b"12", 0)
     outlet.put(b"345", 0)
     outlet.queue.flush()
@@ -123,13 +125,13 @@ def test_a_slow_reader_holds_the_writer_back(
 def test_a_queue_that_is_shut(outlet: Outlet) -> None:
     """What waited is lost, and so is what comes later; nothing is written any more."""
     lost: list[int] = []
-    outlet.queue.passed = lambda: lost.append(outlet.schedule.take_lost(OUTLET))
+    outlet.queue.passed = lambda: lost.append(outlet.schedule.outboxes[OUTLET].take_lost())
     outlet.put(b"123", 5)
     outlet.queue.shut()
     outlet.put(b"12", 0)
     outlet.queue.flush()
     outlet.queue.shut()
-    assert [*lost, outlet.schedule.take_lost(OUTLET)] == [3, 2]
+    assert [*lost, outlet.schedule.outboxes[OUTLET].take_lost()] == [3, 2]
     assert (outlet.queue.is_empty, outlet.queue.wait_ns()) == (True, None)
     for wait in (outlet.queue.wait_until_empty, outlet.queue.wait_for_room):
         with pytest.raises(BrokenPipeError):
@@ -145,5 +147,5 @@ def test_a_reader_that_is_gone(outlet: Outlet) -> None:
     with pytest.raises(BrokenPipeError):
         outlet.queue.flush()
     assert isinstance(outlet.queue.error, BrokenPipeError)
-    assert outlet.schedule.take_lost(OUTLET) == 7
+    assert outlet.schedule.outboxes[OUTLET].take_lost() == 7
     outlet.end = os.open(os.devnull, os.O_RDONLY)
