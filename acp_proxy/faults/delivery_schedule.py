@@ -166,11 +166,12 @@ class DeliverySchedule:
         Returns:
             The outlet that bytes were added to, if any.
         """
+        if isinstance(output, ScheduledWrite):  # as most outputs are
+            outlet = _OUTLETS[output.direction]
+            item = output.due, self._next_number(), output.data, output.is_joinable
+            self.outboxes[outlet].put(item)
+            return outlet
         match output:
-            case ScheduledWrite(direction, data, due, _, _, is_joinable):
-                outlet = _OUTLETS[direction]
-                self.outboxes[outlet].put((due, self._next_number(), data, is_joinable))
-                return outlet
             case RuleEffect(effect=StderrEffect(data)):
                 self.outboxes[Stream.STDERR].put((now, self._next_number(), data, False))
                 return Stream.STDERR

@@ -55,8 +55,9 @@ class Delivery(NamedTuple):
 
     def with_data(self, data: bytes) -> "Delivery":
         """Returns the same delivery with other bytes, in one piece, as late as its first was."""
-        after = self.pieces[0].after_ns if self.pieces else 0
-        takes = sum(piece.takes_ns for piece in self.pieces)
+        pieces = self.pieces
+        after = pieces[0].after_ns if pieces else 0
+        takes = sum([piece.takes_ns for piece in pieces])
         return self._replace(pieces=(DeliveryPiece(data, after, takes),))
 
     def later(self, ns: int) -> "Delivery":

@@ -19,17 +19,17 @@ class LineCutter:
 
     def feed(self, chunk: bytes) -> list[Cut]:
         """Returns the lines that end in a chunk."""
-        cuts, start = [], 0
+        cuts, start, parts = list[Cut](), 0, self._parts
         while (end := chunk.find(b"\n", start)) >= 0:
             line = chunk[start:end]
-            if self._parts:
-                line, self._parts = b"".join((*self._parts, line)), []
-            end += 1
-            if line.endswith(b"\r"):
-                cuts.append(Cut(line[:-1], b"\r\n", end))
+            if parts:
+                line = b"".join((*parts, line))
+                parts.clear()
+            start = end + 1
+            if line[-1:] == b"\r":
+                cuts.append(Cut(line[:-1], b"\r\n", start))
             else:
-                cuts.append(Cut(line, b"\n", end))
-            start = end
+                cuts.append(Cut(line, b"\n", start))
         if start < len(chunk):
             self._parts.append(chunk[start:])
         return cuts

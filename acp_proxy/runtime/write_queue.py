@@ -45,6 +45,7 @@ class WriteQueue:
         self._clock = clock
         self._lock = lock
         self._changed = threading.Condition(lock)
+        self._waiting = 0  # threads; to notify none takes as long as a short write
 
     @property
     def is_empty(self) -> bool:
@@ -109,7 +110,9 @@ class WriteQueue:
         while True:
             with self._lock:
                 while self.error is None and not holds() and not self._is_left_to_us():
+                    self._waiting += 1
                     self._changed.wait()
+                    self._waiting -= 1
                 if self.error is not None:
                     raise self.error
                 if holds():
@@ -139,7 +142,8 @@ class WriteQueue:
 
     def _report(self) -> None:
         """Wakes the threads that wait for a change; the caller holds the lock."""
-        self._changed.notify_all()
+        if self._waiting:
+            self._changed.notify_all()
         self.passed()
 
 

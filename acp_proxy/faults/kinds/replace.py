@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 from attrs import field, frozen
@@ -10,7 +11,10 @@ from acp_proxy.faults.effects import Effect
 from acp_proxy.faults.fault import Fault, PassingFrame
 from acp_proxy.faults.settings import BadSetting, one_line, plain_json
 from acp_proxy.protocol.json_pointers import parts_of
+from acp_proxy.protocol.json_text import parse
 
+_Path = tuple[str, ...]
+_path_of = cache(parts_of)
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -67,12 +71,12 @@ class ReplaceFault(Fault):
 
     def _changed(self, data: bytes) -> bytes | None:
         try:
-            value = json.loads(data)
-            there = {pointer: new for pointer, new in self.change.items() if _has(value, pointer)}
+            value = parse(data)
+            there = [(p, new) for p, new in self.change.items() if _has(value, _path_of(p))]
             if not self.set and not there:
                 return None
-            for pointer, new in [*self.set.items(), *there.items()]:
-                _put(value, parts_of(pointer), new)
+            for pointer, new in (*self.set.items(), *there):
+                _put(value, _path_of(pointer), new)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
         return _encode(value).encode("utf-8", "backslashreplace")
@@ -86,19 +90,19 @@ class ReplaceFault(Fault):
         return f"is changed: {', '.join(values)}"
 
 
-def _has(value: Any, pointer: str) -> bool:
+def _has(value: Any, path: _Path) -> bool:
     """Whether a message has a member."""
-    for key in parts_of(pointer):
-        if isinstance(value, list) and key.isdecimal() and int(key) < len(value):
-            value = value[int(key)]
-        elif isinstance(value, dict) and key in value:
+    for key in path:
+        if isinstance(value, dict) and key in value:
             value = value[key]
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
         else:
             return False
     return True
 
 
-def _put(value: Any, path: tuple[str, ...], new: Any) -> None:
+def _put(value: Any, path: _Path, new: Any) -> None:
     """Sets a member, making objects on the way where there is nothing."""
     for place, key in enumerate(path):
         is_last = place == len(path) - 1
