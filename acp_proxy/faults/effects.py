@@ -58,14 +58,15 @@ class Delivery(NamedTuple):
         pieces = self.pieces
         after = pieces[0].after_ns if pieces else 0
         takes = sum([piece.takes_ns for piece in pieces])
-        return self._replace(pieces=(DeliveryPiece(data, after, takes),))
+        return Delivery(self.direction, (DeliveryPiece(data, after, takes),), *self[2:])
 
     def later(self, ns: int) -> "Delivery":
         """Returns the same delivery, delayed by some nanoseconds."""
         if not self.pieces:
             return self
         data, after, takes = self.pieces[0]
-        return self._replace(pieces=(DeliveryPiece(data, after + ns, takes), *self.pieces[1:]))
+        first = DeliveryPiece(data, after + ns, takes)
+        return Delivery(self.direction, (first, *self.pieces[1:]), *self[2:])
 
     def schedule(self, at: int, free_at: int) -> list[tuple[int, bytes]]:
         """Returns each piece with the moment at which it is due.

@@ -15,7 +15,7 @@ from acp_proxy.protocol.json_text import parse
 
 _Path = tuple[str, ...]
 _path_of = cache(parts_of)
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
 
 
 @frozen
