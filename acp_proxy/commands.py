@@ -1,11 +1,11 @@
-"""The commands of an engine; its driver executes each command, in order, and adds nothing."""
+"""The commands of an engine, which its driver executes in order."""
 
 from attrs import frozen
 
 
 @frozen
 class Send:
-    """Write these bytes to the peer, a line's end included."""
+    """Write these bytes to the peer, including the newline."""
 
     data: bytes
     seq: int | None = None
@@ -14,10 +14,7 @@ class Send:
 
 @frozen
 class WakeAt:
-    """Feed a `Wakeup` when this moment has come, unless another event comes before.
-
-    Each one replaces the one before.
-    """
+    """Feed a `Wakeup` at this moment, unless another event comes before; replaces earlier ones."""
 
     at: int | None
     """Monotonic nanoseconds; None for no wakeup."""
@@ -25,7 +22,7 @@ class WakeAt:
 
 @frozen
 class Finish:
-    """Nothing will be sent any more: end the stream."""
+    """End the stream; nothing more will be sent."""
 
 
 Command = Send | WakeAt | Finish

@@ -21,7 +21,7 @@ def main() -> None:
         options = parse(sys.argv[2:], os.environ)
         if options is not None:
             record(options, _supervise)
-    elif sys.argv[1:2] == ["replay"]:  # which can tell what is left once it runs
+    elif sys.argv[1:2] == ["replay"]:  # it unblocks them when it runs, and then reports
         pthread_sigmask(SIG_BLOCK, (SIGTERM, SIGINT, SIGHUP))
     from acp_proxy.cli.main import cli
 
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def _supervise(relay: "Relay", options: "RecordOptions") -> None:
-    """Imports what owns a relay only once bytes flow."""
+    """Imports the owner of a relay only once bytes flow."""
     from acp_proxy.runtime import supervise
 
     supervise(relay, options)

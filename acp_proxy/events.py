@@ -5,7 +5,7 @@ import signal
 from attrs import frozen
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""Signals with which a client stops its agent; for an engine they are an `EndOfInput`."""
+"""Signals with which a client stops its agent; an engine gets an `EndOfInput` for them."""
 
 
 @frozen
@@ -27,10 +27,10 @@ class LineReceived:
 
 @frozen
 class PartReceived:
-    """The peer sent bytes of a line that has not ended; only a client's engine is told."""
+    """The peer sent bytes of an unfinished line; only a client's engine gets this event."""
 
     size: int
-    """How many have come since the last event."""
+    """Bytes since the last event."""
     at: int
 
 
@@ -43,14 +43,14 @@ class EndOfInput:
 
 @frozen
 class Wakeup:
-    """A requested moment has come, or perhaps only time has passed."""
+    """A requested moment has come, or time has passed."""
 
     at: int
 
 
 @frozen
 class WriteStalled:
-    """The peer has not read for as long as a stall takes; nothing more can be sent."""
+    """The peer has not read for the stall timeout; nothing more can be sent."""
 
     at: int
 

@@ -1,4 +1,4 @@
-"""The one converter that reads and writes every form that is ours."""
+"""The one converter that reads and writes our own values as JSON."""
 
 from cattrs.preconf.json import make_converter
 

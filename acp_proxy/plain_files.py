@@ -1,7 +1,7 @@
-"""Opens plain files and nothing else, and says what else a path leads to.
+"""Opens plain files and nothing else, and names what else a path leads to.
 
-People and shells name directories, pipes and devices as well. To open a FIFO may wait for ever, and
-to open a device may do something, so a path is looked at before it is opened.
+People and shells also name directories, pipes and devices. To open a FIFO may wait for ever, and to
+open a device may have effects, so each path is checked before it is opened.
 """
 
 import errno
@@ -21,7 +21,7 @@ _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
 
 def kind_of(path: Path) -> str | None:
-    """What a path leads to, in words, without opening it; None for a plain file, or nothing."""
+    """Names what a path leads to, without opening it; None for a plain file, or nothing."""
     mode = _mode(path)
     if mode is None and path.is_symlink():
         return "a symbolic link to nothing"
@@ -29,9 +29,9 @@ def kind_of(path: Path) -> str | None:
 
 
 def kind_at(path: Path) -> str | None:
-    """What there is at a path itself, in words; None for a plain file of one name, or nothing.
+    """Names what is at a path itself; None for a plain file of one name, or nothing.
 
-    Unlike `kind_of` it follows no symbolic link. A file with a second name may be anybody's.
+    Unlike `kind_of` it follows no symbolic link. A file with a second name may belong to others.
     """
     try:
         found = os.lstat(path)
@@ -47,28 +47,28 @@ def kind_at(path: Path) -> str | None:
 
 
 def reason(error: OSError) -> str:
-    """Says what an error of the system means, to be put into a sentence."""
+    """Returns the message of a system error, for use within a sentence."""
     text = error.strerror or str(error)
     return f"{text[:1].lower()}{text[1:]}"
 
 
 def trouble_with(path: Path) -> str | None:
-    """Why it cannot even be told whether there is something; None if it can."""
+    """Returns why a path cannot be checked; None if it can."""
     mode = _mode(path)
     return mode if isinstance(mode, str) else None
 
 
 def is_plain(path: Path) -> bool:
-    """Whether there is a plain file, as far as can be told."""
+    """Whether a path leads to a plain file, as far as it can be checked."""
     mode = _mode(path)
     return isinstance(mode, int) and stat.S_ISREG(mode)
 
 
 def open_plain(path: Path) -> BinaryIO:
-    """Opens a plain file to read it; never waits.
+    """Opens a plain file for reading; never waits.
 
     Raises:
-        OSError: it cannot be opened, or is something else.
+        OSError: it cannot be opened, or is not a plain file.
     """
     if (kind := kind_of(path)) is not None:
         raise OSError(errno.EINVAL, f"it is {kind}")
@@ -76,10 +76,10 @@ def open_plain(path: Path) -> BinaryIO:
 
 
 def _mode(path: Path) -> int | str | None:
-    """The mode of what a path leads to; None if there is nothing, or the trouble with it."""
+    """Returns the mode of a file; None if there is nothing, or why it cannot be checked."""
     try:
         return path.stat().st_mode
     except OSError as e:
         return None if e.errno in _MISSING else reason(e)
-    except ValueError:  # nothing can be called so
+    except ValueError:  # no file can have such a name
         return None

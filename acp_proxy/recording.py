@@ -1,4 +1,4 @@
-"""What a recording holds, as values: the recording itself, its frames and its events."""
+"""The values of a recording: the recording itself, its frames and its events."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -7,15 +7,14 @@ from attrs import frozen
 
 STATES = ("recording", "complete", "unindexed", "incomplete")
 _YEARS = range(1000, 9000)
-"""Those that leave room in the calendar for time zones and for all nanoseconds of a frame."""
+"""Years that leave room in the calendar for time zones and for the times of frames."""
 
 
 def read_time(text: str) -> datetime:
     """Reads when a recording began or ended.
 
     Raises:
-        ValueError: it is no time, has no time zone, or is too near an end of the calendar for it to
-            be converted and added to.
+        ValueError: it is not a time with a time zone, or too near an end of the calendar.
     """
     time = datetime.fromisoformat(text)
     if time.tzinfo is None or time.year not in _YEARS:
@@ -56,7 +55,7 @@ class Recording:
     parent: str | None = None
     """The id of the recording of an outer acp-proxy."""
     note: str | None = None
-    """A person's own words; no recorder writes any."""
+    """Written by a person."""
 
     @property
     def agent_title(self) -> str:
@@ -70,7 +69,7 @@ class Recording:
 
 
 class FrameHead(NamedTuple):
-    """What is known of a frame without its payload; a tuple, since there may be a million."""
+    """A frame without its payload; a tuple, since there may be a million."""
 
     seq: int
     t_ns: int
@@ -105,7 +104,7 @@ class FrameRun(NamedTuple):
 
 
 class Payload(NamedTuple):
-    """What searching needs of a frame; a tuple, since there may be a million."""
+    """A frame for a search; a tuple, since there may be a million."""
 
     seq: int
     t_ns: int
@@ -121,7 +120,7 @@ class Payload(NamedTuple):
 
 @frozen
 class RecordedEvent:
-    """Something that happened and is no frame."""
+    """Something that happened, other than a frame."""
 
     seq: int
     t_ns: int

@@ -1,4 +1,4 @@
-"""Makes recorded text safe to print: it cannot command a terminal, and hides nothing."""
+"""Makes recorded text safe to print: it cannot control a terminal, and nothing is invisible."""
 
 import re
 
@@ -7,16 +7,16 @@ LONGEST = 2000
 
 _EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 _JOINED = re.compile(f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])")
-"""The joiner within an emoji, which is the one invisible character that is left alone."""
+"""The joiner within an emoji, the only invisible character that is kept."""
 
 
 def plain(text: str) -> str:
-    """Makes text safe to print on one line: control characters become visible escapes."""
+    """Makes text safe to print on one line, and cuts it to `LONGEST` characters."""
     return visible(text[:LONGEST].replace("\r\n", "\n").replace("\t", " "))[:LONGEST]
 
 
 def visible(text: str) -> str:
-    """Writes control characters as escapes."""
+    """Writes control characters and invisible ones as escapes."""
     if text.isprintable():
         return text
     return "\u200d".join(map(_escaped, _JOINED.split(text)))

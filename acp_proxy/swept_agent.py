@@ -1,6 +1,6 @@
-"""The agent of a sweep: ``acp-proxy``, which first leaves a mark that its client has started it.
+"""The agent of a sweep: ``acp-proxy``, which first makes a file that shows that it was started.
 
-A report alone cannot tell: a client may kill its agent before there is one.
+Its report would not show that, since a client may kill its agent before there is one.
 """
 
 import sys

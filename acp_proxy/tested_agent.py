@@ -1,9 +1,8 @@
 """The program that a test's client starts as its agent: ``python -m acp_proxy.tested_agent DIR``.
 
 DIR/plan.json says what to run. Each start takes the next free number, holds a lock on DIR/N.lock
-until it ends, and leaves DIR/N.json, the report of a replay, or DIR/N.db, a recording. If there can
-be neither, DIR/N.error has the reason. Some clients add arguments for a real agent; a replay
-ignores them.
+until it ends, and writes DIR/N.json, the report of a replay, or DIR/N.db, a recording. On failure
+DIR/N.error has the reason. Some clients add arguments for a real agent, which a replay ignores.
 """
 
 import fcntl
@@ -18,7 +17,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Runs the command line; returns through the exit status alone."""
+    """Runs the command line."""
     directory = Path(sys.argv[1])
     plan = json.loads((directory / "plan.json").read_text(encoding="utf-8"))
     if plan["mode"] == "replay":
@@ -42,7 +41,7 @@ class _NotRecorded(Exception):
 
 
 def _take_number(directory: Path) -> int:
-    """Takes the next number and the lock that goes with it, which ends with this process."""
+    """Takes the next number and its lock, which this process holds until it ends."""
     for number in itertools.count(1):
         try:
             fd = os.open(directory / f"{number}.lock", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,6 +1,8 @@
-"""Numbers, times and sizes as a person reads them."""
+"""Writes counts, times and sizes for people."""
 
 from datetime import datetime
+
+_DAY = 86400
 
 
 def counted(count: int, noun: str) -> str:
@@ -13,16 +15,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-_DAY = 86400
-
-
 def seconds(t_ns: int) -> str:
-    """A time since the start."""
+    """Writes a time since the start, in seconds."""
     return f"{t_ns / 1e9:.3f}"
 
 
 def duration(ns: int | None) -> str:
-    """A duration in the unit that a person would choose; empty for None."""
+    """Writes a duration in a suitable unit; empty for None."""
     if ns is None:
         return ""
     if ns < 1_000_000:
@@ -37,7 +36,7 @@ def duration(ns: int | None) -> str:
 
 
 def byte_size(count: int) -> str:
-    """A number of bytes in the unit that a person would choose."""
+    """Writes a number of bytes in a suitable unit."""
     for limit, unit in ((10**3, "B"), (10**6, "kB"), (10**9, "MB")):
         if count < limit:
             number = count * 1000 / limit
@@ -47,10 +46,10 @@ def byte_size(count: int) -> str:
 
 
 def when(started: datetime, now: datetime) -> str:
-    """For a week how long ago something was, then its date.
+    """Writes how long ago something was, or its date if that is more than a week.
 
     Args:
-        started: when it was.
+        started: its time.
         now: the time now.
     """
     past = (now - started).total_seconds()

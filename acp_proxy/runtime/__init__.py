@@ -1,4 +1,4 @@
-"""Everything with a life: the only trio of the package."""
+"""Runs relays, replays and verifications: the only trio of the package."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -7,11 +7,11 @@ if TYPE_CHECKING:
 
 
 def supervise(relay: "Relay", options: "RecordOptions") -> None:
-    """Owns a relay whose pumps run; imports what takes time only now, while the agent boots.
+    """Owns a running relay; imports slow modules only now, while the agent boots.
 
     Args:
-        relay: the conversation.
-        options: what the command line asked for.
+        relay: the relay.
+        options: of the command line.
     """
     from acp_proxy.runtime import supervisor
 

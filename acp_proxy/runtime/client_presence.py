@@ -1,13 +1,13 @@
-"""Whether the client is still there, and the rule for when its agent overstays.
+"""Finds out whether the client is still there, and whether its agent overstays.
 
-The rule: the client's input has ended, no byte moved on any stream for the grace time, the client
-is gone, and no request waits for an answer. A client is gone when our stdout has no reader any
-more, or when our parent is not the process that started us. A client that only closed its end may
-wait as long as it likes, as it could without a proxy.
+An agent overstays when the client's input has ended, no byte moved on any stream for the grace
+time, the client is gone, and no request waits for an answer. A client is gone when our stdout has
+no reader any more, or when our parent is not the process that started us. A client that only closed
+its end may wait as long as it likes, as it could without a proxy.
 
 Either sign can be missing. A file, a terminal or /dev/null as our stdout never shows that it has no
 reader. A parent that was `init` or a subreaper from the start never changes. Without a sign the
-client counts as present, since an agent that stays is better than one that is ended for nothing.
+client counts as present, since it is better to leave an agent running than to end it by mistake.
 """
 
 import os
@@ -21,15 +21,12 @@ from acp_proxy.capture.relay import Relay
 
 @frozen
 class ClientPresence:
-    """What can be seen of the client.
-
-    Attributes:
-        has_no_reader: what we write to the client cannot be read.
-        lost_parent: the process that started us has ended.
-    """
+    """The signs that the client has left."""
 
     has_no_reader: bool
+    """Nobody can read what we write to the client."""
     lost_parent: bool
+    """The process that started us has ended."""
 
     @property
     def is_gone(self) -> bool:
@@ -46,17 +43,17 @@ def why_overstaying(client: ClientPresence, *, open_request: bool | None) -> str
     """Returns why an idle agent whose client's input has ended overstays, or None if it does not.
 
     Args:
-        client: what can be seen of the client.
-        open_request: whether the agent still has to answer a request of the client; None if that
-            is not known. A request whose answer cannot be read counts as closed.
+        client: the signs.
+        open_request: whether the agent has to answer a request of the client; None if unknown. A
+            request whose answer cannot be read counts as closed.
     """
     if client.is_gone and open_request is False:
         return "no request is open"
-    return "nobody reads what it says" if client.has_no_reader else None
+    return "nobody reads its output" if client.has_no_reader else None
 
 
 def _has_no_reader(pump: Pump) -> bool:
-    """Whether what a pump writes next has no reader, as far as the system shows that.
+    """Whether nobody reads what a pump writes, as far as the system shows that.
 
     An agent that closed its own output sends nothing more. Its client may still wait for its exit.
     """

@@ -1,9 +1,8 @@
-"""Decides when to index: when it is quiet, or when too much has gathered.
+"""Indexes the log of a running recording when it is quiet, or when the backlog is too large.
 
-An eager indexer would multiply the relay's p99 by ten, for it shares the interpreter with the
+An eager indexer would multiply the relay's p99 by ten, since it shares the interpreter with the
 pumps. So it waits for a quarter of a second without a byte, works in batches of a few milliseconds,
-and stops as soon as bytes flow again. Only a backlog of 16 MB makes it work in the midst of a
-stream.
+and stops as soon as bytes flow again. Only with a backlog of 16 MB does it work while bytes flow.
 """
 
 import contextlib
@@ -26,9 +25,9 @@ QUIET = 0.25
 BACKLOG = 16 << 20
 """Bytes of log that are indexed even while it grows."""
 TRIM = 1 << 20
-"""Bytes of indexed log that are worth giving back to the disk."""
+"""Bytes of indexed log from which on the log is emptied."""
 LAST = 2.0
-"""Seconds that the indexer has at the end."""
+"""Seconds for the indexer at the end."""
 _RETRY = 2.0
 
 
@@ -44,7 +43,7 @@ class Indexing:
         self._retry_at = 0.0
 
     async def run(self) -> None:
-        """Indexes whenever it is time to, until cancelled."""
+        """Indexes until cancelled."""
         seen = -1
         while True:
             await trio.sleep(QUIET)
@@ -54,7 +53,7 @@ class Indexing:
             seen = size
 
     def is_open_request(self, direction: Direction) -> bool | None:
-        """Whether a request of a direction waits for its answer; None if that is not known."""
+        """Whether a request of a direction waits for its answer; None if unknown."""
         if self._indexer is not None and self._behind():
             return None
         if self._indexer is not None:
@@ -62,9 +61,9 @@ class Indexing:
         return self._look_through_log(direction)
 
     def finish(self) -> None:
-        """Indexes what is left, as far as the time allows, and closes the recording.
+        """Indexes the rest of the log, as far as time allows, and closes the recording.
 
-        What does not get done stays in the log, which the next reader finishes.
+        The next reader indexes what is left in the log.
         """
         deadline = time.monotonic() + LAST
         while True:
@@ -116,10 +115,10 @@ class Indexing:
         return self._log.size - (self._indexer.state.offset if self._indexer else 0)
 
     def _trim(self, indexer: Indexer) -> None:
-        """Empties the log once it is worth it and every byte of it is in rows.
+        """Empties a large log when every byte of it is in rows.
 
-        The rows are committed, so a crash at any point finds each frame in the one or the other. A
-        chunk that came meanwhile makes the log refuse (`CaptureLog.trim`).
+        The rows are committed, so after a crash at any point each frame is in the log or in a row.
+        The log refuses if a chunk has come meanwhile (`CaptureLog.trim`).
         """
         if self._log.physical_size >= TRIM and indexer.is_whole:
             if self._log.trim(indexer.state.offset):
@@ -134,13 +133,13 @@ class Indexing:
         return total
 
     def _leave_log(self, indexer: Indexer) -> None:
-        """Closes the database and lets the log stay, for the next reader to finish."""
+        """Closes the database and leaves the log for the next reader."""
         with contextlib.suppress(sqlite3.Error):
             indexer.mark_unindexed()
         indexer.connection.close()
 
     def _look_through_log(self, direction: Direction) -> bool | None:
-        """Asks the log itself, for when there is no database to index into."""
+        """Indexes the log into memory, for when no database can be written."""
         try:
             with contextlib.closing(sqlite3.connect("")) as connection:
                 database.migrate(connection)

@@ -1,18 +1,20 @@
-"""Cuts the chunks of a stream into lines, and keeps the last one until it is whole."""
+"""Cuts the chunks of a stream into lines, and holds an unfinished line until its end comes."""
 
 from typing import NamedTuple
 
 
 class Cut(NamedTuple):
-    """A line, without its newline, and where it ends in the chunk that brought its end."""
+    """A line of a stream."""
 
     raw: bytes
+    """Without its newline."""
     newline: bytes
     end: int
+    """Where the line ends in the chunk that has its end."""
 
 
 class LineCutter:
-    """The unfinished line of one stream; nothing else is held."""
+    """Holds the unfinished line of one stream."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -35,6 +37,6 @@ class LineCutter:
         return cuts
 
     def finish(self) -> Cut | None:
-        """Returns what the end of the stream leaves without a newline, if there is something."""
+        """Returns the line that the end of the stream leaves without a newline, if there is one."""
         rest, self._parts = b"".join(self._parts), []
         return Cut(rest, b"", 0) if rest else None

@@ -1,7 +1,7 @@
 """Deletes old recordings when a new one starts, and reports which ones.
 
-To find them takes a while and may be cancelled at any time. From the first deletion on, what is
-gone is logged whatever happens, so no recording disappears unnoticed.
+The search for them takes a while and may be cancelled at any time. Every deletion is logged,
+whatever happens afterwards, so no recording disappears unnoticed.
 """
 
 import os
@@ -14,7 +14,7 @@ from acp_proxy.capture.log_format import NOTE, NullLog
 from acp_proxy.capture.stdio import warn
 from acp_proxy.safe_text import visible
 from acp_proxy.store.library import OldRecording, delete, prunable
-from acp_proxy.wording import byte_size
+from acp_proxy.wording import byte_size, counted
 
 _MOST_NAMED = 5
 """How many files a sentence names."""
@@ -26,9 +26,9 @@ async def make_room(log: NullLog, keep: tuple[str, float], spare: Path) -> None:
     """Deletes old recordings of the recordings directory, as --keep asks.
 
     Args:
-        log: of the new recording, which gets an event that lists what was deleted.
+        log: the log of the new recording, which gets an event that lists the deleted ones.
         keep: see `capture.option_values.read_keep`.
-        spare: the new recording, which stays.
+        spare: the new recording, which is not deleted.
     """
     what, amount = keep
     age, total = (amount, None) if what == "age" else (None, amount)
@@ -47,7 +47,7 @@ async def make_room(log: NullLog, keep: tuple[str, float], spare: Path) -> None:
 
 
 def _delete(found: list[OldRecording], gone: list[OldRecording]) -> None:
-    """Deletes recordings until the session ends; adds each that is gone to ``gone``."""
+    """Deletes recordings until the session ends, and adds each to ``gone``."""
     for old in found:
         trio.from_thread.check_cancelled()
         if delete(old.path):
@@ -72,6 +72,6 @@ def _sentence(gone: list[OldRecording]) -> str:
     names = ", ".join(old.path.name for old in gone[:_MOST_NAMED])
     more = len(gone) - _MOST_NAMED
     rest = f" and {more} more" if more > 0 else ""
-    plural = "s" * (len(gone) > 1)
     total = byte_size(sum(old.size for old in gone))
-    return f"deleted {len(gone)} old recording{plural} ({total}), as --keep asks: {names}{rest}"
+    what = counted(len(gone), "old recording")
+    return f"deleted {what} ({total}), as --keep asks: {names}{rest}"

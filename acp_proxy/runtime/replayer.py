@@ -1,8 +1,8 @@
-"""Runs a replay on streams: one task feeds the engine, and it alone writes.
+"""Runs a replay on streams: one task reads lines, and one feeds the engine and writes.
 
-Lines are read as long as the engine is not too far behind, so a client that writes without end
-fills its own pipe and not our memory. What the engine sends is collected while it runs. A client
-that does not read it for as long as a stall takes is reported to the engine by `WriteStalled`.
+Lines are read only while the engine is not too far behind, so a client that writes without end
+fills its own pipe and not our memory. What the engine sends for one event is written together. If
+the client does not read it for as long as a stall takes, the engine gets `WriteStalled`.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ _LINES_AHEAD = 64
 
 
 def now_ns() -> int:
-    """Nanoseconds of trio's clock, which tests can set."""
+    """Returns the time of trio's clock, which tests can set, in nanoseconds."""
     return round(trio.current_time() * 1e9)
 
 
@@ -49,7 +49,7 @@ class Replayer:
         replay: the engine.
         source: the client's output.
         sink: the client's input; nothing else may write there.
-        clock: nanoseconds that never go back.
+        clock: returns monotonic nanoseconds.
 
     Attributes:
         was_stopped: whether a signal has stopped it.
@@ -116,7 +116,7 @@ class Replayer:
                 self._is_over = True
 
     async def write(self, data: bytes) -> None:
-        """Writes; a client that is gone is noticed by the end of its output, and not here."""
+        """Writes; ignores a client that is gone, since its output ends as well."""
         if not data or self._is_write_stalled:
             return
         limit = self._replay.state.options.stall_ns
@@ -128,7 +128,7 @@ class Replayer:
         self._is_write_stalled = limited.cancelled_caught
 
     async def _read(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
-        """Cuts what comes into lines; the last one may have no end."""
+        """Reads lines; the last one may have no newline."""
         cutter = LineCutter()
         while chunk := await self._receive():
             for cut in cutter.feed(chunk):
@@ -144,9 +144,9 @@ class Replayer:
             return b""
 
     async def _end_when_stopped(self, into: "trio.MemorySendChannel[bytes | None]") -> None:
-        """Takes a stop signal for the end of the client's output.
+        """Treats a stop signal as the end of the client's output.
 
-        The signals are blocked until here, so none of them was lost.
+        The signals were blocked until here, so none of them was lost.
         """
         with handled_signals.received(*STOP_SIGNALS) as signals:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, STOP_SIGNALS)
@@ -156,10 +156,10 @@ class Replayer:
 
 
 def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs trio; an expected error is raised without the groups that trio puts around it.
+    """Runs trio; raises an expected error without the groups that trio puts around it.
 
     Raises:
-        AcpProxyError: what a task has raised.
+        AcpProxyError: a task has raised it.
     """
     try:
         return trio.run(task)
@@ -173,10 +173,10 @@ def run_alone(task: Callable[[], Awaitable[_Result]]) -> _Result:
 
 
 def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
-    """Runs trio for a replay; a stop signal that comes when the replay is over ends nothing.
+    """Runs trio for a replay, and ignores stop signals when the replay is over.
 
-    Many clients close their end and then terminate their agent. The report is still written then,
-    and the exit code is that of the replay.
+    Many clients close their end and then terminate their agent. The report is still written, and
+    the exit code is that of the replay.
     """
     for signum in handled_signals.handled(*STOP_SIGNALS):
         signal.signal(signum, _ignore)
@@ -184,7 +184,7 @@ def play_out(task: Callable[[], Awaitable[_Result]]) -> _Result:
 
 
 def _ignore(_: int, __: object) -> None:
-    """Does nothing; `SIG_IGN` would discard a signal that is blocked until the replay runs."""
+    """Does nothing; with `SIG_IGN` a signal that is blocked until the replay runs would be lost."""
 
 
 def play(
@@ -196,7 +196,7 @@ def play(
         replay: the engine, which may have begun.
         source: the client's output.
         sink: the client's input.
-        received: bytes that were read from the source and not fed.
+        received: bytes that were read from the source and not fed to the engine.
         unsent: bytes that the engine has sent and that were not written.
     """
 
@@ -210,11 +210,11 @@ def play(
 
 
 class DescriptorSource(ReceiveStream):
-    """Reads a descriptor that other processes share, so that its blocking mode is left alone.
+    """Reads a descriptor that other processes share, without changing its blocking mode.
 
     Args:
         fd: the descriptor.
-        first: bytes that were read from it already.
+        first: bytes that were read from it before.
     """
 
     def __init__(self, fd: int, first: bytes = b"") -> None:
@@ -235,7 +235,7 @@ class DescriptorSource(ReceiveStream):
 
 
 class DescriptorSink(SendStream):
-    """Writes to a descriptor that other processes share; its blocking mode is left alone."""
+    """Writes to a descriptor that other processes share, without changing its blocking mode."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd

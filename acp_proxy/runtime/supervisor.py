@@ -1,8 +1,8 @@
 """Owns a running relay: its deadlines, its indexer and its end.
 
 Each thing that may take too long has a task with a clock: an agent that has to stop, one that
-overstays its client, one whose descendants hold its pipes. The bytes need none of this; they flow
-in the pumps' threads, before this module is even imported.
+overstays its client, one whose descendants hold its pipes. The bytes do not depend on it: they flow
+in the pumps' threads, even before this module is imported.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from acp_proxy.runtime.indexing import Indexing
 LINGER = 5.0
 """Idle seconds that a descendant has, after the agent's exit, in which to end its output."""
 STALL = 5.0
-"""Seconds that a write may wait for its reader before it is noted."""
+"""Seconds that a write may wait for its reader before that is noted."""
 _POLL = 0.25
 _LOOK = 1.0
 _READER = {TO_AGENT: "the agent", TO_CLIENT: "the client", STDERR: "who reads its stderr"}
@@ -41,8 +41,8 @@ def supervise(relay: Relay, options: RecordOptions) -> None:
     """Adopts a relay and ends the process with it; returns only if there is nothing to adopt.
 
     Args:
-        relay: the conversation.
-        options: what the command line asked for.
+        relay: the relay.
+        options: of the command line.
     """
     if not relay.adopt():
         return
@@ -82,7 +82,7 @@ async def _supervise(relay: Relay, options: RecordOptions) -> None:
 
 
 async def run_detour(relay: Relay) -> None:
-    """Carries faults out, on those streams on which there are any."""
+    """Runs the faulted pumps, and what they do at a later time."""
     from acp_proxy.runtime.fault_clock import keep_time
     from acp_proxy.runtime.fault_runner import FaultRunner
 
@@ -93,7 +93,7 @@ async def run_detour(relay: Relay) -> None:
 
 
 async def finish_detour(relay: Relay) -> None:
-    """Lets what faults have written on stderr arrive there."""
+    """Waits until what faults have written on stderr has been read."""
     from acp_proxy.runtime.fault_clock import finish_stderr
     from acp_proxy.runtime.fault_runner import FaultRunner
 
@@ -115,13 +115,13 @@ async def until(latch: Latch) -> None:
 
 
 async def enforce_stop(relay: Relay, grace: float) -> None:
-    """Kills an agent that still runs when its grace is over, once a signal to stop has come.
+    """Kills an agent that still runs when its grace is over, after a signal to stop.
 
-    The signal itself was passed on already, by the thread that received it. A client that sent it
-    and then waits without reading would wait for ever: it gets one more grace to read in.
+    The thread that received the signal has passed it on. A client that waits for its agent without
+    reading would wait for ever, so it has one more grace to read the output.
 
     Args:
-        relay: the conversation.
+        relay: the relay.
         grace: seconds.
     """
     await until(relay.stopping)
@@ -133,15 +133,12 @@ async def enforce_stop(relay: Relay, grace: float) -> None:
 
 
 async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) -> None:
-    """Ends an agent that stays although its client is gone; `runtime.client_presence` has the rule.
-
-    A client that closed its end and still listens decides itself when its agent goes.
+    """Ends an agent that overstays its client, as defined in `runtime.client_presence`.
 
     Args:
-        relay: the conversation.
+        relay: the relay.
         indexing: knows which requests are open; None without a recording.
-        grace: seconds of silence after which the rule is asked, and again before the agent is
-            killed.
+        grace: seconds of silence before the agent gets SIGTERM, and seconds from then to SIGKILL.
     """
     await until(relay.to_agent.ended)
     if not relay.to_agent.source_ended:
@@ -165,7 +162,7 @@ async def end_overstay(relay: Relay, indexing: Indexing | None, grace: float) ->
 
 
 async def end_lingering(relay: Relay) -> None:
-    """Ends the wait for output that a descendant holds open after the agent has exited.
+    """Ends the output that a descendant holds open after the agent has exited.
 
     Only time in *read* counts. A slow client gets everything, however long it takes.
     """
@@ -182,8 +179,8 @@ async def end_lingering(relay: Relay) -> None:
 async def note_stalls(relay: Relay) -> None:
     """Notes in the log which peer has stopped reading, once for each time, and when it goes on.
 
-    The pump itself just blocks and knows of no time. To look at it from here costs nothing: a chunk
-    that was read long ago and is still being written means that its reader takes nothing.
+    The pump itself just blocks and has no clock. To look at it from here costs nothing: if a chunk
+    that was read long ago is still being written, its reader does not read.
     """
     stalled: dict[Pump, int] = {}
     while True:
@@ -221,7 +218,7 @@ def _note_stall(relay: Relay, pump: Pump, action: str, since: int, what: str) ->
 
 
 def _unread(pump: Pump) -> int | None:
-    """Bytes that wait for the reader, with what a socket needs around them; None if unknown."""
+    """Returns the bytes that wait for the reader, for a socket with its overhead, if known."""
     try:
         mode = os.fstat(pump.sink).st_mode
         if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
@@ -240,7 +237,7 @@ def _s(ns: int) -> str:
 async def _until_idle(pumps: tuple[Pump, ...], seconds: float, since: int = 0) -> None:
     """Waits until no byte was read for some seconds in which no pump waited for a slow reader.
 
-    A pump does not keep how long it waited, for that would cost time; so we look often.
+    A pump does not measure how long it waits, since that would cost time; so we look often.
     """
     while True:
         now, wait = time.monotonic_ns(), _POLL

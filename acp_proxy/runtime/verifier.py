@@ -32,8 +32,7 @@ from acp_proxy.engine.client.verification import Verification
 from acp_proxy.events import EndOfInput, Event, LineReceived, PartReceived, Wakeup, WriteStalled
 from acp_proxy.runtime.handled_signals import received
 from acp_proxy.runtime.line_cutter import LineCutter
-from acp_proxy.runtime.orphans import Orphans
-from acp_proxy.runtime.recorder_shutdown import RecorderShutdown
+from acp_proxy.runtime.recorder_shutdown import Orphans, RecorderShutdown
 from acp_proxy.runtime.replayer import now_ns, run_alone
 from acp_proxy.runtime.wait_display import Show, WaitDisplay
 

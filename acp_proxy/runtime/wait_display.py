@@ -8,14 +8,14 @@ _PATIENCE_S = 3
 """Seconds of silence before anything is shown."""
 
 Show = Callable[[str], None]
-"""Shows a line in place of the one that it has shown; none if it is empty."""
+"""Replaces the shown line; an empty text removes it."""
 
 
 class WaitDisplay:
     """The line that is shown while nothing happens, renewed every second.
 
     Args:
-        show: shows it; None if there is no terminal.
+        show: shows the line; None without a terminal.
     """
 
     def __init__(self, show: Show | None) -> None:
@@ -23,7 +23,7 @@ class WaitDisplay:
         self._shown_s = 0
 
     def next_at(self, quiet_since: int) -> float:
-        """Returns when there is something else to show, in nanoseconds; infinity for never."""
+        """Returns when to call `update` next, in nanoseconds; infinity for never."""
         if self._show is None:
             return inf
         return quiet_since + max(_PATIENCE_S, self._shown_s + 1) * NS_PER_S

@@ -74,7 +74,7 @@ def test_the_prompt_of_a_killed_client_is_not_awaited(record: Recorder) -> None:
     leave(talk)
     assert talk.wait() == 128 + signal.SIGTERM
     events = talk.recording.events("signal")
-    assert events[0]["reason"] == "its client left 0.3 s ago and nobody reads what it says"
+    assert events[0]["reason"] == "its client left 0.3 s ago and nobody reads its output"
     assert talk.recording.rows("select outcome from exchanges") == [("unanswered",)]
 
 

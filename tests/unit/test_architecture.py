@@ -76,7 +76,6 @@ TESTED_BY = {
     "protocol/typed_places": "unit/protocol/test_vocabulary.py",
     "protocol/*": "unit/protocol/test_connection.py",
     "runtime": "integration/test_short_sessions.py",
-    "runtime/recorder_shutdown": "integration/test_verify.py",
     "runtime/sweep": "unit/cli/commands/faults/test_sweep.py",
     "runtime/*": "unit/runtime/test_fault_runner.py",
     "store/conditions": "unit/store/test_frame_table.py",

@@ -32,10 +32,10 @@ DEAD = ClientPresence(has_no_reader=True, lost_parent=True)
         (ORPHANED, True, None),
         (ORPHANED, None, None),
         (UNREAD, False, "no request is open"),
-        (UNREAD, True, "nobody reads what it says"),
-        (UNREAD, None, "nobody reads what it says"),
+        (UNREAD, True, "nobody reads its output"),
+        (UNREAD, None, "nobody reads its output"),
         (DEAD, False, "no request is open"),
-        (DEAD, True, "nobody reads what it says"),
+        (DEAD, True, "nobody reads its output"),
     ],
 )
 def test_overstaying(client: ClientPresence, open_request: bool | None, why: str | None) -> None:

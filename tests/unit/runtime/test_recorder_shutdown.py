@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import trio
 
-from acp_proxy.runtime import orphans as orphans_module
-from acp_proxy.runtime.orphans import Orphans
+from acp_proxy.runtime import recorder_shutdown
+from acp_proxy.runtime.recorder_shutdown import Orphans
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lets us take them in")
 
@@ -58,7 +58,7 @@ async def test_orphans_can_be_killed_at_once(
         if signum == when:
             hurried.set()
 
-    monkeypatch.setattr(orphans_module, "_send", send)
+    monkeypatch.setattr(recorder_shutdown, "_send", send)
     if when is None:
         hurried.set()
     with Orphans() as orphans:
