@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from acp_proxy.commands import Command
 from acp_proxy.engine.client.agent_requests import AgentRequests
-from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.open_requests import SentRequest
+from acp_proxy.engine.client.lane import ClientLane, SentRequest
 from acp_proxy.engine.client.state import VerifyState
 from acp_proxy.engine.client.stream_progress import ITEM, Increment, increment_of
 from acp_proxy.engine.shared.divergence import DivergenceKind

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from acp_proxy.commands import Command
-from acp_proxy.engine.client.composer import cancelled, content, denied, refusal
+from acp_proxy.engine.client.composer import cancellation, denial, refusal, reply
 from acp_proxy.engine.client.known_files import READ
 from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.open_requests import LiveRequest
@@ -63,22 +63,24 @@ class AgentRequests:
             path = params_of(value).get("path")
             summary = f"the agent read {path}, unlike in the recording; it got the known contents"
             self._note(DivergenceKind.SERVED, lane, summary, live)
-            yield content(token, text)
+            yield reply(token, {"content": text})
         elif live.method == PERMISSION and lane.turns.is_cancelled:
             summary = "the agent asked for permission in a turn that was cancelled"
             self._note(DivergenceKind.LATE, lane, summary, live)
-            yield cancelled(token, value)
+            yield reply(token, cancellation(value))
         elif match is not None:
             self._state.output.recent_refusals += 1
             self._guard.note_refused(match, live)
             if match.permission.is_vague:  # it may be the recorded one, so do not wait for that
                 self._matcher.note_made(match.request)
-            yield denied(token, value)
+            yield reply(token, denial(value))
         else:
             self._state.output.recent_refusals += 1
             divergence = self._note_unmatched(live, lane)
-            is_permission = live.method == PERMISSION
-            yield denied(token, value) if is_permission else refusal(token, divergence)
+            if live.method == PERMISSION:
+                yield reply(token, denial(value))
+            else:
+                yield refusal(token, divergence)
 
     def _queue(self, match: RequestMatch, live: AgentRequest) -> None:
         is_permission = live.method == PERMISSION

@@ -91,46 +91,35 @@ def refusal(token: str | None, divergence: Divergence) -> Send:
     return _line(token, "error", error)
 
 
-def cancelled(token: str | None, request: Any) -> Send:
-    """Returns the answer to a permission request of a cancelled turn, in its dialect.
+def reply(token: str | None, result: dict[str, Any]) -> Send:
+    """Returns the answer to a request.
 
     Args:
         token: its id.
-        request: decoded.
+        result: the result.
     """
-    if is_draft(request):
-        return _line(token, "result", {"granted": False})
-    return _line(token, "result", {"outcome": {"outcome": "cancelled"}})
+    return _line(token, "result", result)
 
 
-def denied(token: str | None, request: Any) -> Send:
-    """Returns the answer that denies permission, in the dialect of the request.
+def cancellation(request: Any) -> dict[str, Any]:
+    """Returns the result that answers a permission request of a cancelled turn."""
+    return {"granted": False} if is_draft(request) else {"outcome": {"outcome": "cancelled"}}
+
+
+def denial(request: Any) -> dict[str, Any]:
+    """Returns the result that denies permission.
 
     It selects the option that rejects, or is ``cancelled`` if there is none; in the 1.0 draft it is
     ``granted``, false.
-
-    Args:
-        token: its id.
-        request: decoded.
     """
     option = rejecting_option(request)
     if option is None or is_draft(request):
-        return cancelled(token, request)
-    return _line(token, "result", {"outcome": {"outcome": "selected", "optionId": option}})
-
-
-def content(token: str | None, text: str) -> Send:
-    """Returns the answer to a request for the contents of a file.
-
-    Args:
-        token: its id.
-        text: the contents.
-    """
-    return _line(token, "result", {"content": text})
+        return cancellation(request)
+    return {"outcome": {"outcome": "selected", "optionId": option}}
 
 
 def _line(token: str | None, name: str, value: dict[str, Any]) -> Send:
-    """Returns an answer, whose id is spelled as in the request."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # The id is spelled as in the request.
     text = f'{{"jsonrpc":"2.0","id":{token or "null"},"{name}":{body}}}\n'
     return Send(text.encode("utf-8", "backslashreplace"))

@@ -4,7 +4,6 @@ from bisect import bisect, insort
 from collections import deque
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 from attrs import define, evolve, field, frozen
 
@@ -97,20 +96,24 @@ class SendQueue:
         frames: the frames of the lane, in recorded order.
 
     Attributes:
-        frames: the frames that are no answers, in recorded order.
-        answers: the frames that only answer the agent, by number.
+        frames: those that are no answers.
+        answers: those that only answer the agent, by number.
         asked: a heap: the answers that the agent has asked for, some of them released.
         released: those of them that only pacing holds back, in recorded order.
         discarded: how many frames were given up.
     """
 
     def __init__(self, frames: Iterable[ClientFrame] = ()) -> None:
-        all_frames = [*frames]
-        self.frames = deque(frame for frame in all_frames if not frame.is_answer)
-        self.answers = {frame.seq: frame for frame in all_frames if frame.is_answer}
+        self.frames: deque[ClientFrame] = deque()
+        self.answers: dict[int, ClientFrame] = {}
         self.asked: list[ClientFrame] = []
         self.released: list[ClientFrame] = []
         self.discarded = 0
+        for frame in frames:
+            if frame.is_answer:
+                self.answers[frame.seq] = frame
+            else:
+                self.frames.append(frame)
 
     def __len__(self) -> int:
         return len(self.frames) + len(self.answers)
@@ -159,29 +162,28 @@ class SendQueue:
         return left
 
 
-class SentPrompt(NamedTuple):
-    """A prompt whose turn has not ended: its number, and when it was sent."""
+@frozen(eq=False)
+class SentRequest:
+    """A request of the client that the live agent has not answered: when it was sent, and where."""
 
-    seq: int
+    step: Step
+    lane: "ClientLane"
     at: int
 
 
+@define
 class TurnState:
-    """The turns of one lane: which are open, and how many updates have ended one.
+    """The turns of one lane: which are open, and how many updates have ended one."""
 
-    Attributes:
-        prompts: the prompts of open turns, by exchange.
-        recorded_ends: the numbers of the recorded updates that ended turns, in v2.
-        ended: how many turns an update of the live agent has ended.
-        is_cancelled: whether the client has cancelled the open turn.
-    """
-
-    def __init__(self) -> None:
-        self.prompts: dict[int, SentPrompt] = {}
-        self.recorded_ends: list[int] = []
-        self.ended = 0
-        self.is_cancelled = False
-        self._cancelled_at = 0
+    prompts: dict[int, SentRequest] = field(factory=dict)
+    """The prompts of open turns, by exchange."""
+    recorded_ends: list[int] = field(factory=list)
+    """The numbers of the recorded updates that ended turns, in v2."""
+    ended: int = 0
+    """How many turns an update of the live agent has ended."""
+    is_cancelled: bool = False
+    """Whether the client has cancelled the open turn."""
+    _cancelled_at: int = 0
 
     @property
     def is_open(self) -> bool:
@@ -193,14 +195,9 @@ class TurnState:
         """Whether a recorded update that ends a turn has not come yet."""
         return self.ended < len(self.recorded_ends)
 
-    def open(self, exchange: int, prompt: SentPrompt) -> None:
-        """Opens a turn.
-
-        Args:
-            exchange: of its prompt.
-            prompt: the prompt.
-        """
-        self.prompts[exchange] = prompt
+    def open(self, prompt: SentRequest) -> None:
+        """Opens a turn."""
+        self.prompts[prompt.step.exchange or 0] = prompt
         self.is_cancelled = False
 
     def close(self, exchange: int) -> None:
@@ -209,12 +206,9 @@ class TurnState:
         self.is_cancelled = self.is_cancelled and self.is_open
 
     def end(self) -> int | None:
-        """Ends the open turns by an update, in v2.
-
-        Returns:
-            the number of the recorded update that ended them; None if there is none.
-        """
-        place = bisect(self.recorded_ends, max(prompt.seq for prompt in self.prompts.values()))
+        """Ends the open turns by an update, in v2; returns the number of the recorded update."""
+        latest = max(prompt.step.seq for prompt in self.prompts.values())
+        place = bisect(self.recorded_ends, latest)
         self.prompts.clear()
         self.ended += 1
         self.is_cancelled = False

@@ -7,41 +7,29 @@ from typing import Any
 
 from attrs import frozen
 
-from acp_proxy.engine.client.lane import ClientFrame, ClientLane
+from acp_proxy.engine.client.lane import ClientFrame, ClientLane, SentRequest
 from acp_proxy.engine.client.patience import Patience
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.shared.playback_options import NS_PER_S
-from acp_proxy.engine.shared.steps import Step
-from acp_proxy.protocol.methods import PROMPT
+from acp_proxy.protocol.methods import PERMISSION, PROMPT
 
 _Entry = tuple[int, ClientFrame]
 """When an answer is released, and its frame."""
-
-
-@frozen(eq=False)
-class SentRequest:
-    """A request of the client that the live agent has not answered: when it was sent, and where."""
-
-    step: Step
-    lane: ClientLane
-    at: int
 
 
 @frozen
 class PendingItem:
     """Something that came in the recording and has not come now."""
 
-    lane: ClientLane
     what: str
     """``the answer to session/new #4``"""
-    seq: int
-    """The number of the message that has to be answered."""
-    since: int
+    request: SentRequest
+    """The message that has to be answered."""
 
     def described(self, at: int) -> str:
         """Returns how long the client has waited for it until a moment, as a sentence."""
-        return f"{self.what} has not come for {(at - self.since) / NS_PER_S:.1f} s"
+        return f"{self.what} has not come for {(at - self.request.at) / NS_PER_S:.1f} s"
 
 
 class PendingAnswers:
@@ -105,16 +93,20 @@ class PendingAnswers:
     def items(self) -> list[PendingItem]:
         """The answers to open requests, oldest first, and then ends of turns."""
         answers = [
-            PendingItem(o.lane, f"the answer to {o.step.title} #{o.step.seq}", o.step.seq, o.at)
-            for o in self.requests
+            PendingItem(f"the answer to {one.step.title} #{one.step.seq}", one)
+            for one in self.requests
         ]
-        return [*answers, *sorted(self._turns(), key=lambda item: item.since)]
+        turns = [
+            PendingItem(f"the end of the turn of {PROMPT} #{prompt.step.seq}", prompt)
+            for prompt in sorted(self._prompts(), key=lambda one: one.at)
+        ]
+        return answers + turns
 
     @property
     def lane(self) -> ClientLane:
         """The lane that waits for the oldest item."""
         items = self.items
-        return items[0].lane if items else self._recording.lanes[None]
+        return items[0].request.lane if items else self._recording.lanes[None]
 
     @property
     def awaited(self) -> str:
@@ -128,13 +120,11 @@ class PendingAnswers:
     def _requests(self) -> Iterator[SentRequest]:
         return (one for requests in self._open.values() for one in requests)
 
-    def _turns(self) -> Iterator[PendingItem]:
-        """Yields the open turns that an update ends, and not an answer."""
+    def _prompts(self) -> Iterator[SentRequest]:
+        """Yields the prompts of open turns that an update ends, and not an answer."""
         for lane in self._recording.lanes.values():
             if self._recording.is_v2 and lane.turns.awaits_end:
-                for prompt in lane.turns.prompts.values():
-                    what = f"the end of the turn of {PROMPT} #{prompt.seq}"
-                    yield PendingItem(lane, what, prompt.seq, prompt.at)
+                yield from lane.turns.prompts.values()
 
 
 @frozen(eq=False)
@@ -199,18 +189,12 @@ class AnswerQueue:
         """Removes a request that is answered now; returns it, None if there is none."""
         return self._waiting.pop(exchange or 0, None)
 
-    def remove_unanswered(self, lane: ClientLane, method: str) -> Iterator[LiveRequest]:
-        """Removes the requests of a lane that were not answered in the recording; yields them.
-
-        Args:
-            lane: the lane.
-            method: the method of the requests.
-        """
+    def remove_permissions(self, lane: ClientLane) -> Iterator[LiveRequest]:
+        """Removes the permission requests of a lane that the recording leaves without an answer."""
         for exchange, request in list(self._unanswered.items()):
             recorded = request.recorded
-            if recorded.step.lane == lane.name and recorded.ask.method == method:
-                del self._unanswered[exchange]
-                yield request
+            if recorded.step.lane == lane.name and recorded.ask.method == PERMISSION:
+                yield self._unanswered.pop(exchange)
 
     def release_patient(self) -> None:
         """Releases the answers that have waited long enough."""

@@ -10,11 +10,12 @@ from typing import Any
 from attrs import frozen
 
 from acp_proxy.commands import Send
-from acp_proxy.engine.client.composer import cancelled, denied
+from acp_proxy.engine.client.composer import cancellation, denial, reply
 from acp_proxy.engine.client.lane import ClientFrame
 from acp_proxy.engine.client.open_requests import LiveRequest
 from acp_proxy.engine.client.request_matcher import AgentRequest, RequestMatch
 from acp_proxy.engine.client.state import VerifyState
+from acp_proxy.engine.shared.comparison import Difference
 from acp_proxy.engine.shared.divergence import DivergenceKind
 from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.json_pointers import member
@@ -39,11 +40,9 @@ class PermissionGuard:
     """Checks recorded answers to permission requests."""
 
     def __init__(self, state: VerifyState) -> None:
-        self._divergences = state.divergences
-        self._is_lenient = state.options.lenient
+        self._state = state
         self._permissions = state.permissions
         self._recording = state.recording
-        self._state = state
 
     def grants_too_much(self, match: RequestMatch, value: Any) -> bool:
         """Whether the recorded answer may allow what was not asked for in the recording.
@@ -55,17 +54,14 @@ class PermissionGuard:
         request = match.request
         if request.ask.method != PERMISSION or match.permission.is_same:
             return False
-        reply = self._recording.replies.get(request.ask.exchange)
-        if reply is None or not self._may_allow(
-            self._recording.messages.request(request), self._recording.messages.sent(reply.step)
-        ):
+        recorded = self._recording.replies.get(request.ask.exchange)
+        if recorded is None:
             return False
-        is_taken_at_its_title = (
-            self._is_lenient
-            and match.permission.is_vague
-            and self._permissions.have_same_title(request, value)
-        )
-        return not is_taken_at_its_title
+        answer = self._recording.messages.sent(recorded.step)
+        if not _may_allow(self._recording.messages.request(request), answer):
+            return False
+        trusts_title = self._state.options.lenient and match.permission.is_vague
+        return not (trusts_title and self._permissions.have_same_title(request, value))
 
     def note_refused(self, match: RequestMatch, live: AgentRequest) -> None:
         """Reports that a request asks for something else, or for something unknown.
@@ -86,7 +82,7 @@ class PermissionGuard:
                 f"the agent asked permission for {new}, but {old} #{seq} was allowed; it was"
                 " rejected"
             )
-        self._divergences.note(
+        self._state.divergences.note(
             DivergenceKind.PERMISSION_DIFFERS,
             self._recording.lanes[match.request.step.lane],
             summary,
@@ -111,45 +107,58 @@ class PermissionGuard:
             the live option that the answer selects, if it selects one; and what to send in place of
             the answer, if that cannot be given.
         """
-        request, asked_in, now = json_or_none(live.raw), live.recorded.step.seq, self._state.now
+        request = json_or_none(live.raw)
         if frame.lane.turns.was_cancelled_after(frame.seq):
-            summary = f"{PERMISSION} #{asked_in} came when the turn was cancelled"
-            self._divergences.note(DivergenceKind.LATE, frame.lane, summary, now, seq=step.seq)
-            return None, cancelled(live.token, request)
+            self._note_late(frame, step, live)
+            return None, reply(live.token, cancellation(request))
         recorded = self._recording.messages.request(live.recorded)
         answer = self._recording.messages.sent(step)
         scope = self._permissions.live(request)
         match = self._permissions.compare_answered(live.recorded, live.scope, scope)
-        if not match.is_same and self._may_allow(recorded, answer):
-            title = self._permissions.title(request)
-            self._divergences.note(
-                DivergenceKind.PERMISSION_DIFFERS,
-                frame.lane,
-                f"the agent changed the tool call {title} after it had asked permission for it, but"
-                f" #{asked_in} was allowed; it was rejected",
-                now,
-                seq=asked_in,
-                came=live.raw,
-                differences=match.differences,
-            )
-            return None, denied(live.token, request)
+        if not match.is_same and _may_allow(recorded, answer):
+            self._note_changed(frame, live, self._permissions.title(request), match.differences)
+            return None, reply(live.token, denial(request))
         chosen = choice(recorded, request, answer)
         if not chosen.is_possible:
-            self._divergences.note(
-                DivergenceKind.OUTCOME_DIFFERS,
-                frame.lane,
-                f"{PERMISSION} #{asked_in}: the agent offers no option like the one that"
-                f" #{step.seq} chose; it was answered with cancelled",
-                now,
-                seq=step.seq,
-                came=live.raw,
-            )
-            return None, cancelled(live.token, request)
+            self._note_without_option(frame, step, live)
+            return None, reply(live.token, cancellation(request))
         return chosen.option, None
 
-    def _may_allow(self, request: Any, answer: Any) -> bool:
-        """Whether a recorded answer may allow what its request asked permission for."""
-        return read_answer(options_of(request), answer).may_allow
+    def _note_late(self, frame: ClientFrame, step: Step, live: LiveRequest) -> None:
+        summary = f"{PERMISSION} #{live.recorded.step.seq} came when the turn was cancelled"
+        now = self._state.now
+        self._state.divergences.note(DivergenceKind.LATE, frame.lane, summary, now, seq=step.seq)
+
+    def _note_changed(
+        self, frame: ClientFrame, live: LiveRequest, title: str, found: tuple[Difference, ...]
+    ) -> None:
+        """Reports that a tool call has changed since permission was asked for it."""
+        seq = live.recorded.step.seq
+        self._state.divergences.note(
+            DivergenceKind.PERMISSION_DIFFERS,
+            frame.lane,
+            f"the agent changed the tool call {title} after it had asked permission for it, but"
+            f" #{seq} was allowed; it was rejected",
+            self._state.now,
+            seq=seq,
+            came=live.raw,
+            differences=found,
+        )
+
+    def _note_without_option(self, frame: ClientFrame, step: Step, live: LiveRequest) -> None:
+        self._state.divergences.note(
+            DivergenceKind.OUTCOME_DIFFERS,
+            frame.lane,
+            f"{PERMISSION} #{live.recorded.step.seq}: the agent offers no option like the one that"
+            f" #{step.seq} chose; it was answered with cancelled",
+            self._state.now,
+            seq=step.seq,
+            came=live.raw,
+        )
+
+
+def _may_allow(request: Any, answer: Any) -> bool:
+    return read_answer(options_of(request), answer).may_allow
 
 
 def choice(recorded: Any, live: Any, answer: Any) -> OptionChoice:

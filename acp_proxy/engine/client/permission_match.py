@@ -27,7 +27,7 @@ from acp_proxy.engine.client.permission_scope import (
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.client.recorded_requests import RecordedRequest
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
+from acp_proxy.engine.shared.comparison import Difference, shown
 from acp_proxy.protocol.json_pointers import member, params_of
 from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message, read
@@ -159,7 +159,6 @@ class PermissionMatcher:
         self.calls = ToolCalls(null_clears=recording.is_v2)
         self._recording = recording
         self._bindings = bindings
-        self._comparer = Comparer(bindings)
         self._recorded: dict[int, _RecordedScope] | None = None
 
     def live(self, request: Any) -> Any:
@@ -174,7 +173,7 @@ class PermissionMatcher:
         """Returns the scope of a recorded request with the live directories."""
         asked = self._scope_of(recorded).asked
         try:
-            return None if asked is None else moved(asked, self._bindings.rewritten)
+            return None if asked is None else moved(asked, self._bindings)
         except RecursionError:
             return None
 
@@ -190,7 +189,7 @@ class PermissionMatcher:
             request: the live one, decoded.
         """
         was, now = self._scope_of(recorded).title, self._title(request)
-        return now != "" and now in (was, moved(was, self._bindings.rewritten))
+        return now != "" and now in (was, moved(was, self._bindings))
 
     def compare(self, recorded: RecordedRequest, live: Any) -> PermissionMatch:
         """Compares a recorded request with a live one.
@@ -215,7 +214,7 @@ class PermissionMatcher:
         return PermissionMatch(self._differences(self._scope_of(recorded).answered, live))
 
     def _differences(self, recorded: Any, live: Any) -> tuple[Difference, ...]:
-        return differences(recorded, live, self._comparer, self._bindings.rewritten)
+        return differences(recorded, live, self._bindings)
 
     def _title(self, request: Any) -> str:
         return title_of(request, self.calls.announced(request))

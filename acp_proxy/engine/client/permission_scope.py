@@ -11,16 +11,15 @@ request names nothing that could be compared: two equal ones may be about differ
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from acp_proxy.engine.shared.bindings import Bindings
 from acp_proxy.engine.shared.comparison import Comparer, Difference, shown
 from acp_proxy.protocol.json_pointers import member, params_of
 from acp_proxy.protocol.methods import PERMISSION
 from acp_proxy.protocol.typed_places import places_of
 
-Rewritten = Callable[[str], str]
-"""Replaces recorded directories in a piece of JSON with the live ones."""
 _ENVELOPE = frozenset(
     {"sessionId", "toolCallId", "options", "title", "description", "reason", "_meta"}
 )
@@ -59,27 +58,25 @@ def scope(request: Any, announced: Mapping[str, Any]) -> Any:
         return None
 
 
-def differences(
-    recorded: Any, live: Any, comparer: Comparer, rewritten: Rewritten
-) -> tuple[Difference, ...]:
+def differences(recorded: Any, live: Any, bindings: Bindings) -> tuple[Difference, ...]:
     """Returns the differences of two scopes; none if they are the same.
 
     Args:
         recorded: as of `scope`.
         live: as of `scope`.
-        comparer: compares them.
-        rewritten: replaces recorded directories in a text, as `Bindings.rewritten`.
+        bindings: the live names of recorded values.
     """
     deep = (Difference("/params", "(nested too deeply)", "(nested too deeply)"),)
     if recorded is None or live is None:
         return deep
+    comparer = Comparer(bindings)
     if not _differences(comparer, recorded, live, {}):
         return ()
-    places = places_of("request", PERMISSION)
     try:
-        written = moved(recorded, rewritten)
+        written = moved(recorded, bindings)
     except RecursionError:
         return deep
+    places = places_of("request", PERMISSION)
     return _differences(comparer.after_rewriting, written, live, places)
 
 
@@ -114,17 +111,17 @@ def title_of(request: Any, announced: Mapping[str, Any]) -> str:
     return command if isinstance(command, str) else _written(command) if command else ""
 
 
-def moved(value: Any, rewritten: Rewritten) -> Any:
+def moved(value: Any, bindings: Bindings) -> Any:
     """Returns a recorded value with the live directories in its texts.
 
     Args:
         value: the value, decoded.
-        rewritten: replaces recorded directories in a text.
+        bindings: the live names of recorded directories.
 
     Raises:
         RecursionError: it is nested too deeply.
     """
-    return json.loads(rewritten(json.dumps(value, ensure_ascii=False)))
+    return json.loads(bindings.rewritten(json.dumps(value, ensure_ascii=False)))
 
 
 def _differences(

@@ -68,13 +68,11 @@ class _LaneReader:
     """Exchanges of the prompts that are open."""
 
     def clear(self) -> None:
-        """Counts from zero again."""
         self.progress.clear()
         self.states.clear()
         self.silence_ns = 0
 
     def finish(self) -> None:
-        """Completes the lane."""
         states = {kind: self.progress.states[kind] for kind in self.states}
         self.lane.end = LaneEnd(self.progress.mark, states, self.silence_ns)
         self.lane.queue = SendQueue(self.frames)

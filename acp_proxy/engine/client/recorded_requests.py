@@ -21,8 +21,9 @@ _HELD, _SMALL = 128, 32 << 10
 """How many requests are held decoded, and how long they are in bytes, at most."""
 _DEEP = 0
 
-Keys = tuple[int, ...]
-"""Hashes of a request, the strictest first."""
+Key = tuple[int, int]
+"""What is hashed of a request, as a number, and its hash."""
+Keys = tuple[Key, ...]
 Live = Callable[[Place, str], str]
 """Returns the live name of a value at a typed place; of a live value, itself."""
 
@@ -48,10 +49,10 @@ class _Pool:
     """The requests of one method."""
 
     all: deque[RecordedRequest] = field(factory=deque)
-    by_key: dict[tuple[int, int], deque[RecordedRequest]] | None = None
+    by_key: dict[Key, deque[RecordedRequest]] | None = None
     made: list[RecordedRequest] = field(factory=list)
     """Those that the live agent has made, and that are not in `first_made` yet."""
-    first_made: dict[tuple[int, int], RecordedRequest] = field(factory=dict)
+    first_made: dict[Key, RecordedRequest] = field(factory=dict)
 
 
 class RecordedRequests:
@@ -97,47 +98,41 @@ class RecordedRequests:
         """Yields those of a method."""
         return _not_made(self._pool(method).all)
 
-    def with_key(
-        self, method: str | None, level: int, key: int, keys_of: KeysOf
-    ) -> Iterator[RecordedRequest]:
+    def with_key(self, method: str | None, key: Key, keys_of: KeysOf) -> Iterator[RecordedRequest]:
         """Yields those of a method with the same key.
 
         Args:
             method: the method.
-            level: the index of the key among the keys of a request.
-            key: its value.
+            key: the key.
             keys_of: makes the keys of a recorded request.
         """
         pool = self._pool(method)
         if pool.by_key is None:
             pool.by_key = {}
             for request in _not_made(pool.all):
-                for entry in enumerate(keys_of(request)):
+                for entry in keys_of(request):
                     pool.by_key.setdefault(entry, deque()).append(request)
-        return _not_made(pool.by_key.get((level, key), deque()))
+        return _not_made(pool.by_key.get(key, deque()))
 
     def note_made(self, request: RecordedRequest) -> None:
         """Notes that the live agent has made a request."""
         request.is_made = True
         self._pool(request.ask.method).made.append(request)
 
-    def first_made(
-        self, method: str | None, level: int, key: int, keys_of: KeysOf
-    ) -> RecordedRequest | None:
+    def first_made(self, method: str | None, key: Key, keys_of: KeysOf) -> RecordedRequest | None:
         """Returns the first one with a key that the live agent has made.
 
         Args:
             method: the method.
-            level: the index of the key among the keys of a request.
-            key: its value.
+            key: the key.
             keys_of: makes the keys of a recorded request.
         """
         pool = self._pool(method)
         for request in pool.made:
-            for entry in enumerate(keys_of(request)):
+            for entry in keys_of(request):
                 pool.first_made.setdefault(entry, request)
         pool.made.clear()
-        return pool.first_made.get((level, key))
+        return pool.first_made.get(key)
 
     def _pool(self, method: str | None) -> _Pool:
         return self._pools.get(method) or _Pool()

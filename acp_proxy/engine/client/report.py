@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from acp_proxy.engine.client.open_requests import SentRequest
+from acp_proxy.engine.client.lane import SentRequest
 from acp_proxy.engine.client.verification import Verification
 from acp_proxy.engine.shared.divergence import SHOWN, Divergence, DivergenceKind, DivergenceReporter
 from acp_proxy.wording import counted

@@ -22,6 +22,7 @@ from acp_proxy.engine.client.lane import ClientLane
 from acp_proxy.engine.client.permission_match import PermissionMatch
 from acp_proxy.engine.client.permission_scope import moved
 from acp_proxy.engine.client.recorded_requests import (
+    Key,
     Keys,
     Live,
     RecordedRequest,
@@ -48,7 +49,7 @@ _NOISE = re.compile(
 )
 """Names of members that do not tell what is done; differences in these are reported last."""
 _EXACT, _SAME, _SAME_OFFERING, _OFFERING = range(4)
-"""Indices of the keys of a request: all its params; its identity; and of a permission request, the
+"""What is hashed of a request: all its params; its identity; and of a permission request, the
 identity with the kinds of options that it offers, and these kinds alone."""
 _IDENTITY: dict[str, tuple[str, ...]] = {
     READ: ("path", "line", "limit"),
@@ -104,10 +105,10 @@ class RequestMatcher:
             return self._find_permission(live, keys)
         if self._compare(first, live).is_equal:
             return RequestMatch(first)
-        for request in self._with_key(live, _EXACT, keys):
+        for request in self._with_key(live, keys[_EXACT]):
             if self._compare(request, live).is_equal:
                 return RequestMatch(request)
-        for request in self._with_key(live, _SAME, keys):
+        for request in self._with_key(live, keys[_SAME]):
             if self._has_same_identity(request, live):
                 return RequestMatch(request)
         return RequestMatch(first) if self._state.options.lenient else None
@@ -127,8 +128,7 @@ class RequestMatcher:
     def used_up(self, live: AgentRequest) -> NearMiss | None:
         """Returns the recorded request of the same identity that the agent has made already."""
         key = self._live_keys(live)[_SAME]
-        requests = self._requests(live.lane)
-        request = requests.first_made(live.method, _SAME, key, self._recorded_keys)
+        request = self._requests(live.lane).first_made(live.method, key, self._recorded_keys)
         if request is None or not self._has_same_identity(request, live):
             return None
         return self._miss(request, live, is_played=True)
@@ -147,7 +147,7 @@ class RequestMatcher:
         found = [*plain.differences, *plain.conflicts]
         places, comparer = places_of("request", live.method), self._state.comparer.after_rewriting
         try:
-            written = moved(self._messages.request(request), self._state.bindings.rewritten)
+            written = moved(self._messages.request(request), self._state.bindings)
         except RecursionError:
             return found
         now = comparer.params(live.method, written, live.value, places)
@@ -161,10 +161,9 @@ class RequestMatcher:
     def _candidates(self, live: AgentRequest) -> Iterator[RecordedRequest]:
         return filter(self._is_of_turn, self._requests(live.lane).of(live.method))
 
-    def _with_key(self, live: AgentRequest, level: int, keys: Keys) -> Iterator[RecordedRequest]:
+    def _with_key(self, live: AgentRequest, key: Key) -> Iterator[RecordedRequest]:
         """Yields candidates with the same key, not too many."""
-        requests = self._requests(live.lane)
-        found = requests.with_key(live.method, level, keys[level], self._recorded_keys)
+        found = self._requests(live.lane).with_key(live.method, key, self._recorded_keys)
         return islice(filter(self._is_of_turn, found), _LOOKED_AT)
 
     def _requests(self, lane: ClientLane | None) -> RecordedRequests:
@@ -201,7 +200,7 @@ class RequestMatcher:
     def _permission_candidates(self, live: AgentRequest, keys: Keys) -> Iterator[RecordedRequest]:
         """Yields permission requests, those with the most keys in common first, each once."""
         levels = (_SAME_OFFERING, _SAME, _OFFERING)
-        alike = chain.from_iterable(self._with_key(live, level, keys) for level in levels)
+        alike = chain.from_iterable(self._with_key(live, keys[level]) for level in levels)
         others = islice(self._candidates(live), _LOOKED_AT)
         yield from dict.fromkeys(chain(alike, others))
 
@@ -228,10 +227,10 @@ class RequestMatcher:
         params, ignored = params_of(value), self._state.comparer.ignored
         exact = key_of({"params": params}, places_of("request", method), live, ignored)
         if method != PERMISSION:
-            return exact, key_of(_identity(method, params, live))
+            return (_EXACT, exact), (_SAME, key_of(_identity(method, params, live)))
         kinds = sorted(str(option.get("kind")) for option in options_of(value))
         asked, offered = key_of(scope), key_of(kinds)
-        return exact, asked, hash((asked, offered)), offered
+        return tuple(enumerate((exact, asked, hash((asked, offered)), offered)))
 
 
 def _identity(method: str | None, params: dict[str, Any], live: Live) -> list[Any]:

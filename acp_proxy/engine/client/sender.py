@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from acp_proxy.commands import Command, Send
-from acp_proxy.engine.client.composer import Composer, cancelled
+from acp_proxy.engine.client.composer import Composer, cancellation, reply
 from acp_proxy.engine.client.known_files import READ, WRITE
-from acp_proxy.engine.client.lane import ClientFrame, SentPrompt
-from acp_proxy.engine.client.open_requests import LiveRequest, SentRequest
+from acp_proxy.engine.client.lane import ClientFrame, SentRequest
+from acp_proxy.engine.client.open_requests import LiveRequest
 from acp_proxy.engine.client.permission_guard import PermissionGuard
 from acp_proxy.engine.client.send_conditions import SendConditions
 from acp_proxy.engine.client.state import VerifyState
@@ -95,9 +95,7 @@ class ClientSender:
             yield from self._note_sent(frame)
 
     def _composed(self, frame: ClientFrame, ids: dict[str, str], options: dict[str, str]) -> Send:
-        lane, sessions = frame.lane, self._state.sessions
-        if sessions.needs_name(lane, frame.steps):
-            sessions.bind(lane, lane.name or "")
+        self._state.sessions.bind_before(frame)
         wire = self._state.recording.script.wire(frame.seq)
         return Send(self._composer.written(frame, wire, ids, options), frame.seq)
 
@@ -117,8 +115,8 @@ class ClientSender:
             frame.lane.turns.cancel(frame.seq)
             # A client that cancels a turn must answer its permission requests; these have no
             # recorded answer.
-            for live in self._state.answers.remove_unanswered(frame.lane, PERMISSION):
-                yield cancelled(live.token, json_or_none(live.raw))
+            for live in self._state.answers.remove_permissions(frame.lane):
+                yield reply(live.token, cancellation(json_or_none(live.raw)))
 
     def _without_unasked(self, frame: ClientFrame) -> ClientFrame:
         """Leaves out of a batch the answers that the agent has not asked for; they are sent later.
@@ -145,7 +143,7 @@ class ClientSender:
         self._state.sessions.note_sent(request)
         frame.lane.progress.clear()
         if step.method == PROMPT and step.exchange is not None:
-            frame.lane.turns.open(step.exchange, SentPrompt(step.seq, self._state.now))
+            frame.lane.turns.open(request)
 
     def _learn(self, step: Step, live: LiveRequest) -> None:
         """Learns terminals and contents of files from an answer that the agent gets."""

@@ -2,11 +2,9 @@
 
 from collections.abc import Mapping
 
-from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.open_requests import SentRequest
+from acp_proxy.engine.client.lane import ClientFrame, ClientLane, SentRequest
 from acp_proxy.engine.client.stream_progress import Increment, StreamProgress
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.steps import Step
 from acp_proxy.protocol.methods import FORK
 from acp_proxy.protocol.splice import Place
 
@@ -114,12 +112,9 @@ class SessionMap:
             if session is not None:
                 self.bind(request.lane, session)
 
-    def needs_name(self, lane: ClientLane, steps: list[Step]) -> bool:
-        """Whether messages are about a session without a live name, and do not create it.
-
-        Args:
-            lane: the lane of the messages.
-            steps: the messages.
-        """
-        is_known = lane.name is None or lane.name in self._bindings.sessions
-        return not is_known and not any(step.method in _CREATING for step in steps)
+    def bind_before(self, frame: ClientFrame) -> None:
+        """Gives a session its recorded name, unless it has a live one or the frame creates it."""
+        name = frame.lane.name
+        creates = any(step.method in _CREATING for step in frame.steps)
+        if name is not None and name not in self._bindings.sessions and not creates:
+            self.bind(frame.lane, name)

@@ -33,23 +33,11 @@ class VerifyOptions(PlaybackOptions):
 
 
 class VerifyState:
-    """The parts of the state.
+    """The parts of the state: what is known of both sides, and of what each has still to do.
 
     Args:
         recording: the recording; no other verification may use the same object.
         options: how to play it.
-
-    Attributes:
-        bindings: the live names of recorded values.
-        comparer: compares recorded messages with live ones.
-        divergences: where the agent diverged from the recording.
-        output: how much the agent has written.
-        patience: the time, and how long the client waits.
-        pending: what the agent has still to answer.
-        answers: what the client has still to answer.
-        sessions: the lanes of live sessions.
-        permissions: compares permission requests.
-        files: the contents of files that are known.
     """
 
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:

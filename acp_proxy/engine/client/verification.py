@@ -45,7 +45,8 @@ class Verification:
         self.is_over = False
         self.has_left = False
         self.is_hopeless = False
-        self._began: int | None = None
+        self._has_begun = False
+        self._times_out_at: int | None = None
         self._part = 0
         """How much has come of a line that has not ended."""
         self._ends_since: int | None = None
@@ -111,10 +112,12 @@ class Verification:
 
     def _begin(self, at: int) -> None:
         self.state.patience.now = at
-        if self._began is None:
-            self._began = at
+        if not self._has_begun:
+            self._has_begun = True
             self.state.patience.note_activity()
             self.state.divergences.begin(at)
+            if (limit := self.state.options.timeout_ns) is not None:
+                self._times_out_at = at + limit
 
     def _note_bytes(self, size: int) -> None:
         self.state.output.recent_bytes += size
@@ -167,11 +170,6 @@ class Verification:
         longest = (self._ends_since or 0) + _LONGEST_NS + settle_ns
         return min(self.state.patience.last_activity + settle_ns, longest)
 
-    @property
-    def _times_out_at(self) -> int | None:
-        limit = self.state.options.timeout_ns
-        return None if limit is None else (self._began or 0) + limit
-
     def _time_out(self) -> None:
         """Ends it after the time limit; this is no stall if only last messages are missing."""
         if self._is_done:
@@ -188,7 +186,7 @@ class Verification:
             pending.lane,
             "; ".join([what, *(item.described(now) for item in items[:3])]),
             now,
-            seq=items[0].seq if items else None,
+            seq=items[0].request.step.seq if items else None,
             # As after a handshake that failed, what was not sent in any lane follows from this.
             of_handshake=True,
         )

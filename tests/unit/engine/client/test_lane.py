@@ -7,17 +7,23 @@ from acp_proxy.engine.client.lane import (
     ClientLane,
     LaneEnd,
     SendQueue,
-    SentPrompt,
+    SentRequest,
     TurnState,
 )
 from acp_proxy.engine.client.stream_progress import ITEM, Increment, ProgressMark
 from acp_proxy.engine.shared.steps import Step
 
 
+def prompt(exchange: int, seq: int) -> SentRequest:
+    """A prompt that was sent."""
+    step = Step(seq, seq, from_agent=False, kind="request", exchange=exchange)
+    return SentRequest(step, ClientLane("s"), 0)
+
+
 def test_an_answer_closes_one_turn() -> None:
     """A cancellation lasts until the last open turn is closed."""
     turns = TurnState()
-    turns.open(1, SentPrompt(10, 0))
+    turns.open(prompt(1, 10))
     turns.cancel(12)
     assert (turns.was_cancelled_after(11), turns.was_cancelled_after(12)) == (True, False)
     turns.close(2)
@@ -29,9 +35,9 @@ def test_an_answer_closes_one_turn() -> None:
 def test_a_new_turn_is_not_cancelled() -> None:
     """Though the one before it was."""
     turns = TurnState()
-    turns.open(1, SentPrompt(10, 0))
+    turns.open(prompt(1, 10))
     turns.cancel(12)
-    turns.open(2, SentPrompt(14, 0))
+    turns.open(prompt(2, 14))
     assert not turns.is_cancelled
 
 
@@ -40,10 +46,10 @@ def test_an_update_ends_all_open_turns() -> None:
     turns = TurnState()
     turns.recorded_ends += [11, 15]
     for exchange, seq in ((1, 12), (2, 13)):
-        turns.open(exchange, SentPrompt(seq, 0))
+        turns.open(prompt(exchange, seq))
     assert turns.end() == 15
     assert (turns.is_open, turns.ended, turns.awaits_end) == (False, 1, True)
-    turns.open(3, SentPrompt(16, 0))
+    turns.open(prompt(3, 16))
     assert turns.end() is None
     assert not turns.awaits_end
 

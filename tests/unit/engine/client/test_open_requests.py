@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from acp_proxy.engine.client.lane import ClientLane, SentRequest
 from acp_proxy.engine.client.open_requests import (
     AnswerQueue,
     LiveRequest,
     PendingAnswers,
-    SentRequest,
 )
 from acp_proxy.engine.client.patience import Patience
 from acp_proxy.engine.client.recorded_client import RecordedClient
@@ -30,7 +30,7 @@ TALK = """
     8 <- #8 _x/two {}
     9 -> #7 result 1
     10 -> #8 result 2
-    11 <- #9 _x/never {}
+    11 <- #9 session/request_permission {"options": []}
 """
 S = 10**9
 
@@ -152,6 +152,6 @@ def test_what_was_never_answered_is_kept_apart(recording: RecordedClient) -> Non
     never = live(recording)[2]
     queue.add(never)
     assert (bool(queue), [*queue.moments()]) == (False, [])
-    assert [*queue.remove_unanswered(lane, "_x/other")] == []
-    assert [*queue.remove_unanswered(lane, "_x/never")] == [never]
-    assert [*queue.remove_unanswered(lane, "_x/never")] == []
+    assert [*queue.remove_permissions(ClientLane("s"))] == []
+    assert [*queue.remove_permissions(lane)] == [never]
+    assert [*queue.remove_permissions(lane)] == []

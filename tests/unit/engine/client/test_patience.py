@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from acp_proxy.engine.client.lane import ClientFrame, ClientLane, ReceivedBefore, SentPrompt
+from acp_proxy.engine.client.lane import ClientFrame, ClientLane, ReceivedBefore, SentRequest
 from acp_proxy.engine.client.patience import Patience
 from acp_proxy.engine.client.stream_progress import ITEM
+from acp_proxy.engine.shared.steps import Step
 
 S = 10**9
 
@@ -55,7 +56,8 @@ def test_activity_elsewhere_prolongs_the_wait() -> None:
 def test_an_open_turn_is_waited_for_almost_until_a_stall() -> None:
     """Since the agent has more to send."""
     patience, lane = Patience(30 * S), ClientLane("s")
-    lane.turns.open(1, SentPrompt(1, 0))
+    prompt = Step(1, 0, from_agent=False, kind="request", exchange=1)
+    lane.turns.open(SentRequest(prompt, lane, 0))
     assert patience.deadline(ClientFrame(lane, 2, 0, [])) == 27 * S
 
 

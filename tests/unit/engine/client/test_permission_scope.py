@@ -14,7 +14,6 @@ from acp_proxy.engine.client.permission_scope import (
     title_of,
 )
 from acp_proxy.engine.shared.bindings import Bindings
-from acp_proxy.engine.shared.comparison import Comparer
 
 CALL = {"toolCallId": "c", "kind": "edit", "rawInput": {"path": "/p/f"}}
 
@@ -81,27 +80,25 @@ def test_a_text_beside_a_command_does_not_count() -> None:
 def test_a_live_directory_may_stand_for_a_recorded_one() -> None:
     """Nothing else may differ."""
     bindings = Bindings(roots={"/old": "/new"})
-    comparer = Comparer(bindings)
     recorded, live, other = (
         scope(asking({"kind": "edit", "rawInput": {"path": path}}), {})
         for path in ("/old/f", "/new/f", "/new/g")
     )
-    assert differences(recorded, live, comparer, bindings.rewritten) == ()
-    found = differences(recorded, other, comparer, bindings.rewritten)
+    assert differences(recorded, live, bindings) == ()
+    found = differences(recorded, other, bindings)
     assert [one.pointer for one in found] == ["/params/toolCall/rawInput/path"]
-    assert moved(recorded, bindings.rewritten) == live
+    assert moved(recorded, bindings) == live
 
 
 def test_a_scope_that_cannot_be_read_equals_none() -> None:
     """Not even itself."""
-    comparer = Comparer(Bindings())
     deep: Any = {}
     for _ in range(100_000):
         deep = {"a": deep}
     unreadable = scope(asking({"rawInput": deep}), {})
     assert unreadable is None
-    assert differences(unreadable, unreadable, comparer, str) != ()
-    assert differences({"params": {}}, None, comparer, str) != ()
+    assert differences(unreadable, unreadable, Bindings()) != ()
+    assert differences({"params": {}}, None, Bindings()) != ()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def collection(*requests: RecordedRequest) -> RecordedRequests:
 
 def parity(one: RecordedRequest) -> Keys:
     """Keys of which two requests have the same if both numbers are odd, or even."""
-    return one.step.seq, one.step.seq % 2
+    return (0, one.step.seq), (1, one.step.seq % 2)
 
 
 def test_requests_are_found_by_method_and_key() -> None:
@@ -40,11 +40,11 @@ def test_requests_are_found_by_method_and_key() -> None:
     requests = [request(1), request(2), request(3), request(4, "other")]
     found = collection(*requests)
     assert [*found.of("m")] == requests[:3]
-    assert [*found.with_key("m", 1, 1, parity)] == [requests[0], requests[2]]
+    assert [*found.with_key("m", (1, 1), parity)] == [requests[0], requests[2]]
     requests[0].is_made = True
-    assert [*found.with_key("m", 1, 1, parity)] == [requests[2]]
-    assert [*found.with_key("m", 0, 1, parity)] == []
-    assert [*found.with_key("none", 0, 1, parity)] == [*found.of("none")] == []
+    assert [*found.with_key("m", (1, 1), parity)] == [requests[2]]
+    assert [*found.with_key("m", (0, 1), parity)] == []
+    assert [*found.with_key("none", (0, 1), parity)] == [*found.of("none")] == []
     assert [*found] == requests[1:]
 
 
@@ -52,12 +52,12 @@ def test_a_request_that_was_made_is_found_among_those() -> None:
     """The first one with its key."""
     requests = [request(1), request(3)]
     found = collection(*requests)
-    assert found.first_made("m", 1, 1, parity) is None
+    assert found.first_made("m", (1, 1), parity) is None
     for one in requests:
         found.note_made(one)
-    assert found.first_made("m", 1, 1, parity) is requests[0]
-    assert found.first_made("m", 0, 3, parity) is requests[1]
-    assert found.first_made("m", 1, 0, parity) is None
+    assert found.first_made("m", (1, 1), parity) is requests[0]
+    assert found.first_made("m", (0, 3), parity) is requests[1]
+    assert found.first_made("m", (1, 0), parity) is None
 
 
 def test_requests_are_awaited_in_order() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from acp_proxy.engine.client.lane import ClientLane
-from acp_proxy.engine.client.open_requests import SentRequest
+from acp_proxy.engine.client.lane import ClientFrame, ClientLane, SentRequest
 from acp_proxy.engine.client.session_map import SessionMap
 from acp_proxy.engine.client.stream_progress import ITEM, Increment
 from acp_proxy.engine.shared.bindings import Bindings
@@ -61,12 +60,14 @@ def test_a_message_without_a_session_belongs_to_the_latest_lane() -> None:
     assert found.last is lanes[None]
 
 
-def test_messages_need_a_name_unless_they_create_the_session() -> None:
-    """Or belong to the connection."""
-    found, lanes, _ = sessions()
-    prompt = [Step(2, 2, from_agent=False, kind="request", method="session/prompt")]
-    assert found.needs_name(lanes["a"], prompt)
-    assert not found.needs_name(lanes["a"], [creating(lanes["a"]).step])
-    assert not found.needs_name(lanes[None], prompt)
+def test_a_session_keeps_its_name_unless_a_frame_creates_it() -> None:
+    """Or it has a live name, or the frame belongs to the connection."""
+    found, lanes, bindings = sessions()
+    prompt = Step(2, 2, from_agent=False, kind="request", method="session/prompt")
     found.bind(lanes["a"], "live")
-    assert not found.needs_name(lanes["a"], prompt)
+    for lane, step in ((lanes["a"], prompt), (lanes["b"], creating(lanes["b"]).step)):
+        found.bind_before(ClientFrame(lane, 2, 2, [step]))
+    found.bind_before(ClientFrame(lanes[None], 2, 2, [prompt]))
+    assert bindings.sessions == {"a": "live"}
+    found.bind_before(ClientFrame(lanes["b"], 2, 2, [prompt]))
+    assert bindings.sessions == {"a": "live", "b": "b"}
