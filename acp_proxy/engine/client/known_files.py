@@ -53,7 +53,7 @@ class KnownFiles:
             if self._recorded is None:
                 self._recorded = self._read()
             text = self._recorded.get(path)
-        return None if text is None else part(text, params)
+        return None if text is None else _part(text, params)
 
     def _keep(self, path: str, text: str) -> None:
         """Notes what a file contains now; forgets the oldest contents if they are too many."""
@@ -79,20 +79,15 @@ class KnownFiles:
 
 def _shown(method: str, params: dict[str, Any], answer: Any) -> tuple[str, str] | None:
     """Returns the path and all of the contents of a file that was read or written."""
-    if method == READ and not is_whole(params):
+    if method == READ and not _is_whole(params):
         return None
     path = params.get("path")
     text = member(answer, "result", "content") if method == READ else params.get("content")
     return (path, text) if isinstance(path, str) and isinstance(text, str) else None
 
 
-def part(text: str, params: dict[str, Any]) -> str:
-    """Returns the lines of a text that a request asks for.
-
-    Args:
-        text: the text.
-        params: of the request: ``limit`` lines, from the 1-based ``line`` on.
-    """
+def _part(text: str, params: dict[str, Any]) -> str:
+    """Returns the lines that a request asks for: ``limit``, from the 1-based ``line`` on."""
     line, limit = params.get("line"), params.get("limit")
     if line is None and limit is None:
         return text
@@ -103,6 +98,5 @@ def part(text: str, params: dict[str, Any]) -> str:
     return shown + "\n" if last < len(lines) and shown else shown
 
 
-def is_whole(params: dict[str, Any]) -> bool:
-    """Whether a request asks for all of a file."""
+def _is_whole(params: dict[str, Any]) -> bool:
     return params.get("line") in (None, 0, 1) and params.get("limit") is None

@@ -3,7 +3,7 @@
 from bisect import bisect, insort
 from collections import deque
 from collections.abc import Iterable, Mapping
-from heapq import heappop, heappush
+from heapq import heappop
 
 from attrs import define, evolve, field, frozen
 
@@ -92,11 +92,8 @@ class SendQueue:
     Answers to the agent are kept apart: they may be sent as soon as the agent has asked and other
     conditions hold, and what the agent never asks is never answered.
 
-    Args:
-        frames: the frames of the lane, in recorded order.
-
     Attributes:
-        frames: those that are no answers.
+        frames: the frames that are no answers, in recorded order.
         answers: those that only answer the agent, by number.
         asked: a heap: the answers that the agent has asked for, some of them released.
         released: those of them that only pacing holds back, in recorded order.
@@ -130,10 +127,6 @@ class SendQueue:
             heappop(self.asked)
         return self.asked[0] if self.asked else None
 
-    def mark_asked(self, frame: ClientFrame) -> None:
-        """Notes that the agent has asked for an answer."""
-        heappush(self.asked, frame)
-
     def release(self, frame: ClientFrame) -> None:
         """Lets an answer be sent when it is due."""
         frame.is_released = True
@@ -146,10 +139,6 @@ class SendQueue:
             self.released.remove(frame)
         else:
             self.frames.popleft()
-
-    def postpone(self, answer: ClientFrame) -> None:
-        """Adds the answers of a batch that the agent has not asked for yet."""
-        self.answers[answer.seq] = answer
 
     def discard(self) -> list[ClientFrame]:
         """Gives up all frames, and returns them, those that are no answers first."""

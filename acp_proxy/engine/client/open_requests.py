@@ -145,12 +145,8 @@ class AnswerQueue:
 
     An answer waits in the queue of its lane, where the first one may be sent as soon as its
     conditions hold. It also waits in two queues over all lanes, for the moment at which it is sent
-    anyway. So no event needs to look at all recorded frames.
-
-    Args:
-        recording: the recording.
-        patience: how long an answer waits for its place.
-        is_causal: whether an answer waits for its own request alone.
+    anyway. So no event needs to look at all recorded frames. In causal order, an answer waits for
+    its own request alone.
     """
 
     def __init__(self, recording: RecordedClient, patience: Patience, *, is_causal: bool) -> None:
@@ -216,7 +212,7 @@ class AnswerQueue:
         now = self._patience.now
         frame.start_waiting(now)
         silence, longest = self._patience.of_answer(frame.before.silence_ns)
-        frame.lane.queue.mark_asked(frame)
+        heappush(frame.lane.queue.asked, frame)
         heappush(self._by_silence, (silence, frame))
         heappush(self._by_deadline, (now + longest, frame))
         if self._is_causal:

@@ -15,21 +15,15 @@ _WITHOUT_STALL_NS = 300 * NS_PER_S
 
 
 class Patience:
-    """Keeps the time of a verification.
-
-    Args:
-        stall_ns: the silence that counts as a stall, in nanoseconds; None if none does.
-
-    Attributes:
-        now: the moment of the latest event.
-        last_activity: when either side last sent anything.
-        pauses: from when to when a frame was held back for messages that have never come.
-    """
+    """Keeps the time of a verification, in nanoseconds; `stall_ns` of silence are a stall."""
 
     def __init__(self, stall_ns: int | None) -> None:
         self.now = 0
+        """The moment of the latest event."""
         self.last_activity = 0
+        """When either side last sent anything."""
         self.pauses: list[tuple[int, int]] = []
+        """From when to when a frame was held back for messages that have never come."""
         # Less than a stall, so that waiting for optional messages is never taken for one.
         self._longest = (_WITHOUT_STALL_NS if stall_ns is None else stall_ns) * 9 // 10
 
@@ -43,19 +37,11 @@ class Patience:
         self.last_activity = self.now
 
     def after_silence(self, silence_ns: int) -> int:
-        """Returns how long to wait for optional messages.
-
-        Args:
-            silence_ns: the longest silence of the recorded agent before them.
-        """
+        """Returns how long to wait for what the recorded agent sent after a silence."""
         return min(max(_SETTLE_NS, _TIMES * silence_ns), self._longest)
 
     def of_answer(self, silence_ns: int) -> tuple[int, int]:
-        """Returns how long an answer waits for its place: in silence, and in all.
-
-        Args:
-            silence_ns: the longest silence of the recorded agent before it.
-        """
+        """Returns how long an answer waits for its place: in silence, and in all."""
         late = min(_MANY_TIMES * silence_ns, _LATE_ANSWER_NS)
         silence = min(max(_ANSWER_NS, 2 * silence_ns, late), self._longest)
         return silence, _MANY_TIMES * silence

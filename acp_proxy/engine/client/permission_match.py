@@ -11,7 +11,6 @@ What a user ignores in the comparison of two runs counts here all the same: it w
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from enum import IntEnum
 from math import nan as NAN  # noqa: N812
 from typing import Any
 
@@ -33,6 +32,8 @@ from acp_proxy.protocol.json_text import json_or_none
 from acp_proxy.protocol.jsonrpc import Message, read
 from acp_proxy.protocol.updates import FINAL, UPDATE
 
+_ANNOUNCED, _ASKED, _ANSWERED = range(3)
+"""What a recorded frame is for a permission request; within one frame in this order."""
 _ABOUT_UPDATE = frozenset({"sessionUpdate", "_meta"})
 """Members of an update that are no members of the tool call."""
 _UNREADABLE = "(an update that cannot be read)"
@@ -41,7 +42,7 @@ _MOST = 1000
 
 
 class ToolCalls:
-    """What an agent has announced of the tool calls that have not ended.
+    """What an agent has announced of the tool calls that have not ended, by session and id.
 
     An update changes only the members that it has, so all updates of a tool call are merged. The
     names of the members are those of the dialect: ``kind`` and ``rawInput`` in v1 and v2, ``tool``
@@ -54,7 +55,6 @@ class ToolCalls:
     def __init__(self, *, null_clears: bool) -> None:
         self._null_clears = null_clears
         self._calls: OrderedDict[tuple[str | None, str], dict[str, Any]] = OrderedDict()
-        """By session and id."""
 
     def take(self, message: Message) -> None:
         """Takes a message of the agent; one that announces no tool call changes nothing."""
@@ -95,11 +95,9 @@ class ToolCalls:
 
     def _merge(self, call: dict[str, Any], update: dict[str, Any]) -> None:
         for name, value in update.items():
-            if name in _ABOUT_UPDATE:
-                continue
-            if value is not None:
+            if value is not None and name not in _ABOUT_UPDATE:
                 call[name] = value
-            elif self._null_clears:
+            elif value is None and self._null_clears:
                 call.pop(name, None)
 
 
@@ -136,14 +134,6 @@ class _RecordedScope:
     answered: Any = None
 
 
-class _Moment(IntEnum):
-    """What concerns a permission request in a frame, in the order in which it counts."""
-
-    ANNOUNCED = 0
-    ASKED = 1
-    ANSWERED = 2
-
-
 class PermissionMatcher:
     """Compares permission requests.
 
@@ -167,7 +157,7 @@ class PermissionMatcher:
 
     def title(self, request: Any) -> str:
         """Returns the name of a live request in reports."""
-        return _name(self._title(request))
+        return _shown(self._title(request))
 
     def recorded(self, recorded: RecordedRequest) -> Any:
         """Returns the scope of a recorded request with the live directories."""
@@ -179,7 +169,7 @@ class PermissionMatcher:
 
     def recorded_title(self, recorded: RecordedRequest) -> str:
         """Returns the name of a recorded request in reports."""
-        return _name(self._scope_of(recorded).title)
+        return _shown(self._scope_of(recorded).title)
 
     def have_same_title(self, recorded: RecordedRequest, request: Any) -> bool:
         """Whether a recorded request and a live one have the same title, and have one at all.
@@ -234,7 +224,7 @@ class PermissionMatcher:
         calls = ToolCalls(null_clears=recording.is_v2)
         asked: dict[int, Any] = {}
         for seq, moment, exchange in sorted(self._moments(are_announced=bool(wanted))):
-            if moment is _Moment.ANNOUNCED:
+            if moment == _ANNOUNCED:
                 message = read(recording.script.wire(seq).raw)
                 for one in message.members or (message,):
                     if one.tool_call in wanted:
@@ -243,24 +233,23 @@ class PermissionMatcher:
             request = requests[exchange]
             announced = calls.announced(request)
             found = scope(request, announced)
-            if moment is _Moment.ASKED:
+            if moment == _ASKED:
                 asked[exchange] = found
             else:
                 title = title_of(request, announced)
                 yield exchange, _RecordedScope(title, asked[exchange], found)
 
-    def _moments(self, *, are_announced: bool) -> Iterator[tuple[int, _Moment, int]]:
+    def _moments(self, *, are_announced: bool) -> Iterator[tuple[int, int, int]]:
         """Yields the frames by which scopes change or are used: number, what it is, exchange."""
         for one in self._recording.permissions:
             seq, exchange = one.step.seq, one.ask.exchange
             reply = self._recording.replies.get(exchange)
-            yield seq, _Moment.ASKED, exchange
-            yield seq if reply is None else reply.step.seq, _Moment.ANSWERED, exchange
+            yield seq, _ASKED, exchange
+            yield seq if reply is None else reply.step.seq, _ANSWERED, exchange
         if are_announced:
             for seq in self._recording.announcing:
-                yield seq, _Moment.ANNOUNCED, 0
+                yield seq, _ANNOUNCED, 0
 
 
-def _name(title: str) -> str:
-    """Returns what reports call a request."""
+def _shown(title: str) -> str:
     return shown(title, 100) if title else "something"

@@ -8,7 +8,6 @@ need no more memory than a few numbers.
 import json
 from array import array
 from collections import Counter
-from collections.abc import Iterator
 
 from attrs import define, field, frozen
 
@@ -31,15 +30,6 @@ from acp_proxy.protocol.methods import PERMISSION, PROMPT
 from acp_proxy.protocol.splice import Place, spans
 from acp_proxy.protocol.typed_places import places_of
 from acp_proxy.protocol.updates import UPDATE
-
-
-@frozen
-class RecordedAnswer:
-    """How the recorded agent answered a request of the client."""
-
-    seq: int
-    kind: str
-    """response or error."""
 
 
 @frozen
@@ -82,14 +72,11 @@ class RecordedClient:
     """A recording, for one verification.
 
     Attributes:
-        script: the recording.
-        messages: its messages, decoded.
         lanes: by session, None for the connection's.
         answers: how the agent answered the client's requests, by exchange.
-        expected_answers: the answers, in order: the number of each, and its exchange.
+        expected_answers: these answers in order: the number of each, and its exchange.
         replies: how the client answered the agent's requests, by exchange.
         unnamed: the agent's requests that name no session, in all lanes.
-        permissions: the agent's permission requests, in all lanes.
         announcing: the numbers of the frames that may announce tool calls, in order.
         strays: how often the agent answered what the client had not requested, by the id's token.
         garbage: how many lines of the agent were no messages.
@@ -103,7 +90,8 @@ class RecordedClient:
         self.script = script
         self.messages = RecordedMessages(script)
         self.lanes: dict[str | None, ClientLane] = {None: ClientLane(None)}
-        self.answers: dict[int, RecordedAnswer] = {}
+        self.answers: dict[int, Step] = {}
+        self.expected_answers: list[tuple[int, int]] = []
         self.replies: dict[int, RecordedReply] = {}
         self.unnamed = RecordedRequests()
         self.permissions: list[RecordedRequest] = []
@@ -117,8 +105,8 @@ class RecordedClient:
         self._readers: dict[str | None, _LaneReader] = {None: _LaneReader(self.lanes[None])}
         self._total = TotalProgress()
         self._frame: ClientFrame | None = None
+        self._requested: set[int | None] = set()
         self._read()
-        self.expected_answers = sorted(self._find_answers())
         for reader in self._readers.values():
             reader.finish()
         self._readers.clear()
@@ -131,16 +119,6 @@ class RecordedClient:
                 self._add(step)
                 began = step.t_ns if began is None else began
                 self.duration_ns = step.t_ns - began
-
-    def _find_answers(self) -> Iterator[tuple[int, int]]:
-        """Yields the answers to the client's requests; notes the client's own answers."""
-        for reader in self._readers.values():
-            for step in (step for frame in reader.frames for step in frame.steps):
-                answer = self.answers.get(step.exchange or 0)
-                if step.is_reply and step.exchange is not None:
-                    self.replies[step.exchange] = RecordedReply(reader.lane, step)
-                elif step.kind == "request" and answer is not None:
-                    yield answer.seq, step.exchange or 0
 
     def _add(self, step: Step) -> None:
         reader = self._readers.get(step.lane)
@@ -163,7 +141,9 @@ class RecordedClient:
             self.announcing.append(step.seq)
         answered = [answer.exchange for answer in step.answers if answer.exchange > 0]
         for exchange in answered:
-            self.answers[exchange] = RecordedAnswer(step.seq, step.kind)
+            self.answers[exchange] = step
+            if exchange in self._requested:
+                self.expected_answers.append((step.seq, exchange))
             reader.clear()
         if not self.is_v2:
             reader.prompts.difference_update(answered)
@@ -210,7 +190,10 @@ class RecordedClient:
             passed = reader.passed_ns
             self._frame = ClientFrame(reader.lane, step.seq, step.t_ns, [step], passed, before)
             reader.frames.append(self._frame)
-        if step.kind == "request":
+        if step.is_reply and step.exchange is not None:
+            self.replies[step.exchange] = RecordedReply(self._frame.lane, step)
+        elif step.kind == "request":
+            self._requested.add(step.exchange)
             reader.clear()
             if step.method == PROMPT and step.exchange is not None:
                 reader.prompts.add(step.exchange)

@@ -17,27 +17,18 @@ _HELD = 4096
 
 
 class ScriptedClient:
-    """Plays the client of a recording.
+    """Plays the client of a recording."""
 
-    Args:
-        script: the recording.
-
-    Attributes:
-        unexpected: a line that was not recorded at its place, if one came; nothing is sent after
-            that.
-        has_left: whether the agent has ended its output.
-        stall_ns: None, as there is no limit for silence.
-        last_activity: 0, as nothing depends on it.
-        awaited: what it waits for, in a few words.
-    """
-
+    # There is no limit for silence, and so no need to tell what is awaited since when.
     stall_ns = None
     last_activity = 0
     awaited = "the agent"
 
     def __init__(self, script: Script) -> None:
         self.unexpected: bytes | None = None
+        """A line that was not recorded at its place, if one came; nothing is sent after that."""
         self.has_left = False
+        """Whether the agent has ended its output."""
         self._script = script
         self._finder = LaneFinder()
         self._lanes: dict[str | None, deque[Step]] = {}
@@ -70,13 +61,13 @@ class ScriptedClient:
             yield Finish()
 
     def _take(self, line: bytes) -> None:
-        """Takes a line of the agent, in the lane where it is next."""
         while not self._matches(line):
             if not self._read_on():
                 self.unexpected = line
                 return
 
     def _matches(self, line: bytes) -> bool:
+        """Takes a line of the agent in the lane where it is next; returns whether there is one."""
         heads = [lane for lane in self._lanes.values() if lane and lane[0].from_agent]
         for lane in sorted(heads, key=lambda lane: lane[0].seq):
             if self._script.wire(lane[0].seq).raw == line:

@@ -21,16 +21,12 @@ _CREATE_TERMINAL = "terminal/create"
 
 
 class ClientSender:
-    """Sends frames.
-
-    Attributes:
-        conditions: decides which frames may be sent.
-        sent: how many frames were sent.
-    """
+    """Sends frames."""
 
     def __init__(self, state: VerifyState) -> None:
         self.conditions = SendConditions(state)
         self.sent = 0
+        """How many frames were sent."""
         self._state = state
         self._guard = PermissionGuard(state)
         self._composer = Composer(state.bindings, rewrite_text=state.options.rewrite_text)
@@ -57,7 +53,6 @@ class ClientSender:
         self._state.divergences.note(kind, frame.lane, summary, now, seq=frame.seq)
 
     def _reason_to_skip(self, frame: ClientFrame) -> str | None:
-        """Returns why a frame is not sent; None if it is."""
         if self.conditions.is_pointless(frame):
             return "what it cancels was over already"
         if self._has_no_terminal(frame):
@@ -134,7 +129,7 @@ class ClientSender:
         ]
         if not late:
             return frame
-        frame.lane.queue.postpone(frame.part(late))
+        frame.lane.queue.answers[frame.seq] = frame.part(late)
         return frame.part([step for step in frame.steps if step not in late])
 
     def _note_request(self, frame: ClientFrame, step: Step) -> None:

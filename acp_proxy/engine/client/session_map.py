@@ -21,13 +21,11 @@ class SessionMap:
     Args:
         lanes: the lanes of the recording, by session.
         bindings: the live names of recorded values; sessions are added.
-
-    Attributes:
-        last: the lane in which either side last sent something.
     """
 
     def __init__(self, lanes: Mapping[str | None, ClientLane], bindings: Bindings) -> None:
         self.last = lanes[None]
+        """The lane in which either side last sent something."""
         self._lanes = lanes
         self._bindings = bindings
         self._by_live: dict[str, ClientLane] = {}

@@ -33,12 +33,7 @@ class VerifyOptions(PlaybackOptions):
 
 
 class VerifyState:
-    """The parts of the state: what is known of both sides, and of what each has still to do.
-
-    Args:
-        recording: the recording; no other verification may use the same object.
-        options: how to play it.
-    """
+    """The parts of the state: what is known of both sides, and what each has still to do."""
 
     def __init__(self, recording: RecordedClient, options: VerifyOptions) -> None:
         self.recording = recording

@@ -29,9 +29,6 @@ class Verification:
         options: how to play it.
 
     Attributes:
-        state: the state of the verification.
-        messages: takes the agent's messages.
-        sender: sends the client's messages.
         is_over: whether nothing more is sent; further messages of the agent may be fed.
         has_left: whether the agent ended its output before that.
         is_hopeless: whether the agent stalled or flooded, or took too long, so that there is no

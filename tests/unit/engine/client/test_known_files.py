@@ -1,4 +1,4 @@
-"""What is known of files, and parts of them."""
+"""The contents of files are known from what was written, and from what answers have shown."""
 
 from __future__ import annotations
 
@@ -6,15 +6,29 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acp_proxy.engine.client import known_files as files
-from acp_proxy.engine.client.known_files import KnownFiles, is_whole, part
+from acp_proxy.engine.client import known_files
+from acp_proxy.engine.client.known_files import READ, WRITE, KnownFiles
 from acp_proxy.engine.client.recorded_client import RecordedClient
 from acp_proxy.engine.shared.bindings import Bindings
 from tests.playbook import record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from typing import Any
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Iterator[KnownFiles]:
+    """The files of a recording that shows none."""
+    recorded = record(tmp_path, "-> #0 initialize {}")
+    yield KnownFiles(RecordedClient(recorded.script()), Bindings())
+    recorded.close()
+
+
+def asking(**params: Any) -> dict[str, Any]:
+    """A request for a file."""
+    return {"params": {"path": "/f", **params}}
 
 
 @pytest.mark.parametrize(
@@ -31,26 +45,32 @@ if TYPE_CHECKING:
         ({"line": "x", "limit": []}, "1\n2\n3\n"),
     ],
 )
-def test_a_part_is_some_lines(params: dict[str, Any], expected: str) -> None:
-    """Counted from 1; what is no number does not count."""
-    assert part("1\n2\n3\n", params) == expected
+def test_a_part_of_a_file_is_some_lines(
+    files: KnownFiles, params: dict[str, Any], expected: str
+) -> None:
+    """They are counted from 1; a value that is no number does not count."""
+    files.learn(WRITE, asking(content="1\n2\n3\n"), None)
+    assert files.content(asking(**params)) == expected
 
 
-def test_a_whole_file_is_one_without_limits() -> None:
-    """The first line is where it begins anyway."""
-    assert is_whole({"path": "/p"})
-    assert is_whole({"line": 1})
-    assert not is_whole({"line": 2})
-    assert not is_whole({"limit": 10})
+@pytest.mark.parametrize(
+    ("params", "is_whole"),
+    [({}, True), ({"line": 1}, True), ({"line": 2}, False), ({"limit": 10}, False)],
+)
+def test_only_a_whole_file_is_learnt(
+    files: KnownFiles, params: dict[str, Any], is_whole: bool
+) -> None:
+    """A request without limits, or from the first line on, shows a whole file."""
+    files.learn(READ, asking(**params), {"result": {"content": "text"}})
+    assert files.content(asking()) == ("text" if is_whole else None)
 
 
-def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """When there is too much; what was written anew counts as new."""
-    monkeypatch.setattr(files, "_MOST", 10)
-    recorded = record(tmp_path, "-> #0 initialize {}")
-    known = KnownFiles(RecordedClient(recorded.script()), Bindings())
+def test_the_oldest_contents_are_forgotten(
+    files: KnownFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This happens when there are too many; a file that was written again counts as new."""
+    monkeypatch.setattr(known_files, "_MOST", 10)
     for path, text in (("a", "1234"), ("b", "1234"), ("a", "12345"), ("c", "123")):
-        known.learn(files.WRITE, {"params": {"path": path, "content": text}}, None)
-    found = [known.content({"params": {"path": path}}) for path in "abc"]
+        files.learn(WRITE, asking(path=path, content=text), None)
+    found = [files.content(asking(path=path)) for path in "abc"]
     assert found == ["12345", None, "123"]
-    recorded.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from heapq import heappush
+
 from acp_proxy.engine.client.lane import (
     ClientFrame,
     ClientLane,
@@ -95,7 +97,7 @@ def test_the_first_asked_answer_is_the_first_recorded_one() -> None:
     answers = {seq: frame(seq, "response") for seq in (2, 4, 6)}
     queue = SendQueue(answers.values())
     for seq in (6, 2, 4):
-        queue.mark_asked(answers[seq])
+        heappush(queue.asked, answers[seq])
     assert queue.first_asked is answers[2]
     queue.release(answers[4])
     queue.release(answers[2])
@@ -108,7 +110,7 @@ def test_the_first_asked_answer_is_the_first_recorded_one() -> None:
 def test_what_is_discarded_is_counted() -> None:
     """Its answers are released, so that they leave the queues over all lanes."""
     queue = SendQueue([frame(1, "request"), answer := frame(2, "response")])
-    queue.mark_asked(answer)
+    heappush(queue.asked, answer)
     assert [one.seq for one in queue.discard()] == [1, 2]
     assert (len(queue), queue.discarded, answer.is_released) == (0, 2, True)
     assert (queue.first, queue.first_asked, queue.released) == (None, None, [])
@@ -129,8 +131,8 @@ def test_a_part_of_a_batch_waits_beside_it() -> None:
     """Both have the same number."""
     batch = frame(1, "response", "response")
     queue = SendQueue([batch])
-    queue.mark_asked(batch)
-    queue.mark_asked(part := batch.part(batch.steps[1:]))
+    heappush(queue.asked, batch)
+    heappush(queue.asked, part := batch.part(batch.steps[1:]))
     queue.release(batch)
     assert queue.first_asked is part
 
