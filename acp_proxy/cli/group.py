@@ -1,4 +1,4 @@
-"""Groups of commands that are imported when they are called, and the refusal of bad use."""
+"""Groups that import a command when it is called, and report expected errors in one line."""
 
 import contextlib
 import errno
@@ -30,7 +30,7 @@ class Refusal(click.ClickException):
 
 
 class LazyGroup(click.Group):
-    """Imports a command only when it is called, and turns expected errors into one line.
+    """A group whose commands are imported when they are called; expected errors are one line.
 
     Args:
         lazy: where each command lives, ``module:name``, by its word.
@@ -41,11 +41,11 @@ class LazyGroup(click.Group):
         self._lazy = lazy
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        """Reads the group's own options; see `click.BaseCommand.make_context`.
+        """Reads the group's own options.
 
         Args:
-            *args: those of click.
-            **kwargs: those of click.
+            *args: see `click.BaseCommand.make_context`.
+            **kwargs: see there.
         """
         try:
             return super().make_context(*args, **kwargs)
@@ -57,14 +57,11 @@ class LazyGroup(click.Group):
         return list(self._lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Imports the module that holds a command.
+        """Imports a command; returns None if there is no such command.
 
         Args:
             ctx: the context of the group.
             cmd_name: the word that names the command.
-
-        Returns:
-            The command; None if no command has that name.
         """
         if cmd_name not in self._lazy:
             return None
@@ -84,7 +81,7 @@ class LazyGroup(click.Group):
             raise Refusal(str(e)) from None
         except click.UsageError as e:
             raise _refusal(e) from None
-        except BrokenPipeError:  # `| head` has seen enough
+        except BrokenPipeError:  # `| head` has ended
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(0)
         except OSError as e:

@@ -54,7 +54,7 @@ def uninterruptible(ctx: click.Context) -> Iterator[None]:
 
 
 def is_interruption(error: BaseException) -> bool:
-    """Whether it is Ctrl-C, also where Python has made something else of it: within a class."""
+    """Whether it is Ctrl-C, perhaps in a group or as a cause: Python wraps it within a class."""
     if isinstance(error, BaseExceptionGroup):
         return error.subgroup(KeyboardInterrupt) is not None
     return isinstance(error, KeyboardInterrupt) or (
@@ -73,7 +73,7 @@ def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[No
 
 
 def _raise_soon(unraisable: "UnraisableHookArgs") -> None:
-    """Raises once more what came where nothing can be raised, as it may within an import."""
+    """Raises Ctrl-C again that came where Python cannot raise, such as within an import."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         signal.setitimer(signal.ITIMER_REAL, _SOON_S)

@@ -15,8 +15,8 @@ from acp_proxy.store.lookup import LatestRecording, latest, latest_running, reso
 if TYPE_CHECKING:
     from acp_proxy.store.reader import RecordingReader
 
-# A replay finds its recording here and answers its client at once, so the functions that it does
-# not need import what they use.
+# A replay finds its recording here and then has to answer quickly, so what it does not need is
+# imported by the functions that do.
 
 STDIN = Path("standard input")
 """The path of a recording that was read from standard input, as messages name it."""
@@ -24,10 +24,7 @@ _POLL_S = 0.25
 
 
 def working_directory() -> Path:
-    """Returns the current directory, or the path that it had if it has been removed.
-
-    A shell keeps working in a removed directory, so recordings can still be looked up from there.
-    """
+    """Returns the current directory, or its former path: a shell may be in a removed one."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -49,7 +46,7 @@ def find_recording(word: str) -> Path:
 
 
 def wait_for_running() -> Path:
-    """Finds the latest recording that is running; if there is none, waits for one and warns."""
+    """Finds the latest running recording; if there is none, warns and waits for one."""
     from acp_proxy.cli.render.output import warn
 
     where = recordings()
@@ -65,7 +62,7 @@ def wait_for_running() -> Path:
 def open_recording(word: str, *, follow: bool = False) -> "RecordingReader":
     """Opens a recording by path, name, start of its id, as the latest, or from standard input.
 
-    Warns on stderr if the recording has a peculiarity.
+    Prints the reader's warning on stderr, if it has one.
 
     Args:
         word: what the user wrote.

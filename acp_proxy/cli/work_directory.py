@@ -33,7 +33,7 @@ def own_directory() -> Iterator[Path]:
     try:
         fd = os.open(made, _FLAGS)
         try:
-            with suppress(OSError):  # where there are no locks, none is ever removed by another one
+            with suppress(OSError):  # without locks, no other process removes it
                 fcntl.flock(fd, fcntl.LOCK_EX)
                 os.fchmod(fd, _MARKED)
             yield Path(made).resolve()
@@ -44,7 +44,7 @@ def own_directory() -> Iterator[Path]:
 
 
 def remove_abandoned(directory: Path) -> None:
-    """Removes what dead owners have left in a directory; what cannot be removed stays."""
+    """Removes directories whose owners were killed, as far as that is possible."""
     with suppress(OSError):
         for entry in os.scandir(directory):
             if _NAME.fullmatch(entry.name):
@@ -67,7 +67,7 @@ def _remove_if_abandoned(path: str) -> None:
 _LONGEST_NAME = 100
 """Bytes of a recorded name that are kept."""
 _NOWHERE = "/nowhere/work"
-"""Where a recorded agent was started of which that is not known."""
+"""Stands for the directory of a recorded agent that is not known."""
 
 
 @contextmanager
@@ -76,18 +76,17 @@ def directories(
 ) -> Iterator[dict[str, str]]:
     """Makes a fresh directory for each recorded one, and removes them in the end.
 
-    One that lies below another stays below it. A relative one is what it was for the recorded
-    agent; so ``..`` leads to another fresh one, and nowhere else. What is no path stays as it is.
+    One below another stays below it. Relative ones are resolved as for the recorded agent, so
+    ``..`` leads to another fresh directory. What is not a path is left out.
 
     Args:
         recorded: directories, in the order in which the client named them.
-        chosen: what to use for the first of them; it is not removed, and neither is what the agent
-            has made in it.
-        start: the directory in which the recorded agent was started, as far as that is known.
+        chosen: used for the first of them; it is not removed, nor what the agent made in it.
+        start: where the recorded agent was started; empty if that is not known.
 
     Yields:
-        the directories by the recorded ones; relative ones come last, and each of them has a fellow
-        for the same directory as an absolute path, if that is known.
+        The fresh directories by the recorded ones. Relative ones come last, each after the absolute
+        path of the same directory if that is known.
 
     Raises:
         Refusal: one cannot be made, or a symbolic link leads it out of the one that it is below.
@@ -123,7 +122,7 @@ def directories(
 
 
 def _make(place: Path, made: list[str]) -> None:
-    """Makes a directory and those around it, and notes which were not there."""
+    """Makes a directory and its parents; `made` gets those that did not exist."""
     for one in reversed((place, *place.parents)):
         if not one.is_dir():
             one.mkdir()
@@ -131,9 +130,9 @@ def _make(place: Path, made: list[str]) -> None:
 
 
 def _remove_empty(made: list[str]) -> None:
-    """Removes directories that were made, as far as there is nothing in them."""
+    """Removes the directories that were made and are empty."""
     for one in reversed(made):
-        if os.path.realpath(one) == one:  # and not in the place of a link that is new
+        if os.path.realpath(one) == one:  # not through a link that was made meanwhile
             with suppress(OSError):
                 os.rmdir(one)  # noqa: PTH106
 
@@ -150,7 +149,7 @@ def _resolved(root: str, start: str) -> str:
 
 
 def _is_path(root: str) -> bool:
-    """Whether a directory could be called so."""
+    """Whether a file system allows this name."""
     try:
         root.encode()
     except UnicodeEncodeError:
@@ -159,11 +158,11 @@ def _is_path(root: str) -> bool:
 
 
 def _is_absolute(root: str) -> bool:
-    return any(kind(root).is_absolute() for kind in (PurePosixPath, PureWindowsPath))
+    return posixpath.isabs(root) or PureWindowsPath(root).is_absolute()
 
 
 def _free(scratch: Path, root: str) -> Path:
-    """A new place that is called as the recorded directory is."""
+    """A new place with the name of the recorded directory."""
     parts = [part for part in _parts(root) if part.strip("/\\.:")]
     name = (parts[-1] if parts else "root").encode()[:_LONGEST_NAME].decode(errors="ignore")
     place, number = scratch / name, 2

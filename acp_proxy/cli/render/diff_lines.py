@@ -90,7 +90,7 @@ class DiffLines:
         return len(indent) + 2 + columns_of(text_of(line)) <= most
 
     def _excerpts(self, words: Sequence[tuple[str, str]], indent: str) -> Iterator[str]:
-        """What has changed in a text, with a few words around it."""
+        """Yields the changes of a text, each with a few words around it."""
         found = list(excerpts(words))
         for excerpt in found[:_MOST_EXCERPTS]:
             pieces = [self._word_piece(op, text) for op, text in excerpt]

@@ -20,7 +20,7 @@ _MANY = 25
 _NOTABLE_NS = 1_000_000
 """An answer that took longer is worth a line."""
 _SLOWER, _MUCH_NS = 2, 50_000_000
-"""How many times as long, and how much longer, an answer takes that has become slow."""
+"""An answer is slow if it takes so many times as long, and longer by so many nanoseconds."""
 _DIRECTIONS = {
     "to-agent": ("→ to the agent", Ink.TO_AGENT),
     "to-client": ("← to the client", Ink.TO_CLIENT),
@@ -135,7 +135,7 @@ def _when(started_at: str) -> str:
 
 
 def _legend(found: Diff) -> Iterator[Piece]:
-    """What the marks mean that occur, and the numbers."""
+    """Explains the marks that occur, and the numbers."""
     counts = found.counts
     fields = {one.only for one in (*found.handshake, *found.ending)}
     has = {
@@ -153,7 +153,7 @@ def _legend(found: Diff) -> Iterator[Piece]:
 
 
 def _ending(one: Field) -> Iterator[Piece]:
-    """How the agent ended; what only one side has was a signal there, or an exit code."""
+    """How the agent ended: with an exit code or by a signal, so one side may have neither."""
     is_signal = one.pointer == "/exit_signal"
     a, b = map(_signal, (one.a, one.b)) if is_signal else (one.a, one.b)
     change = Change.ONLY_B if a is None else Change.ONLY_A if b is None else Change.CHANGED

@@ -1,4 +1,4 @@
-"""One frame or event in full: what is known of it, its message, and the frame it goes with."""
+"""One frame or event in full: its labels, its message, and the frame it is paired with."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -20,7 +20,7 @@ _LABEL = 12
 _TERMINAL_LONGEST = 100_000
 """Characters of a message that are shown on a terminal."""
 _PAIR_LONGEST = 20_000
-"""Characters of the other frame's message; it has a number of its own to ask for."""
+"""Characters of the other frame's message; ``--seq`` shows all of it."""
 _INKS = {
     TokenKind.KEY: Ink.TO_AGENT,
     TokenKind.STRING: Ink.TO_CLIENT,
@@ -85,7 +85,7 @@ class FramePage:
             yield from self._text(bytes(row["raw"]), longest)
 
     def _unfolded(self, raw: bytes) -> Iterator[str]:
-        """Plans, diffs and texts of several lines, as they are read."""
+        """Plans, diffs and texts of several lines, line by line."""
         for place, lines in unfolded(raw):
             yield ""
             yield self._note(f"{place}:")

@@ -1,7 +1,7 @@
-"""JUnit XML, which test runners read: one suite of cases that passed or failed.
+"""JUnit XML for test runners: one suite of cases that passed or failed.
 
-The XML is valid whatever was recorded: XML cannot carry most control characters, nor half of a
-surrogate pair, so text becomes visible first.
+XML has no place for most control characters, nor for half of a surrogate pair, so all text becomes
+visible first.
 """
 
 import xml.etree.ElementTree as ET
@@ -34,7 +34,7 @@ class Case:
     """A test case."""
 
     classname: str
-    """What runners sort cases by; its parts are separated by dots."""
+    """Test runners sort by it; dots separate its parts."""
     name: str
     failure: Failure | None = None
     seconds: float | None = None
@@ -45,8 +45,6 @@ class Case:
 
 def suite(name: str, cases: Sequence[Case]) -> str:
     """Returns the text of a file, which is to be written as UTF-8.
-
-    A case fails or passes. There are no errors, which mean that a test itself is broken.
 
     Args:
         name: of the suite.

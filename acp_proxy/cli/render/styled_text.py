@@ -82,7 +82,7 @@ class Screen:
         Args:
             first: what stands before the first line.
             *pieces: the text.
-            indent: columns before the other lines; as many as `first` takes if None.
+            indent: columns before the other lines; by default those of `first`.
         """
         indent = columns_of(first[0]) if indent is None else indent
         lead = first

@@ -70,7 +70,7 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
         columns = [one for one in columns if any(text_of(row).strip() for row in one.cells)]
     rows = [[*map(text_of, row)] for row in _rows(columns)]
     gap = _GAP if screen.columns is None or screen.columns >= WIDE or is_list else 1
-    chosen = [(columns[n], taken) for n, taken in layout(columns, rows, screen.columns, gap)]
+    chosen = [(columns[n], taken) for n, taken in _layout(columns, rows, screen.columns, gap)]
     style = piece("", None if is_list else Ink.FAINT, bold=is_list)[1:]
     titles = [evolve(column, cells=[[(column.title, *style)]]) for column, _ in chosen]
     for row in (*_rows(titles), *_rows([column for column, _ in chosen])):
@@ -81,26 +81,16 @@ def table(columns: Sequence[Column], screen: Screen, *, is_list: bool = False) -
         yield screen.line(*line)
 
 
-def layout(
+def _layout(
     columns: Sequence[Column],
     rows: Sequence[Sequence[str]],
     width: int | None,
     gap: int = _GAP,
 ) -> list[tuple[int, int]]:
-    """Chooses columns for a terminal.
+    """Chooses columns for a terminal: returns the number and width of those that have room.
 
-    Room goes to columns of low rank first, and to the left one of two that have the same. Of two
-    that have the same and are left out, it is the left one, too, that goes first.
-
-    Args:
-        columns: all that there are, in their order.
-        rows: a cell for each of them.
-        width: of the terminal; None if there is none.
-        gap: between two columns.
-
-    Returns:
-        The number of each column that has room, and the width that it gets. Those of rank 0 are
-        always there, if with their least width.
+    Room goes to columns of low rank first; of two with the same rank, to the left one, which is
+    also left out first. Columns of rank 0 are always there, at least with their least width.
     """
     widest = [
         max(columns_of(text) for text in (column.title, *(row[n] for row in rows)))

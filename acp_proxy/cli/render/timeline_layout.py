@@ -47,7 +47,7 @@ class TimelineLayout:
 
         Args:
             screen: what the lines have to fit.
-            newest: the number of the last frame or event so far, which has to have room.
+            newest: the number of the last frame or event so far.
             live: whether an answer may still come.
             hints_of: looks up what other frames add to the line of one.
         """
@@ -66,7 +66,7 @@ class TimelineLayout:
         """Gives every line a margin, in which a frame and its pair are marked.
 
         Args:
-            frame: its number.
+            frame: the number of the frame.
             pair: the number of its pair, if it has one.
         """
         self._marks = {frame: "▸ "} | ({} if pair is None else {pair: "▹ "})
@@ -77,9 +77,9 @@ class TimelineLayout:
         return self._marks
 
     def lines(self, item: Row | ChunkRun) -> Iterator[str]:
-        """Yields the line of a row or run, after what stands between it and the one before.
+        """Yields the line of a row or run, after a rule or a silence if one belongs above it.
 
-        A batch has a line for each of its messages below its own.
+        Below the line of a batch each of its messages has one.
         """
         row = item.first if isinstance(item, ChunkRun) else item
         line = self._line(item)
@@ -92,11 +92,11 @@ class TimelineLayout:
             yield self.text(member, "  " if self._marks else "")
 
     def text(self, line: TimelineLine, mark: str = "") -> str:
-        """Returns one line of the timeline, without what stands above it.
+        """Returns one line of the timeline, without the lines above it.
 
         Args:
             line: the line.
-            mark: what stands before it, such as an arrow at the frame that was asked for.
+            mark: its margin.
         """
         return self.screen.line((mark, None, True), *self._pieces(line))
 
@@ -142,7 +142,7 @@ class TimelineLayout:
         ]
 
     def _head(self, line: TimelineLine, ink: int | None, *, bold: bool) -> Iterator[Piece]:
-        """The method and the id; a method without an id may have the room of both."""
+        """The method and the id; a method without an id gets the room of both."""
         cells, method, rpc_id = line.cells, _METHOD[self._wide], _ID[self._wide]
         if not cells.rpc_id:
             method += rpc_id + 1
@@ -162,7 +162,7 @@ class TimelineLayout:
 
 
 def _short(span: str) -> str:
-    """Leaves out of the second number what it has in common with the first, but for two digits."""
+    """Removes digits from the second number that are as in the first, except for the last two."""
     first, dash, last = span.partition("–")
     same = 0
     while len(first) == len(last) and same < len(last) - 2 and first[same] == last[same]:

@@ -1,4 +1,4 @@
-"""``acp-proxy faults explain``: what a plan would do, in words, and to which recorded frames."""
+"""``acp-proxy faults explain``: describe a plan in words, and apply it to a recording."""
 
 from collections.abc import Iterator
 

@@ -2,7 +2,6 @@
 
 import json as json_
 from textwrap import wrap
-from typing import Any
 
 import click
 
@@ -71,30 +70,21 @@ def _say_rest(plans: dict[str, str]) -> None:
 
 
 def _say_settings(settings: tuple[Setting, ...]) -> None:
-    longest = max((len(_written(setting)) for setting in settings), default=0)
-    for setting in settings:
-        _say_wrapped(
-            f"{kind_of_value(setting)}. {setting.about}", f"  {pad(_written(setting), longest)}  "
-        )
+    written = [_written(setting) for setting in settings]
+    longest = max(map(len, written), default=0)
+    for setting, name in zip(settings, written, strict=True):
+        kind = ", ".join(setting.choices) if setting.choices else setting.type
+        _say_wrapped(f"{kind}. {setting.about}", f"  {pad(name, longest)}  ")
 
 
 def _written(setting: Setting) -> str:
-    """A setting with its default, as a plan has it."""
-    return f"{setting.name}{written_default(setting.default)}"
-
-
-def written_default(default: Any) -> str:
-    """A default as a plan would have it; nothing where there is none."""
-    return "" if default is None or default == {} else f" = {json_.dumps(default)}"
-
-
-def kind_of_value(setting: Setting) -> str:
-    """What a setting is, in words."""
-    return ", ".join(setting.choices) if setting.choices else setting.type
+    """A setting with its default, if it has one, as in a plan."""
+    has_default = setting.default is not None and setting.default != {}
+    return f"{setting.name} = {json_.dumps(setting.default)}" if has_default else setting.name
 
 
 def _say_wrapped(text: str, head: str) -> None:
-    """Prints a text beside its head, in lines."""
+    """Prints a text in lines, to the right of its head."""
     room = max(20, (terminal_width() or _WIDTH) - len(head))
     for place, line in enumerate(wrap(text, room) or [""]):
         say((head if place == 0 else " " * len(head)) + line)

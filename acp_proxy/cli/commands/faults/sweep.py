@@ -1,4 +1,4 @@
-"""``acp-proxy faults sweep``: a client, once per plan, against a replayed recording."""
+"""``acp-proxy faults sweep``: run a client against a replay, once per plan of faults."""
 
 import shlex
 import shutil
@@ -106,11 +106,7 @@ def sweep(
 
 
 def _plans(words: tuple[str, ...]) -> list[str]:
-    """The plans that are meant, each of which can be read.
-
-    Raises:
-        BadPlan: one of them cannot.
-    """
+    """The plans, each once; raises BadPlan if one cannot be read."""
     found: list[str] = []
     for word in words:
         if word == "@all":

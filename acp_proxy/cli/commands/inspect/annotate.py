@@ -1,4 +1,4 @@
-"""``acp-proxy inspect note`` and ``rename``: the user's own words for a recording."""
+"""``acp-proxy inspect note`` and ``rename``: a note in a recording, and another name for it."""
 
 import click
 

@@ -28,7 +28,7 @@ from acp_proxy.store.reader import RecordingReader
 _POLL = 0.1
 _MOST_LINES = 10**9
 _TAIL = 4
-"""How many rows the end of a recording is first thought to have for each line."""
+"""Rows at the end of a recording that are read first for each line of `--lines`."""
 Row = dict[str, Any]
 
 
@@ -121,7 +121,7 @@ def _print(
     lines: int | None,
     follow: bool,
 ) -> None:
-    """Prints what there is, and what comes until the recorder has ended."""
+    """Prints the frames so far, and with `follow` those that come until the recorder ends."""
     was_live = reader.live
     printed = form.print_last(chosen, lines) if lines is not None else form.print_all(chosen, 0)
     while follow and reader.live:
@@ -136,13 +136,13 @@ def _print(
 
 @frozen
 class _JsonTimeline:
-    """How rows are printed, and where: here in the form of JSON."""
+    """Prints rows as JSON; subclasses print them in other forms."""
 
     reader: RecordingReader
     out: Writer
 
     def print_all(self, chosen: Filter, after: int) -> int:
-        """Prints what is chosen beyond a number, and returns up to which one has been seen."""
+        """Prints the chosen rows after a number, and returns the last number that was read."""
         seen = after
 
         def watched() -> Iterator[Row]:
@@ -152,17 +152,17 @@ class _JsonTimeline:
                 yield row
 
         self.write(self.items(watched()))
-        return max(seen, self.reader.newest)  # what was not chosen was seen as well
+        return max(seen, self.reader.newest)  # rows that were not chosen were read as well
 
     def print_last(self, chosen: Filter, count: int) -> int:
-        """Prints the last lines only, as `print_all` does all of them."""
+        """Prints the last lines only; otherwise like `print_all`."""
         newest = last_number(self.reader)
         span = count * _TAIL
         while count:
             after = max(0, newest - span)
             found = deque(self.items(self.reader.rows(chosen, after)), maxlen=count + 1)
             if len(found) > count:
-                found.popleft()  # perhaps the rest of a run that began before
+                found.popleft()  # it may be the rest of a longer run
                 after = 0
             if after == 0:
                 self.write(found)
@@ -175,11 +175,11 @@ class _JsonTimeline:
         self.write([row])
 
     def print_around(self, place: Neighborhood, chosen: Filter) -> None:
-        """Prints a frame or event, its pair, and what is chosen around it."""
+        """Prints a frame or event, its pair, and the chosen rows around it."""
         self.write(self.items(place.rows(chosen)))
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
-        """What is one line each."""
+        """Yields rows, or runs of chunks, that are a line each."""
         return rows
 
     def write(self, items: Iterable[Row | ChunkRun]) -> None:
@@ -197,7 +197,7 @@ class _JsonTimeline:
 
 
 class _RawTimeline(_JsonTimeline):
-    """The bytes that were received; events have none."""
+    """Prints the bytes that were received; events have none."""
 
     def items(self, rows: Iterable[Row]) -> Iterable[Row | ChunkRun]:
         return (row for row in rows if "raw" in row)
@@ -215,7 +215,7 @@ class _RawTimeline(_JsonTimeline):
 
 @frozen
 class _TimelineScreen(_JsonTimeline):
-    """Lines of text, coloured on a terminal."""
+    """Prints lines of text, coloured on a terminal."""
 
     layout: TimelineLayout
     folded: bool

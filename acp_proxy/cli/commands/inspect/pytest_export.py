@@ -32,7 +32,7 @@ _PROMPTS = 5
 
 @frozen
 class Turns:
-    """The turns that are wanted; without a bound as far as there are any."""
+    """A range of turns; None for no bound."""
 
     first: int | None = None
     last: int | None = None
@@ -69,7 +69,7 @@ def export_test(
     Args:
         reader: the recording.
         directory: where the test goes; it is made if it is not there.
-        turns: those that the test needs; all, and whatever else there is, if None.
+        turns: those that the test needs; None for the whole recording.
         force: whether to replace files that are there.
 
     Returns:
@@ -100,10 +100,9 @@ def export_test(
 
 
 def trimmed(reader: RecordingReader, turns: Turns | None) -> list[bytes]:
-    """Writes the text form of what some turns of a recording need.
+    """Writes the text form of a complete recording that has what some turns need.
 
-    A recorder that was killed, or still runs, has left nothing open in a conversation that ends
-    here, so the text is that of a complete recording.
+    What a killed recorder left open comes after these turns, so the state is `complete`.
 
     Args:
         reader: the recording.
@@ -144,14 +143,14 @@ def _needed(reader: RecordingReader, turns: list[TurnSpan]) -> Filter:
     is_cut = end > last
 
     def is_needed(row: dict[str, Any]) -> bool:
-        """Of what happened after the last turn nothing is, so the agent does not end there."""
+        """If frames after the last turn are left out, so is the end of the agent."""
         return row["seq"] in kept if "raw" in row else not is_cut or row["seq"] < last
 
     return Filter(EVERYTHING.condition, is_needed)
 
 
 def _prove(lines: list[bytes], reader: RecordingReader, what: str) -> None:
-    """Replays what would be written."""
+    """Replays the lines; raises Refusal if the client diverges."""
     from acp_proxy.engine.agent.report import text
     from acp_proxy.testing.rehearsal import rehearse
 

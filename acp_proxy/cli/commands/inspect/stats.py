@@ -100,11 +100,7 @@ def stats(rec: str, filter_words: tuple[str, ...], json: bool, turn: int | None,
 
 
 def _turn(reader: RecordingReader, found: Statistics, number: int | None) -> TurnTime | None:
-    """The turn to lay out.
-
-    Raises:
-        Refusal: there is none of that number.
-    """
+    """The turn that is shown step by step."""
     if number is None:
         return next(iter(slowest(found.turns, 1)), None)
     every = {turn.id: turn for turn in found.turns}

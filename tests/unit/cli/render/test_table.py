@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acp_proxy.cli.render.styled_text import Screen, columns_of, piece, text_of
-from acp_proxy.cli.render.table import Column, cell, layout, placed, stacked, table
+from acp_proxy.cli.render.table import Column, _layout, cell, placed, stacked, table
 
 COLUMNS = [
     Column("n", [cell("1"), cell("1,000")], right=True),
@@ -55,28 +55,28 @@ ROW = ("1", "a long name", "22", "some text")
 
 def test_without_a_terminal_everything_is_there() -> None:
     """Each column is as wide as its widest cell, also where there is nothing in it."""
-    assert layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
-    assert layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
+    assert _layout(HEADINGS, [ROW], None) == [(0, 1), (1, 11), (2, 2), (3, 9)]
+    assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
 
 
 def test_what_matters_least_gives_way() -> None:
     """Where there is no room, the column of the highest rank goes first, those of rank 0 never."""
-    assert [n for n, _ in layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
-    assert [n for n, _ in layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
-    assert [n for n, _ in layout(HEADINGS, [ROW], 11)] == [0, 1]
-    assert [n for n, _ in layout(HEADINGS, [ROW], 2)] == [0, 1]
+    assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
+    assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
+    assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
+    assert [n for n, _ in _layout(HEADINGS, [ROW], 2)] == [0, 1]
 
 
 def test_room_goes_to_what_matters_most() -> None:
     """First up to what a column should have at the most, then to whoever wants more."""
-    assert layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
-    assert layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
-    assert layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]
+    assert _layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
+    assert _layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
+    assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]
 
 
 def test_a_column_of_nothing_is_left_out_on_a_terminal() -> None:
     """Nothing is said in a column without cells."""
-    assert [n for n, _ in layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
+    assert [n for n, _ in _layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
 
 
 def test_cells_are_cut_and_filled() -> None:
