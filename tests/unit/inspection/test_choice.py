@@ -1,4 +1,4 @@
-"""A turn, a session, a number: what a person means by them, and what is said if there is none."""
+"""A turn, a session or a number chooses frames, or is an error that names what there is."""
 
 from __future__ import annotations
 
@@ -46,23 +46,23 @@ def story(tmp_path: Path) -> Iterator[RecordingReader]:
         (9, 10**30, "kind:event", [1, 9, 10, 19, 21, 22, 23]),
     ],
 )
-def test_around_a_frame(
+def test_frames_around_a_frame(
     story: RecordingReader, seq: int, context: int, filter_: str, found: list[int]
 ) -> None:
-    """What is chosen of the numbers before and after it, and always itself and its pair."""
+    """Those that the filter chooses nearby, and always the frame itself and its pair."""
     rows = Neighborhood(story, seq, context).rows(parse(filter_))
     assert [row["seq"] for row in rows] == found
 
 
 def test_the_pair_is_known(story: RecordingReader) -> None:
-    """Whoever shows what is around a frame can mark the other one too."""
+    """So the other frame can be marked too."""
     assert Neighborhood(story, 6, 1).pair == 15
     assert Neighborhood(story, 16, 1).pair is None
     assert Neighborhood(story, 23, 1).pair is None
 
 
-def test_a_number_is_a_row(story: RecordingReader) -> None:
-    """Frames and events are found by their number; what is not there is told with the last one."""
+def test_a_number_chooses_a_row(story: RecordingReader) -> None:
+    """A frame or an event; the error for an unknown number names the last one."""
     assert row_of(story, 6)["method"] == "session/prompt"
     assert row_of(story, 23)["kind"] == "exit"
     assert last_number(story) == 23
@@ -70,16 +70,16 @@ def test_a_number_is_a_row(story: RecordingReader) -> None:
         row_of(story, 24)
 
 
-def test_a_turn_is_its_frames(story: RecordingReader) -> None:
-    """From the prompt to its answer; a turn that is not there is told with how many there are."""
+def test_a_turn_chooses_its_frames(story: RecordingReader) -> None:
+    """From the prompt to its answer; the error for an unknown turn has the number of turns."""
     found = [row["seq"] for row in story.rows(of_turn(story, 1))]
     assert (found[0], found[-1]) == (6, 15)
     with pytest.raises(BadFilter, match=r"no turn 2 in .*; it has 1$"):
         of_turn(story, 2)
 
 
-def test_a_turn_may_still_come(tmp_path: Path) -> None:
-    """While the recorder runs somebody may wait for the next turn."""
+def test_a_turn_of_a_live_recording_may_still_come(tmp_path: Path) -> None:
+    """So it is not an error while the recorder runs."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         with RecordingReader(recorder.path) as reader:
@@ -87,7 +87,7 @@ def test_a_turn_may_still_come(tmp_path: Path) -> None:
 
 
 def record_sessions(path: Path, *sessions: str) -> Path:
-    """Records sessions that were made, and one that only an update names."""
+    """Records sessions that were created, and one that only an update names."""
     with LogWriter(path) as recorder:
         for number, session in enumerate(sessions):
             recorder.to_agent(request(number, "session/new", cwd="/"))
@@ -103,7 +103,7 @@ def record_sessions(path: Path, *sessions: str) -> Path:
     [("ab-1", "ab-1"), ("ab-12", "ab-12"), ("x*", "x*[y]"), ("xy", "xy"), ("heard", "heard-of")],
 )
 def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) -> None:
-    """An id that is another's beginning means itself, and no character of it is a pattern."""
+    """A complete id means itself, and its characters are not a pattern."""
     path = record_sessions(tmp_path / "x.db", "ab-1", "ab-12", "xy", "x*[y]", "xz")
     with RecordingReader(path) as reader:
         rows = list(reader.rows(of_session(reader, start)))
@@ -119,17 +119,17 @@ def test_the_start_of_an_id_is_enough(tmp_path: Path, start: str, session: str) 
         ([f"s{n}" for n in range(7)], "s", r"there is s0, s1, s2, s3, s4 and 2 more$"),
     ],
 )
-def test_a_session_that_is_not_meant_clearly(
+def test_an_ambiguous_or_unknown_session_is_an_error(
     tmp_path: Path, sessions: list[str], start: str, answer: str
 ) -> None:
-    """None or several are told with the names there are, a few of them."""
+    """It names a few of the sessions."""
     path = record_sessions(tmp_path / "x.db", *sessions)
     with RecordingReader(path) as reader, pytest.raises(BadFilter, match=answer):
         of_session(reader, start)
 
 
-def test_there_may_be_no_session(tmp_path: Path) -> None:
-    """A recording of a handshake says that it has none."""
+def test_a_recording_may_have_no_sessions(tmp_path: Path) -> None:
+    """The error says so."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     with RecordingReader(recorder.path) as reader:

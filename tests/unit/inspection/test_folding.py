@@ -1,4 +1,4 @@
-"""Chunks of one message that stand side by side become one value, and nothing else does."""
+"""Adjacent chunks of one message become one value, and nothing else does."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Row = dict[str, Any]
 
 
 def chunk(said: str, session: str = "s", kind: str = "agent_message_chunk", **more: Any) -> Row:
-    """A message that is a chunk of text."""
+    """Returns a message that is a chunk of text."""
     return update(session, kind, content=text(said), **more)
 
 
 def row(seq: int, message: Row, **more: Any) -> Row:
-    """A row of `RecordingReader.rows`, a millisecond after the one before."""
+    """Returns a row of `RecordingReader.rows`, a millisecond after the one before."""
     raw = line(message).rstrip(b"\n")
     return {
         "seq": seq,
@@ -45,19 +45,19 @@ def row(seq: int, message: Row, **more: Any) -> Row:
 
 
 def rows(*messages: Row) -> list[Row]:
-    """Rows of messages, from number 1 on."""
+    """Returns the rows of messages, from number 1 on."""
     return [row(seq, message) for seq, message in enumerate(messages, 1)]
 
 
 def spans(items: Iterator[Row | ChunkRun]) -> list[tuple[int, int]]:
-    """The first and the last number of each."""
+    """Returns the first and the last number of each item."""
     return [
         (i.first["seq"], i.last) if isinstance(i, ChunkRun) else (i["seq"], i["seq"]) for i in items
     ]
 
 
 def test_a_run_is_one_value() -> None:
-    """It has the first row, the numbers, times and sizes of all, and the text in one piece."""
+    """It has the first row, the last number, and all times, sizes and text."""
     given = rows(chunk("Hel"), chunk("lo, "), chunk(""), chunk("你好"))
     (run,) = fold(given)
     assert isinstance(run, ChunkRun)
@@ -68,8 +68,8 @@ def test_a_run_is_one_value() -> None:
     assert run.size == sum(row["size"] for row in given)
 
 
-def test_a_chunk_by_itself_stays_a_row() -> None:
-    """One chunk is no run."""
+def test_a_single_chunk_stays_a_row() -> None:
+    """One chunk is not a run."""
     given = rows(chunk("a"))
     assert list(fold(given)) == given
 
@@ -86,8 +86,8 @@ def test_a_chunk_by_itself_stays_a_row() -> None:
     ],
     ids=["session", "kind", "message", "tool call", "image", "other"],
 )
-def test_anything_between_ends_a_run(between: Row) -> None:
-    """What is shown between two chunks stands between them: the order is that of the wire."""
+def test_any_other_row_ends_a_run(between: Row) -> None:
+    """So the order is that of the wire."""
     given = rows(chunk("a"), chunk("b"), between, chunk("c"), chunk("d"))
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -103,8 +103,8 @@ def test_anything_between_ends_a_run(between: Row) -> None:
     ],
     ids=lambda odd: next(iter(odd)),
 )
-def test_what_is_odd_about_a_chunk_is_not_folded_away(odd: Row) -> None:
-    """A chunk that was cut, or touched, or is none, has a line of its own."""
+def test_odd_chunks_are_not_folded(odd: Row) -> None:
+    """Such as one that was cut, changed by a fault, or is not text."""
     given = [row(n, chunk("a"), **(odd if n == 3 else {})) for n in range(1, 6)]
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
@@ -115,25 +115,25 @@ def test_what_is_odd_about_a_chunk_is_not_folded_away(odd: Row) -> None:
     ids=["turn", "silence"],
 )
 def test_a_run_ends_with_its_turn_and_with_a_silence(seq: int, other: Row) -> None:
-    """A chunk after the turn's end is seen as one, and five seconds of silence are not hidden."""
+    """A late chunk has a line of its own, and five seconds of silence are visible."""
     given = [row(n, chunk("a")) for n in range(1, 3)] + [row(seq, chunk("a"), **other)]
     assert spans(fold(given)) == [(1, 2), (3, 3)]
 
 
 def test_an_event_ends_a_run() -> None:
-    """What happened between two chunks is no frame and ends their run as well."""
+    """Like any other row."""
     given = rows(*[chunk("a")] * 5)
     given[2] = {"seq": 3, "t_ns": 3 * MS, "kind": "signal", "data": "{}"}
     assert spans(fold(given)) == [(1, 2), (3, 3), (4, 5)]
 
 
-def test_frames_can_be_asked_to_stand_alone() -> None:
-    """A frame that somebody points at is part of no run."""
+def test_marked_frames_are_not_folded() -> None:
+    """A frame that the user asked for is not part of a run."""
     assert spans(fold(rows(*[chunk("a")] * 6), {3, 4})) == [(1, 2), (3, 3), (4, 4), (5, 6)]
 
 
 def test_only_the_beginning_of_a_long_text_is_kept() -> None:
-    """However many chunks come, memory stays flat, and the counts are right."""
+    """Memory is bounded, and the counts are right."""
     total = 20_000
     given = (row(n, chunk("x" * 50)) for n in range(1, total + 1))
     tracemalloc.start()
@@ -149,7 +149,7 @@ def test_only_the_beginning_of_a_long_text_is_kept() -> None:
 
 
 def test_the_other_direction_ends_a_run(tmp_path: Path) -> None:
-    """In a recording, what the client says while the agent streams stands where it was said."""
+    """A message of the client is shown between the chunks where it was sent."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(chunk("a"), chunk("b"))
         recorder.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))

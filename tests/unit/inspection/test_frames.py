@@ -1,4 +1,4 @@
-"""The JSON of a frame and of an event is valid, documented, and leaves the message alone."""
+"""The JSON of frames and events is valid and documented, and keeps the bytes of messages."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def frames_json(tmp_path: Path, *lines: bytes) -> list[bytes]:
         b"\t" + b'{"jsonrpc":"2.0","method":"a"}' + b"  ",
     ],
 )
-def test_a_message_stands_in_its_line_unchanged(tmp_path: Path, message: bytes) -> None:
-    """The very bytes of a message are the value of `message`: spaces, numbers and escapes too."""
+def test_a_message_is_unchanged_in_json(tmp_path: Path, message: bytes) -> None:
+    """The value of `message` has its very bytes: spaces, numbers and escapes too."""
     (found,) = frames_json(tmp_path, message + b"\n")
     assert found.endswith(b',"message":' + message + b"}")
     assert json.loads(found)["message"] == json.loads(message)
@@ -56,8 +56,8 @@ def test_a_message_stands_in_its_line_unchanged(tmp_path: Path, message: bytes) 
         (b'{"jsonrpc":"2.0","method":"\\ud800"}', '{"jsonrpc":"2.0","method":"\\ud800"}'),
     ],
 )
-def test_a_line_that_is_no_message_stands_as_text(tmp_path: Path, raw: bytes, text: str) -> None:
-    """What is no message, or JSON that not every parser accepts, is the value of `text`."""
+def test_an_invalid_line_is_text_in_json(tmp_path: Path, raw: bytes, text: str) -> None:
+    """So is JSON that strict parsers refuse."""
     (found,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(found)["text"] == text
     assert b"\n" not in found
@@ -65,22 +65,22 @@ def test_a_line_that_is_no_message_stands_as_text(tmp_path: Path, raw: bytes, te
 
 
 @pytest.mark.parametrize("size", [10, 3 << 20])
-def test_a_line_that_is_no_text_stands_as_base64(tmp_path: Path, size: int) -> None:
-    """What is not UTF-8 is the value of `base64`, even where it is too large to be read whole."""
+def test_a_line_that_is_not_utf8_is_base64_in_json(tmp_path: Path, size: int) -> None:
+    """Even where it is too large to be read whole."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":"' + b"y" * size + b"\xff" + b'"}}'
     (found,) = frames_json(tmp_path, raw[:-1000], raw[-1000:] + b"\n")
     assert base64.b64decode(json.loads(found)["base64"]) == raw
 
 
-def test_a_large_line_that_is_no_json_stands_as_text(tmp_path: Path) -> None:
-    """A line whose edges look like a message and whose middle does not is text."""
+def test_a_large_invalid_line_is_text_in_json(tmp_path: Path) -> None:
+    """Although its beginning and its end look like a message."""
     raw = b'{"jsonrpc":"2.0","method":"a","params":{"x":' + b"y" * (3 << 20) + b"}}"
     (found,) = frames_json(tmp_path, raw + b"\n")
     assert json.loads(found)["text"] == raw.decode()
 
 
 def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
-    """Each line of the timeline is an object with `message`, `text`, `base64` or `event`."""
+    """A frame has `message`, `text` or `base64`; an event has `event`."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         lines = [json.loads(frame_json(row)) for row in reader.frames()]
         events = [event_json(row) for row in reader.query("SELECT * FROM events")]
@@ -97,14 +97,14 @@ def test_a_line_has_one_of_three_members(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [{"name": "\udcff"}, {"é": ["你好", 1]}, {"\udcad": "x"}])
-def test_an_event_is_valid_whatever_it_names(data: dict[str, Any]) -> None:
-    """The bytes of a path that are no text can still be written and read."""
+def test_an_event_is_valid_json_with_any_name(data: dict[str, Any]) -> None:
+    """Names of files that are not UTF-8 can be written and read."""
     found = event_json({"seq": 1, "t_ns": 2, "kind": "note", "data": json.dumps(data)})
     assert json.loads(found) == {"seq": 1, "t_ns": 2, "event": "note", "data": data}
 
 
-def test_nesting_without_end_is_no_traceback(tmp_path: Path) -> None:
-    """A message nested a hundred thousand deep is printed one way or another."""
+def test_any_depth_can_be_printed(tmp_path: Path) -> None:
+    """A message may be nested a hundred thousand deep."""
     (found,) = frames_json(tmp_path, b"[" * 100_000 + b"]" * 100_000 + b"\n")
     assert found
 
@@ -112,8 +112,8 @@ def test_nesting_without_end_is_no_traceback(tmp_path: Path) -> None:
 START = datetime(2025, 6, 15, 15, 6, 40, tzinfo=UTC)
 
 
-def test_all_that_is_known_of_a_frame_is_told(tmp_path: Path) -> None:
-    """Each column that has something to say is a fact, in words where its value is a code."""
+def test_all_facts_of_a_frame_are_listed(tmp_path: Path) -> None:
+    """Each column with a value is a fact, in words where its value is a code."""
     with RecordingReader(record_conversation(tmp_path / "x.db")) as reader:
         rows = {row["seq"]: row for row in reader.rows()}
     known = {name: value for name, value in facts(rows[9], START) if value}
@@ -143,8 +143,8 @@ def test_all_that_is_known_of_a_frame_is_told(tmp_path: Path) -> None:
     assert list(dict(facts(rows[23], START))) == ["time", "event"]
 
 
-def test_a_frame_that_took_its_time_says_so(tmp_path: Path) -> None:
-    """Where the first byte came earlier than the last one, that is a fact."""
+def test_a_slow_frame_has_the_time_of_its_arrival(tmp_path: Path) -> None:
+    """If its first byte came earlier than its last."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"slow")
         recorder.chunk(2, b"ly\n")

@@ -1,4 +1,4 @@
-"""What other frames tell of a frame in the timeline: titles, options, and what codes are called."""
+"""Other frames give the timeline titles and options, and the dialect the names of error codes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CALL = "toolu_0123456789XyZ"
 
 @pytest.fixture
 def worked(tmp_path: Path) -> Path:
-    """Two tool calls at once, a permission, and one that fails."""
+    """Records two concurrent tool calls, a permission, and a call that fails."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 4
@@ -58,35 +58,35 @@ def worked(tmp_path: Path) -> Path:
 
 
 def texts(path: Path) -> dict[int, str]:
-    """What the timeline says of each frame."""
+    """Returns the text of each frame in the timeline."""
     with RecordingReader(path) as reader:
         hints_of = HintReader(reader).of
         return {row["seq"]: frame_line(row, hints=hints_of(row)).text for row in reader.frames()}
 
 
 def test_each_update_of_a_tool_call_has_its_title_and_a_short_id(worked: Path) -> None:
-    """An update that has but the id is told by what was announced before."""
+    """The title is that of the first update."""
     said = texts(worked)
     assert said[5] == "tool_call: pytest -q (…789XyZ) [pending]"
     assert said[9] == "tool_call_update: Read a.py (b) [completed]"
     assert said[10] == "tool_call_update: pytest -q (…789XyZ) [failed] command not found"
 
 
-def test_a_permission_and_its_answer_are_told_in_words(worked: Path) -> None:
-    """With the title of the call, and the kind and the name of the chosen option."""
+def test_a_permission_and_its_answer_are_described(worked: Path) -> None:
+    """With the title of the call, and the kind and name of the chosen option."""
     said = texts(worked)
     assert said[7] == "pytest -q (…789XyZ): Allow (allow_once) | Never (reject_always)"
     assert said[8] == "selected allow_once 'Allow'"
 
 
-def test_a_filter_that_leaves_the_announcement_out_keeps_the_title(worked: Path) -> None:
-    """It is looked up, wherever the timeline begins."""
+def test_the_title_is_found_outside_of_the_filter(worked: Path) -> None:
+    """Wherever the timeline begins."""
     out = run("inspect", "log", worked, "seq:9").stdout
     assert "tool_call_update: Read a.py (b) [completed]" in out
 
 
 def test_a_failed_tool_call_is_red(worked: Path) -> None:
-    """In the timeline, as an error is."""
+    """Like an error."""
     with RecordingReader(worked) as reader:
         tones = {row["seq"]: frame_line(row).tone for row in reader.frames()}
     assert tones[10] is Tone.TROUBLE
@@ -105,18 +105,18 @@ def test_a_failed_tool_call_is_red(worked: Path) -> None:
         ("v1", 5, "5 no"),
     ],
 )
-def test_an_error_has_the_name_that_its_dialect_gives_the_code(
+def test_an_error_code_has_the_name_of_its_dialect(
     tmp_path: Path, dialect: str, code: int, said: str
 ) -> None:
-    """The same number means different things in two dialects."""
+    """The same number has different meanings in two dialects."""
     with LogWriter(tmp_path / "x.db", dialect=dialect) as recorder:
         recorder.to_agent(request(1, "session/list"))
         recorder.to_client(error(1, code, "no"))
     assert texts(recorder.path)[3] == said
 
 
-def test_a_permission_of_the_draft_names_the_call(tmp_path: Path) -> None:
-    """It has but the id of one that was announced with its tool."""
+def test_a_permission_of_the_draft_has_the_name_of_its_tool(tmp_path: Path) -> None:
+    """The request itself has only the id of the call."""
     with LogWriter(tmp_path / "x.db", dialect="draft-1.0") as recorder:
         data = {"id": "tc_123", "tool": "fs/write_text_file", "status": "pending"}
         recorder.to_client(

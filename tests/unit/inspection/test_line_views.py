@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def shown(raw: bytes, *, elide: bool = False) -> str:
-    """All lines, without their colours."""
+    """Returns all lines, without their colours."""
     return "\n".join("".join(text for _, text in line) for line in pretty(raw, elide=elide))
 
 
@@ -35,21 +35,21 @@ def shown(raw: bytes, *, elide: bool = False) -> str:
         {"你好": "é😀"},
     ],
 )  # fmt: skip
-def test_it_looks_as_json_does_everywhere(value: object) -> None:
-    """Lines and indents are those of Python's own."""
+def test_the_layout_is_that_of_python(value: object) -> None:
+    """Line breaks and indents are those of the json module."""
     expected = json.dumps(value, indent=2, ensure_ascii=False)
     assert shown(json.dumps(value, ensure_ascii=False).encode()) == expected
     assert shown(json.dumps(value, ensure_ascii=False, indent=7).encode()) == expected
 
 
-def test_nothing_is_rewritten() -> None:
-    """Numbers keep their digits, strings their escapes, and a name may stand twice."""
+def test_values_are_not_changed() -> None:
+    """Numbers keep their digits, strings their escapes, and a name may be repeated."""
     raw = rb'{"a":1.0,"a":1E+2,"n":123456789012345678901234567890,"s":"\/\n\\u00e9"}'
     assert shown(raw).replace("\n  ", "").replace("\n", "").replace(": ", ":").encode() == raw
 
 
-def test_letters_are_written_out() -> None:
-    """A letter that was sent as a number can be read; what commands or is half of one cannot."""
+def test_escaped_letters_are_written_out() -> None:
+    """But not control characters and halves of surrogate pairs."""
     raw = rb'["\u4f60\u00e9\ud83d\ude00","\u001b[2J\u202e\ud83d","\\u4f60","\u0022"]'
     assert (
         shown(raw)
@@ -66,8 +66,8 @@ def test_letters_are_written_out() -> None:
     )  # fmt: skip
 
 
-def test_each_piece_has_its_role() -> None:
-    """A name is told from a text, and words and numbers from both."""
+def test_each_piece_has_its_kind() -> None:
+    """Names, strings, words and numbers are distinguished."""
     lines = list(pretty(b'{"a":["b",1,true]}'))
     roles = [(text, role) for line in lines for role, text in line if role is not TokenKind.SPACE]
     assert roles == [
@@ -85,8 +85,8 @@ def test_each_piece_has_its_role() -> None:
     ]
 
 
-def test_base64_is_told_by_its_size_where_that_is_asked_for() -> None:
-    """Nobody reads an image's data; a text with blanks, or a short one, stays."""
+def test_base64_is_replaced_by_its_size_on_request() -> None:
+    """A text with spaces, or a short one, is kept."""
     data = base64.b64encode(bytes(3000)).decode()
     words = "word " * 100
     raw = json.dumps({"data": data, "text": words, "short": data[:100]}).encode()
@@ -110,8 +110,8 @@ def test_base64_is_told_by_its_size_where_that_is_asked_for() -> None:
         "[1,\u009b2J]".encode(),
     ],
 )
-def test_what_is_no_json_is_written_as_it_is(raw: bytes) -> None:
-    """Nothing is left out, and nothing of it could command a terminal."""
+def test_invalid_json_is_written_as_it_is(raw: bytes) -> None:
+    """Nothing is left out, and no control character is written."""
     text = shown(raw)
     assert all(line.isprintable() for line in text.split("\n"))
     kept = raw.decode(errors="backslashreplace").translate({ord(" "): None})
@@ -120,7 +120,7 @@ def test_what_is_no_json_is_written_as_it_is(raw: bytes) -> None:
 
 
 def test_a_huge_message_is_cut() -> None:
-    """A note says how large all of it is; what stands before it is the beginning."""
+    """A note has the whole size."""
     raw = b'{"a":"' + b"x" * 3_000_000 + b'","b":[' + b"1," * 3_000_000 + b"1]}"
     text = shown(raw)
     assert text.startswith('{\n  "a": "xxx')
@@ -129,8 +129,8 @@ def test_a_huge_message_is_cut() -> None:
     assert '"b"' in shown(raw.replace(b"x" * 3_000_000, b"A" * 3_000_000), elide=True)
 
 
-def test_nesting_without_end_is_cut() -> None:
-    """A message nested a hundred thousand deep takes no more room than any other."""
+def test_deep_nesting_is_cut() -> None:
+    """A message that is nested a hundred thousand deep takes no more room than any other."""
     text = shown(b"[" * 100_000 + b"]" * 100_000)
     assert len(text) < 1_200_000
     assert "… cut" in text
@@ -140,12 +140,12 @@ def test_nesting_without_end_is_cut() -> None:
 
 
 def found(message: Any) -> list[tuple[str, list[str]]]:
-    """What there is to read in a message."""
+    """Returns the unfolded texts of a message."""
     return list(unfolded(json.dumps(message).encode()))
 
 
 def test_a_plan_has_a_line_for_each_entry() -> None:
-    """With how far it is; the draft calls them steps."""
+    """With its status; the draft calls the entries steps."""
     entries = [
         {"content": "Look", "priority": "high", "status": "completed"},
         {"content": "Edit", "status": "in_progress"},
@@ -157,7 +157,7 @@ def test_a_plan_has_a_line_for_each_entry() -> None:
 
 
 def test_a_diff_has_the_lines_that_changed() -> None:
-    """And not both texts, each in one string."""
+    """Instead of both texts."""
     diff = {"type": "diff", "path": "/a.py", "oldText": "x\ny\nz\n", "newText": "x\nY\nz\n"}
     assert found(update("s", "tool_call", toolCallId="c", content=[diff])) == [
         ("/params/update/content/0 /a.py", ["@@ -1,3 +1,3 @@", " x", "-y", "+Y", " z"])
@@ -165,7 +165,7 @@ def test_a_diff_has_the_lines_that_changed() -> None:
 
 
 def test_a_file_has_its_lines(tmp_path: Path) -> None:
-    """Below the message, under the pointer of its place."""
+    """Below the message, with the pointer to its text."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         written = {"sessionId": "s", "path": "/a", "content": "one\n\x1b[2Jtwo\n"}
@@ -174,8 +174,8 @@ def test_a_file_has_its_lines(tmp_path: Path) -> None:
     assert out.endswith("\n\n/params/content:\n  one\n  \\x1b[2Jtwo\n")
 
 
-def test_what_is_no_message_has_nothing_to_read() -> None:
-    """Nor has one that is too deep, or whose members are of other types."""
+def test_an_invalid_line_has_no_unfolded_texts() -> None:
+    """Nor has one that is nested too deep; members may be of any type."""
     assert list(unfolded(b"not json")) == []
     assert list(unfolded(b"[" * 1000)) == []
     assert found({"params": {"newText": 1, "update": [{"entries": "a\nb"}]}}) == [
@@ -187,8 +187,8 @@ def test_what_is_no_message_has_nothing_to_read() -> None:
 # Bytes in hex
 
 
-def test_a_row_has_its_place_its_bytes_and_its_letters() -> None:
-    """As every hex viewer does: the offset, sixteen bytes, and what of them is ASCII."""
+def test_a_row_has_offset_bytes_and_ascii() -> None:
+    """As in every hex viewer."""
     assert list(hex_view(b"caf\xe9 \x1b[2J and more")) == [
         "00000000  63 61 66 e9 20 1b 5b 32 4a 20 61 6e 64 20 6d 6f  caf. .[2J and mo",
         "00000010  72 65                                            re",
@@ -196,20 +196,20 @@ def test_a_row_has_its_place_its_bytes_and_its_letters() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"text", "你好é😀".encode() * 3000])
-def test_text_has_none(raw: bytes) -> None:
-    """Where all is UTF-8 there is nothing to show, however it falls into pieces."""
+def test_utf8_has_no_rows(raw: bytes) -> None:
+    """Wherever a character is cut between pieces."""
     assert list(hex_view(raw)) == []
 
 
-def test_only_the_surroundings_are_shown() -> None:
+def test_only_rows_near_bad_bytes_are_shown() -> None:
     """The row with the byte and its neighbours; dots stand for the rest."""
     shown = list(hex_view(b"x" * 100_000 + b"\xff" + b"y" * 100_000))
     assert [row[:8] for row in shown] == ["…", "00018690", "000186a0", "000186b0", "…"]
     assert " ff 79 " in shown[2]
 
 
-def test_there_is_an_end_to_it() -> None:
-    """Of a line that is no text at all the beginning is shown."""
+def test_the_number_of_rows_is_limited() -> None:
+    """For a line of binary data the first rows are shown."""
     shown = list(hex_view(b"\xff" * 1_000_000))
     assert len(shown) == 33
     assert shown[-1] == "…"

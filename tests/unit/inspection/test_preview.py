@@ -1,4 +1,4 @@
-"""A frame is described by what a person would want to know of it, on one safe line."""
+"""A frame is described by its content on one line that is safe to print."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ PICTURE = base64.b64encode(random.Random(1).randbytes(3000)).decode()
 
 
 def show(method: str, kind: str = "notification", /, **value: Any) -> str:
-    """The preview of a message with some params or, if it is a response, a result."""
+    """Returns the preview of a message with some params or, for a response, with a result."""
     member = "result" if kind == "response" else "params"
     return preview(json.dumps({member: value}).encode(), kind, method)
 
 
 def update(kind: str, /, **fields: Any) -> str:
-    """The preview of a session update of v1 or v2."""
+    """Returns the preview of a session update of v1 or v2."""
     return show("session/update", sessionId="s", update={"sessionUpdate": kind, **fields})
 
 
 def test_a_prompt_is_its_text() -> None:
-    """Text is shown as it is, and what is no text by its type and size or name."""
+    """Content that is not text is shown by its type, with its size or name."""
     blocks = [
         {"type": "text", "text": "Look at"},
         {"type": "image", "mimeType": "image/png", "data": "AAAA" * 100},
@@ -41,8 +41,8 @@ def test_a_prompt_is_its_text() -> None:
     assert show("session/prompt", "request", prompt=[]) == "(empty)"
 
 
-def test_the_text_of_a_prompt_can_be_had_alone() -> None:
-    """In either dialect, and of any shape."""
+def test_the_text_of_a_prompt_is_returned_alone() -> None:
+    """In either dialect, whatever its shape."""
     assert prompt_text({"prompt": [{"type": "text", "text": "the first"}]}) == "the first"
     assert prompt_text({"content": [{"type": "text", "text": "the draft"}]}) == "the draft"
     audio = {"type": "audio", "source": {"mimeType": "audio/wav", "data": "AAAA"}}
@@ -50,8 +50,8 @@ def test_the_text_of_a_prompt_can_be_had_alone() -> None:
     assert prompt_text({"prompt": 5}) == prompt_text({}) == ""
 
 
-def test_a_chunk_is_what_it_says() -> None:
-    """A piece of a message is shown after its kind, in either dialect."""
+def test_a_chunk_is_its_kind_and_text() -> None:
+    """In either dialect."""
     chunk = {"type": "text", "text": "Hello\nthere"}
     assert update("agent_message_chunk", content=chunk) == "agent_message_chunk: Hello\\nthere"
     assert update("agent_message_chunk", content={"type": "text", "text": ""}) == (
@@ -62,7 +62,7 @@ def test_a_chunk_is_what_it_says() -> None:
 
 
 def test_a_tool_call_is_its_title_and_status() -> None:
-    """A call says what it does, how far it is, and what came of it."""
+    """Also its kind, its content and its output."""
     content = [{"type": "content", "content": {"type": "text", "text": "3 files"}}]
     assert (
         update("tool_call", toolCallId="c", title="List", status="completed", content=content)
@@ -73,8 +73,8 @@ def test_a_tool_call_is_its_title_and_status() -> None:
     assert shown == "tool_call_update: c [diff /a.py +1 −1] [terminal]"
 
 
-def test_a_tool_call_touches_files() -> None:
-    """They are named with their line, unless something else names them already."""
+def test_the_files_of_a_tool_call_are_listed() -> None:
+    """With their lines, unless the title or the content names them."""
     places = [{"path": "/a.py", "line": 3}, {"path": "/b.py"}, {"path": "/c.py", "line": 0}]
     assert update("tool_call", title="Read /b.py", kind="read", locations=places) == (
         "tool_call: Read /b.py [read] /a.py:3, /c.py"
@@ -86,7 +86,7 @@ def test_a_tool_call_touches_files() -> None:
 
 
 def test_a_tool_call_without_more_is_its_input_and_output() -> None:
-    """What the title says of the input is not said twice; what came back is shown as it is."""
+    """The input is shown without what the title contains, the output as it is."""
     given = {"command": "ls -la", "timeout": 10}
     assert update("tool_call", title="`ls -la`", rawInput=given) == "tool_call: `ls -la` timeout=10"
     blocks = [{"type": "text", "text": "3 files"}]
@@ -100,7 +100,7 @@ def test_a_tool_call_without_more_is_its_input_and_output() -> None:
 
 
 def test_a_permission_is_the_question_and_the_choice() -> None:
-    """What is asked and what may be chosen by name and kind, then what was."""
+    """The options are shown by name and kind, and the answer by the chosen option."""
     method = "session/request_permission"
     options = [
         {"optionId": "a", "name": "Allow", "kind": "allow_once"},
@@ -120,13 +120,13 @@ def test_a_permission_is_the_question_and_the_choice() -> None:
     ("scope", "said"),
     [("once", "granted, once"), ("always", "granted, always"), ("file", "granted, for file")],
 )
-def test_a_grant_says_how_far_it_goes(scope: str, said: str) -> None:
-    """A choice of the draft has a scope: how often, or for what."""
+def test_a_grant_of_the_draft_has_its_scope(scope: str, said: str) -> None:
+    """How often, or for what."""
     assert show("session/request_permission", "response", granted=True, scope=scope) == said
 
 
 def test_files_and_terminals() -> None:
-    """Paths with lines, sizes, commands and exits."""
+    """They are described by paths with lines, sizes, commands and exits."""
     read, write = "fs/read_text_file", "fs/write_text_file"
     assert show(read, "request", path="/a", line=10, limit=5) == "/a, lines 10-14"
     assert show(read, "request", path="/a", line=10) == "/a, lines 10-"
@@ -145,7 +145,7 @@ def test_files_and_terminals() -> None:
 
 
 def test_secrets_of_the_environment_are_not_shown() -> None:
-    """Values of variables, headers and credentials are left out, whatever names them."""
+    """The values of variables, headers and credentials are left out."""
     server = {"name": "x", "command": "c", "args": [], "env": [{"name": "KEY", "value": "secret"}]}
     headers = [{"name": "Authorization", "value": "secret"}]
     remote = {"type": "http", "name": "y", "url": "https://example.com", "headers": headers}
@@ -172,7 +172,7 @@ def test_capabilities_are_named_if_they_are_on() -> None:
 
 
 def test_an_error_is_its_code_and_message() -> None:
-    """Errors are shown whatever their shape, with what they add."""
+    """And its data, whatever their shape."""
     raw = b'{"id":1,"error":{"code":-32601,"message":"\\"Method not found\\": x"}}'
     assert preview(raw, "error", "x") == '-32601 "Method not found": x'
     assert preview(b'{"id":1,"error":"broken"}', "error", "x") == "? broken"
@@ -183,8 +183,8 @@ def test_an_error_is_its_code_and_message() -> None:
         assert preview(raw, "error", "x") == "-32603 Internal error: too slow"
 
 
-def test_an_answer_that_says_nothing_is_ok() -> None:
-    """Null, nothing and metadata only are the same answer."""
+def test_an_empty_result_is_ok() -> None:
+    """As are null, and metadata alone."""
     for result in (None, {}, {"_meta": {"a": 1}}):
         raw = json.dumps({"id": 1, "result": result}).encode()
         for method in ("session/close", "session/load", "fs/write_text_file", "_x/y", None):
@@ -192,7 +192,7 @@ def test_an_answer_that_says_nothing_is_ok() -> None:
 
 
 def test_an_unknown_method_is_its_members() -> None:
-    """What nobody knows is shown shortly; the session and metadata if there is nothing else."""
+    """Session and metadata are shown only if there is nothing else."""
     assert show("_x/y", a=[1, "é"], sessionId="s", _meta={"b": 1}) == "a=[1, é]"
     assert show("_x/y", sessionId="s") == "sessionId=s"
     assert preview(b'{"method":"x"}', "notification", "x") == "no params"
@@ -204,8 +204,8 @@ def test_an_unknown_method_is_its_members() -> None:
     assert show("_x/y", a={"b": {"c": {"d": {"e": 1}}}}) == "a={b={c={d={…}}}}"
 
 
-def test_a_batch_is_what_is_in_it() -> None:
-    """Its members are named by kind and method."""
+def test_a_batch_is_its_messages() -> None:
+    """Each by kind and method."""
     raw = b'[{"method":"x"},{"method":"y","id":1},{"id":1,"result":0},{"id":2,"error":{}},5]'
     assert preview(raw, "batch", None) == (
         "batch of 5: notification x, request y, response, no message, no message"
@@ -214,16 +214,16 @@ def test_a_batch_is_what_is_in_it() -> None:
     assert preview(raw, "batch", None) == f"batch of 9: {'error, ' * 8}+1 more"
 
 
-def test_what_is_no_message_is_text() -> None:
-    """A line that is none says why, and stderr is what was printed."""
+def test_an_invalid_line_is_shown_as_text() -> None:
+    """With the reason; stderr is shown as it is."""
     assert preview(b"Loading\t\xff", "invalid", None, "not JSON") == "(not JSON) Loading \ufffd"
     assert preview(b"\x1b[31mred\x07", "stderr", None) == "\\x1b[31mred\\x07"
     assert preview(b"", "blank", None) == ""
     assert preview(b"no JSON", "request", "x") == "no JSON"
 
 
-def test_a_shape_that_nobody_foresaw_is_shown_by_its_members() -> None:
-    """Members of other types than theirs spoil nothing."""
+def test_an_unexpected_shape_is_shown_by_its_members() -> None:
+    """Members of other types do no harm."""
     for method in ("session/prompt", "session/update", "terminal/create", "initialize"):
         odd = {"prompt": 5, "update": 5, "args": 5, "clientInfo": 5, "command": []}
         assert show(method, "request", **odd)
@@ -231,7 +231,7 @@ def test_a_shape_that_nobody_foresaw_is_shown_by_its_members() -> None:
 
 
 def test_what_a_strict_decoder_refuses_is_described() -> None:
-    """Half a surrogate pair and numbers that are none are no reason to show JSON."""
+    """Such as half a surrogate pair, and NaN."""
     raw = b'{"params":{"update":{"sessionUpdate":"agent_message_chunk","content":"a\\ud83d"}}}'
     assert preview(raw, "notification", "session/update") == "agent_message_chunk: a\\ud83d"
     assert preview(b'{"params":{"a":NaN}}', "notification", "_x/y") == "a=nan"
@@ -245,8 +245,8 @@ def test_a_large_frame_is_described_like_a_small_one(size: int, shown: str) -> N
     assert show("session/prompt", "request", prompt=prompt) == f"See [image/png, {shown}]"
 
 
-def test_of_a_huge_frame_the_beginning_is_described() -> None:
-    """Beyond that its first bytes tell enough, and the preview says that it knows no more."""
+def test_a_huge_frame_is_described_by_its_beginning() -> None:
+    """And the preview says so."""
     words = "The quick brown fox. " * 500_000
     shown = update("agent_message_chunk", content={"type": "text", "text": words})
     assert shown.startswith("[the first 64 kB of 10.5 MB] agent_message_chunk: The quick brown fox")
@@ -254,7 +254,7 @@ def test_of_a_huge_frame_the_beginning_is_described() -> None:
 
 
 def test_a_frame_that_was_cut_off_is_described() -> None:
-    """Whoever has but the beginning of a line gets what that says."""
+    """As far as its beginning goes."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "Edit"}}})
     assert preview(raw[:-7].encode(), "notification", "session/update") == "tool_call: E"
 
@@ -276,7 +276,7 @@ def test_text_is_cut() -> None:
     ],
 )
 def test_base64_within_text_is_hidden(text: str) -> None:
-    """It may stand in a link, alone, wrapped, in JSON, or where the preview ends."""
+    """In a link, alone, in lines, in JSON, or at the end of the preview."""
     shown = update("agent_message_chunk", content={"type": "text", "text": text})
     assert not any(PICTURE[i : i + 40] in shown for i in range(len(PICTURE) - 40))
 
@@ -292,27 +292,27 @@ def test_base64_within_text_is_hidden(text: str) -> None:
         ("é\u00a0你", "é\\xa0你"),
     ],
 )
-def test_plain_text_commands_no_terminal(text: str, shown: str) -> None:
-    """Control characters, and what turns text around, become visible."""
+def test_no_text_controls_the_terminal(text: str, shown: str) -> None:
+    """Control characters, and those that change the direction of text, become visible."""
     assert plain(text) == shown
     assert visible("a\nb") == "a\\nb"
 
 
 def test_any_depth_is_shown() -> None:
-    """Content that is nested as deep as JSON can be is no reason to raise."""
+    """Deeply nested content raises nothing."""
     for depth in range(900, 1010):
         raw = b'{"params":{"prompt":%s%s}}' % (b"[" * depth, b"]" * depth)
         preview(raw, "request", "session/prompt")
 
 
-def test_a_command_that_was_killed_for_its_time_says_both() -> None:
-    """The signal does not hide that it took too long."""
+def test_a_timeout_is_shown_with_its_signal() -> None:
+    """The signal does not hide that the command took too long."""
     raw = b'{"id":1,"result":{"exitCode":null,"signal":"SIGKILL","timedOut":true}}'
     assert preview(raw, "response", "terminal/wait_for_exit") == "timed out, signal SIGKILL"
 
 
 def test_an_option_may_be_an_object() -> None:
-    """What changed is told, whatever shape it has."""
+    """The change is shown, whatever its shape."""
     data = b'{"key":"limits","currentValue":{"tokens":5},"previousValue":[1],"source":"user"}'
     raw = b'{"params":{"sessionId":"s","type":"config_option_update","data":' + data + b"}}"
     assert preview(raw, "notification", "session/update") == (

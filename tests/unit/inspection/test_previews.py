@@ -1,4 +1,4 @@
-"""Every example of the specifications has a preview that was read and found right."""
+"""Every example of the specifications has a preview that was reviewed."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ CHAINS = ["_proxy/successor", "proxy/successor", "_proxy/initialize", "proxy/ini
 
 
 def objects(value: Any) -> Iterator[dict[str, Any]]:
-    """All objects in a value, at any depth."""
+    """Returns all objects in a value, at any depth."""
     if isinstance(value, dict):
         yield value
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -115,7 +115,7 @@ def objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def updates(kind: str) -> list[Case]:
-    """The examples of a kind of session update."""
+    """Returns the examples of a kind of session update."""
     return [
         case
         for case in CASES
@@ -124,18 +124,18 @@ def updates(kind: str) -> list[Case]:
 
 
 def said(method: str, *kinds: str) -> list[Case]:
-    """The examples of a method."""
+    """Returns the examples of a method."""
     return [case for case in CASES if case.method == method and case.kind in kinds]
 
 
 def test_the_previews_are_those_that_were_reviewed() -> None:
-    """If a change is meant, write the file with ``python -m tests.previews`` and look at it."""
+    """To change them, write the file with ``python -m tests.previews`` and read it."""
     assert golden() == GOLDEN.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.source)
 def test_an_example_has_a_preview_of_its_own(case: Case) -> None:
-    """It is one line that says something, in words and not in JSON, and shows no data."""
+    """It is one line, in words and not in JSON, and shows no data."""
     shown = case.preview
     assert shown.strip()
     assert shown.isprintable()
@@ -150,7 +150,7 @@ def test_an_example_has_a_preview_of_its_own(case: Case) -> None:
 
 @pytest.mark.parametrize("kind", UPDATE_KINDS)
 def test_an_update_has_a_describer(kind: str) -> None:
-    """Each kind is in the table, is among the examples, and is named before its description."""
+    """Each kind is in the table and among the examples, and its preview begins with it."""
     assert kind in UPDATES
     assert updates(kind)
     for case in updates(kind):
@@ -164,8 +164,8 @@ def test_content_has_a_describer(kind: str) -> None:
     assert any(value.get("type") == kind for case in CASES for value in objects(case.message))
 
 
-def test_the_tables_hold_no_more_than_the_examples() -> None:
-    """Whoever adds a line to a table adds an example."""
+def test_the_tables_have_an_example_for_each_line() -> None:
+    """So a new line in a table needs a new example."""
     assert set(UPDATES) == set(UPDATE_KINDS)
     assert set(BLOCKS) == {*BLOCK_TYPES, *TOOL_CONTENT_TYPES}
     known = {*SERVER_REQUESTS, *CLIENT_REQUESTS, *NOTIFICATIONS, *CHAINS, "_mcp/request"}
@@ -181,13 +181,13 @@ def test_a_request_and_its_answer_are_described(method: str) -> None:
 
 @pytest.mark.parametrize("method", NOTIFICATIONS)
 def test_a_notification_is_described(method: str) -> None:
-    """Each is among the examples."""
+    """Each one is among the examples."""
     assert said(method, "notification")
 
 
 @pytest.mark.parametrize("method", CHAINS)
 def test_a_wrapped_message_is_described(method: str) -> None:
-    """What a chain of proxies wraps is described as if it were not."""
+    """As it would be without the wrapping of a chain of proxies."""
     assert said(method, "request", "notification")
 
 
@@ -220,12 +220,12 @@ def test_a_wrapped_message_is_described(method: str) -> None:
     ],
 )
 def test_a_form_is_among_the_examples(part: str, shown: str) -> None:
-    """Where a dialect or an extension has a form of its own, one example reads so."""
+    """One example has each form of its own of a dialect or an extension."""
     assert any(case.preview.startswith(shown) for case in CASES), part
 
 
 def test_real_agents_have_previews_of_their_own() -> None:
-    """Whatever the captured agents and clients said is described in words."""
+    """All messages of the captured agents and clients are described in words."""
     for path in captures.all_captures():
         capture = captures.load(path)
         lines = [

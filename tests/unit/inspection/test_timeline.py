@@ -1,4 +1,4 @@
-"""Every frame and event has its line: who, when, what, how long, and nothing that could do harm."""
+"""Every frame and event has a line with its time, direction, method, latency and text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lines(tmp_path: Path) -> dict[int, TimelineLine]:
-    """The lines of `write_conversation` by their number."""
+    """Returns the lines of `write_conversation` by their number."""
     with RecordingReader(record_conversation(tmp_path / "story.db")) as reader:
         found = {row["seq"]: frame_line(row) for row in reader.frames()}
         events = reader.query("SELECT * FROM events")
@@ -65,15 +65,15 @@ def lines(tmp_path: Path) -> dict[int, TimelineLine]:
         (23, ("23", "0.022", "·", "exit", "", "", ""), "the agent exited with 3"),
     ],
 )
-def test_a_line_says_who_what_when(
+def test_a_line_has_its_columns(
     lines: dict[int, TimelineLine], number: int, cells: tuple[str, ...], text: str
 ) -> None:
-    """Number, time, direction, method, id, partner with latency, and size stand before the text."""
+    """Number, time, direction, method, id, pair with latency, and size come before the text."""
     assert (lines[number].cells, lines[number].text) == (cells, text)
 
 
-def test_a_line_knows_its_stream_and_what_it_is_about(lines: dict[int, TimelineLine]) -> None:
-    """A turn's beginning, a permission and trouble are told from all else, in every stream."""
+def test_a_line_has_its_stream_and_tone(lines: dict[int, TimelineLine]) -> None:
+    """The beginning of a turn, a permission and trouble have tones of their own."""
     found = [(lines[n].stream, lines[n].tone) for n in (6, 7, 9, 10, 12, 13, 15, 17, 23)]
     assert found == [
         ("to-agent", Tone.PROMPT),
@@ -114,8 +114,8 @@ ROW: dict[str, Any] = {
         ("terminal/wait_for_exit", 3_600_000, Pace.QUICK),
     ],
 )
-def test_slow_is_an_answer_that_somebody_owed(method: str, took_ms: int, pace: Pace) -> None:
-    """From a second on an answer was slow; a turn, a person and a program may take an hour."""
+def test_only_the_answer_of_a_peer_itself_is_slow(method: str, took_ms: int, pace: Pace) -> None:
+    """From a second on; a turn, a person and a program may take an hour."""
     took = {"method": method, "request_seq": 4, "response_seq": 9, "latency_ns": took_ms * MS}
     assert frame_line({**ROW, **took}).pace is pace
 
@@ -124,13 +124,13 @@ def test_slow_is_an_answer_that_somebody_owed(method: str, took_ms: int, pace: P
     ("live", "shown"), [(True, ("open", Pace.QUICK)), (False, ("unanswered", Pace.STUCK))]
 )
 def test_an_open_request_is_unanswered_only_at_the_end(live: bool, shown: tuple[str, Pace]) -> None:
-    """While the recorder runs an answer may still come, and its lack is no fault."""
+    """While the recorder runs an answer may still come."""
     line = frame_line({**ROW, "kind": "request", "request_seq": 9}, live=live)
     assert (line.cells.pair, line.pace) == shown
 
 
 def test_a_run_is_one_line() -> None:
-    """Its numbers, how many chunks, how long they streamed, their size and their text."""
+    """With its numbers, how many chunks, how long they streamed, their size and their text."""
     run = ChunkRun(
         {**ROW, "seq": 7}, "agent_message_chunk", None, 63, 1500 * MS, 57, 9000, 4, "a\nbc"
     )
@@ -141,16 +141,16 @@ def test_a_run_is_one_line() -> None:
     )
 
 
-def test_a_run_that_goes_on_says_how_long_it_is() -> None:
-    """Of a long text there is the beginning, and the number of its characters."""
+def test_a_long_run_shows_the_number_of_its_characters() -> None:
+    """After the beginning of its text."""
     run = ChunkRun(
         {**ROW, "seq": 7}, "agent_message_chunk", None, 63, 0, 57, 9000, 123456, "b" * 2000
     )
     assert run_line(run).text == "b" * 2000 + "… (123456 characters)"
 
 
-def test_halves_of_a_character_find_each_other() -> None:
-    """An emoji that was cut in two chunks is whole in their run; a half alone is an escape."""
+def test_a_surrogate_pair_is_whole_in_a_run() -> None:
+    """A half alone is shown as an escape."""
     run = ChunkRun(ROW, "agent_message_chunk", None, 10, 0, 2, 9, 3, "\ud83d\ude00\ud83d")
     assert run_line(run).text == "😀\\ud83d"
 
@@ -166,12 +166,12 @@ def test_halves_of_a_character_find_each_other() -> None:
     ],
 )
 def test_a_frame_knows_its_pair(row: dict[str, Any], pair: int | None) -> None:
-    """A request has its answer, an answer its request, all else nothing."""
+    """A request has its answer and an answer its request; other frames have none."""
     assert pair_of(row) == pair
 
 
-def test_what_is_unusual_about_a_frame_stands_first(lines: dict[int, TimelineLine]) -> None:
-    """A frame without its newline, or not delivered whole, says so before anything else."""
+def test_an_unusual_frame_begins_with_a_mark(lines: dict[int, TimelineLine]) -> None:
+    """If it has no newline, or was not delivered whole."""
     assert lines[20].text.startswith("[no newline] (not JSON")
     row = {
         **dict.fromkeys(("method", "rpc_id", "parse_error", "request_seq"), None),
@@ -216,8 +216,8 @@ def test_what_is_unusual_about_a_frame_stands_first(lines: dict[int, TimelineLin
         ("note", {"text": "ähem"}, '{"text": "ähem"}'),
     ],
 )
-def test_events_are_told_in_words(kind: str, data: dict[str, Any], words: str) -> None:
-    """Each kind of event has its sentence; one that nobody knows shows its data."""
+def test_events_are_described(kind: str, data: dict[str, Any], words: str) -> None:
+    """Each kind has its sentence; an unknown one shows its data."""
     assert describe_event(kind, data) == words
     row = {"seq": 1, "t_ns": 0, "kind": kind, "data": json.dumps(data)}
     assert event_line(row).text == words
@@ -236,8 +236,8 @@ def test_events_are_told_in_words(kind: str, data: dict[str, Any], words: str) -
         (7_500_000 * MS, "2 h 5 min"),
     ],
 )
-def test_a_duration_is_in_the_unit_a_person_would_choose(ns: int | None, words: str) -> None:
-    """From microseconds to hours, with no more digits than help."""
+def test_a_duration_is_in_a_suitable_unit(ns: int | None, words: str) -> None:
+    """From microseconds to hours, with few digits."""
     assert duration(ns) == words
 
 

@@ -1,4 +1,4 @@
-"""What some turns need of a recording: conversations in which ``+`` is kept and ``.`` is not."""
+"""Trimming keeps the marked lines (``+``) of a conversation and drops the others (``.``)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HANDSHAKE = """
 
 
 def check(conversation: str, *turns: int) -> None:
-    """Trims a conversation to some turns, and compares what is kept with the marks in it."""
+    """Trims a conversation to some turns, and compares the kept frames with its marks."""
     written = [line.strip() for line in f"{HANDSHAKE}{conversation}".splitlines() if line.strip()]
     lines = [json.dumps(HEADER).encode()]
     for line in written:
@@ -44,8 +44,8 @@ def kept_of(reader: RecordingReader, *turns: int) -> set[int]:
     return trim(reader.heads(), exchanges_by_own_session(reader), chosen)
 
 
-def test_a_turn_is_kept_with_what_set_its_session_up() -> None:
-    """The session's opening and settings stay, other turns and what comes after them go."""
+def test_a_turn_is_kept_with_the_setup_of_its_session() -> None:
+    """Other turns are dropped, and what follows them."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -76,8 +76,8 @@ def test_a_turn_is_kept_with_what_set_its_session_up() -> None:
     )
 
 
-def test_other_sessions_go() -> None:
-    """Also where their turns overlap, and where their answers come in another order."""
+def test_other_sessions_are_dropped() -> None:
+    """Also where their turns overlap, and their answers come in another order."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -111,8 +111,8 @@ def test_a_loaded_session_keeps_its_history() -> None:
     )
 
 
-def test_of_the_connection_only_what_happened_meanwhile_is_kept() -> None:
-    """A request that names no session stays with its reply if it was made during the turn."""
+def test_requests_of_the_connection_are_kept_during_the_turn() -> None:
+    """A request without a session is kept with its reply if it was made during the turn."""
     check(
         """
         + -> #1 authenticate {"methodId": "m"}
@@ -132,8 +132,8 @@ def test_of_the_connection_only_what_happened_meanwhile_is_kept() -> None:
     )
 
 
-def test_what_names_nothing_goes_with_what_it_follows() -> None:
-    """Stray lines and stderr stay where the frame before them does."""
+def test_stray_lines_follow_the_frame_before_them() -> None:
+    """So do lines of stderr."""
     check(
         """
         + <- oops, of the handshake
@@ -155,7 +155,7 @@ def test_what_names_nothing_goes_with_what_it_follows() -> None:
 
 
 def test_a_batch_is_kept_whole() -> None:
-    """A batch that is needed brings the other halves of all its exchanges along."""
+    """With the other halves of all its exchanges."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -170,8 +170,8 @@ def test_a_batch_is_kept_whole() -> None:
     )
 
 
-def test_a_fork_needs_what_it_was_forked_from() -> None:
-    """The session that a fork may come of is opened, and its turns go."""
+def test_a_fork_keeps_the_opening_of_its_origin() -> None:
+    """But not the turns of that session."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -188,7 +188,7 @@ def test_a_fork_needs_what_it_was_forked_from() -> None:
 
 
 def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
-    """An agent that died in the middle of a turn can be replayed to that point."""
+    """The replay can reach the point where the agent died."""
     check(
         """
         + -> #1 session/new {"cwd": "/", "mcpServers": []}
@@ -202,8 +202,8 @@ def test_a_turn_that_never_ended_keeps_all_that_followed() -> None:
 
 
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.stem)
-def test_every_recording_replays_cut_down(path: Path) -> None:
-    """What one turn of a real recording needs is clean, and ends with the turn."""
+def test_every_recording_replays_after_trimming(path: Path) -> None:
+    """The replay of one turn is clean, and ends with the turn."""
     with RecordingReader(path) as reader:
         assert rehearse(reader).verdict == "clean"
         kept = kept_of(reader, 1)
@@ -213,14 +213,14 @@ def test_every_recording_replays_cut_down(path: Path) -> None:
 
 
 def test_spans_are_short() -> None:
-    """Numbers that follow each other are written as one."""
+    """Consecutive numbers are written as a range."""
     assert list(spans([])) == []
     assert list(spans([3])) == ["3"]
     assert list(spans([1, 2, 4, 6, 7, 8])) == ["1..2", "4", "6..8"]
 
 
-def test_a_rehearsal_finds_what_does_not_replay() -> None:
-    """A recording that ends before its reply could come is told, not waited for."""
+def test_a_rehearsal_finds_a_recording_that_does_not_replay() -> None:
+    """It reports a missing reply, and does not wait for it."""
     lines = [json.dumps(HEADER | {"recording": HEADER["recording"] | {"state": "incomplete"}})]
     with reader_of([line.encode() for line in lines]) as reader:
         found = rehearse(reader)

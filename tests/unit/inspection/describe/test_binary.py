@@ -1,4 +1,4 @@
-"""Binary data is shown by type and size, and what only looks like it is left alone."""
+"""Binary data is shown by type and size, and text that only looks like base64 is kept."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ DATA = base64.b64encode(random.Random(2).randbytes(300)).decode()
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (123_456, "123 kB"), (64_000_000, "64.0 MB")],
 )
 def test_sizes_have_units(count: int, shown: str) -> None:
-    """Three digits are enough."""
+    """With at most three digits."""
     assert byte_size(count) == shown
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 100])
-def test_the_size_is_that_of_the_data(count: int) -> None:
-    """Not that of its base64, padded or not."""
+def test_the_size_is_that_of_the_decoded_data(count: int) -> None:
+    """Of base64 with padding and without."""
     text = base64.b64encode(bytes(count)).decode()
     assert decoded_size(text) == decoded_size(text.rstrip("=")) == byte_size(count)
 
@@ -55,7 +55,7 @@ def test_the_size_is_that_of_the_data(count: int) -> None:
     ],
 )
 def test_media_is_data_beside_its_type(value: dict[str, Any], shown: str) -> None:
-    """Data of which nobody says what it is may be text."""
+    """Data without a type may be text."""
     assert media(value) == shown
 
 
@@ -88,13 +88,13 @@ def test_base64_is_hidden(text: str, shown: str) -> None:
     ],
 )
 def test_other_text_is_left_alone(text: str) -> None:
-    """Digests, paths and identifiers are made of the same characters."""
+    """Digests, paths and identifiers have the same characters as base64."""
     assert without_base64(text) == text
     assert not is_base64(text)
 
 
-def test_a_cut_leaves_no_piece_that_looks_like_text() -> None:
-    """What is left of base64 at the end is dropped if nobody could tell what it was."""
+def test_a_cut_leaves_no_short_piece_of_base64() -> None:
+    """A piece at the end that is too short to be recognized is dropped."""
     words = "so it begins " * 10
     assert beginning(f"{words}{DATA}", len(words) + 60) == words
     assert beginning(f"{words}{DATA}", len(words) + 100) == f"{words}{DATA[:100]}"

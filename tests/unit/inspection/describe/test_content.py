@@ -1,4 +1,4 @@
-"""A diff is its files and how many lines came and went."""
+"""A diff is described by its files and the numbers of added and removed lines."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ diff --git a/query.sql b/query.sql
         ("a\nb\n", "b\na\n", (0, 0)),
     ],
 )
-def test_lines_of_one_text_only_are_counted(old: str, new: str, changed: tuple[int, int]) -> None:
-    """A line that moved is in both."""
+def test_added_and_removed_lines_are_counted(old: str, new: str, changed: tuple[int, int]) -> None:
+    """A line that moved counts as neither."""
     assert changed_lines(old, new) == changed
 
 
 def test_the_lines_of_a_patch_are_counted() -> None:
-    """Names of files are no lines of theirs, but a removed SQL comment is."""
+    """The names of files do not count, but a removed SQL comment does."""
     assert patch_lines(PATCH) == (3, 4)
     assert patch_lines("-a\n+b\n c") == (1, 1)
     assert patch_lines("") == (0, 0)
@@ -78,5 +78,5 @@ def test_the_lines_of_a_patch_are_counted() -> None:
     ],
 )
 def test_a_diff_is_described(block: dict[str, Any], shown: str) -> None:
-    """The file that is new, deleted, moved or changed, in the form of each dialect."""
+    """By the file that is new, deleted, moved or changed, in the form of each dialect."""
     assert diff(block) == shown

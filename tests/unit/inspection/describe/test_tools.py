@@ -1,4 +1,4 @@
-"""What frames say about a tool call is read in every dialect, also from the half of a frame."""
+"""The state of a tool call is read in every dialect, also from a frame that was cut off."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from tests.log_writer import line, notification, request, update
         ([1, 2], CallState()),
     ],
 )
-def test_a_frame_tells_the_state(message: Any, state: CallState) -> None:
-    """Title, kind and status are found where a dialect has them, and are safe to print."""
+def test_the_state_of_a_call_is_read(message: Any, state: CallState) -> None:
+    """Title, kind and status are found in every dialect, and are safe to print."""
     assert state_of(line(message)) == state
 
 
-def test_half_a_frame_tells_what_it_can() -> None:
-    """Of a line that was cut, what stands before the cut is known."""
+def test_the_state_is_read_from_a_cut_frame() -> None:
+    """As far as it comes before the cut."""
     raw = line(update("s", "tool_call", title="Write", content="x" * 1000))
     assert state_of(raw[:200]).title == "Write"
     assert params_of(raw[:20]) == {}
@@ -52,14 +52,14 @@ def test_half_a_frame_tells_what_it_can() -> None:
     assert params_of(b"[" * 100_000) == {}
 
 
-def test_half_an_emoji_is_no_obstacle() -> None:
-    """What strict parsers refuse is read by a tolerant one."""
+def test_half_a_surrogate_pair_is_read() -> None:
+    """Although strict parsers refuse it."""
     raw = json.dumps({"params": {"update": {"sessionUpdate": "tool_call", "title": "\ud83d"}}})
     assert state_of(raw.encode()).title == "\\ud83d"
 
 
-def test_later_frames_add_to_what_is_known() -> None:
-    """A later word replaces an earlier one, and silence none."""
+def test_later_frames_update_the_state() -> None:
+    """A later value replaces an earlier one; a missing value changes nothing."""
     first = CallState("Read", "read", "pending")
     assert first.updated(CallState(None, None, "completed")) == CallState(
         "Read", "read", "completed"

@@ -1,4 +1,4 @@
-"""Patterns are found whatever their case and escapes, and the quick answer is never wrongly no."""
+"""Patterns match whatever the case and the escapes, and the quick test misses nothing."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from acp_proxy.inspection.searching.patterns import Pattern, escaped_strings, st
     ],
 )
 def test_case_matters_if_there_is_a_capital(pattern: str, text: str, is_found: bool) -> None:
-    """Without a capital letter a text is found in any case, also beyond ASCII."""
+    """A pattern without capitals ignores case, also beyond ASCII."""
     assert Pattern(pattern).is_in(text) == is_found
     assert Pattern(pattern).may_be_in(text.encode()) >= is_found
 
 
-def test_case_can_be_asked_for() -> None:
-    """Either way of comparing can be chosen, whatever the pattern is."""
+def test_case_can_be_chosen() -> None:
+    """Whatever the pattern is."""
     assert Pattern("Hello", ignore_case=True).is_in("hELLO")
     assert not Pattern("hello", ignore_case=False).is_in("Hello")
 
@@ -51,7 +51,7 @@ def test_case_can_be_asked_for() -> None:
 def test_a_regular_expression_in_lower_case_finds_any_case(
     pattern: str, text: str, is_found: bool
 ) -> None:
-    r"""The capital of ``\S`` or ``(?P<`` is none; ``^`` and ``$`` are the ends of lines."""
+    r"""The capital in ``\S`` or ``(?P<`` does not count; ``^`` and ``$`` match at lines."""
     sought = Pattern(pattern, is_regex=True)
     assert sought.is_in(text) == is_found
     assert sought.may_be_in(text.encode()) >= is_found
@@ -66,8 +66,8 @@ def test_a_regular_expression_in_lower_case_finds_any_case(
         ("", "bad pattern: expected something to look for, got nothing"),
     ],
 )
-def test_a_bad_pattern_is_told_with_its_column(pattern: str, message: str) -> None:
-    """What is no regular expression is answered with where it goes wrong."""
+def test_an_invalid_pattern_is_an_error_with_its_column(pattern: str, message: str) -> None:
+    """The message says what is wrong, and where."""
     with pytest.raises(BadPattern) as caught:
         Pattern(pattern, is_regex=True)
     assert str(caught.value) == message
@@ -78,8 +78,8 @@ def test_a_bad_pattern_is_told_with_its_column(pattern: str, message: str) -> No
     [("a^b", True), ("a$", True), (r"\Aa", True), ("(?=a)", True), ("(?<!a)b", True),
      ("[^a]b", False), (r"\$a\^", False), (r"\ba\B", False), ("a(?:b)", False)],
 )  # fmt: skip
-def test_a_pattern_knows_whether_it_asks_for_ends(pattern: str, asks: bool) -> None:
-    """Only a pattern that asks what stands around has to be tried in each string by itself."""
+def test_assertions_are_recognized(pattern: str, asks: bool) -> None:
+    """Only a pattern with assertions has to be tried on each string separately."""
     assert Pattern(pattern, is_regex=True).has_assertions == asks
 
 
@@ -95,12 +95,12 @@ def test_a_pattern_knows_whether_it_asks_for_ends(pattern: str, asks: bool) -> N
     ],
 )
 def test_escapes_are_undone(written: str, meant: str) -> None:
-    """Each escape of JSON becomes what it stands for; what is none loses its backslash alone."""
+    """Each escape of JSON becomes its character; an unknown one loses its backslash."""
     assert undone(written) == meant
 
 
 def test_strings_are_found_in_a_line() -> None:
-    """Names and values are both strings; those without escapes need not be looked at again."""
+    """Names and values are both strings; those without escapes are searched with the line."""
     line = r'{"a":"b\"c","\u0064":[1,"e"],"f":"cut \n'
     assert strings(line) == ["a", 'b"c', "d", "e", "f", "cut \n"]
     assert escaped_strings(line) == ['b"c', "d", "cut \n"]

@@ -1,4 +1,4 @@
-"""Searching finds what a person reads: in strings, across chunks, in lines of any size."""
+"""A search finds what a person reads: in strings, across chunks, in lines of any size."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def frame(seq: int, message: Any, **known: Any) -> Payload:
-    """Returns a frame that says something."""
+    """Returns a frame with a text."""
     raw = line(message).rstrip(b"\n")
     method = message.get("method") if isinstance(message, dict) else None
     values = {
@@ -34,7 +34,7 @@ def frame(seq: int, message: Any, **known: Any) -> Payload:
 
 
 def chunks(*texts: str, first: int = 1, **fields: Any) -> list[Payload]:
-    """Returns the frames of a message that is streamed."""
+    """Returns the chunks of a streamed message."""
     return [
         frame(n, update("s", "agent_message_chunk", content=text(t), **fields))
         for n, t in enumerate(texts, first)
@@ -42,7 +42,7 @@ def chunks(*texts: str, first: int = 1, **fields: Any) -> list[Payload]:
 
 
 def search(pattern: str, frames: list[Payload], **options: Any) -> list[SearchHit]:
-    """Looks for a pattern in frames."""
+    """Searches frames for a pattern."""
     with_pointers = options.pop("with_pointers", False)
     searcher = Searcher(Pattern(pattern, **options), with_pointers=with_pointers)
     hits = [hit for f in frames for hit in searcher.feed(f)]
@@ -50,7 +50,7 @@ def search(pattern: str, frames: list[Payload], **options: Any) -> list[SearchHi
 
 
 def numbers(hits: list[SearchHit]) -> list[tuple[int, int]]:
-    """Returns where matches begin and end."""
+    """Returns the frames in which matches begin and end."""
     return [(hit.place.seq, hit.last_seq) for hit in hits]
 
 
@@ -73,35 +73,35 @@ def test_a_text_is_found_however_it_is_written(written: bytes, pattern: str) -> 
     assert numbers(search(pattern, [frame(1, {}, raw=written, method=None)])) == [(1, 1)]
 
 
-def test_what_goes_across_strings_is_not_found_with_escapes_undone() -> None:
-    """Escapes are undone within a string, never in the syntax around it."""
+def test_escapes_are_undone_within_strings_only() -> None:
+    """Never in the syntax between strings."""
     written = b'{"a":"x\\ny","b":1}'
     assert search('x\ny","b"', [frame(1, {}, raw=written)]) == []
     assert search('y","b"', [frame(1, {}, raw=written)]) != []
 
 
 def test_a_regular_expression_sees_each_string_by_itself() -> None:
-    """``^`` and ``$`` are the ends of a string, though a line has quotes around it."""
+    """``^`` and ``$`` match at the ends of a string within a line."""
     message = notification("x", title="Hello", other="say Hello")
     assert len(search("^Hello$", [frame(1, message)], is_regex=True)) == 1
     assert search("^say$", [frame(1, message)], is_regex=True) == []
 
 
 def test_a_text_across_chunks_is_found_at_its_first_frame() -> None:
-    """What was streamed in pieces is one text, and the hit says where it ends."""
+    """The hit has the number of the last frame as well."""
     found = search("hello world", chunks("Oh! Hel", "lo wor", "ld."))
     assert numbers(found) == [(1, 3)]
     assert found[0].excerpt == ("Oh! ", "Hello world", ".")
 
 
 def test_a_frame_is_a_hit_once() -> None:
-    """A frame that has a match of its own is not told again for one that goes on."""
+    """A frame with a match of its own is not a hit again for a match that continues."""
     assert numbers(search("aba", chunks("aba", "ba"))) == [(1, 1)]
     assert numbers(search("aa", chunks("a", "a", "a"))) == [(1, 2), (2, 3)]
 
 
-def test_half_an_emoji_and_the_other_half_are_one() -> None:
-    """An agent may cut between the two escapes of one character."""
+def test_a_surrogate_pair_may_be_split_between_chunks() -> None:
+    """Some agents cut between the two escapes of one character."""
     halves = [
         frame(n, {}, method="session/update", raw=line(update("s", "agent_message_chunk",
               content=text("@"))).rstrip().replace(b"@", half))
@@ -123,8 +123,8 @@ def test_half_an_emoji_and_the_other_half_are_one() -> None:
     ],
     ids=["thought", "user", "tool call", "prompt", "end of turn"],
 )
-def test_what_begins_something_new_ends_a_message(between: Payload) -> None:
-    """Texts between which something else was shown are not one."""
+def test_a_new_message_ends_the_one_before(between: Payload) -> None:
+    """Two texts are not joined if something else was shown between them."""
     one, two = chunks("Hel", "lo", first=1)
     assert search("hello", [one, between, two._replace(seq=3)]) == []
 
@@ -139,14 +139,14 @@ def test_what_begins_something_new_ends_a_message(between: Payload) -> None:
     ],
     ids=["stderr", "tool call update", "other session", "request"],
 )
-def test_what_is_shown_elsewhere_does_not_end_a_message(between: Payload) -> None:
-    """A line of stderr, another session or a step of a call in between tears no text apart."""
+def test_unrelated_frames_do_not_end_a_message(between: Payload) -> None:
+    """Such as stderr, another session, or an update of a tool call."""
     one, two = chunks("Hel", "lo", first=1)
     assert numbers(search("hello", [one, between, two._replace(seq=3)])) == [(1, 3)]
 
 
 def test_messages_with_ids_may_be_interleaved() -> None:
-    """Chunks that name their message belong to it, whatever comes between."""
+    """Chunks with a message id belong together, whatever comes between."""
     frames = [
         *chunks("Hel", messageId="a"),
         *chunks("Good", first=2, messageId="b"),
@@ -159,14 +159,14 @@ def test_messages_with_ids_may_be_interleaved() -> None:
 
 
 def test_hits_come_in_order() -> None:
-    """A match that is complete later and began earlier is told first."""
+    """A hit waits for a match that began earlier and is complete later."""
     one, two = chunks("Hel", "lo", first=1)
     between = frame(2, {}, stream="stderr", kind="stderr", method=None, raw=b"hello")
     assert numbers(search("hello", [one, between, two._replace(seq=3)])) == [(1, 3), (2, 2)]
 
 
-def test_a_hit_that_waits_is_told_as_soon_as_it_can_be() -> None:
-    """While no message is open, hits do not wait for the end."""
+def test_a_waiting_hit_is_returned_as_soon_as_possible() -> None:
+    """While no message is open, hits do not wait."""
     searcher = Searcher(Pattern("x"))
     assert searcher.feed(frame(1, notification("x")))
     searcher = Searcher(Pattern("method"))
@@ -174,14 +174,14 @@ def test_a_hit_that_waits_is_told_as_soon_as_it_can_be() -> None:
 
 
 def test_a_match_of_a_regular_expression_goes_across_chunks() -> None:
-    """Also when the text is so long that it is looked at in parts."""
+    """Also in a text so long that it is searched in parts."""
     words = ["word "] * 5000 + ["needle in a ", "haystack"] + ["word "] * 5000
     assert numbers(search(r"needle \w+ a hay", chunks(*words), is_regex=True)) == [(5001, 5002)]
     assert numbers(search("^word", chunks(*words), is_regex=True))[:2] == [(1, 1), (2, 2)]
 
 
-def test_the_end_of_what_came_so_far_is_not_the_end() -> None:
-    """``$`` waits for what comes next."""
+def test_an_end_assertion_waits_for_the_end_of_the_message() -> None:
+    """``$`` does not match where more text follows."""
     many = ["x" * 100] * 400
     assert numbers(search(r"lo\Z", chunks("hel", "lo", *many), is_regex=True)) == [(2, 2)]
     assert search(r"hello\Z", chunks("hel", "lo", *many), is_regex=True) == []
@@ -189,7 +189,7 @@ def test_the_end_of_what_came_so_far_is_not_the_end() -> None:
 
 
 def test_a_long_text_is_found_across_many_chunks() -> None:
-    """A text may be longer than all that is kept otherwise."""
+    """A fixed text may be longer than what is kept for regular expressions."""
     sought = "".join(chr(0x4E00 + n % 5000) for n in range(40_000))
     pieces = [sought[n : n + 7] for n in range(0, len(sought), 7)]
     found = search(sought, chunks("before ", *pieces, " after"))
@@ -197,7 +197,7 @@ def test_a_long_text_is_found_across_many_chunks() -> None:
 
 
 def test_memory_is_bounded_however_long_a_message_is() -> None:
-    """Of a message in the making only its end is kept."""
+    """Only the end of an unfinished message is kept."""
     searcher = Searcher(Pattern("nothing like that"))
     for chunk in chunks(*["some text "] * 20_000):
         assert searcher.feed(chunk) == []
@@ -205,7 +205,7 @@ def test_memory_is_bounded_however_long_a_message_is() -> None:
     assert message.size < 20_000
 
 
-def test_a_pointer_says_where_it_is() -> None:
+def test_a_hit_has_a_pointer() -> None:
     """RFC 6901, also for the text of the first of several chunks."""
     message = notification("x", list=[{"a/b": "find me"}])
     (hit,) = search("find me", [frame(1, message)], with_pointers=True)
@@ -223,7 +223,7 @@ def test_a_pointer_says_where_it_is() -> None:
 def test_a_line_too_large_to_hold_is_searched_in_pieces(
     size: int, pattern: str, is_found: bool
 ) -> None:
-    """A line that comes in pieces of any size is found as it stands and with escapes undone."""
+    """Of any size, as it stands and with escapes undone."""
     raw = json.dumps({"a": "x" * 500 + 'café 你 "quoted" \\'}).encode() + b" "
     pieces = [raw[n : n + size] for n in range(0, len(raw), size)]
     searcher = Searcher(Pattern(pattern))
@@ -231,8 +231,8 @@ def test_a_line_too_large_to_hold_is_searched_in_pieces(
     assert [hit.place.seq for hit in found] == [1] * is_found
 
 
-def test_a_context_is_bounded_and_can_be_encoded() -> None:
-    """A match in a long line has so much around it and no more; half a character is replaced."""
+def test_an_excerpt_is_bounded_and_can_be_encoded() -> None:
+    """Half of a surrogate pair is replaced."""
     raw = b'{"a":"' + b"x" * 10_000 + b"needle\\ud83d" + b"y" * 10_000 + b'"}'
     (hit,) = search("needle", [frame(1, {}, raw=raw)])
     assert (len(hit.excerpt.before), hit.excerpt.match) == (200, "needle")
