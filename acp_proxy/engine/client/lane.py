@@ -79,12 +79,6 @@ class ClientFrame:
         if self.waits_since is None:
             self.waits_since = at
 
-    def set_ready(self, at: int) -> int:
-        """Notes that only pacing holds it back; returns since when."""
-        if self.ready_at is None:
-            self.ready_at = at
-        return self.ready_at
-
 
 class SendQueue:
     """The frames that the client has still to send in one lane.

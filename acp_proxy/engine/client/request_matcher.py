@@ -143,20 +143,14 @@ class RequestMatcher:
 
     def _differences(self, request: RecordedRequest, live: AgentRequest) -> list[Difference]:
         """Returns the differences; a recorded directory equals the live one that stands for it."""
-        plain = self._compare(request, live)
-        found = [*plain.differences, *plain.conflicts]
         places, comparer = places_of("request", live.method), self._state.comparer.after_rewriting
+        recorded = self._messages.request(request)
         try:
-            written = moved(self._messages.request(request), self._state.bindings)
+            recorded = moved(recorded, self._state.bindings)
         except RecursionError:
-            return found
-        now = comparer.params(live.method, written, live.value, places)
-        paths = [parts_of(one.pointer) for one in found]
-        return [
-            one
-            for one in (*now.differences, *now.conflicts)
-            if any(_are_related(parts_of(one.pointer), path) for path in paths)
-        ]
+            comparer = self._state.comparer
+        found = comparer.params(live.method, recorded, live.value, places)
+        return [*found.differences, *found.conflicts]
 
     def _candidates(self, live: AgentRequest) -> Iterator[RecordedRequest]:
         return filter(self._is_of_turn, self._requests(live.lane).of(live.method))
@@ -234,13 +228,7 @@ class RequestMatcher:
 
 
 def _identity(method: str | None, params: dict[str, Any], live: Live) -> list[Any]:
-    """Returns what identifies a request; nothing if any two of the method are alike.
-
-    Args:
-        method: its method.
-        params: its params.
-        live: returns the live names of values in them.
-    """
+    """Returns what identifies a request; nothing if any two of the method are alike."""
     names = _IDENTITY.get(method or "")
     if names is None:
         names = ("terminalId",) if (method or "").startswith("terminal/") else ()
@@ -248,12 +236,6 @@ def _identity(method: str | None, params: dict[str, Any], live: Live) -> list[An
     return [
         live(Place.PATH, v) if name == "path" and isinstance(v, str) else v for name, v in values
     ]
-
-
-def _are_related(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
-    """Whether one of two places is the other, or within it."""
-    shorter = min(len(a), len(b))
-    return a[:shorter] == b[:shorter]
 
 
 def _distance(miss: NearMiss) -> tuple[int, int]:

@@ -134,7 +134,9 @@ class SendConditions:
 
     def _due(self, frame: ClientFrame) -> int:
         """Returns when a frame is due that only pacing holds back."""
-        ready_at, pacing = frame.set_ready(self._state.now), self._state.options.pacing
+        if frame.ready_at is None:
+            frame.ready_at = self._state.now
+        pacing = self._state.options.pacing
         if pacing.is_instant:
             return self._state.now
-        return pacing.due(ready_at, frame.previous_ns, frame.t_ns)
+        return pacing.due(frame.ready_at, frame.previous_ns, frame.t_ns)
