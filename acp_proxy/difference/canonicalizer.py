@@ -63,8 +63,8 @@ class _Layout(NamedTuple):
 
     ignored: tuple[str, ...]
     """Members that are left out."""
-    members: tuple[tuple[str, "_Place"], ...]
-    """The others, by their sorted keys."""
+    members: tuple[tuple[str, "_Place", bool], ...]
+    """The others, by their sorted keys, and whether a rule says what to do with a text there."""
 
 
 class _Place:
@@ -96,7 +96,7 @@ class Canonicalizer:
         self._rules = compiled(rules)
         self._titled = compiled((*rules, *(PlaceRule(one, is_cut=True) for one in TITLES)))
         self._running = compiled(tuple(rule for rule in rules if rule.alias != PATH))
-        self._walk = _Walk(self.values)
+        self._walk = self._naming = _Walk(self.values)
 
     def begin(self, title: str) -> PlaceState:
         """Returns the rules at the root of a message with a title, as `ItemType` has it."""
@@ -133,7 +133,7 @@ class Canonicalizer:
         known, renamed = len(values.every), values.renamed
         rest = canonical_json(walk.through(message, rules, scope, peers))
         has_new = len(values.every) > known
-        if values.renamed > renamed or (has_new and values.may_have_passed(known, rest)):
+        if (has_new and values.may_have_passed(known, rest)) or values.renamed > renamed:
             # It names a value before the place that introduces it, as text and id of a tool call
             # do in test_canonicalizer.py.
             rest = canonical_json(walk.through(reread(), rules, scope, peers))
@@ -161,7 +161,9 @@ class Canonicalizer:
         Raises:
             RecursionError: it is nested too deeply.
         """
-        return _Walk(self.values, names).through(message, self.begin(title), scope, peers)
+        if self._naming.names is not names:
+            self._naming = _Walk(self.values, names)
+        return self._naming.through(message, self.begin(title), scope, peers)
 
 
 class _Walk:
@@ -171,7 +173,7 @@ class _Walk:
         self.found: list[ValueIndex] = []
         """The values in the latest message, in order."""
         self._values = values
-        self._names = names
+        self.names = names
         self._scope: Scope = None
         self._known = values.tables(None)
         self._peers = CLIENTS
@@ -215,7 +217,7 @@ class _Walk:
         kind = type(value)
         if kind is str:
             if place.alias is not None:
-                return self._aliased(place, place.alias, value)
+                return self._by_rule(place, value)
             return value if len(value) < _SHORTEST else self._text(value)
         if kind is dict:
             self._object(value, place)
@@ -247,14 +249,12 @@ class _Walk:
         for key in layout.ignored:
             del value[key]
         plain = self._values.plain
-        for key, below in layout.members:
+        for key, below, has_rule in layout.members:
             inner = value[key]
             kind = type(inner)
             if kind is str:
-                if below.is_cut:
-                    value[key] = self._cut(inner)
-                elif below.alias is not None:
-                    value[key] = self._aliased(below, below.alias, inner)
+                if has_rule:
+                    value[key] = self._by_rule(below, inner)
                 elif inner not in plain and self._may_hold_values(inner):
                     value[key] = self._text(inner)
             elif kind is dict:
@@ -275,7 +275,11 @@ class _Walk:
         below = {key: place.state[key] for key in keys}
         layout = _Layout(
             tuple(key for key in keys if below[key].is_ignored),
-            tuple((key, self._place(at)) for key, at in below.items() if not at.is_ignored),
+            tuple(
+                (key, self._place(at), at.is_cut or at.alias is not None)
+                for key, at in below.items()
+                if not at.is_ignored
+            ),
         )
         if len(place.layouts) < _MOST_LAYOUTS and len(keys) <= _MOST_MEMBERS:
             self._values.plain_keys.update(keys)
@@ -313,12 +317,12 @@ class _Walk:
 
     def _text(self, text: str, *, is_key: bool = False) -> str:
         """Replaces the values inside a text."""
-        parts, after = [], 0
+        replaced, after = "", 0
         for start, end, index in self._values.found_in(text, self._scope):
             is_whole = end - start == len(text) and not is_key
-            parts += [text[after:start], self._replaced(index, is_whole=is_whole)]
+            replaced += text[after:start] + self._replaced(index, is_whole=is_whole)
             after = end
-        return "".join([*parts, text[after:]]) if parts else text
+        return replaced + text[after:] if after else text
 
     def _cut(self, text: str) -> str:
         """Returns a text up to the first directory in it.
@@ -342,12 +346,15 @@ class _Walk:
         index = self._processes.get(digits[0])
         return digits[0] if index is None else self._replaced(index, is_whole=False)
 
-    def _aliased(self, place: _Place, kind: str, text: str) -> str:
-        """Replaces a text that is a value by the rule for its place."""
+    def _by_rule(self, place: _Place, text: str) -> str:
+        """Returns what replaces a text at a place that has a rule."""
+        kind = place.alias
+        if kind is None or place.is_cut:
+            return self._cut(text)
         index = self._known[kind].get(text)
         if index is None:
             index = self._index(kind, text)
-        if self._names is not None:
+        if self.names is not None:
             return self._replaced(index, is_whole=True)
         self.found.append(index)
         return place.placeholder
@@ -365,9 +372,9 @@ class _Walk:
         """
         self.found.append(index)
         value = self._values.every[index]
-        if self._names is None:
-            return _PLACEHOLDER.format(value.kind)
-        name = self._names.get(index, value.text)
+        if self.names is None:
+            return f"\ue000{value.kind}\ue001"
+        name = self.names.get(index, value.text)
         return _PLACEHOLDER.format(name if is_whole else f"«{name}»")
 
     def _place(self, state: PlaceState) -> _Place:

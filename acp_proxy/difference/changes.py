@@ -56,7 +56,7 @@ def changes(a: ComparedItems, b: ComparedItems, messages: SequenceMessages) -> C
     texts = resplit_texts(a, b, same, spans, messages)
     found.moved += texts.moved
     found.beside += texts.beside
-    common = {*a.texts} & {*b.texts}
+    common = {*a.texts.values()} & {*b.texts.values()}
     for span in spans:
         rest_a = [i for i in span.a if i not in texts.a]
         rest_b = [j for j in span.b if j not in texts.b]
@@ -159,11 +159,11 @@ def _paired(
 
 def _grouped(
     items: list[ItemIndex], side: ComparedItems
-) -> dict[tuple[ItemType, int], list[ItemIndex]]:
+) -> dict[tuple[ItemType, int | None], list[ItemIndex]]:
     """Groups items by their types, and texts by what tells them from others."""
-    groups: dict[tuple[ItemType, int], list[ItemIndex]] = {}
+    groups: dict[tuple[ItemType, int | None], list[ItemIndex]] = {}
     for item in items:
-        groups.setdefault((side.types[item], side.texts[item]), []).append(item)
+        groups.setdefault((side.type_of(item), side.texts.get(item)), []).append(item)
     return groups
 
 

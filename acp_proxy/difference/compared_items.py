@@ -1,14 +1,13 @@
 """The items of a sequence as both recordings see them, and which of them have a chosen order."""
 
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Sequence
 from functools import cached_property
 from typing import NewType
-
-from attrs import frozen
 
 from acp_proxy.difference.defaults import READING
 from acp_proxy.difference.frames import ItemType
 from acp_proxy.difference.sequences import ItemIndex, MessageSequence, SideIndex
+from acp_proxy.difference.values import ValueIndex
 
 CommonIndex = NewType("CommonIndex", int)
 """A value of either recording: its index in A, or a negative number if only B has it."""
@@ -27,35 +26,14 @@ class ComparedSide:
     """
 
     def __init__(self, side: SideIndex, common: Sequence[CommonIndex]) -> None:
-        self._side = side
-        self._common = common
-        self._hashes = [hash(tuple(map(common.__getitem__, one))) for one in side.placeholders]
-        self._is_answer = [one.sort == "answer" for one in side.item_types]
-        self._reads = [one.title in READING for one in side.item_types]
+        self.side = side
+        self.common = common
+        self.hashes = [self.hash_of(one) for one in side.placeholders]
+        """Of the values in messages, by `MessageSequence.placeholders`."""
 
-    def items(self, sequence: MessageSequence) -> "ComparedItems":
-        """Returns the items of a sequence; they are equal if template and values are."""
-        hashes, types = self._hashes, self._side.item_types
-        texts = [0] * len(sequence)
-        for item, text in sequence.texts.items():
-            if text.chunk.template:
-                texts[item] = hash((text.chunk.template, self._hash(text.chunk.placeholders)))
-        columns = zip(sequence.templates, sequence.placeholders, strict=True)
-        looking = self._side.looking
-        return ComparedItems(
-            self,
-            sequence,
-            [hash((template, hashes[k])) for template, k in columns],
-            [types[index] for index in sequence.types],
-            texts,
-            [None if call is None else self._call(self._common[call]) for call in sequence.calls],
-            {item for item, text in sequence.texts.items() if text.is_empty},
-            [
-                self._reads[index] or call in looking
-                for index, call in zip(sequence.types, sequence.calls, strict=True)
-            ],
-            [self._is_answer[index] for index in sequence.types],
-        )
+    def hash_of(self, placeholders: Sequence[ValueIndex]) -> int:
+        """Returns a number that is equal for equal values in both recordings."""
+        return hash(tuple(map(self.common.__getitem__, placeholders)))
 
     def answer_key(self, sequence: MessageSequence, item: ItemIndex) -> Hashable:
         """Tells an answer from others by its template, and by the request that it is for.
@@ -64,8 +42,8 @@ class ComparedSide:
             sequence: where it stands.
             item: the answer.
         """
-        placeholders = self._side.placeholders[sequence.placeholders[item]]
-        request = self._common[placeholders[0]] if placeholders else None
+        placeholders = self.side.placeholders[sequence.placeholders[item]]
+        request = self.common[placeholders[0]] if placeholders else None
         return sequence.templates[item], request
 
     def request_of(self, sequence: MessageSequence, item: ItemIndex) -> CommonIndex | None:
@@ -75,10 +53,14 @@ class ComparedSide:
             sequence: where it stands.
             item: any item; None is returned for one that is not an answer.
         """
-        placeholders = self._side.placeholders[sequence.placeholders[item]]
-        if not placeholders or not self._is_answer[sequence.types[item]]:
+        placeholders = self.side.placeholders[sequence.placeholders[item]]
+        if not placeholders or self.side.type_of(sequence, item).sort != "answer":
             return None
-        return self._call(self._common[placeholders[0]])
+        return self.in_both(placeholders[0])
+
+    def in_both(self, value: ValueIndex | None) -> CommonIndex | None:
+        """Returns a value as both recordings know it, or None if only one has it."""
+        return None if value is None or self.common[value] < 0 else self.common[value]
 
     def span(self, call: CommonIndex) -> tuple[int, int]:
         """Returns the numbers of the first and of the last frame about a tool call."""
@@ -88,52 +70,61 @@ class ComparedSide:
     def _spans(self) -> dict[CommonIndex, tuple[int, int]]:
         """Of each tool call; computed when items have another order, which is rare."""
         spans: dict[CommonIndex, tuple[int, int]] = {}
-        for sequence in self._side.sequences.values():
-            for item, index in enumerate(sequence.calls):
+        for sequence in self.side.sequences.values():
+            for index, number in zip(sequence.calls, sequence.first_frames, strict=True):
                 if index is not None:
-                    call, number = self._common[index], sequence.first_frames[item]
+                    call = self.common[index]
                     first, last = spans.get(call, (number, number))
                     spans[call] = min(first, number), max(last, number)
         return spans
 
-    def _hash(self, placeholders: Sequence[int]) -> int:
-        return hash(tuple(map(self._common.__getitem__, placeholders)))
 
-    @staticmethod
-    def _call(common: CommonIndex) -> CommonIndex | None:
-        return common if common >= 0 else None
-
-
-@frozen
 class ComparedItems:
-    """The items of a sequence, in columns.
+    """The items of a sequence; only what aligns them is computed for all at once.
 
-    Attributes:
+    Args:
         side: whose items they are.
-        sequence: the same items by themselves.
-        keys: of each item; equal items have equal keys.
-        types: of each item.
-        texts: of each item that is a text, a number that tells the text from others that it is no
-            part of; 0 for all others.
-        calls: the tool calls that items are about, if both recordings have them.
-        empty: the texts without a character.
-        looking: whether an item is about something that is only looked at.
-        answers: whether an item is an answer; its id tells which request it is for.
+        sequence: the items.
     """
 
-    side: ComparedSide
-    sequence: MessageSequence
-    keys: Sequence[int]
-    types: Sequence[ItemType]
-    texts: Sequence[int]
-    calls: Sequence[CommonIndex | None]
-    empty: Set[ItemIndex]
-    looking: Sequence[bool]
-    answers: Sequence[bool]
+    def __init__(self, side: ComparedSide, sequence: MessageSequence) -> None:
+        self._side = side
+        self._sequence = sequence
+        columns = zip(sequence.templates, sequence.placeholders, strict=True)
+        self.keys = [hash((template, side.hashes[k])) for template, k in columns]
+        """Equal items have equal keys."""
+        self.texts = {
+            item: hash((text.chunk.template, side.hash_of(text.chunk.placeholders)))
+            for item, text in sequence.texts.items()
+            if text.chunk.template
+        }
+        """Of each item that is a text, what tells it from others that it is no part of."""
+
+    def type_of(self, item: ItemIndex) -> ItemType:
+        """Returns what an item is."""
+        return self._side.side.type_of(self._sequence, item)
+
+    def is_empty(self, item: ItemIndex) -> bool:
+        """Returns whether an item is a text without a character."""
+        text = self._sequence.texts.get(item)
+        return text is not None and text.is_empty
+
+    def is_answer(self, item: ItemIndex) -> bool:
+        """Returns whether an item is an answer; its id tells which request it is for."""
+        return self.type_of(item).sort == "answer"
+
+    def call(self, item: ItemIndex) -> CommonIndex | None:
+        """Returns the tool call that an item is about, if both recordings have it."""
+        return self._side.in_both(self._sequence.calls[item])
+
+    def looks(self, item: ItemIndex) -> bool:
+        """Returns whether an item is about something that is only looked at."""
+        is_read = self.type_of(item).title in READING
+        return is_read or self._sequence.calls[item] in self._side.side.looking
 
     def may_race(self, item: ItemIndex) -> bool:
         """Returns whether an item is about anything whose order may be chance."""
-        return self.looking[item] or self.answers[item] or self.calls[item] is not None
+        return self.looks(item) or self.is_answer(item) or self.call(item) is not None
 
     def are_open_at_once(self, one: CommonIndex | None, other: CommonIndex | None) -> bool:
         """Returns whether each of two tool calls began before the other one ended.
@@ -144,10 +135,8 @@ class ComparedItems:
         """
         if one is None or other is None:
             return False
-        (one_first, one_last), (other_first, other_last) = (
-            self.side.span(one),
-            self.side.span(other),
-        )
+        one_first, one_last = self._side.span(one)
+        other_first, other_last = self._side.span(other)
         return one_first < other_last and other_first < one_last
 
     def only_look(self, one: ItemIndex, other: ItemIndex) -> bool:
@@ -159,10 +148,10 @@ class ComparedItems:
             one: an item.
             other: another one.
         """
-        calls = self.calls[one], self.calls[other]
-        numbers = self.sequence.first_frames[one], self.sequence.first_frames[other]
-        begun = (call is not None and self.side.span(call)[0] in numbers for call in calls)
-        return self.looking[one] and self.looking[other] and not (None in calls and any(begun))
+        calls = self.call(one), self.call(other)
+        numbers = self._sequence.first_frames[one], self._sequence.first_frames[other]
+        begun = (call is not None and self._side.span(call)[0] in numbers for call in calls)
+        return self.looks(one) and self.looks(other) and not (None in calls and any(begun))
 
 
 def is_race(
@@ -183,18 +172,14 @@ def is_race(
     if not 0 < len(passed) <= MOST_PASSED:
         return False
     return all(
-        (a.answers[item] and a.answers[other])
-        or (
-            (a.calls[item] is None or a.calls[item] != a.calls[other])
-            and (a.only_look(item, other) or _are_open_at_once(a, b, item, other))
-        )
+        (a.is_answer(item) and a.is_answer(other)) or _calls_race(a, b, item, other)
         for other in passed
     )
 
 
-def _are_open_at_once(
-    a: ComparedItems, b: ComparedItems, item: ItemIndex, other: ItemIndex
-) -> bool:
-    """Whether two items are about tool calls that ran at the same time, in both recordings."""
-    calls = a.calls[item], a.calls[other]
-    return a.are_open_at_once(*calls) and b.are_open_at_once(*calls)
+def _calls_race(a: ComparedItems, b: ComparedItems, item: ItemIndex, other: ItemIndex) -> bool:
+    calls = a.call(item), a.call(other)
+    if calls[0] is not None and calls[0] == calls[1]:
+        return False
+    at_once = a.are_open_at_once(*calls) and b.are_open_at_once(*calls)
+    return at_once or a.only_look(item, other)

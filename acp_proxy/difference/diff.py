@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from attrs import define, field
 
 from acp_proxy.difference.changes import changes
-from acp_proxy.difference.compared_items import CommonIndex, ComparedSide
+from acp_proxy.difference.compared_items import CommonIndex, ComparedItems, ComparedSide
 from acp_proxy.difference.connection_diff import ending_fields, handshake_fields, latencies
 from acp_proxy.difference.defaults import NAMED, RULES
 from acp_proxy.difference.explanation import Messages, SequenceMessages
@@ -164,7 +164,9 @@ class _Comparison:
         messages = SequenceMessages(
             self.a, self.b, a, b, a_key.session, b_key.session, self.options.exact
         )
-        found = changes(self._compared_a.items(a), self._compared_b.items(b), messages)
+        found = changes(
+            ComparedItems(self._compared_a, a), ComparedItems(self._compared_b, b), messages
+        )
         return SequenceDiff(a_key, b_key, messages, found)
 
     def entries(self, sequences: list[SequenceDiff]) -> Iterator[DiffEntry]:

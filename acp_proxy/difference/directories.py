@@ -65,15 +65,17 @@ class Directories:
                     return True
         return "\\" in text
 
-    def found_in(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yields where each directory in a text begins and ends, and the directory."""
+    def found_in(self, text: str) -> list[tuple[int, int, str]]:
+        """Returns where each directory in a text begins and ends, and the directory."""
+        found: list[tuple[int, int, str]] = []
         if self._roots and ("/" in text or "\\" in text):
             for match in self._root.finditer(text):
-                yield *match.span(), self._roots[match[0]]
+                found.append((match.start(), match.end(), self._roots[match[0]]))
         for root, path in self._common.items():
             start = len(_URI) if text.startswith(_URI) else 0
             if f"{text}/".startswith(f"{root}/", start):
-                yield start, start + len(root), path
+                found.append((start, start + len(root), path))
+        return found
 
     def cut_in(self, text: str) -> tuple[int, str] | None:
         """Returns where a directory begins in a text that may be cut within it, and which."""

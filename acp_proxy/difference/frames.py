@@ -55,9 +55,8 @@ def update_of(message: Any) -> str | None:
     """Returns the kind of update in a ``session/update`` of any dialect."""
     try:
         params = message["params"]
-        update = params.get("update")
-        kind = update.get("sessionUpdate") if isinstance(update, dict) else params.get("type")
-    except (KeyError, TypeError, AttributeError):
+        kind = params["update"]["sessionUpdate"] if "update" in params else params["type"]
+    except (KeyError, TypeError):
         return None
     return kind if isinstance(kind, str) else None
 

@@ -221,9 +221,10 @@ class _FrameHandler:
             decision = self._decisions.feed(frame, message)
             if decision is not None:
                 self.side.decisions[frame.seq] = decision
-        message = reduced(message, frame, self._expect, decision)
-        if message is NOTHING:
-            return
+        if self._expect is not Expect.FRAMES or frame.method in INITIALIZE:
+            message = reduced(message, frame, self._expect, decision)
+            if message is NOTHING:
+                return
         route = self._route(frame, update_of(message) if frame.method == UPDATE else None)
         named_call = frame.tool_call
         kind = kind_of_call(message) if named_call is not None and b'"kind"' in raw else None

@@ -119,13 +119,13 @@ def empty_texts(
     """
     found: dict[ItemIndex, ItemIndex | None] = {}
     for item in items:
-        if item not in side.empty:
+        if not side.is_empty(item):
             continue
-        if side.texts[item] in common:
+        if side.texts.get(item) in common:
             found[item] = None
             continue
         for near in (ItemIndex(item - 1), ItemIndex(item + 1)):
-            if near in around and side.texts[near] and side.types[near] == side.types[item]:
+            if near in around and near in side.texts and side.type_of(near) == side.type_of(item):
                 found[item] = around[near]
     return found
 
@@ -184,15 +184,15 @@ def _by_type(
     """The spans that have texts, by the types of these."""
     places: dict[ItemType, list[UnalignedSpan]] = {}
     for span in spans:
-        types = [a.types[i] for i in span.a if a.texts[i]]
-        types += [b.types[j] for j in span.b if b.texts[j]]
+        types = [a.type_of(i) for i in span.a if i in a.texts]
+        types += [b.type_of(j) for j in span.b if j in b.texts]
         for item_type in dict.fromkeys(types):
             places.setdefault(item_type, []).append(span)
     return places
 
 
 def _parts(items: list[ItemIndex], side: ComparedItems, item_type: ItemType) -> Iterator[ItemIndex]:
-    return (item for item in items if side.texts[item] and side.types[item] == item_type)
+    return (item for item in items if item in side.texts and side.type_of(item) == item_type)
 
 
 def _cuts(

@@ -29,7 +29,6 @@ _UUID = re.compile(
     r"(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])"
 )
 _WORDS = tuple(words for words, _ in PHRASES.values())
-_SHORTEST_PHRASE = min(map(len, _WORDS))
 _MOST_PLAIN, _LONGEST_PLAIN = 4096, 64
 """Texts that are remembered because they contain no value, and their characters."""
 
@@ -166,10 +165,10 @@ class Values:
             known: how many values there were before the line.
             line: canonical JSON, with placeholders for the values that were known.
         """
-        return any(
-            one.kind == PATH or (one.text in self._texts and one.text.encode() in line)
-            for one in self.every[known:]
-        )
+        for one in self.every[known:]:
+            if one.kind == PATH or (one.text in self._texts and one.text.encode() in line):
+                return True
+        return False
 
     def may_be_in(self, text: str) -> bool:
         """Returns whether a text may contain values; fast, and sometimes wrongly true."""
@@ -183,8 +182,9 @@ class Values:
         tokens = _TOKEN.findall(text)
         if tokens and (not self._texts.isdisjoint(tokens) or text.count("-") >= 4):
             return True
-        if len(text) > _SHORTEST_PHRASE and any(map(text.__contains__, _WORDS)):
-            return True
+        for words in _WORDS:
+            if words in text:
+                return True
         if not tokens:  # only a new directory can be found in it later
             self._remember_plain(text)
         return False
