@@ -12,6 +12,7 @@ from attrs import define
 
 from acp_proxy.inspection.timeline import ARROWS, SILENCE_NS, Cells, TimelineLine, began_ns
 from acp_proxy.protocol.chunks import Chunk, chunk_of, mended
+from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import byte_size, duration, seconds
 
@@ -119,7 +120,7 @@ def _add(run: ChunkRun, row: Row, chunk: Chunk) -> None:
 
 def _chunk(row: Row) -> Chunk | None:
     """Returns the chunk in a frame, unless something is odd about the frame."""
-    if row["kind"] != "notification" or row.get("method") != "session/update":
+    if row["kind"] != "notification" or row.get("method") != UPDATE:
         return None
     if row["delivered"] != "full" or not row["newline"] or row["fault"] is not None:
         return None

@@ -10,10 +10,11 @@ from attrs import define, field, frozen
 
 from acp_proxy.inspection.describe.tools import params_of, state_of
 from acp_proxy.inspection.describe.values import HEAD
+from acp_proxy.protocol.methods import PERMISSION
+from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.store.frame_queries import start_of_line, updates_of_call
 from acp_proxy.store.reader import RecordingReader
 
-PERMISSION = "session/request_permission"
 _KEPT = 10_000
 """Titles that are remembered."""
 _SEARCHED = 20
@@ -56,7 +57,7 @@ class HintReader:
         if method == PERMISSION and kind == "response" and frame.get("request_seq") is not None:
             asked = self._asked(frame["request_seq"])
         title = ""
-        if frame["tool_call"] is not None and method in ("session/update", PERMISSION):
+        if frame["tool_call"] is not None and method in (UPDATE, PERMISSION):
             title = self._title(frame)
         return Hints(self.reader.recording.dialect if kind == "error" else None, title, asked)
 

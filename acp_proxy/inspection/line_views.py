@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define, field
 
 from acp_proxy.inspection.describe.values import message_of, part, parts, word
+from acp_proxy.inspection.searching.patterns import ESCAPE, undone
 from acp_proxy.protocol.json_pointers import pointer
 from acp_proxy.protocol.updates import kind_and_update
 from acp_proxy.safe_text import visible
@@ -30,9 +31,7 @@ _TOKEN = re.compile(
     rb"|(?P<word>true|false|null)|(?P<sign>[{}\[\],:])|(?P<other>.))",
     re.DOTALL,
 )
-_ESCAPE = re.compile(
-    r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|.)"
-)
+
 _BASE64 = re.compile(rb'"(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{200,}+={0,2}"')
 _MOST_LINES = 1000
 """Lines of one text that are unfolded."""
@@ -153,17 +152,12 @@ class _Layout:
 
 def _text(token: bytes) -> str:
     text = token[: LONGEST + 1].decode(errors="backslashreplace")
-    return visible(_ESCAPE.sub(_readable, text) if "\\u" in text else text)
+    return visible(ESCAPE.sub(_readable, text) if "\\u" in text else text)
 
 
 def _readable(escape: re.Match[str]) -> str:
     """Writes out an escaped letter; any other escape is kept."""
-    if escape[2]:
-        character = chr(
-            0x10000 + ((int(escape[1], 16) & 0x3FF) << 10) + (int(escape[2], 16) & 0x3FF)
-        )
-    else:
-        character = chr(int(escape[3], 16)) if escape[3] else ""
+    character = undone(escape[0]) if escape[4] is None else ""
     return character if character.isprintable() and not character.isascii() else escape[0]
 
 

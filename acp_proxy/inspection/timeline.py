@@ -12,7 +12,8 @@ from acp_proxy.inspection.fault_effects import mark
 from acp_proxy.inspection.hints import NONE, Hints
 from acp_proxy.inspection.preview import preview
 from acp_proxy.inspection.waits import Party, answering_party
-from acp_proxy.protocol.updates import FAILED
+from acp_proxy.protocol.methods import PERMISSION, PROMPT
+from acp_proxy.protocol.updates import FAILED, UPDATE
 from acp_proxy.safe_text import plain
 from acp_proxy.wording import byte_size, duration, seconds
 
@@ -204,7 +205,7 @@ def _pair(frame: Row, live: bool) -> str:
 
 def _has_failed(frame: Row) -> bool:
     """Whether an update reports that a tool call has failed, or was denied."""
-    if frame["method"] != "session/update" or frame.get("tool_call") is None:
+    if frame["method"] != UPDATE or frame.get("tool_call") is None:
         return False
     raw = bytes(frame["raw"])
     return any(word.encode() in raw for word in FAILED) and state_of(raw).status in FAILED
@@ -213,9 +214,9 @@ def _has_failed(frame: Row) -> bool:
 def _tone(kind: str, method: str) -> Tone:
     if kind in _BAD:
         return Tone.TROUBLE
-    if kind == "request" and method == "session/prompt":
+    if kind == "request" and method == PROMPT:
         return Tone.PROMPT
-    return Tone.PERMISSION if method == "session/request_permission" else Tone.PLAIN
+    return Tone.PERMISSION if method == PERMISSION else Tone.PLAIN
 
 
 def _pace(frame: Row, live: bool) -> Pace:
@@ -226,6 +227,6 @@ def _pace(frame: Row, live: bool) -> Pace:
         return Pace.STUCK if frame["response_seq"] is None and not live else Pace.QUICK
     took, method = frame["latency_ns"] or 0, frame["method"]
     may_take_long = answering_party("", method) in (Party.PERSON, Party.PROGRAM)
-    if took < _SLOW_NS or may_take_long or method == "session/prompt":
+    if took < _SLOW_NS or may_take_long or method == PROMPT:
         return Pace.QUICK
     return Pace.SLOW if took < _STUCK_NS else Pace.STUCK

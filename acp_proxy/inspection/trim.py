@@ -10,13 +10,11 @@ from collections.abc import Iterable, Iterator
 
 from attrs import define, field
 
-from acp_proxy.protocol.dialects import INITIALIZE
+from acp_proxy.protocol.methods import FORK, HANDSHAKE
 from acp_proxy.protocol.peers import Stream
 from acp_proxy.recording import FrameHead
 from acp_proxy.store.exchange_queries import ExchangeRow, TurnSpan
 
-_HANDSHAKE = (*INITIALIZE, "authenticate", "auth/login")
-_FORK = "session/fork"
 _FOREVER = 1 << 63
 
 
@@ -83,7 +81,7 @@ class _Trimmer:
         """Keeps how a session was opened from which a session of the turns may be forked."""
         last = max(self._ends.values(), default=0)
         for exchange in self.exchanges.values():
-            if exchange.method == _FORK and exchange.request_seq < last:
+            if exchange.method == FORK and exchange.request_seq < last:
                 self._ends.setdefault(exchange.session, exchange.request_seq)
 
     def keeps(self, head: FrameHead) -> bool:
@@ -105,7 +103,7 @@ class _Trimmer:
 
     def _decide(self, head: FrameHead, session: str | None) -> bool:
         from_client = head.stream == Stream.TO_AGENT
-        if head.method in _HANDSHAKE or self._begins_handshake(head):
+        if head.method in HANDSHAKE or self._begins_handshake(head):
             return True
         if head.turn is not None:
             return head.turn in self._chosen
@@ -122,7 +120,7 @@ class _Trimmer:
 
     def _begins_handshake(self, head: FrameHead) -> bool:
         """Whether a frame is a batch with a part of the handshake."""
-        return any(e.method in _HANDSHAKE for e in self._begun_in.get(head.seq, ()))
+        return any(e.method in HANDSHAKE for e in self._begun_in.get(head.seq, ()))
 
     def _is_within(self, seq: int) -> bool:
         return any(turn.prompt_seq <= seq <= _last_seq(turn) for turn in self.turns)

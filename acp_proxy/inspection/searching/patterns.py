@@ -12,8 +12,9 @@ from acp_proxy.errors import BadPattern
 
 _ESCAPED_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)+)(?:"|\Z)', re.DOTALL)
 _ANY_STRING = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\Z)', re.DOTALL)
-_ESCAPE = re.compile(r'\\(?:u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})'
+ESCAPE = re.compile(r'\\(?:u([Dd][89ABab][0-9A-Fa-f]{2})\\u([Dd][C-Fc-f][0-9A-Fa-f]{2})'
                      r"|u([0-9A-Fa-f]{4})|(.))", re.DOTALL)  # fmt: skip
+"""An escape in a JSON string: a surrogate pair, another code unit, or one character."""
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _NO_ASSERTION = re.compile(r"\\[^AZ]"), re.compile(r"\[\^?[^\]]*\]?")
 _ASSERTION = re.compile(r"[\^$]|\\[AZ]|\(\?<?[=!]")
@@ -97,7 +98,7 @@ def strings(line: str) -> list[str]:
 
 def undone(text: str) -> str:
     """Replaces the escapes of JSON by their characters."""
-    return _ESCAPE.sub(_character, text)
+    return ESCAPE.sub(_character, text)
 
 
 def _character(match: re.Match[str]) -> str:

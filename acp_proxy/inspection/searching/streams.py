@@ -16,6 +16,8 @@ from attrs import frozen
 
 from acp_proxy.inspection.searching.patterns import Pattern, undone
 from acp_proxy.protocol.chunks import chunk_of
+from acp_proxy.protocol.methods import PROMPT
+from acp_proxy.protocol.updates import UPDATE
 from acp_proxy.recording import Payload
 
 _OVERLAP = 4096
@@ -190,9 +192,9 @@ class Streams:
             pointer: returns the pointer to the text in the line of a chunk; None if not asked for.
         """
         self.has_moved = False
-        if frame.method == "session/prompt":
+        if frame.method == PROMPT:
             return self._close(frame.session, everything=True)
-        if frame.method != "session/update":
+        if frame.method != UPDATE:
             return []
         chunk = chunk_of(raw)
         if chunk is None:
