@@ -39,7 +39,7 @@ _FAILED_LATE = "acp_replay_failed"
 
 
 class _AgentCheck:
-    """The check of a test's agent, in the phases of the test."""
+    """Checks the agent of a test, in the phases of the test."""
 
     def __init__(self, agent: AcpAgent, *, is_shared: bool) -> None:
         self.agent = agent
@@ -101,7 +101,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def acp_agent(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[AcpAgent]:
-    """An agent that plays a recording; the client has to start ``acp_agent.command``.
+    """Gives an agent that plays a recording; the client has to start ``acp_agent.command``.
 
     Args:
         request: of pytest.
@@ -204,7 +204,7 @@ def _prepare(item: pytest.Item, directory: Path) -> AcpAgent:
 
 
 def _settings(item: pytest.Item) -> tuple[str | None, list[str], list[str] | None, float] | str:
-    """The recording's name, options of replay, the real agent, and patience; or what is wrong."""
+    """Returns name, options of replay, real agent and patience in seconds; or what is wrong."""
     try:
         name, options = _marked(item)
         words = replay_arguments(options)
@@ -230,7 +230,7 @@ def _missing(item: pytest.Item, place: Path) -> str:
 
 
 def _marked(item: pytest.Item) -> tuple[str | None, dict[str, Any]]:
-    """The name and options in the markers of a test, its class and module; the closest wins."""
+    """Returns name and options from the markers of a test, its class and module; closest first."""
     name: str | None = None
     options: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers(_MARK))):
@@ -261,7 +261,7 @@ def _place(item: pytest.Item, name: str | None) -> Path:
 
 
 def _mode(config: pytest.Config) -> str:
-    """How recordings are made; in CI only the command line can ask for that."""
+    """Returns how recordings are made; in CI only the command line can ask for that."""
     if given := config.getoption("acp_record"):
         return str(given)
     in_ci = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")

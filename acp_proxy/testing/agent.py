@@ -1,4 +1,4 @@
-"""The agent that a test gets: its command, and after the test what its replays report."""
+"""Gives a test its agent: a command, and after the test the reports of its replays."""
 
 import json
 import os
@@ -21,10 +21,10 @@ class AcpAgent:
     """A recorded agent, which the client under test starts.
 
     Attributes:
-        command: the command of the agent; the client may start it any number of times.
-        recording: the file that is played, or that will be made.
-        is_recording: whether the command is a real agent, which is being recorded.
-        env: an environment to start it in: ours, without the settings of other acp-proxies.
+        command: the command of the agent, which the client may start any number of times.
+        recording: the file that is played, or that will be written.
+        is_recording: whether the command runs a real agent, to record it.
+        env: our environment without the settings of acp-proxy, to start the agent in.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class AcpAgent:
         Args:
             directory: an empty directory for the files of its starts.
             recording: the file of the recording, or of the first of several.
-            recordings: what each start plays; a single one is played by all.
-            options: of ``acp-proxy replay``.
-            real_agent: the command to record, in place of a replay.
-            patience_s: seconds that a start has to end after the test.
+            recordings: the file for each start; all starts play a single one.
+            options: the arguments of ``acp-proxy replay``.
+            real_agent: the command to record instead of a replay.
+            patience_s: seconds for a start to end after the test.
         """
         self.recording = recording
         self.is_recording = real_agent is not None
@@ -65,12 +65,12 @@ class AcpAgent:
 
     @property
     def runs(self) -> list[AgentRun]:
-        """Every start so far."""
+        """All starts so far."""
         return [self._runs.setdefault(run.number, run) for run in runs_in(self._directory)]
 
     @property
     def reports(self) -> list[RunReport]:
-        """The report of every start; waits until they have ended.
+        """The reports of all starts; waits until they have ended.
 
         Raises:
             RuntimeError: there was no start, or one still runs or has left no report.
@@ -93,16 +93,12 @@ class AcpAgent:
         return self.reports[-1]
 
     def verdict(self) -> str:
-        """``clean``, or the first other verdict of a start; see `reports`."""
+        """Returns ``clean``, or the first other verdict of a start; see `reports`."""
         verdicts = [report.verdict for report in self.reports]
         return next((verdict for verdict in verdicts if verdict != "clean"), "clean")
 
     def complaint(self) -> str | None:
-        """Ends what still runs after a test that has passed.
-
-        Returns:
-            what is wrong; None if nothing is.
-        """
+        """Ends all starts after a test that has passed; returns what is wrong, or None."""
         runs = self._begun()
         if not runs:
             return (
@@ -124,7 +120,7 @@ class AcpAgent:
         return f"{_TITLE}: {_BLANK_LINE.join(problems)}" if problems else None
 
     def account(self) -> str:
-        """Ends what still runs after a test that has failed; returns what each start did."""
+        """Ends all starts after a test that has failed; returns what each of them did."""
         paragraphs = []
         for run in self.runs:
             run.end()
@@ -136,14 +132,14 @@ class AcpAgent:
         return _BLANK_LINE.join(paragraphs) or "the agent was not started"
 
     def _begun(self) -> list[AgentRun]:
-        """Every start; waits a moment for the first one, which may just be starting."""
+        """Returns all starts; waits a moment for the first one, which may just be starting."""
         deadline = time.monotonic() + min(self._patience_s, _BEGIN_S)
         while not (runs := self.runs) and time.monotonic() < deadline:
             time.sleep(_BEGIN_S / 100)
         return runs
 
     def _problems(self, run: AgentRun) -> list[str]:
-        """What is wrong with a start that has ended."""
+        """Returns what is wrong with a start that has ended."""
         if self.is_recording:
             return [] if run.error is None else [_failure(run)]
         report = run.report()

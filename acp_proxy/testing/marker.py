@@ -1,4 +1,4 @@
-"""What the marker of a test means: the files of its recordings, and how they are replayed.
+"""Interprets the marker of a test: the files of its recordings, and the options of their replay.
 
 A name without a slash is that of a file in the recordings directory; one with a slash is a path
 from the directory of the test's file. The recordings of several starts of the agent are NAME.jsonl,
@@ -20,7 +20,7 @@ NAMES = (*_VALUES, *_SWITCHES, "ignore", "agent")
 
 
 class BadOption(Exception):
-    """The marker has no such option, or it cannot have such a value."""
+    """The marker has an unknown option, or one with an invalid value."""
 
 
 def default_name(module: Path, names: Sequence[str]) -> str:
@@ -35,7 +35,7 @@ def default_name(module: Path, names: Sequence[str]) -> str:
 
 
 def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
-    """Returns the file of a name; it need not exist.
+    """Returns the file of a recording, which need not exist.
 
     Args:
         name: the name or path.
@@ -54,7 +54,7 @@ def recording_place(name: str, beside: Path, directory: Path | None) -> Path:
 
 
 def numbered(place: Path, number: int) -> Path:
-    """Returns the file of one start; the first one has the plain name.
+    """Returns the file for one start; that for the first has no number.
 
     Args:
         place: the file of the first start.
@@ -64,7 +64,7 @@ def numbered(place: Path, number: int) -> Path:
 
 
 def files_of(place: Path) -> list[Path]:
-    """Returns the existing files of all starts, in order, from the file of the first one."""
+    """Returns the existing files for all starts, in order."""
     files = (numbered(place, number) for number in itertools.count(1))
     return list(itertools.takewhile(Path.is_file, files))
 

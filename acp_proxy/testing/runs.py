@@ -43,7 +43,7 @@ class AgentRun:
 
     @property
     def database(self) -> Path:
-        """The file of its recording, which may not exist."""
+        """The file of its recording, which need not exist."""
         return self._base.with_suffix(".db")
 
     @property
@@ -58,7 +58,7 @@ class AgentRun:
         fd = os.open(self._base.with_suffix(".lock"), os.O_RDWR)
         try:
             if not os.read(fd, 20):
-                return False  # it is just starting
+                return False  # the process is just starting
             fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False

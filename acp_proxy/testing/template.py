@@ -59,8 +59,8 @@ def source_of_test(
         prompts: the prompts of the user.
     """
     title = f"{harmless(client)} and {harmless(agent)}, {what}, on {harmless(date)}."
-    said = [f"    - {harmless(prompt)}" for prompt in prompts] or ["    - nothing"]
-    return _TEMPLATE.format(title=title, name=name, what=what, prompts="\n".join(said))
+    asked = [f"    - {harmless(prompt)}" for prompt in prompts] or ["    - nothing"]
+    return _TEMPLATE.format(title=title, name=name, what=what, prompts="\n".join(asked))
 
 
 def name_of_test(name: str) -> str:

@@ -42,8 +42,7 @@ class Searcher:
     def __init__(self, pattern: Pattern, *, with_pointers: bool = False) -> None:
         self._pattern = pattern
         self._with_pointers = with_pointers
-        self._streams = Streams(pattern)
-        self._pointer = _chunk_pointer if with_pointers else None
+        self._streams = Streams(pattern, _chunk_pointer if with_pointers else None)
         self._joins = pattern.length != 1
         self._waiting: list[tuple[int, int, SearchHit]] = []
         self._order = count()
@@ -55,7 +54,7 @@ class Searcher:
         if hit is not None:
             self._add(hit)
         if self._joins:
-            for found in self._streams.feed(frame, raw, hit is not None, self._pointer):
+            for found in self._streams.feed(frame, raw, is_hit=hit is not None):
                 self._add(found)
         if self._waiting and (hit is not None or self._streams.has_moved):
             return self._complete()

@@ -159,10 +159,16 @@ class _Text:
 
 
 class Streams:
-    """The messages of a recording that are being streamed."""
+    """The messages of a recording that are being streamed.
 
-    def __init__(self, pattern: Pattern) -> None:
+    Args:
+        pattern: what is looked for.
+        pointer: returns the pointer to the text in the line of a chunk; None if not asked for.
+    """
+
+    def __init__(self, pattern: Pattern, pointer: Callable[[bytes], str | None] | None) -> None:
         self._pattern = pattern
+        self._pointer = pointer
         self._full = _FULL + 2 * pattern.length
         self._texts: OrderedDict[tuple[str | None, str, str | None], _Text] = OrderedDict()
         self._earliest: int | None = None
@@ -176,20 +182,13 @@ class Streams:
             self._earliest = min(first, default=sys.maxsize)
         return self._earliest
 
-    def feed(
-        self,
-        frame: Payload,
-        raw: bytes,
-        is_hit: bool = False,
-        pointer: Callable[[bytes], str | None] | None = None,
-    ) -> list[SearchHit]:
+    def feed(self, frame: Payload, raw: bytes, *, is_hit: bool) -> list[SearchHit]:
         """Takes the next frame and returns the matches across chunks that are complete.
 
         Args:
             frame: any frame.
             raw: its line.
             is_hit: whether a match in it is known already.
-            pointer: returns the pointer to the text in the line of a chunk; None if not asked for.
         """
         self.has_moved = False
         if frame.method == PROMPT:
@@ -210,7 +209,8 @@ class Streams:
             text = self._texts[key] = _Text(self._pattern)
         else:
             self._texts.move_to_end(key)
-        text.add(frame[:8], chunk.text, is_hit, pointer(raw) if pointer else None)
+        pointer = self._pointer(raw) if self._pointer else None
+        text.add(frame[:8], chunk.text, is_hit, pointer)
         if self._earliest is not None and frame.seq < self._earliest:
             self._earliest = frame.seq
         if text.size > self._full:
