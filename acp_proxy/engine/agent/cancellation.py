@@ -1,8 +1,8 @@
 """Takes the client's cancellations of a turn or of a single request.
 
-The moment at which the user pressed stop must not matter, so what was recorded before a recorded
-cancellation goes out first. A cancellation that was not recorded is a divergence, and still ends
-what it cancels as the specification demands, so that no client hangs.
+When exactly the user pressed stop must not matter, so all that was recorded before a recorded
+cancellation goes out first. An unrecorded cancellation is a divergence. It still ends what it
+cancels, as the specification demands, so that no client hangs.
 """
 
 from collections.abc import Iterator
@@ -27,14 +27,7 @@ from acp_proxy.protocol.methods import CANCEL_REQUEST, PROMPT
 
 
 class Cancellations:
-    """Takes cancellations, one after the other.
-
-    Args:
-        state: the state of the replay.
-        sender: sends the frames that go out before a cancellation.
-        matcher: finds cancellations that were used up.
-        divergences: pairs cancellations with recorded ones, and handles divergences.
-    """
+    """Takes cancellations, one after the other."""
 
     def __init__(
         self,
@@ -127,7 +120,7 @@ class Cancellations:
         yield from self._divergences.abandon(lane)
 
     def _find_cancel_request(self, token: str) -> Step | None:
-        """The recorded message that cancels the same request, or one that was closed as well."""
+        """The recorded cancellation of the same request; or of none, if that is not open either."""
         exchanges = self._requests.exchanges_of(token)
         for lane in self._schedule.lanes.values():
             for step in lane.expected:

@@ -18,12 +18,7 @@ from acp_proxy.protocol.methods import CANCEL, CANCEL_REQUEST
 
 
 class ClientMessages:
-    """Takes the client's lines, one after the other.
-
-    Args:
-        state: the state of the replay.
-        sender: sends frames of the agent.
-    """
+    """Takes the client's lines, one after the other."""
 
     def __init__(self, state: ReplayState, sender: AgentSender) -> None:
         self.lines = 0

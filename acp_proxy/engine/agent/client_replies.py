@@ -30,13 +30,7 @@ _WAIT, _RELEASE = "terminal/wait_for_exit", "terminal/release"
 
 
 class ClientReplies:
-    """Takes replies, one after the other.
-
-    Args:
-        state: the state of the replay.
-        divergences: handles divergences.
-        pushed: waits for no more output of a terminal whose program has ended.
-    """
+    """Takes replies, one after the other."""
 
     def __init__(
         self, state: ReplayState, divergences: DivergenceHandler, pushed: PushedOutput

@@ -1,8 +1,7 @@
-"""The agent's frames of the connection's lane, of which each waits for little.
+"""The agent's frames of the connection's lane, each of which waits for little.
 
 Order is kept only among exchanges that were in flight together in the recording. A reply otherwise
-waits for its own request alone, so that a client which never opens its history panel stalls
-nothing.
+waits for its own request alone. So a client that never opens its history panel stalls nothing.
 """
 
 from attrs import define, field
@@ -71,7 +70,7 @@ class ConnectionFrames:
         """Adds an answer to requests that may be left out: it goes out if they come after all.
 
         Args:
-            step: the answer, which may be of any lane.
+            step: the answer, of any lane.
             asked: the requests that have not come.
         """
         self.waiting.append(WaitingFrame(step, asked))

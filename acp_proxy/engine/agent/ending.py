@@ -1,9 +1,9 @@
-"""Decides when a replayed agent ends, and notes what was left when it does.
+"""Decides when a replayed agent ends, and logs what was left when it does.
 
-An agent that was told to stop, by the end of its input or by a signal, stays until its client tells
-it again. One that ended by itself ends after its last frame: at once if the client has sent all
-that was recorded, and otherwise when nothing came for as long as reordering may take, since what is
-missing then is what a client may leave out.
+An agent that the end of its input or a signal stopped stays until its client stops it again. One
+that ended by itself ends after its last frame: at once if the client has sent all that was
+recorded, and otherwise when nothing came for as long as reordering may take, since what is missing
+then is what a client may leave out.
 """
 
 from acp_proxy.engine.agent.lanes import Lane
@@ -44,11 +44,7 @@ class ReplayEnding:
         return self.is_near and (is_settled or not self._is_more_expected())
 
     def note_missing(self, at: int) -> None:
-        """Logs what a client has not sent that is gone now, although the recorded one did.
-
-        Args:
-            at: when it went, in live nanoseconds.
-        """
+        """Logs, at a live time, what the recorded client sent and the live one did not."""
         for lane in self._schedule.live_lanes:
             missing = [*lane.missing()]
             if not missing or missing[0].key in lane.missed:
@@ -65,23 +61,16 @@ class ReplayEnding:
             )
 
     def note_unplayed(self, at: int) -> None:
-        """Logs the frames that the client was waiting for, or would have been.
-
-        Args:
-            at: when the replay ends, in live nanoseconds.
-        """
+        """Logs, at a live time, how many frames of each lane never went out."""
         for lane in self._schedule.live_lanes:
             if left := [*self._scheduler.unsent(lane)]:
                 summary = f"{counted(len(left), 'frame')} of the agent's never went out"
                 self._log.note(DivergenceKind.UNPLAYED, lane, summary, at, seq=left[0])
 
     def note_harmless(self, at: int) -> None:
-        """Logs, for information, what was left out or left unanswered as it may be.
+        """Logs, for information, what the client may leave out or the agent left unanswered.
 
-        With what the other notes name, that is all that has not been played or answered.
-
-        Args:
-            at: when the replay ends, in live nanoseconds.
+        Together with the other notes, this is all that has not been played or answered.
         """
         for lane in self._schedule.live_lanes:
             for step in lane.expected:
@@ -101,7 +90,7 @@ class ReplayEnding:
         return any(step.seq < left_at for lane in lanes for step in lane.expected)
 
     def _note_output(self, lane: Lane, pieces: list[Step], at: int) -> None:
-        """Logs once what of a terminal's output did not come; how it is cut is chance."""
+        """Logs once how much of a terminal's output did not come, since its pieces are chance."""
         if pieces:
             what = "piece of terminal output" if len(pieces) == 1 else "pieces of terminal output"
             summary = f"{len(pieces)} {what} fewer came than recorded; no answer to them was played"

@@ -16,12 +16,7 @@ from acp_proxy.protocol.methods import PUSH
 
 
 class PushedOutput:
-    """Takes pieces of output.
-
-    Args:
-        state: the state of the replay.
-        sender: repeats recorded answers.
-    """
+    """Takes pieces of output."""
 
     def __init__(self, state: ReplayState, sender: AgentSender) -> None:
         self._lanes = state.schedule.lanes

@@ -1,4 +1,4 @@
-"""The report of a replay: a verdict, all divergences, what was left, and what waited for what."""
+"""The report of a replay: a verdict, all divergences, and what was left."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Sends recorded frames with the live values, but for those that are withheld."""
+"""Sends recorded frames with the live values, unless they are withheld."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ class AgentSender:
         return self.sent + self._withheld
 
     def send(self, ready: ScheduledFrame, at: int) -> Iterator[Command]:
-        """Sends a frame. A request that the client does not get is answered from the recording.
+        """Sends a frame. A request that is withheld is answered from the recording.
 
         Args:
             ready: the frame.

@@ -5,8 +5,8 @@ asked; otherwise it may not have files changed or commands run outside the direc
 client has named. A request that is withheld is answered from the recording.
 
 The bytes of the frame decide, and not the recording's labels, since a recording may come from
-anybody. For the same reason an inert agent does not send a line either that is no message, but may
-be one to a client which reads less strictly.
+anybody. For the same reason an inert agent does not send an invalid line that a less strict client
+may take for a message.
 """
 
 import json
@@ -27,14 +27,14 @@ _PATHS = frozenset({
     "path", "paths", "oldpath", "newpath", "file", "files", "directory", "dir", "from", "to",
     "source", "destination", "src", "dst", "target", "uri", "olduri", "newuri",
 })  # fmt: skip
-"""Names, in lower case and without underscores, of what a change of files is about."""
+"""Params, in lower case and without underscores, that name the files to be changed."""
 _DIRECTORIES = frozenset({"cwd", "workingdirectory"})
 _ESCAPE = re.compile(rb"\\u00([0-7][0-9A-Fa-f])")
 _ACTING = re.compile(rb'(?i)"method"\s*:\s*"\s*(?:fs|terminal)/(?!read_text_file")')
 """A request that changes or runs something, in a line that is no message to a strict reader."""
 _CREATE, _FORM = "terminal/create", "elicitation/create"
 _SUSPICIOUS = (b"fs/", b"terminal/", b"\\u00", b"\\/")
-"""What a line contains that asks for a change of files or for a command, in lower case: the start
+"""What a line contains, in lower case, that asks for a change of files or for a command: the start
 of the method, or an escape with which it can be spelled otherwise."""
 
 
@@ -50,11 +50,7 @@ class Shown:
 
 @define
 class Withholding:
-    """Looks at frames before they go out.
-
-    Attributes:
-        frames: numbers of the frames that were withheld, or of which a part was.
-    """
+    """Looks at frames before they go out."""
 
     _bindings: Bindings
     _effects: WithheldEffects
@@ -62,12 +58,13 @@ class Withholding:
     _inert: bool = False
     _allow_outside: bool = False
     frames: list[int] = field(factory=list)
+    """Numbers of the frames that were withheld, or of which a part was."""
     _tokens: set[str] = field(factory=set)
     """The ids of withheld requests, until another request with one goes out."""
 
     @property
     def outside(self) -> list[int]:
-        """Those frames, if they were withheld since the client's directories do not hold them."""
+        """Those frames, if they would act outside the client's directories."""
         return [] if self._inert else self.frames
 
     def look(self, seq: int, recorded: Wire, written: bytes) -> Shown:
@@ -90,10 +87,10 @@ class Withholding:
         return shown
 
     def _is_surely_harmless(self, line: bytes) -> bool:
-        """Whether a line can be let pass without being parsed; False if that is not known.
+        """Whether a line can go out without being parsed, as most updates can.
 
-        That spares most updates the parser. A line without the start of an acting method, however
-        it may be spelled, neither changes nor runs anything; an inert agent may do even less.
+        A line without the start of an acting method, however spelled, neither changes nor runs
+        anything. An inert agent may do even less, so its lines are parsed.
         """
         if self._allow_outside and not self._inert:
             return True
