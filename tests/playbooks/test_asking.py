@@ -59,10 +59,10 @@ GONE = '{"jsonrpc": "2.0", "id": 0, "error": {"code": -32002, "message": "gone"}
         (ASK, '{"action": "accept", "content": {"a": 1}}', '{"action": "accept"}'),
     ],
 )
-def test_the_same_outcome_goes_on(
+def test_a_reply_with_the_recorded_outcome_continues_the_replay(
     record: Callable[..., RecordedTranscript], request_: str, recorded: str, live_: str
 ) -> None:
-    """The kind of the choice counts, the exit code and the action; content only drifts."""
+    """The option's kind, the exit code and the action count; other content is drift."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -88,10 +88,10 @@ def test_the_same_outcome_goes_on(
         (ASK, '{"action": "decline"}', '{"action": "cancel"}'),
     ],
 )
-def test_another_outcome_would_make_the_story_a_lie(
+def test_another_outcome_abandons_the_session(
     record: Callable[..., RecordedTranscript], request_: str, recorded: str, live_: str
 ) -> None:
-    """The session is given up at the reply, and the client's turn is answered."""
+    """The client's prompt is answered with an error at once."""
     live = asked(record, request_, f"result {recorded}")
     live.check(f"""
         -> #0 result {live_}
@@ -104,7 +104,7 @@ def test_another_outcome_would_make_the_story_a_lie(
 def test_an_error_is_another_outcome_than_a_result(
     record: Callable[..., RecordedTranscript], request_: str
 ) -> None:
-    """Whatever was asked, success and error are two stories; the report says which was which."""
+    """For every method; the report says which was recorded and which came."""
     live = asked(record, request_, "result {}")
     live.say(GONE)
     (divergence,) = [one for one in live.divergences if one.rank == "primary"]
@@ -112,16 +112,16 @@ def test_an_error_is_another_outcome_than_a_result(
     assert divergence.summary.endswith("the client answered error")
 
 
-def test_errors_are_alike(record: Callable[..., RecordedTranscript]) -> None:
-    """Another code is drift."""
+def test_all_errors_are_one_outcome(record: Callable[..., RecordedTranscript]) -> None:
+    """Another error code is drift."""
     book_reply = 'error {"code": -32001, "message": "no such file"}'
     live = asked(record, READ, book_reply)
     assert live.say(GONE) == ["<- 8", "<- 9"]
     assert live.informed == ["drift in s 7"]
 
 
-def test_drift_is_told_with_its_place(record: Callable[..., RecordedTranscript]) -> None:
-    """A file that holds something else is information, with a pointer and both values."""
+def test_drift_is_reported_with_its_place(record: Callable[..., RecordedTranscript]) -> None:
+    """Other content of a file is information, with a pointer and both values."""
     live = asked(record, READ, 'result {"content": "then"}')
     live.say('#0 result {"content": "now"}')
     assert live.informed == ["drift in s 7"]
@@ -132,8 +132,8 @@ def test_drift_is_told_with_its_place(record: Callable[..., RecordedTranscript])
     assert live.report.verdict == "clean"
 
 
-def test_an_answer_before_the_question_is_told(record: Callable[..., RecordedTranscript]) -> None:
-    """A reply that was moved before the request that it answers names the reply's frame."""
+def test_a_reply_before_its_request_is_reported(record: Callable[..., RecordedTranscript]) -> None:
+    """The divergence names the frame of the reply."""
     live = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": []}}
@@ -150,8 +150,8 @@ def test_an_answer_before_the_question_is_told(record: Callable[..., RecordedTra
     assert live.found == ["unknown-reply-id primary in s 7", "unmatched cascade in s"]
 
 
-def test_an_answer_too_many_is_told(record: Callable[..., RecordedTranscript]) -> None:
-    """The second reply to one request answers nothing."""
+def test_a_second_reply_is_reported(record: Callable[..., RecordedTranscript]) -> None:
+    """No open request has its id."""
     live = asked(record, READ, 'result {"content": ""}')
     live.say(7, 7)
     assert live.found == ["unknown-reply-id primary in s 7"]
@@ -174,7 +174,7 @@ HOSTILE = """
 
 
 def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., RecordedTranscript]) -> None:
-    """With ``--inert`` the recorded client's answers stand for the live one's, in batches too."""
+    """With ``--inert`` the recorded replies take the place of the live ones, in batches too."""
     live = record(HOSTILE).replay(inert=True)
     live.say(1, 3)
     live.check("""
@@ -194,10 +194,10 @@ def test_an_inert_replay_writes_and_runs_nothing(record: Callable[..., RecordedT
     assert live.report.unplayed == 0
 
 
-def test_a_replay_that_is_not_inert_asks_for_everything(
+def test_a_replay_that_is_not_inert_sends_every_request(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Replay makes a client do what the recorded agent asked for, if it may do so anywhere."""
+    """The client does what the recorded agent asked for, if that may be done anywhere."""
     live = record(HOSTILE).replay(allow_outside=True)
     live.say(1, 3)
     live.check("""

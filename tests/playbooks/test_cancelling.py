@@ -29,14 +29,14 @@ PLAIN = """
 
 
 def begun(record: Callable[..., RecordedTranscript], text: str, **start: str) -> Live:
-    """A replay in which there is a session."""
+    """A replay after the request for a session."""
     live = record(text, **start).replay()
     live.say(1, 3)
     return live
 
 
-def test_a_late_cancel_finds_what_it_waited_for(record: Callable[..., RecordedTranscript]) -> None:
-    """What followed the cancellation waits for it, as long as it takes."""
+def test_frames_after_a_cancellation_wait_for_it(record: Callable[..., RecordedTranscript]) -> None:
+    """However long it takes."""
     live = begun(record, CANCELLED)
     live.check("""
         -> 5
@@ -50,17 +50,19 @@ def test_a_late_cancel_finds_what_it_waited_for(record: Callable[..., RecordedTr
     assert live.divergences == []
 
 
-def test_a_cancel_before_its_prompt_cancels_nothing(
+def test_a_cancellation_before_its_prompt_counts_as_unrecorded(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What overtakes the prompt of its turn would not have ended it; the turn ends as it should."""
+    """It would not have ended the turn of the later prompt."""
     live = begun(record, CANCELLED)
     live.say(8)
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
-def test_an_early_cancel_waits_for_no_clock(record: Callable[..., RecordedTranscript]) -> None:
-    """In recorded time, too, the frames before the cancellation go out at once."""
+def test_an_early_cancellation_sends_pending_frames_at_once(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Also when the replay keeps the recorded times."""
     from acp_proxy.engine.shared.playback_options import Pacing
 
     live = record(CANCELLED).replay(pacing=Pacing(1000.0))
@@ -79,10 +81,10 @@ def test_an_early_cancel_waits_for_no_clock(record: Callable[..., RecordedTransc
     """)
 
 
-def test_a_cancel_that_was_not_recorded_ends_the_turn(
+def test_an_unrecorded_cancellation_ends_the_turn(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It is a divergence, and the turn ends as the specification wants it, so no client hangs."""
+    """It is a divergence, but the turn ends as the specification demands, so no client hangs."""
     live = begun(record, PLAIN)
     live.check("""
         -> #"p" session/prompt {"sessionId": "s", "prompt": []}
@@ -96,8 +98,8 @@ def test_a_cancel_that_was_not_recorded_ends_the_turn(
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
-def test_a_cancel_too_many_is_used_up(record: Callable[..., RecordedTranscript]) -> None:
-    """One recorded cancellation lets one pass."""
+def test_a_second_cancellation_is_exhausted(record: Callable[..., RecordedTranscript]) -> None:
+    """One recorded cancellation matches one live one."""
     live = begun(record, CANCELLED)
     live.say(5, 8)
     live.check("""
@@ -106,7 +108,9 @@ def test_a_cancel_too_many_is_used_up(record: Callable[..., RecordedTranscript])
     assert live.found == ["exhausted primary in s 8"]
 
 
-def test_a_cancel_left_out_is_missing_at_the_end(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_missing_cancellation_is_reported_at_the_end(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """It is required, since the agent acted on it."""
     live = begun(record, CANCELLED)
     live.say(5)
@@ -114,10 +118,10 @@ def test_a_cancel_left_out_is_missing_at_the_end(record: Callable[..., RecordedT
     assert live.found == ["missing-expected primary in s 8", "unplayed cascade in s 9"]
 
 
-def test_after_a_cancel_the_permission_is_cancelled(
+def test_after_a_cancellation_a_permission_may_be_cancelled(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The client must answer so, whatever the recorded one had answered by then."""
+    """The specification demands it, whatever the recorded client had answered by then."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -139,10 +143,10 @@ def test_after_a_cancel_the_permission_is_cancelled(
     assert live.informed == ["early in s 9", "drift in s 7"]
 
 
-def test_a_cancelled_turn_excuses_nothing_in_the_next(
+def test_a_cancelled_turn_does_not_excuse_the_next(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Once the turn is over, a permission that is cancelled differs from one that is granted."""
+    """After the turn, a cancelled permission differs from a granted one."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -170,10 +174,10 @@ CANCEL_REQUEST = """
 """
 
 
-def test_the_id_in_a_cancel_request_is_the_live_one(
+def test_a_cancel_request_is_matched_by_the_live_id(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The recorded message that cancels the same request is it, whatever ids are used."""
+    """It matches the recorded message that cancels the same request."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> #"mine" session/prompt {"sessionId": "s", "prompt": []}
@@ -185,10 +189,10 @@ def test_the_id_in_a_cancel_request_is_the_live_one(
     assert live.divergences == []
 
 
-def test_a_cancel_request_that_was_not_recorded_is_granted_and_told(
+def test_an_unrecorded_cancel_request_is_granted_and_reported(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The request is answered as a cancelled one, and the session is given up."""
+    """The request gets the error of cancelled requests, and the session is abandoned."""
     live = begun(record, PLAIN)
     live.say(5)
     (answer,) = live.say('$/cancel_request {"requestId": 2}')
@@ -196,15 +200,17 @@ def test_a_cancel_request_that_was_not_recorded_is_granted_and_told(
     assert live.found == ["unrecorded-cancel primary in s"]
 
 
-def test_a_cancel_request_too_many_is_used_up(record: Callable[..., RecordedTranscript]) -> None:
-    """One recorded message lets one pass."""
+def test_a_second_cancel_request_is_exhausted(record: Callable[..., RecordedTranscript]) -> None:
+    """One recorded message matches one live one."""
     live = begun(record, CANCEL_REQUEST)
     live.say(5, 7, 7)
     assert live.found == ["exhausted primary in connection 7"]
 
 
-def test_cancelling_what_is_not_open_is_told(record: Callable[..., RecordedTranscript]) -> None:
-    """Nothing is answered, and nothing given up."""
+def test_cancelling_a_request_that_is_not_open_is_reported(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Nothing is answered, and no session abandoned."""
     live = begun(record, CANCEL_REQUEST)
     live.check("""
         -> $/cancel_request {"requestId": 77}
@@ -216,10 +222,10 @@ def test_cancelling_what_is_not_open_is_told(record: Callable[..., RecordedTrans
     assert live.found == ["unexpected-notification primary in connection"]
 
 
-def test_a_recorded_cancel_request_that_came_too_late_is_taken(
+def test_a_recorded_cancel_request_of_no_open_request_matches(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """One that met no open request harmed nobody, and nobody waits for it."""
+    """It had no effect, and no frame waits for it."""
     text = """
         1-2 handshake
         3 -> #1 session/list {}
@@ -235,10 +241,10 @@ def test_a_recorded_cancel_request_that_came_too_late_is_taken(
         assert live.divergences == []
 
 
-def test_in_v2_an_update_ends_the_turn_that_is_cancelled(
+def test_in_v2_an_update_ends_the_cancelled_turn(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The prompt was answered long ago; what the client waits for is that the session is idle."""
+    """The prompt was answered before; the client waits until the session is idle."""
     live = begun(record, """
         1 -> #0 initialize {"protocolVersion": 2, "info": {"name": "c", "version": "1"}}
         2 <- #0 result {"protocolVersion": 2, "info": {"name": "a", "version": "1"}}

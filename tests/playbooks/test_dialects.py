@@ -45,7 +45,9 @@ DRAFT = """
 """
 
 
-def test_the_turns_of_v2(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_v2_conversation_replays_against_itself(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """A prompt is accepted at once, and updates follow until the session is idle."""
     live = record(V2).replay()
     live.check("""
@@ -72,7 +74,7 @@ def test_the_turns_of_v2(record: Callable[..., RecordedTranscript]) -> None:
 def test_another_login_is_a_divergence_of_the_handshake(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What follows from it is told as a consequence."""
+    """Every later divergence is a cascade."""
     live = record(V2).replay()
     live.say(1, '#1 auth/login {"methodId": "other"}')
     live.leave()
@@ -80,7 +82,9 @@ def test_another_login_is_a_divergence_of_the_handshake(
     assert all(" cascade " in one for one in live.found[1:])
 
 
-def test_the_draft_against_itself(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_draft_conversation_replays_against_itself(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Files and terminals name no session, and belong to the turn that is open."""
     live = record(DRAFT).replay()
     live.check("""
@@ -105,8 +109,8 @@ def test_the_draft_against_itself(record: Callable[..., RecordedTranscript]) -> 
     assert live.divergences == []
 
 
-def test_the_draft_in_another_directory(record: Callable[..., RecordedTranscript]) -> None:
-    """Its own names for places are typed, too; what a program printed may differ."""
+def test_the_draft_replays_in_another_directory(record: Callable[..., RecordedTranscript]) -> None:
+    """Its own members for directories are typed places; output of a program may differ."""
     live = record(DRAFT).replay()
     live.say(1)
     live.check("""
@@ -127,7 +131,7 @@ def test_the_draft_in_another_directory(record: Callable[..., RecordedTranscript
     assert live.found == []
 
 
-def test_a_permission_of_the_draft_that_is_denied(
+def test_a_denied_permission_of_the_draft_is_another_outcome(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """Granted and denied are two outcomes."""

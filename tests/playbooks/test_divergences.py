@@ -32,16 +32,16 @@ ONE = '"prompt": [{"type": "text", "text": "one"}]'
 
 
 def begun(record: Callable[..., RecordedTranscript], text: str = CHAT, **options: object) -> Live:
-    """A replay in which there is a session."""
+    """A replay after the request for a session."""
     live = record(text).replay(**options)
     live.say(1, 3)
     return live
 
 
-def test_other_params_are_answered_with_an_error_that_names_both_sides(
+def test_an_error_for_other_params_names_both_sides(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The error's data say which frame was expected, and where the client's message differs."""
+    """The error's data have the expected frame, and where the client's message differs."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -58,17 +58,17 @@ def test_other_params_are_answered_with_an_error_that_names_both_sides(
     assert b'"pointer":"/params/prompt/0/text"' in live.bytes
 
 
-def test_the_code_of_a_refusal_is_nobodys(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_code_of_a_refusal_is_not_reserved(record: Callable[..., RecordedTranscript]) -> None:
     """JSON-RPC and ACP claim the codes from -32768 to -32000."""
     live = begun(record)
     live.say('#7 session/prompt {"sessionId": "s"}')
     assert b'"error":{"code":-31999,' in live.bytes
 
 
-def test_what_follows_a_divergence_in_its_session_is_a_cascade(
+def test_later_divergences_of_a_session_are_cascades(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Requests of a session that has diverged are all answered, and none of them is primary."""
+    """All requests of an abandoned session are answered, and none of them is primary."""
     live = begun(record)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -79,8 +79,8 @@ def test_what_follows_a_divergence_in_its_session_is_a_cascade(
     assert live.found == ["params-differ primary in s 5", "unmatched cascade in s"]
 
 
-def test_another_session_goes_on_unharmed(record: Callable[..., RecordedTranscript]) -> None:
-    """A divergence poisons its own lane only."""
+def test_another_session_continues(record: Callable[..., RecordedTranscript]) -> None:
+    """A divergence abandons its own lane only."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> #7 session/prompt {"sessionId": "s", "prompt": []}
@@ -95,10 +95,10 @@ def test_another_session_goes_on_unharmed(record: Callable[..., RecordedTranscri
     assert live.found == ["params-differ primary in s 5"]
 
 
-def test_whoever_waits_in_a_session_that_diverges_is_answered(
+def test_open_requests_of_an_abandoned_session_are_answered(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Requests that are open get an error as well, so that no client hangs."""
+    """With an error, so that no client hangs."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -115,8 +115,8 @@ def test_whoever_waits_in_a_session_that_diverges_is_answered(
     assert live.found == ["params-differ primary in s 6"]
 
 
-def test_a_message_too_many_is_used_up(record: Callable[..., RecordedTranscript]) -> None:
-    """What was recorded but has been played is exhausted, which is not the same as unknown."""
+def test_a_repeated_message_is_exhausted(record: Callable[..., RecordedTranscript]) -> None:
+    """A recorded message that has been played is not the same as an unknown one."""
     live = begun(record)
     live.check("""
         -> 5
@@ -129,7 +129,7 @@ def test_a_message_too_many_is_used_up(record: Callable[..., RecordedTranscript]
     assert [miss.is_played for miss in live.divergences[0].near_misses] == [False, True]
 
 
-def test_a_method_that_was_never_recorded_is_unmatched(
+def test_an_unrecorded_method_is_unmatched(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """The report names what the recording expected instead."""
@@ -141,10 +141,10 @@ def test_a_method_that_was_never_recorded_is_unmatched(
     assert live.found == ["unmatched primary in s 5"]
 
 
-def test_a_session_that_was_never_recorded_belongs_to_the_connection(
+def test_an_unrecorded_session_belongs_to_the_connection(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Its requests are refused, and the sessions that were recorded go on."""
+    """Its requests are refused, and the recorded sessions continue."""
     live = begun(record)
     live.check("""
         -> #9 session/prompt {"sessionId": "nobody", "prompt": []}
@@ -155,10 +155,10 @@ def test_a_session_that_was_never_recorded_belongs_to_the_connection(
     assert live.found == ["unmatched primary in connection"]
 
 
-def test_an_unexpected_notification_gives_nothing_up(
+def test_an_unexpected_notification_abandons_nothing(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It is a divergence, and what follows is played all the same."""
+    """It is a divergence, but the session continues."""
     live = begun(record)
     live.check("""
         -> _x/typing {"sessionId": "s"}
@@ -168,10 +168,10 @@ def test_an_unexpected_notification_gives_nothing_up(
     assert live.found == ["unexpected-notification primary in s"]
 
 
-def test_a_message_that_is_missing_is_missed_after_a_second(
+def test_a_missing_message_is_reported_after_a_second(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It is told when a later one of its lane has come, and not a millisecond too early."""
+    """Not a millisecond earlier, and only if a later one of its lane has come."""
     live = begun(record)
     live.check("""
         -> 7
@@ -182,8 +182,8 @@ def test_a_message_that_is_missing_is_missed_after_a_second(
     assert live.found == ["missing-expected primary in s 5"]
 
 
-def test_mere_reordering_resolves_itself(record: Callable[..., RecordedTranscript]) -> None:
-    """A message that comes late, but within a second of the others, is no divergence."""
+def test_reordered_messages_are_no_divergence(record: Callable[..., RecordedTranscript]) -> None:
+    """If the earlier one comes within a second of the others."""
     live = begun(record)
     live.check("""
         -> 7
@@ -196,10 +196,10 @@ def test_mere_reordering_resolves_itself(record: Callable[..., RecordedTranscrip
     assert live.found == []
 
 
-def test_any_input_gives_the_missing_another_second(
+def test_each_line_restarts_the_second(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The second begins anew with each line, since the client is busy."""
+    """The client is busy and may still send the missing message."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> 7
@@ -214,7 +214,7 @@ def test_any_input_gives_the_missing_another_second(
     assert live.found == []
 
 
-def test_a_missing_message_is_missed_once(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_missing_message_is_reported_once(record: Callable[..., RecordedTranscript]) -> None:
     """Neither time nor the end of input makes another divergence of it."""
     live = begun(record)
     live.say(7)
@@ -223,10 +223,10 @@ def test_a_missing_message_is_missed_once(record: Callable[..., RecordedTranscri
     assert live.found == ["missing-expected primary in s 5"]
 
 
-def test_a_session_that_was_given_up_wakes_nobody(
+def test_an_abandoned_session_asks_for_no_wakeup(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A message that is missing there is not waited for, though a later one has come."""
+    """Its missing messages are not waited for."""
     live = begun(record)
     live.check("""
         -> 7
@@ -240,8 +240,8 @@ def test_a_session_that_was_given_up_wakes_nobody(
     assert live.found == ["unmatched primary in s 5"]
 
 
-def test_lenient_skips_the_missing_exchange(record: Callable[..., RecordedTranscript]) -> None:
-    """With ``--lenient`` its reply is left out, it is reported, and the session goes on."""
+def test_lenient_skips_a_missing_exchange(record: Callable[..., RecordedTranscript]) -> None:
+    """With ``--lenient`` its answer is skipped, it is reported, and the session continues."""
     live = begun(record, lenient=True)
     live.check("""
         -> 7
@@ -253,10 +253,10 @@ def test_lenient_skips_the_missing_exchange(record: Callable[..., RecordedTransc
     assert live.found == ["missing-expected primary in s 5"]
 
 
-def test_lenient_goes_on_after_a_message_that_differs(
+def test_lenient_continues_after_a_different_message(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The other message is refused, and the one that it should have been is skipped."""
+    """That message is refused, and the expected one is skipped."""
     live = begun(record, lenient=True)
     live.check("""
         -> #2 session/prompt {"sessionId": "s", "prompt": [{"type": "text", "text": "none"}], "n": 1}
@@ -269,7 +269,7 @@ def test_lenient_goes_on_after_a_message_that_differs(
 
 
 def test_lenient_skips_a_missing_handshake(record: Callable[..., RecordedTranscript]) -> None:
-    """A client that never initializes is answered all the same, and told."""
+    """A client that never initializes is answered, and this is reported."""
     live = record(CHAT).replay(lenient=True)
     live.check("""
         -> 3
@@ -281,10 +281,10 @@ def test_lenient_skips_a_missing_handshake(record: Callable[..., RecordedTranscr
     assert live.found == ["missing-expected primary in connection 1"]
 
 
-def test_a_missing_handshake_is_missed_after_a_second(
+def test_a_missing_handshake_is_reported_after_a_second(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A client that does not initialize is refused what it asks, instead of waiting for ever."""
+    """A client that does not initialize gets errors and does not wait for ever."""
     live = record(CHAT).replay()
     live.check("""
         -> 3
@@ -299,10 +299,10 @@ def test_a_missing_handshake_is_missed_after_a_second(
     ]
 
 
-def test_another_handshake_is_primary_and_all_else_follows(
+def test_after_another_handshake_all_divergences_are_cascades(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Capabilities and the protocol's version count."""
+    """Capabilities and the version of the protocol count."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"protocolVersion": 1, "clientCapabilities": {"terminal": false}}
@@ -313,10 +313,10 @@ def test_another_handshake_is_primary_and_all_else_follows(
     assert all(" cascade " in one for one in live.found[1:])
 
 
-def test_another_name_and_version_of_the_client_are_forgiven(
+def test_the_name_and_version_of_the_client_do_not_count(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Of initialize, nothing counts but the protocol's version and the capabilities."""
+    """Of initialize, only the version of the protocol and the capabilities count."""
     live = record(CHAT).replay()
     live.check("""
         -> #0 initialize {"clientCapabilities": {"terminal": true}, "protocolVersion": 1.0, "clientInfo": {"name": "b"}}
@@ -334,10 +334,10 @@ def test_another_name_and_version_of_the_client_are_forgiven(
         '{"sessionId":"s","prompt":[{"type":"te\\u0078t","text":"one","_meta":{}}],"n":1e0}',
     ],
 )
-def test_other_spellings_of_the_same_value_are_the_same(
+def test_the_spelling_of_a_value_does_not_count(
     record: Callable[..., RecordedTranscript], params: str
 ) -> None:
-    """The order of keys, the spelling of numbers and strings, and ``_meta`` do not count."""
+    """Nor do the order of keys and ``_meta``."""
     live = begun(record)
     live.check(f"""
         -> #2 session/prompt {params}
@@ -359,7 +359,7 @@ def test_other_spellings_of_the_same_value_are_the_same(
 def test_other_values_differ(
     record: Callable[..., RecordedTranscript], params: str, pointer: str
 ) -> None:
-    """A truth value is no number, a string is none either, and null is not nothing."""
+    """A boolean is not a number, a string is not one either, and null is not absence."""
     live = begun(record)
     live.say(f"#2 session/prompt {params}")
     assert live.found == ["params-differ primary in s 5"]
@@ -369,7 +369,7 @@ def test_other_values_differ(
 @pytest.mark.parametrize(
     "pointer", ["/params/prompt/0/text", "/params/prompt/*/text", "/params/prompt", "/*/*/0"]
 )
-def test_what_is_ignored_does_not_count(
+def test_ignored_members_do_not_count(
     record: Callable[..., RecordedTranscript], pointer: str
 ) -> None:
     """``--ignore`` takes a JSON pointer, in which ``*`` is any key or item."""
@@ -381,10 +381,10 @@ def test_what_is_ignored_does_not_count(
     assert live.divergences == []
 
 
-def test_the_same_request_twice_is_taken_in_recorded_order(
+def test_equal_requests_match_in_recorded_order(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Of equal candidates the first recorded one is it."""
+    """Of equal candidates the first recorded one matches."""
     live = begun(record, """
         1-4 session
         5 -> #2 _again {"sessionId": "s"}
@@ -400,8 +400,8 @@ def test_the_same_request_twice_is_taken_in_recorded_order(
     """)
 
 
-def test_garbage_is_answered_with_a_parse_error(record: Callable[..., RecordedTranscript]) -> None:
-    """It is a divergence of the connection, and sessions go on."""
+def test_an_invalid_line_gets_a_parse_error(record: Callable[..., RecordedTranscript]) -> None:
+    """It is a divergence of the connection, and sessions continue."""
     live = begun(record)
     live.check(r"""
         -> | this is not JSON
@@ -420,15 +420,17 @@ def test_garbage_is_answered_with_a_parse_error(record: Callable[..., RecordedTr
     ]
 
 
-def test_blank_lines_of_a_client_are_nothing(record: Callable[..., RecordedTranscript]) -> None:
-    """An empty line, or one of spaces, is neither answered nor told."""
+def test_blank_lines_of_a_client_are_skipped(record: Callable[..., RecordedTranscript]) -> None:
+    """An empty line, or one of spaces, is neither answered nor reported."""
     live = begun(record)
     live.say("| ", "| \\x20\\r", 5)
     assert live.divergences == []
 
 
-def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., RecordedTranscript]) -> None:
-    """An agent's own parse error comes after the line that it was about, and not before."""
+def test_a_recorded_invalid_line_gets_the_recorded_answer(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """The agent's own parse error comes after the line that it answers."""
     recorded = record(r"""
         1-2 handshake
         3 -> | what?
@@ -459,8 +461,8 @@ def test_recorded_garbage_is_answered_as_it_was(record: Callable[..., RecordedTr
     assert sober.found == []
 
 
-def test_an_answer_that_nobody_asked_for_is_told(record: Callable[..., RecordedTranscript]) -> None:
-    """A reply whose id is not open is a divergence, and nothing is given up."""
+def test_a_reply_to_no_open_request_is_reported(record: Callable[..., RecordedTranscript]) -> None:
+    """It is a divergence, but no session is abandoned."""
     live = begun(record)
     live.check("""
         -> #99 result {}
@@ -470,8 +472,8 @@ def test_an_answer_that_nobody_asked_for_is_told(record: Callable[..., RecordedT
     assert live.found == ["unknown-reply-id primary in connection"]
 
 
-def test_a_recorded_answer_to_nothing_is_taken(record: Callable[..., RecordedTranscript]) -> None:
-    """What a client says of a line that it could not read is said again, or not, without harm."""
+def test_a_recorded_reply_to_no_request_matches(record: Callable[..., RecordedTranscript]) -> None:
+    """A client may report, or not, that it could not read a line."""
     text = """
         1-2 handshake
         3 <- | Starting up...
@@ -486,7 +488,7 @@ def test_a_recorded_answer_to_nothing_is_taken(record: Callable[..., RecordedTra
         assert live.divergences == []
 
 
-def test_a_stall_tells_what_each_lane_waits_for(record: Callable[..., RecordedTranscript]) -> None:
+def test_a_stall_names_what_each_lane_waits_for(record: Callable[..., RecordedTranscript]) -> None:
     """After the timeout the replay ends, with exit code 3 and what was expected."""
     live = begun(record, CHAT + SECOND)
     live.say(5, 9)
@@ -504,8 +506,10 @@ def test_a_stall_tells_what_each_lane_waits_for(record: Callable[..., RecordedTr
     ]
 
 
-def test_a_stall_timeout_of_nothing_never_stalls(record: Callable[..., RecordedTranscript]) -> None:
-    """Zero seconds on the command line are no limit for the engine, and it waits for ever."""
+def test_without_a_stall_timeout_a_replay_never_stalls(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Zero seconds on the command line are no limit for the engine."""
     live = begun(record, stall_ns=None)
     live.check("""
         .. 1000000s
@@ -515,10 +519,10 @@ def test_a_stall_timeout_of_nothing_never_stalls(record: Callable[..., RecordedT
     assert live.found == []
 
 
-def test_a_client_that_owes_nothing_may_be_silent(
+def test_a_client_may_be_silent_after_the_last_message(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Once all is played, time makes no divergence."""
+    """Once all is played, no time makes a divergence."""
     live = begun(record)
     live.say(5, 7)
     live.wait("1000000s")
@@ -526,10 +530,10 @@ def test_a_client_that_owes_nothing_may_be_silent(
     assert live.divergences == []
 
 
-def test_a_client_that_goes_away_is_told_what_was_left(
+def test_the_end_of_input_reports_what_was_left(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Messages that are left are missing, frames that are left are unplayed, lane by lane."""
+    """Messages are missing and frames unplayed, lane by lane."""
     live = begun(record, CHAT + SECOND)
     live.check("""
         -> end
@@ -545,8 +549,8 @@ def test_a_client_that_goes_away_is_told_what_was_left(
     assert live.report.exit_code == 1
 
 
-def test_after_its_end_a_replay_says_nothing(record: Callable[..., RecordedTranscript]) -> None:
-    """Events that still come are not answered."""
+def test_a_replay_sends_nothing_after_its_end(record: Callable[..., RecordedTranscript]) -> None:
+    """Later events are ignored."""
     live = begun(record)
     live.leave()
     assert live.say(5) == []
@@ -556,7 +560,7 @@ def test_after_its_end_a_replay_says_nothing(record: Callable[..., RecordedTrans
 def test_a_thousand_divergences_hide_neither_the_first_nor_a_stall(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Of a client that repeats itself the report counts the rest, and shows what is primary."""
+    """The report counts repeated ones, and shows all primary ones."""
     live = begun(record)
     live.say(*["| garbage"] * 1100)
     live.say('#7 session/prompt {"sessionId": "s", "prompt": []}')

@@ -23,10 +23,10 @@ LISTED = """
 
 
 @pytest.mark.parametrize("told", ["-> SIGTERM", "-> SIGINT", "-> SIGHUP", "-> end"])
-def test_an_agent_that_was_told_to_stop_waits_to_be_told(
+def test_a_stopped_agent_waits_for_the_end_of_input(
     record: Callable[..., RecordedTranscript], told: str
 ) -> None:
-    """However late the last optional request comes, it is answered; the client's end is the end."""
+    """However late an optional request comes, it is answered until then."""
     live = record(LISTED + f"{told}\n<- end").replay()
     live.check("""
         -> 1
@@ -44,25 +44,25 @@ def test_an_agent_that_was_told_to_stop_waits_to_be_told(
     assert (live.report.verdict, live.report.unplayed) == ("clean", 0)
 
 
-def test_a_signal_that_stops_nobody_is_no_goodbye(
+def test_a_signal_that_does_not_stop_the_agent_does_not_count(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """An agent that was told that its window has changed, and exited later, did so by itself."""
+    """An agent that got SIGWINCH and exited later ended by itself."""
     live = record(LISTED + "-> SIGWINCH\n<- end").replay()
     assert live.say(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
 
 
-def test_a_crash_comes_after_the_last_frame(record: Callable[..., RecordedTranscript]) -> None:
-    """The agent ended by itself, and its replay does as soon as all has come and is said."""
+def test_a_crash_follows_the_last_frame(record: Callable[..., RecordedTranscript]) -> None:
+    """An agent that ended by itself ends when all has come and gone out."""
     live = record(LISTED + "<- end\n-> SIGTERM").replay()
     assert live.say(1, 3, 5) == ["<- 2", "<- 4", "<- 6", "<- end"]
     assert live.divergences == []
 
 
-def test_an_agent_that_ends_by_itself_waits_a_second_for_what_may_be_left_out(
+def test_the_end_waits_a_second_for_optional_requests(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """An optional request that comes in time is answered, as it was; the end follows it."""
+    """One that comes in time is answered as recorded, and the end follows."""
     live = record(LISTED + "<- end").replay()
     live.check("""
         -> 1
@@ -77,10 +77,10 @@ def test_an_agent_that_ends_by_itself_waits_a_second_for_what_may_be_left_out(
     assert live.divergences == []
 
 
-def test_what_was_left_out_is_named_when_the_agent_ends_by_itself(
+def test_the_end_reports_an_optional_request_that_did_not_come(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A second after the last message the agent ends; its answer that nobody asked for is named."""
+    """A second after the last message; its unplayed answer is named, too."""
     recorded = record(LISTED + "<- end")
     live = recorded.replay()
     live.check("""
@@ -101,10 +101,10 @@ def test_what_was_left_out_is_named_when_the_agent_ends_by_itself(
     )
 
 
-def test_a_notification_that_was_recorded_before_the_end_may_still_come(
+def test_the_end_waits_for_a_notification_recorded_before_it(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """An agent that a notification has made to exit does not exit before it."""
+    """It may have made the agent exit."""
     live = record("""
         1-2 handshake
         3 -> _demo/quit {}
@@ -120,10 +120,10 @@ def test_a_notification_that_was_recorded_before_the_end_may_still_come(
     assert live.divergences == []
 
 
-def test_a_request_that_was_never_answered_is_named(
+def test_an_unanswered_request_is_reported(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What the recorded agent left unanswered is left so again, and is clean but not unsaid."""
+    """What the recorded agent left unanswered stays so, for information only."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -134,10 +134,10 @@ def test_a_request_that_was_never_answered_is_named(
     assert live.informed == ["unanswered in connection 3"]
 
 
-def test_a_batch_that_is_answered_in_part_is_not_clean(
+def test_a_half_answered_batch_is_a_divergence(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """One request of a batch came, the other did not, and their one answer never went out."""
+    """One of its requests came, the other did not, and their one answer never went out."""
     live = record(r"""
         1-2 handshake
         3 -> | [{"jsonrpc":"2.0","id":1,"method":"_a"},{"jsonrpc":"2.0","id":2,"method":"_b"}]
@@ -152,7 +152,7 @@ def test_a_batch_that_is_answered_in_part_is_not_clean(
 
 
 @pytest.mark.parametrize("order", list(Order))
-def test_how_fast_a_client_leaves_changes_no_verdict(
+def test_the_moment_of_the_end_does_not_change_the_verdict(
     record: Callable[..., RecordedTranscript], order: Order
 ) -> None:
     """Frames that waited for an optional request go out at the end, also within the second."""
@@ -170,10 +170,10 @@ def test_how_fast_a_client_leaves_changes_no_verdict(
     assert live.report.unplayed == 1
 
 
-def test_an_incomplete_recording_is_played_to_its_end_without_what_may_be_left_out(
+def test_an_incomplete_recording_ends_without_optional_requests(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The recorder was killed after an answer that nobody has to ask for."""
+    """The recorder was killed after an answer to one of them."""
     live = record(LISTED).replay()
     live.say(1, 3)
     live.leave()

@@ -1,4 +1,3 @@
-# ruff: noqa: E501  (a line of a transcript is as long as its message)
 """Which frame goes out when: lanes, replies, the handshake, and what a client may leave out."""
 
 from __future__ import annotations
@@ -27,14 +26,16 @@ TWO_SESSIONS = """
 """
 
 
-def test_a_replay_begins_with_silence(record: Callable[..., RecordedTranscript]) -> None:
-    """Nothing goes out before the client has said something."""
+def test_a_replay_begins_with_the_client(record: Callable[..., RecordedTranscript]) -> None:
+    """No frame goes out before the client's first message."""
     live = record(TWO_SESSIONS).replay()
     live.check(".. 20s")
 
 
-def test_each_message_releases_what_followed_it(record: Callable[..., RecordedTranscript]) -> None:
-    """A client that says what was said hears what was answered, frame by frame."""
+def test_each_message_releases_the_frames_after_it(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """A client that sends what was recorded gets what was recorded, frame by frame."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         -> 1
@@ -55,8 +56,8 @@ def test_each_message_releases_what_followed_it(record: Callable[..., RecordedTr
     assert live.divergences == []
 
 
-def test_two_sessions_do_not_wait_for_each_other(record: Callable[..., RecordedTranscript]) -> None:
-    """The turn of one session goes on whatever the other's client does."""
+def test_sessions_do_not_wait_for_each_other(record: Callable[..., RecordedTranscript]) -> None:
+    """The turn of one continues whatever the client does in the other."""
     live = record(TWO_SESSIONS).replay()
     live.say(1, 3, 5)
     live.check("""
@@ -71,10 +72,10 @@ def test_two_sessions_do_not_wait_for_each_other(record: Callable[..., RecordedT
     assert live.found == []
 
 
-def test_recorded_order_keeps_all_frames_in_theirs(
+def test_recorded_order_keeps_the_order_of_all_frames(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """With ``--order recorded`` a frame waits for every frame before it, whatever its session."""
+    """With ``--order recorded`` a frame waits for every frame before it, in any session."""
     live = record(TWO_SESSIONS).replay(order=Order.RECORDED)
     live.say(1, 3, 5)
     live.check("""
@@ -88,8 +89,8 @@ def test_recorded_order_keeps_all_frames_in_theirs(
     assert live.found == []
 
 
-def test_causal_order_waits_for_requests_alone(record: Callable[..., RecordedTranscript]) -> None:
-    """With ``--order causal`` only a reply waits, and what stands behind it in its session."""
+def test_causal_order_waits_for_requests_only(record: Callable[..., RecordedTranscript]) -> None:
+    """With ``--order causal`` only a reply waits, and what follows it in its session."""
     live = record(TWO_SESSIONS).replay(order=Order.CAUSAL)
     live.check("""
         -> 1
@@ -107,10 +108,10 @@ def test_causal_order_waits_for_requests_alone(record: Callable[..., RecordedTra
     """)
 
 
-def test_two_equal_session_new_and_swapped_replies(
+def test_equal_requests_for_sessions_match_in_recorded_order(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A client asks for two sessions at once, is answered the wrong way round, and all is well."""
+    """Whatever their ids are; each reply goes out once its own request has come."""
     live = record("""
         1 -> #"i" initialize {"protocolVersion": 1}
         2 <- #"i" result {"protocolVersion": 1}
@@ -152,10 +153,10 @@ INTERCHANGEABLE = """
 """
 
 
-def test_sessions_with_the_same_history_are_interchangeable(
+def test_sessions_with_equal_histories_are_interchangeable(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A prompt that comes in the twin of the session it was recorded in swaps the two."""
+    """A prompt that comes in the other session swaps the two."""
     live = record(INTERCHANGEABLE).replay()
     live.say(1, 3, 5, 7, 9)
     live.check("""
@@ -168,10 +169,10 @@ def test_sessions_with_the_same_history_are_interchangeable(
     assert live.found == []
 
 
-def test_twins_are_interchangeable_in_another_directory(
+def test_interchangeable_sessions_may_be_in_another_directory(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Where the client works has nothing to do with whether two sessions are alike."""
+    """The client's directory does not make two sessions differ."""
     live = record(INTERCHANGEABLE).replay()
     elsewhere = 'session/new {"cwd": "/elsewhere", "mcpServers": []}'
     live.say(1, f"#1 {elsewhere}", f"#2 {elsewhere}", 7, 9)
@@ -185,7 +186,7 @@ def test_twins_are_interchangeable_in_another_directory(
 def test_sessions_with_other_histories_are_not_interchangeable(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Once something else was said in one of them, a session is itself alone."""
+    """After a different message in one of them."""
     live = record(INTERCHANGEABLE).replay()
     live.say(1, 3, 5, 7)
     live.check("""
@@ -195,7 +196,7 @@ def test_sessions_with_other_histories_are_not_interchangeable(
     assert live.found == ["unmatched primary in b 9"]
 
 
-def test_updates_come_before_the_reply_that_creates_their_session(
+def test_updates_may_precede_the_reply_that_creates_their_session(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """They wait for the request, and go out in their place."""
@@ -215,10 +216,10 @@ def test_updates_come_before_the_reply_that_creates_their_session(
     """)
 
 
-def test_an_update_after_the_turn_comes_without_another_word(
+def test_an_update_after_the_turn_goes_out_at_once(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A turn is not over when its answer has passed."""
+    """It does not wait for another message of the client."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -237,8 +238,8 @@ def test_an_update_after_the_turn_comes_without_another_word(
     """)
 
 
-def test_replies_go_out_of_order_as_they_did(record: Callable[..., RecordedTranscript]) -> None:
-    """The reply that was recorded first goes first, though it was asked for last."""
+def test_replies_keep_their_recorded_order(record: Callable[..., RecordedTranscript]) -> None:
+    """The reply that was recorded first goes out first, even if its request came last."""
     live = record("""
         1-4 session
         5 -> #2 session/set_mode {"sessionId": "s", "modeId": "x"}
@@ -255,8 +256,8 @@ def test_replies_go_out_of_order_as_they_did(record: Callable[..., RecordedTrans
     """)
 
 
-def test_the_same_id_is_open_in_both_directions(record: Callable[..., RecordedTranscript]) -> None:
-    """Both sides number their own requests; a reply belongs to the request of the other side."""
+def test_one_id_may_be_open_in_both_directions(record: Callable[..., RecordedTranscript]) -> None:
+    """Both sides number their own requests; a reply belongs to the other side's request."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -311,8 +312,8 @@ HISTORY_PANEL = """
 """
 
 
-def test_a_history_panel_need_not_be_opened(record: Callable[..., RecordedTranscript]) -> None:
-    """A request of the connection that nobody depends on may be left out; that is told, no more."""
+def test_an_optional_request_may_be_left_out(record: Callable[..., RecordedTranscript]) -> None:
+    """A request of the connection on which nothing depends; it is reported as information."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -330,10 +331,10 @@ def test_a_history_panel_need_not_be_opened(record: Callable[..., RecordedTransc
     assert live.report.verdict == "clean"
 
 
-def test_what_was_in_flight_together_stays_in_order(
+def test_requests_in_flight_together_keep_their_order(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A reply waits a second for another request that was open in the recording, and not longer."""
+    """A reply waits up to a second for another request that was open in the recording."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -347,10 +348,10 @@ def test_what_was_in_flight_together_stays_in_order(
     assert live.divergences == []
 
 
-def test_a_request_that_is_left_out_holds_nothing_up(
+def test_a_missing_optional_request_delays_by_a_second_only(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """After a second of silence the reply that waits for it goes out; asked late, it is answered."""
+    """Then the reply that waits for it goes out; the request is answered if it comes later."""
     live = record(HISTORY_PANEL).replay()
     live.check("""
         -> 1
@@ -367,10 +368,10 @@ def test_a_request_that_is_left_out_holds_nothing_up(
     assert live.informed == ["late in connection 3"]
 
 
-def test_recorded_order_lets_pass_what_is_left_out(
+def test_recorded_order_passes_optional_requests(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Also in recorded order nobody waits for a history panel longer than a second."""
+    """Also in recorded order nothing waits for them longer than a second."""
     live = record(HISTORY_PANEL).replay(order=Order.RECORDED)
     live.check("""
         -> 1
@@ -386,8 +387,8 @@ def test_recorded_order_lets_pass_what_is_left_out(
     assert live.found == []
 
 
-def test_initialize_twice(record: Callable[..., RecordedTranscript]) -> None:
-    """A client that initializes twice is answered twice."""
+def test_initialize_may_come_twice(record: Callable[..., RecordedTranscript]) -> None:
+    """Both requests are answered."""
     live = record("""
         1 -> #0 initialize {"protocolVersion": 1}
         2 <- #0 result {"protocolVersion": 1, "first": true}
@@ -405,7 +406,7 @@ def test_initialize_twice(record: Callable[..., RecordedTranscript]) -> None:
 
 
 def test_nothing_goes_out_before_the_handshake(record: Callable[..., RecordedTranscript]) -> None:
-    """A session is matched, and its frames wait for the reply to initialize."""
+    """A message of a session matches, but its frames wait for the reply to initialize."""
     live = record(TWO_SESSIONS).replay()
     live.check("""
         -> 3
@@ -416,10 +417,10 @@ def test_nothing_goes_out_before_the_handshake(record: Callable[..., RecordedTra
     assert live.found == []
 
 
-def test_the_recording_may_show_that_a_frame_came_before_the_handshake(
+def test_frames_recorded_before_the_handshake_go_out_before_it(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What the recorded agent said before its initialize reply is said again."""
+    """The recorded agent sent them before its reply to initialize."""
     live = record("""
         1 <- _auth/status_update {"state": "out"}
         2 -> #0 initialize {"protocolVersion": 1}
@@ -435,7 +436,7 @@ def test_the_recording_may_show_that_a_frame_came_before_the_handshake(
 
 
 def test_a_client_may_pipeline(record: Callable[..., RecordedTranscript]) -> None:
-    """A message that comes before its time is taken, and what goes out stays in order."""
+    """A message that comes early matches, and the frames keep their order."""
     live = record("""
         1-2 handshake
         3 -> #1 session/load {"sessionId": "s", "cwd": "/p", "mcpServers": []}
@@ -462,7 +463,7 @@ def test_a_client_may_pipeline(record: Callable[..., RecordedTranscript]) -> Non
 def test_notifications_of_the_client_block_nothing(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Left out, late or in time: a notification that cancels nothing is never waited for."""
+    """Except cancellations, no frame waits for them, whether they come or not."""
     text = """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -481,7 +482,9 @@ def test_notifications_of_the_client_block_nothing(
         assert live.divergences == []
 
 
-def test_a_fork_begins_the_session_that_it_makes(record: Callable[..., RecordedTranscript]) -> None:
+def test_the_lane_of_a_fork_begins_with_its_request(
+    record: Callable[..., RecordedTranscript],
+) -> None:
     """Updates of a forked session wait for the request that forks it."""
     live = record("""
         1-4 session
@@ -507,10 +510,10 @@ def test_a_fork_begins_the_session_that_it_makes(record: Callable[..., RecordedT
     assert live.divergences == []
 
 
-def test_a_request_that_was_never_answered_is_not_answered(
+def test_an_unanswered_request_stays_unanswered(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Neither by the agent, nor does the client have to answer what it never answered."""
+    """In both directions."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -528,8 +531,10 @@ def test_a_request_that_was_never_answered_is_not_answered(
     assert live.informed == ["drift in s 6", "unanswered in s 5"]
 
 
-def test_an_agent_that_died_mid_turn_dies_again(record: Callable[..., RecordedTranscript]) -> None:
-    """Its output ends once all that it had said is out and the client has said its part."""
+def test_an_agent_that_crashed_in_a_turn_crashes_again(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Its output ends once all recorded frames and messages have passed."""
     live = record("""
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -550,7 +555,7 @@ def test_an_agent_that_died_mid_turn_dies_again(record: Callable[..., RecordedTr
 def test_a_connection_without_sessions_is_played_to_its_end(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Notifications far behind the last request go out, too."""
+    """Notifications long after the last request go out, too."""
     noise = "\n".join(f'{n} <- _tick {{"n": {n}}}' for n in range(3, 1003))
     live = record(f"""
         1-2 handshake

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""What a terminal puts out is pushed in the 1.0 draft, in pieces of which there may be any number."""
+"""In the 1.0 draft the client pushes output of terminals, in any number of pieces."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def until(record: Callable[..., RecordedTranscript], text: str, **options: bool)
 
 
 def test_the_recorded_pieces_keep_their_place(record: Callable[..., RecordedTranscript]) -> None:
-    """Whatever is in them; the agent goes on when it has had all of them."""
+    """Whatever they contain; the agent continues after the last one."""
     live = until(record, WATCHED)
     live.check("""
         -> #"x" terminal/output {"terminalId": "T", "data": "something else"}
@@ -75,7 +75,7 @@ def test_the_recorded_pieces_keep_their_place(record: Callable[..., RecordedTran
 
 @pytest.mark.parametrize("pieces", [0, 1])
 def test_fewer_pieces_are_enough(record: Callable[..., RecordedTranscript], pieces: int) -> None:
-    """The agent goes on after a moment, and that is told and no divergence."""
+    """The agent continues after a second; this is reported as information."""
     live = until(record, WATCHED)
     for number in range(pieces):
         live.say(f'#{number + 3} terminal/output {{"terminalId": "T", "data": "a"}}')
@@ -86,8 +86,8 @@ def test_fewer_pieces_are_enough(record: Callable[..., RecordedTranscript], piec
     assert live.report.verdict == "clean"
 
 
-def test_a_piece_that_comes_late_is_answered(record: Callable[..., RecordedTranscript]) -> None:
-    """As it was when it came in time."""
+def test_a_late_piece_is_answered(record: Callable[..., RecordedTranscript]) -> None:
+    """As if it had come in time."""
     live = until(record, WATCHED)
     assert live.wait("2s") == ["<- 12"]
     assert live.say('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 9"]
@@ -96,10 +96,10 @@ def test_a_piece_that_comes_late_is_answered(record: Callable[..., RecordedTrans
     assert live.report.verdict == "clean"
 
 
-def test_more_pieces_are_answered_as_the_others_were(
+def test_additional_pieces_are_answered_like_recorded_ones(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Until the terminal is released; then there is none that could put anything out."""
+    """Until the terminal is released."""
     live = until(record, AWAITED)
     for number in range(3, 9):
         said = live.say(f'#{number} terminal/output {{"terminalId": "T", "data": "a"}}')
@@ -111,10 +111,10 @@ def test_more_pieces_are_answered_as_the_others_were(
     assert live.say('#9 terminal/output {"terminalId": "T", "data": "a"}') == ["<- refusal #9"]
 
 
-def test_nobody_waits_for_output_once_the_program_has_ended(
+def test_nothing_waits_for_output_of_an_ended_program(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Its exit is told after all that it has put out."""
+    """A client reports the exit after all output."""
     live = until(record, AWAITED)
     live.check("""
         -> #8 result {"exitCode": 0}
@@ -125,7 +125,7 @@ def test_nobody_waits_for_output_once_the_program_has_ended(
     assert live.found == []
 
 
-def test_a_wait_that_was_over_too_early_ends_nothing(
+def test_a_wait_that_timed_out_does_not_end_the_output(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """The program still runs."""
@@ -135,18 +135,18 @@ def test_a_wait_that_was_over_too_early_ends_nothing(
     assert live.say('#3 terminal/output {"terminalId": "T", "data": "a"}') == ["<- 10"]
 
 
-def test_output_of_a_terminal_that_is_not_there_is_refused(
+def test_output_of_an_unknown_terminal_is_refused(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It is no further piece of another one's."""
+    """It is not an additional piece of another terminal."""
     live = until(record, WATCHED)
     said = live.say('#3 terminal/output {"terminalId": "other", "data": "a"}')
     assert said[0] == "<- refusal #3"
     assert live.found[0] == "binding-conflict primary in s 8"
 
 
-def test_two_terminals_are_told_apart(record: Callable[..., RecordedTranscript]) -> None:
-    """More output of the one is not taken for the other's, which has no name yet."""
+def test_output_belongs_to_its_terminal(record: Callable[..., RecordedTranscript]) -> None:
+    """Additional output of one does not match the other's, whose id is not bound yet."""
     live = until(
         record,
         BEGIN
@@ -176,10 +176,10 @@ def test_two_terminals_are_told_apart(record: Callable[..., RecordedTranscript])
     assert live.found == []
 
 
-def test_output_is_not_waited_for_where_nothing_runs(
+def test_output_of_a_withheld_terminal_is_not_awaited(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A terminal that the client is not to see puts nothing out."""
+    """The client never created it."""
     live = record(AWAITED).replay(inert=True)
     live.say(1, 3)
     assert live.say(5) == ["<- 16"]
@@ -187,8 +187,8 @@ def test_output_is_not_waited_for_where_nothing_runs(
     assert live.found == []
 
 
-def test_verify_pushes_what_a_terminal_put_out(record: Callable[..., RecordedTranscript]) -> None:
-    """As often as it was recorded, whatever the agent answers to each piece."""
+def test_verify_pushes_the_recorded_output(record: Callable[..., RecordedTranscript]) -> None:
+    """As often as recorded, whatever the agent answers."""
     live = verify(record(AWAITED)).check("""
         -> 1
         <- 2
@@ -211,10 +211,10 @@ def test_verify_pushes_what_a_terminal_put_out(record: Callable[..., RecordedTra
     assert live.found == []
 
 
-def test_verify_pushes_no_output_of_a_terminal_that_was_never_made(
+def test_verify_pushes_no_output_of_a_terminal_that_was_not_created(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The agent would not know what it is of; nobody waits for an answer to it."""
+    """The agent would not know the terminal; no answer is awaited."""
     live = verify(record(WATCHED)).check("""
         -> 1
         <- 2

@@ -1,4 +1,4 @@
-"""A recording that was made with faults plays what its client heard, and expects what it said."""
+"""A recording with faults plays what its client received, and expects what it sent."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def lose_without_a_word(recorded: RecordedTranscript, number: int) -> None:
         connection.commit()
 
 
-def test_what_never_arrived_is_not_played(record: Callable[..., RecordedTranscript]) -> None:
-    """A dropped update is left out, and the rest goes on."""
+def test_a_dropped_frame_is_not_played(record: Callable[..., RecordedTranscript]) -> None:
+    """The rest is."""
     recorded = record(STORY)
     mark(recorded, 6, None)
     live = recorded.replay()
@@ -62,7 +62,7 @@ def test_what_never_arrived_is_not_played(record: Callable[..., RecordedTranscri
     assert live.divergences == []
 
 
-def test_what_was_changed_is_played_as_it_arrived(
+def test_a_changed_frame_is_played_as_it_arrived(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """A broken line goes out broken, byte for byte, also one without its end."""
@@ -76,8 +76,8 @@ def test_what_was_changed_is_played_as_it_arrived(
     assert live.bytes == b'{"jsonrpc": "2.0"\r\n{"half' + recorded.raw[8]
 
 
-def test_the_last_rule_says_what_arrived(record: Callable[..., RecordedTranscript]) -> None:
-    """Of several rules at one frame each has a row, and the last one counts."""
+def test_the_last_rule_decides_what_arrived(record: Callable[..., RecordedTranscript]) -> None:
+    """Each of several rules at one frame has a row, and the last one counts."""
     recorded = record(STORY)
     mark(recorded, 6, b"first\n")
     mark(recorded, 6, b"second\n")
@@ -88,10 +88,10 @@ def test_the_last_rule_says_what_arrived(record: Callable[..., RecordedTranscrip
     assert live.bytes.startswith(b"second\n")
 
 
-def test_what_was_made_up_is_played_to_the_client(
+def test_an_injected_frame_of_the_agent_is_played(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """An injected update is an update; an injected one of the client's is not asked for."""
+    """An injected message of the client is not expected."""
     recorded = record(
         STORY.replace("10 <-", "11 <-").replace(
             "11 <-", '10 -> #7 result {"outcome": {"outcome": "cancelled"}}\n    11 <-'
@@ -105,10 +105,10 @@ def test_what_was_made_up_is_played_to_the_client(
     assert live.divergences == []
 
 
-def test_what_the_client_said_is_expected_whatever_arrived(
+def test_a_changed_message_of_the_client_is_expected_as_sent(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A reply of the client's that was dropped, or changed, has to come as it was said."""
+    """Also one that was dropped."""
     recorded = record(STORY)
     mark(recorded, 9, None)
     mark(recorded, 5, b"something else\n")
@@ -121,7 +121,7 @@ def test_what_the_client_said_is_expected_whatever_arrived(
 def test_a_request_whose_answer_was_lost_stays_open(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The client that waited for ever then does so again, and nothing diverges."""
+    """The recorded client waited for ever; the live one does, too, without a divergence."""
     recorded = record(STORY)
     mark(recorded, 10, None)
     live = recorded.replay()
@@ -130,8 +130,8 @@ def test_a_request_whose_answer_was_lost_stays_open(
     assert live.found == []
 
 
-def test_nothing_is_played_behind_a_stall(record: Callable[..., RecordedTranscript]) -> None:
-    """Frames that met with a stalled direction have no row of their own among the fired."""
+def test_nothing_is_played_after_a_stall(record: Callable[..., RecordedTranscript]) -> None:
+    """Frames that met a stalled direction have no row of their own among the fired."""
     recorded = record(STORY)
     mark(recorded, 8, None)
     lose_without_a_word(recorded, 10)

@@ -1,4 +1,4 @@
-"""Playbooks: several recordings at once, of which the client's first messages choose one."""
+"""The client's first messages choose one of several recordings."""
 
 from __future__ import annotations
 
@@ -51,8 +51,10 @@ def chosen(live: Starting, *replays: RecordedTranscript) -> RecordedTranscript:
     return next(recorded for recorded in replays if recorded.path == path)
 
 
-def test_a_session_id_tells_no_recordings_apart(record: Callable[..., RecordedTranscript]) -> None:
-    """The first one's id is said, and the recording that the prompt chooses goes on with it."""
+def test_session_ids_do_not_distinguish_recordings(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """The first one's id goes out, and the recording that the prompt chooses continues with it."""
     transcripts = [record(chat(session, prompt)) for session, prompt in (("a", "x"), ("b", "y"))]
     live = start(*transcripts)
     live.check(r"""
@@ -77,7 +79,7 @@ NAMES = ("one", "two", "three")
 
 
 def test_the_third_of_three_is_found(record: Callable[..., RecordedTranscript]) -> None:
-    """Those that do not have the prompt drop out one by one, or all at once."""
+    """Recordings without the prompt are dropped one by one, or all at once."""
     transcripts = [record(chat(name, f"say {name}")) for name in NAMES]
     for name, recorded in zip(NAMES, transcripts, strict=True):
         live = start(*transcripts)
@@ -90,10 +92,10 @@ def test_the_third_of_three_is_found(record: Callable[..., RecordedTranscript]) 
         )
 
 
-def test_the_first_is_the_one_where_the_client_says_the_same(
+def test_the_first_of_equal_recordings_is_chosen(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Nothing is kept between starts, so that of equal prompts the first is always answered."""
+    """Nothing is kept between starts."""
     transcripts = [record(chat("a", "x")), record(chat("b", "x"))]
     for _ in range(2):
         live = start(*transcripts)
@@ -119,10 +121,10 @@ def test_the_first_is_the_one_where_the_client_says_the_same(
         '#1 error {"code": 1, "message": "no"}',
     ],
 )
-def test_answers_that_differ_in_anything_else_are_not_the_same(
+def test_answers_that_differ_in_more_than_ids_choose_the_first(
     record: Callable[..., RecordedTranscript], answer: str
 ) -> None:
-    """Only what stands where the protocol puts a session id may differ; the first one is played."""
+    """Only session ids at their typed places may differ."""
     second = chat("b", "y").replace('#1 result {"sessionId": "b"}', answer)
     live = start(record(chat("a", "x")), record(second))
     live.check("""
@@ -136,8 +138,8 @@ def test_answers_that_differ_in_anything_else_are_not_the_same(
     assert live.found == ["params-differ primary in a 5"]
 
 
-def test_all_but_the_id_stays_byte_for_byte(record: Callable[..., RecordedTranscript]) -> None:
-    """Spaces, escapes and numbers stand as they were recorded, also beside a replaced id."""
+def test_only_the_session_id_is_replaced(record: Callable[..., RecordedTranscript]) -> None:
+    """Spaces, escapes and numbers stay as recorded, also beside a replaced id."""
     line = r'| {{"params" : {{"sessionId":{}, "n":1e3,"t":"\\u0062"}},"method":"session/update"}}'
     said = '6 <- session/update {"sessionId": "b", "update": {"text": "b y"}}'
     second = chat("b", "y").replace(said, "6 <- " + line.format(r'"\\u0062"'))
@@ -174,10 +176,10 @@ def hasty(session: str, prompt: str, *, comes_late: bool, update: str = "command
 
 @pytest.mark.parametrize("late", [0, 1])
 @pytest.mark.parametrize("prompt", ["x", "y"])
-def test_an_update_that_raced_with_the_prompt_decides_nothing(
+def test_an_update_that_raced_with_the_prompt_chooses_nothing(
     record: Callable[..., RecordedTranscript], late: int, prompt: str
 ) -> None:
-    """It is held back until the prompt has come, and follows it then, whoever is chosen."""
+    """It is held back until the prompt has come, and follows it in each recording."""
     transcripts = [
         record(hasty(session, word, comes_late=number == late))
         for number, (session, word) in enumerate((("a", "x"), ("b", "y")))
@@ -198,10 +200,10 @@ def test_an_update_that_raced_with_the_prompt_decides_nothing(
     assert live.divergences == []
 
 
-def test_an_update_that_differs_decides_for_the_first(
+def test_a_different_update_chooses_the_first(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Its content is the agent's own, and no id, so that nobody could take it for the same."""
+    """Its content is no id and cannot be held back for ever."""
     transcripts = [
         record(hasty("a", "x", comes_late=False)),
         record(hasty("b", "y", comes_late=False, update="other commands")),
@@ -211,10 +213,10 @@ def test_an_update_that_differs_decides_for_the_first(
     assert chosen(live, *transcripts) is transcripts[0]
 
 
-def test_frames_that_wait_for_their_time_are_waited_for(
+def test_a_common_frame_waits_for_the_slowest_recording(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Recorded gaps are never the same; what all say goes out when the slowest says it."""
+    """Recorded gaps are never equal."""
     slow = chat("b", "y").replace("4 <-", ".. 20ms\n4 <-")
     live = start(record(chat("a", "x")), record(slow), pacing=Pacing(1.0))
     live.check("""
@@ -231,10 +233,10 @@ def test_frames_that_wait_for_their_time_are_waited_for(
     """)
 
 
-def test_a_session_that_the_client_names_keeps_its_name(
+def test_a_session_that_the_client_names_is_not_renamed(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It was made by an earlier process; what differs at its place is another session."""
+    """An earlier process made it; another id in its place is another session."""
     loads = """
         1-2 handshake
         3 -> #1 session/load {{"sessionId": "old", "cwd": "/p"}}
@@ -250,8 +252,8 @@ def test_a_session_that_the_client_names_keeps_its_name(
     assert len(live.engine.replays) == 1
 
 
-def test_two_sessions_of_one_process_keep_apart(record: Callable[..., RecordedTranscript]) -> None:
-    """Each gets the name that was said for it; one name for two sessions is not the same."""
+def test_two_sessions_never_share_a_name(record: Callable[..., RecordedTranscript]) -> None:
+    """Each keeps the name under which it went out."""
     two = """
         1-2 handshake
         3 -> #1 session/new {{"cwd": "/p"}}
@@ -274,10 +276,10 @@ def test_two_sessions_of_one_process_keep_apart(record: Callable[..., RecordedTr
     assert len(live.engine.replays) == 1
 
 
-def test_an_earlier_divergence_of_all_decides_nothing(
+def test_a_divergence_from_all_recordings_chooses_nothing(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A client that sends garbage to begin with still finds its own recording."""
+    """A client that begins with an invalid line still finds its recording."""
     transcripts = [record(chat("a", "x")), record(chat("b", "y"))]
     live = start(*transcripts)
     live.say("| garbage", 1, 3, '#2 session/prompt {"sessionId": "a", "prompt": ["y"]}')

@@ -60,22 +60,22 @@ def timed(
 def test_gaps_are_exact(
     record: Callable[..., RecordedTranscript], pacing: Pacing, moments: tuple[float, ...]
 ) -> None:
-    """To the nanosecond, and a person's minute of thinking is not waited for again."""
+    """To the nanosecond; a person's minute of thinking is not repeated."""
     assert timed(record(SLOW), pacing) == list(zip("24678", moments, strict=True))
 
 
-def test_a_client_that_pipelines_does_not_replay_thinking_either(
+def test_thinking_is_not_repeated_for_a_pipelining_client(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The gap is counted from what came last in the recording, not from what came last live."""
+    """The gap is counted from the last recorded event, not from the last live one."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     live.say(1, 3, 5)
     live.wait("10s")
     assert live.sent == [("2", 100), ("4", 100), ("6", 300), ("7", 600), ("8", 5600)]
 
 
-def test_two_lanes_keep_their_own_time(record: Callable[..., RecordedTranscript]) -> None:
-    """What one session waits for, the other does not; the order within each is kept."""
+def test_lanes_keep_their_own_time(record: Callable[..., RecordedTranscript]) -> None:
+    """A gap in one session does not delay the other."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -110,7 +110,7 @@ def test_two_lanes_keep_their_own_time(record: Callable[..., RecordedTranscript]
 def test_a_frame_that_waits_for_its_time_is_no_stall(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A gap that is longer than the timeout is waited for; the timeout begins after it."""
+    """The timeout begins after a gap, even a longer one."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -125,8 +125,10 @@ def test_a_frame_that_waits_for_its_time_is_no_stall(
     assert live.found == ["stall primary in a 5"]
 
 
-def test_all_is_drained_when_the_client_leaves(record: Callable[..., RecordedTranscript]) -> None:
-    """What only waited for its time goes out at once, before the end."""
+def test_the_end_of_input_sends_waiting_frames_at_once(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Frames that only waited for their time go out before the end."""
     live = record(SLOW).replay(pacing=Pacing(1.0))
     for message in (1, 3):
         live.say(message)
@@ -137,7 +139,7 @@ def test_all_is_drained_when_the_client_leaves(record: Callable[..., RecordedTra
 
 
 def test_timing_changes_no_bytes(record: Callable[..., RecordedTranscript]) -> None:
-    """Whatever the timing, the same bytes go out."""
+    """The same bytes go out with every pacing."""
     recorded = record(SLOW)
     wanted = b"".join(recorded.raw[n] for n in (2, 4, 6, 7, 8))
     for pacing in (Pacing(), Pacing(1.0), Pacing(fixed_ns=10**6), Pacing(3.0, cap_ns=10)):

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Values of every dialect: what is learnt, what is put in, and what nobody is told."""
+"""Values of every dialect: which are bound, which are replaced, and which are hidden."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SERVERS = """
 
 
 def begun(record: Callable[..., RecordedTranscript], text: str) -> Live:
-    """A replay in which the hands have been shaken."""
+    """A replay after the handshake."""
     live = record(text).replay()
     live.say(1)
     return live
@@ -53,10 +53,10 @@ def begun(record: Callable[..., RecordedTranscript], text: str) -> Live:
         ),
     ],
 )
-def test_credentials_are_the_clients_own(
+def test_any_credentials_match(
     record: Callable[..., RecordedTranscript], recording: str, said: str
 ) -> None:
-    """Any are as good as the recorded ones, as with the configuration of MCP servers."""
+    """As any configuration of MCP servers does."""
     live = begun(record, recording)
     assert live.say(f"#1 {said}") == ["<- 4"]
     assert live.divergences == []
@@ -75,10 +75,10 @@ def test_credentials_are_the_clients_own(
         ),
     ],
 )
-def test_nobody_is_told_a_credential(
+def test_credentials_are_hidden(
     record: Callable[..., RecordedTranscript], recording: str, said: str
 ) -> None:
-    """Neither the recorded ones nor the client's, in an error or in a report, if something else differs."""
+    """In errors and reports, both the recorded and the live ones."""
     live = begun(record, recording)
     live.say(f"#1 {said}")
     live.leave()
@@ -89,8 +89,8 @@ def test_nobody_is_told_a_credential(
         assert "sk-CI" not in told
 
 
-def test_a_capability_may_be_false_or_left_out(record: Callable[..., RecordedTranscript]) -> None:
-    """Both say that the client cannot do it; one that it can do is another matter."""
+def test_a_false_capability_equals_an_absent_one(record: Callable[..., RecordedTranscript]) -> None:
+    """A true one differs."""
     said = '#0 initialize {"protocolVersion": 1, "clientInfo": {"name": "x"}, "capabilities": %s}'
     for capabilities in (
         '{"fs": {"read": true}}',
@@ -124,8 +124,8 @@ DRAFT = """
 """
 
 
-def test_the_drafts_values_are_the_live_clients(record: Callable[..., RecordedTranscript]) -> None:
-    """In its tool calls' output, in the source of a picture, and in methods it only plans."""
+def test_values_of_the_draft_are_replaced(record: Callable[..., RecordedTranscript]) -> None:
+    """In output of tool calls, in the source of a picture, and in planned methods."""
     live = begun(record, DRAFT)
     live.check("""
         -> #1 session/new {"workingDirectory": "/q"}
@@ -145,8 +145,10 @@ def test_the_drafts_values_are_the_live_clients(record: Callable[..., RecordedTr
     assert live.divergences == []
 
 
-def test_a_cancellation_may_have_any_reason(record: Callable[..., RecordedTranscript]) -> None:
-    """Or none; it is still the one that was recorded."""
+def test_the_reason_of_a_cancellation_does_not_count(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """It may be absent, too."""
     for said in ('{"sessionId": "s"}', '{"sessionId": "s", "reason": {"code": 3}}'):
         live = begun(record, DRAFT)
         for number in (3, 5, 7, 11, 13):
@@ -168,10 +170,10 @@ V2 = """
 """
 
 
-def test_the_directories_of_v2_are_the_live_clients(
+def test_directories_of_v2_are_replaced(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """In whole messages, in content that comes by chunks, and in plans that are files."""
+    """In whole messages, in content that comes in chunks, and in plans that are files."""
     live = begun(record, V2)
     live.check("""
         -> #1 session/new {"cwd": "/q"}
@@ -196,10 +198,10 @@ ANYBODYS = """
 """
 
 
-def test_a_path_anywhere_may_be_in_the_live_directory(
+def test_a_path_of_an_extension_may_be_in_the_live_directory(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """In methods that are anybody's own, and in the answers to them, as a whole string."""
+    """In extension methods and the answers to them, as a whole string."""
     live = begun(record, ANYBODYS)
     live.check("""
         -> #1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}
@@ -217,7 +219,7 @@ def test_a_path_anywhere_may_be_in_the_live_directory(
 def test_another_path_is_another_message(
     record: Callable[..., RecordedTranscript], path: str
 ) -> None:
-    """The rest of it below the directory has to be the same."""
+    """The rest of it below the directory has to be equal."""
     live = begun(record, ANYBODYS)
     live.say('#1 session/new {"cwd": "/z", "_open": "/z/a", "mcpServers": []}')
     live.say(f'#2 _custom/analyze {{"path": "{path}", "deep": [{{"files": ["/z", "/z/b"]}}]}}')
@@ -245,10 +247,10 @@ TODAY = """
 """
 
 
-def test_ids_that_the_client_chose_are_put_into_what_the_agent_says(
+def test_ids_that_the_client_chose_are_replaced_in_frames(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Those of its requests, of its messages, and of connections to MCP servers."""
+    """Of requests, of messages, and of connections to MCP servers."""
     live = begun(record, TODAY)
     live.say(3)
     live.check("""
@@ -282,7 +284,7 @@ EDITS = """
 def test_a_workspace_is_a_directory_that_the_client_chose(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """As a URI, and so are the folders beside it; when something was done is chance."""
+    """As a URI, with the folders beside it; timestamps do not count."""
     live = begun(record, EDITS)
     live.check("""
         -> #1 nes/start {"workspaceUri": "file:///z", "workspaceFolders": [{"uri": "file:///z", "name": "p"}, {"uri": "file:///l%20x", "name": "l"}]}
@@ -293,8 +295,8 @@ def test_a_workspace_is_a_directory_that_the_client_chose(
     assert live.divergences == []
 
 
-def test_a_process_has_another_number(record: Callable[..., RecordedTranscript]) -> None:
-    """That is not even told."""
+def test_process_ids_do_not_count(record: Callable[..., RecordedTranscript]) -> None:
+    """They are not even drift."""
     live = begun(
         record, DRAFT.replace('{"terminalId": "t"}\n', '{"terminalId": "t", "pid": 5}\n', 1)
     )

@@ -30,7 +30,7 @@ STRANGE = r"""
 def test_a_reply_repeats_the_live_id_and_nothing_else_changes(
     record: Callable[..., RecordedTranscript], token: str
 ) -> None:
-    """The id's token is cut in; spaces, escapes, key order and duplicate keys survive."""
+    """Only the id's token is replaced; spaces, escapes and duplicate keys stay."""
     live = record(STRANGE).replay()
     written = token.replace("\\", "\\\\")
     live.check(f"""
@@ -40,10 +40,10 @@ def test_a_reply_repeats_the_live_id_and_nothing_else_changes(
     assert live.divergences == []
 
 
-def test_whatever_an_agent_wrote_is_written_again(
+def test_every_kind_of_line_is_replayed(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Lines that are not ACP, blank ones, a CRLF and an unfinished end go out byte for byte."""
+    """Invalid and blank lines, a CRLF and an unfinished end go out byte for byte."""
     recorded = record(STRANGE)
     live = recorded.replay()
     live.say(1, 3)
@@ -53,10 +53,10 @@ def test_whatever_an_agent_wrote_is_written_again(
     assert live.bytes.endswith(b'\r\n{"id":2,"result":{"stopReason":"end_turn"}}\n{"unfinished":')
 
 
-def test_bytes_that_are_no_text_do_not_stop_a_reply(
+def test_bytes_that_are_not_utf_8_are_replayed(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A client in another directory hears broken UTF-8 as it was."""
+    """Also to a client in another directory."""
     live = record(r"""
         1-4 session
         5 <- | caf\xe9 in /p
@@ -69,10 +69,10 @@ def test_bytes_that_are_no_text_do_not_stop_a_reply(
     """)
 
 
-def test_the_agents_own_ids_are_the_recorded_ones(
+def test_the_agents_request_ids_stay_as_recorded(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A request of the agent's goes out as it was, and a client answers with that token."""
+    """The client answers with the recorded token."""
     live = record("""
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p"}
@@ -112,14 +112,14 @@ ELSEWHERE = """
 
 
 def begun(record: Callable[..., RecordedTranscript], text: str, **options: object) -> Live:
-    """A replay in which the hands have been shaken."""
+    """A replay after the handshake."""
     live = record(text).replay(**options)
     live.say(1)
     return live
 
 
-def test_directories_are_the_live_clients(record: Callable[..., RecordedTranscript]) -> None:
-    """Paths and URIs under them are moved at typed places; what only looks like one is not."""
+def test_directories_are_replaced(record: Callable[..., RecordedTranscript]) -> None:
+    """Paths and URIs below them move at typed places; similar strings do not."""
     live = begun(record, BOUND)
     live.check(
         ELSEWHERE
@@ -135,7 +135,7 @@ def test_directories_are_the_live_clients(record: Callable[..., RecordedTranscri
     assert live.report.bindings == {"/srv/app": "/home/me/my app", "/srv/lib": "/opt/lib/"}
 
 
-def test_texts_are_rewritten_when_asked_for(record: Callable[..., RecordedTranscript]) -> None:
+def test_texts_are_rewritten_on_request(record: Callable[..., RecordedTranscript]) -> None:
     """With ``--rewrite-text`` directories move in free text, too, once and as whole names."""
     live = begun(record, BOUND, rewrite_text=True)
     live.say('#1 session/new {"cwd": "/srv/app/deep", "additionalDirectories": ["/l"]}')
@@ -146,8 +146,8 @@ def test_texts_are_rewritten_when_asked_for(record: Callable[..., RecordedTransc
     """)
 
 
-def test_a_rewritten_text_is_still_json(record: Callable[..., RecordedTranscript]) -> None:
-    """A directory with a quote in its name is escaped where it stands in a text."""
+def test_a_rewritten_text_is_valid_json(record: Callable[..., RecordedTranscript]) -> None:
+    """A directory with a quote in its name is escaped."""
     live = begun(record, BOUND, rewrite_text=True)
     live.say(r'#1 session/new {"cwd": "/a\"b\\c", "additionalDirectories": ["/l"]}')
     live.say('#2 session/prompt {"sessionId": "s", "prompt": [{"type": "resource_link",'
@@ -158,10 +158,10 @@ def test_a_rewritten_text_is_still_json(record: Callable[..., RecordedTranscript
     )
 
 
-def test_a_name_that_no_encoding_can_carry_is_escaped(
+def test_a_lone_surrogate_in_a_directory_is_escaped(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A lone surrogate in the client's directory stops nothing."""
+    """UTF-8 cannot encode it."""
     live = begun(record, TERMINALS)
     live.say(r'#1 session/new {"cwd": "/\ud800"}')
     live.check(r"""
@@ -170,8 +170,10 @@ def test_a_name_that_no_encoding_can_carry_is_escaped(
     """)
 
 
-def test_a_path_of_its_own_differs(record: Callable[..., RecordedTranscript]) -> None:
-    """What does not lie under the client's directory as it did is no match."""
+def test_another_path_below_the_directory_differs(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """The rest of a path below the client's directory has to be the recorded one."""
     live = begun(record, BOUND)
     live.say('#1 session/new {"cwd": "/q", "additionalDirectories": ["/l"]}')
     live.check("""
@@ -181,8 +183,10 @@ def test_a_path_of_its_own_differs(record: Callable[..., RecordedTranscript]) ->
     assert live.found == ["params-differ primary in s 5"]
 
 
-def test_one_directory_cannot_be_two(record: Callable[..., RecordedTranscript]) -> None:
-    """One recorded value with two live ones is a conflict, and the report says which."""
+def test_a_second_value_for_a_directory_is_a_conflict(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """The report names both values."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/p", "mcpServers": []}
@@ -199,10 +203,10 @@ def test_one_directory_cannot_be_two(record: Callable[..., RecordedTranscript]) 
     assert (difference.pointer, difference.live) == ("/params/cwd", '"/y"')
 
 
-def test_one_message_cannot_give_a_directory_two_names(
+def test_two_values_for_a_directory_in_one_message_are_a_conflict(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Also within one message a recorded value has one live one."""
+    """One recorded value has one live one."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/new {"cwd": "/p", "additionalDirectories": ["/p"]}
@@ -212,10 +216,10 @@ def test_one_message_cannot_give_a_directory_two_names(
     assert live.found == ["binding-conflict primary in s 3"]
 
 
-def test_the_directories_of_two_sessions_choose_between_them(
+def test_an_equal_directory_wins_over_one_to_be_bound(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Exact equality wins over a value that would have to be bound."""
+    """So each of two sessions finds its own."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/new {"cwd": "/q"}
@@ -233,7 +237,7 @@ def test_the_directories_of_two_sessions_choose_between_them(
 def test_a_client_may_load_a_session_by_another_name(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What a later process calls the session is what it hears from then on."""
+    """The live name is in all later frames."""
     live = begun(record, """
         1-2 handshake
         3 -> #1 session/load {"sessionId": "old", "cwd": "/p", "mcpServers": []}
@@ -274,8 +278,8 @@ TERMINALS = """
 """
 
 
-def test_terminals_are_the_live_clients(record: Callable[..., RecordedTranscript]) -> None:
-    """The id that the client gives a terminal is the one that it hears; released, it is free."""
+def test_terminals_are_replaced(record: Callable[..., RecordedTranscript]) -> None:
+    """By the client's id; after its release the id is free again."""
     live = begun(record, TERMINALS)
     live.say(3)
     live.check("""
@@ -296,8 +300,10 @@ def test_terminals_are_the_live_clients(record: Callable[..., RecordedTranscript
     assert live.divergences == []
 
 
-def test_a_terminal_that_lives_cannot_be_two(record: Callable[..., RecordedTranscript]) -> None:
-    """Two terminals that had one id at once have one id again, or it is a conflict."""
+def test_a_second_value_for_an_open_terminal_is_a_conflict(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Two terminals that shared an id have to share the live one."""
     live = begun(record, """
         1-4 session
         5 -> #2 session/prompt {"sessionId": "s", "prompt": []}
@@ -339,8 +345,8 @@ def test_batches_go_both_ways(record: Callable[..., RecordedTranscript]) -> None
     assert live.divergences == []
 
 
-def test_a_recorded_batch_plays_against_itself(record: Callable[..., RecordedTranscript]) -> None:
-    """Sent as it was recorded, it is answered as it was."""
+def test_a_recorded_batch_replays_against_itself(record: Callable[..., RecordedTranscript]) -> None:
+    """It is answered as recorded."""
     live = begun(record, BATCHES)
     live.check("""
         -> 3
@@ -356,7 +362,7 @@ def test_a_recorded_batch_plays_against_itself(record: Callable[..., RecordedTra
 
 
 def test_a_member_of_a_batch_diverges_alone(record: Callable[..., RecordedTranscript]) -> None:
-    """What differs in one member is told of that member."""
+    """The divergence is reported for that member only."""
     live = begun(record, BATCHES)
     live.say(3)
     live.check("""
@@ -367,8 +373,10 @@ def test_a_member_of_a_batch_diverges_alone(record: Callable[..., RecordedTransc
     assert live.found == ["params-differ primary in s 5"]
 
 
-def test_depth_is_no_way_to_stop_a_replay(record: Callable[..., RecordedTranscript]) -> None:
-    """A message that is nested beyond measure differs, and is answered."""
+def test_a_deeply_nested_message_does_not_stop_a_replay(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """It differs, and is answered."""
     live = begun(record, BOUND)
     deep = '{"a":' * 700 + "1" + "}" * 700
     live.say(3)

@@ -74,10 +74,10 @@ ACTIVE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("dialect", [V1, V2, DRAFT], ids=["v1", "v2", "draft"])
 @pytest.mark.parametrize("method", ACTIVE)
-def test_an_inert_agent_asks_for_nothing_that_acts(
+def test_an_inert_agent_sends_no_acting_request(
     record: Callable[..., RecordedTranscript], method: str, dialect: tuple[str, str]
 ) -> None:
-    """In no dialect, alone or in a batch; the recorded answer stands for the client's."""
+    """In no dialect, alone or in a batch; the recorded reply takes the place of the client's."""
     live = asked(record, answered(method, ACTIVE[method]), dialect, inert=True)
     assert live.say(5) == ["<- 8"]
     assert live.found == []
@@ -105,19 +105,19 @@ def test_an_inert_agent_reads_and_asks(
     assert live.report.withheld == ()
 
 
-def test_files_are_not_read_where_the_dialect_knows_no_such_method(
+def test_an_inert_agent_sends_no_method_unknown_in_its_dialect(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """In v2 nobody knows what it does."""
+    """V2 has no method to read files."""
     live = asked(record, answered("fs/read_text_file", {"path": "/p/a"}), V2, inert=True)
     assert live.say(5) == ["<- 8"]
 
 
 @pytest.mark.parametrize(("mode", "passes"), [("form", True), (None, True), ("url", False)])
-def test_an_inert_agent_has_forms_filled_in(
+def test_an_inert_agent_sends_forms(
     record: Callable[..., RecordedTranscript], mode: str | None, *, passes: bool
 ) -> None:
-    """And no page opened."""
+    """But asks for no page to be opened."""
     params = (
         {"message": "?"} if mode is None else {"message": "?", "mode": mode, "url": "https://x"}
     )
@@ -141,10 +141,10 @@ def test_an_inert_agent_has_forms_filled_in(
         ('| [[{"jsonrpc":"2.0","id":9,"method":"terminal/create"}]]', False),
     ],
 )
-def test_an_inert_agent_says_nothing_else_that_acts(
+def test_an_inert_agent_sends_no_other_acting_line(
     record: Callable[..., RecordedTranscript], line: str, *, passes: bool
 ) -> None:
-    """Notifications of no known meaning, and lines in which a careless reader finds a request."""
+    """Notifications of unknown methods, and invalid lines that may be taken for requests."""
     live = asked(record, f"<- {line}", inert=True)
     assert live.say(5) == (["<- 6", "<- 7"] if passes else ["<- 7"])
 
@@ -161,7 +161,7 @@ PUSHED = f"""
 
 
 @pytest.mark.parametrize("order", ["session", "recorded", "causal"])
-def test_nobody_waits_for_output_of_a_terminal_that_was_withheld(
+def test_output_of_a_withheld_terminal_is_not_awaited(
     record: Callable[..., RecordedTranscript], order: str
 ) -> None:
     """The draft's clients push it, and this one has no such terminal."""
@@ -171,7 +171,7 @@ def test_nobody_waits_for_output_of_a_terminal_that_was_withheld(
     assert (live.found, live.report.verdict, live.report.unplayed) == ([], "clean", 0)
 
 
-def test_nobody_waits_for_messages_to_a_server_that_was_withheld(
+def test_messages_to_a_withheld_server_are_not_awaited(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """MCP through the client needs a connection."""
@@ -190,10 +190,10 @@ def test_nobody_waits_for_messages_to_a_server_that_was_withheld(
     assert (live.found, live.report.unplayed) == ([], 0)
 
 
-def test_requests_that_may_follow_from_an_extension_need_not_come(
+def test_requests_after_a_withheld_extension_are_optional(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What a client of extensions says of its own need not be about what was withheld."""
+    """The client's extension requests may depend on it."""
     story = f"""
         {answered("_ext/run", {"job": 1})}
         -> #3 _ext/done {{"sessionId": "s", "job": 1}}
@@ -241,13 +241,13 @@ OUTSIDE: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("dialect", [V1, DRAFT], ids=["v1", "draft"])
 @pytest.mark.parametrize(("method", "params"), OUTSIDE)
-def test_nothing_is_changed_outside_the_clients_directories(
+def test_requests_outside_the_clients_directories_are_withheld(
     record: Callable[..., RecordedTranscript],
     method: str,
     params: dict[str, Any],
     dialect: tuple[str, str],
 ) -> None:
-    """It is answered from the recording, and told; whoever wants it says so."""
+    """They are answered from the recording and reported; an option lets them pass."""
     live = asked(record, answered(method, params), dialect)
     assert live.say(5) == ["<- 8"]
     assert live.found == []
@@ -276,20 +276,20 @@ INSIDE: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("method", "params"), INSIDE)
-def test_what_is_inside_is_asked_for(
+def test_requests_inside_the_clients_directories_go_out(
     record: Callable[..., RecordedTranscript], method: str, params: dict[str, Any]
 ) -> None:
-    """As it was recorded, with the live directories in it; so is what only reads."""
+    """With the live directories in them; so do those that only read."""
     live = asked(record, answered(method, params))
     assert len(live.say(5)) == 1
     assert live.report.withheld == ()
     assert live.sent[-1][0] != "8"
 
 
-def test_nothing_is_changed_before_the_client_has_named_a_directory(
+def test_acting_requests_are_withheld_before_a_directory_is_named(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Nowhere is inside then."""
+    """No path is inside then."""
     live = record("""
         1-2 handshake
         3 <- #7 terminal/create {"command": "ls"}
@@ -303,10 +303,10 @@ def test_nothing_is_changed_before_the_client_has_named_a_directory(
     assert len(live.report.withheld) == 2
 
 
-def test_all_about_a_terminal_that_was_withheld_is_withheld(
+def test_all_requests_about_a_withheld_terminal_are_withheld(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """And nothing about another one, even if the client gives it that name."""
+    """But none about another one, even if the client gives it that id."""
     live = asked(
         record,
         """
@@ -337,7 +337,7 @@ def test_all_about_a_terminal_that_was_withheld_is_withheld(
 def test_a_hostile_recording_is_played_without_harm(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It wants to write everywhere and to run a shell; an inert replay asks for none of that."""
+    """It writes everywhere and runs a shell; an inert replay sends none of that."""
     story = "\n".join(
         line.replace("#7", f"#{number}")
         for number, (method, params) in enumerate([*OUTSIDE, *INSIDE, *ACTIVE.items()], 100)
@@ -368,10 +368,10 @@ TWO_WAYS = [
 
 @pytest.mark.parametrize("inert", [False, True])
 @pytest.mark.parametrize("line", TWO_WAYS)
-def test_what_another_reader_takes_for_a_change_is_withheld(
+def test_ambiguous_lines_are_withheld(
     record: Callable[..., RecordedTranscript], line: str, *, inert: bool
 ) -> None:
-    """A client may accept broken JSON, take the first of two members or pass over capitals."""
+    """A client may accept broken JSON, take the first of two members or ignore case."""
     came = line.replace("%s", WRITE_OUTSIDE).encode("unicode_escape").decode()
     live = asked(record, f"<- | {came}", inert=inert)
     assert live.say(5) == ["<- 7"]

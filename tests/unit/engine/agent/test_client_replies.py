@@ -1,4 +1,4 @@
-"""What class of outcome a reply is, and what it is called."""
+"""The outcome of a reply, and its description."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ PERMISSION = {"params": {"options": [{"optionId": "y", "kind": "allow_once"}, 7]
         ("terminal/wait_for_exit", {"result": {"signal": "KILL"}}, "signal KILL"),
     ],
 )  # fmt: skip
-def test_each_outcome_has_words(method: str, reply: Any, words: str) -> None:
-    """Whatever the reply's shape, there is a class, and a word for it."""
+def test_each_outcome_has_a_description(method: str, reply: Any, words: str) -> None:
+    """Whatever the reply's shape, there is a class, and words for it."""
     assert described(outcome(method, PERMISSION, reply)) == words
 
 
-def test_a_cancelled_permission_is_the_one_that_a_cancel_excuses() -> None:
-    """It has a name of its own."""
+def test_a_cancelled_permission_is_an_outcome_of_its_own() -> None:
+    """A cancellation of the turn excuses it."""
     reply = {"result": {"outcome": {"outcome": "cancelled"}}}
     assert outcome("session/request_permission", None, reply) == CANCELLED

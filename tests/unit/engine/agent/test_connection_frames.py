@@ -24,7 +24,7 @@ def answer(seq: int, request_seq: int, exchange: int) -> Step:
     return step(seq, agent=True, kind="response", answers=answers, request_seq=request_seq)
 
 
-def test_exchanges_that_were_not_in_flight_together_do_not_meet() -> None:
+def test_exchanges_that_were_not_in_flight_together_are_independent() -> None:
     """A reply waits for its own request, and not for one that was answered before."""
     connection = ConnectionFrames()
     connection.add_request(asked(1, 2, 1))
@@ -54,8 +54,8 @@ def test_exchanges_in_flight_together_keep_their_order() -> None:
     assert second.since == (70, 3 * 10**6)
 
 
-def test_what_may_be_left_out_is_let_pass() -> None:
-    """Only by frames that were asked for; what they had waited for is returned."""
+def test_optional_requests_stop_blocking_frames() -> None:
+    """Only frames whose own requests came; the passed requests are returned."""
     connection = ConnectionFrames()
     connection.add_request(asked(1, 4, 1))
     connection.add_request(two := asked(2, 3, 2))

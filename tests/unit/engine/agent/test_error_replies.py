@@ -51,6 +51,6 @@ def test_a_cancelled_turn_ends_as_its_dialect_demands() -> None:
     assert update["params"]["update"]["stopReason"] == "cancelled"
 
 
-def test_a_cancelled_request_has_the_error_of_cancellations() -> None:
-    """Which clients know."""
+def test_a_cancelled_request_gets_the_error_code_of_cancellations() -> None:
+    """Clients know it."""
     assert json.loads(cancelled_request("1", DIVERGENCE).data)["error"]["code"] == -32800

@@ -13,8 +13,8 @@ def step(seq: int, *, agent: bool = False, kind: str = "notification", **more: A
     return Step(seq, seq * 10**6, agent, kind, **more)
 
 
-def test_a_lane_waits_for_what_is_required_first() -> None:
-    """Requests, replies and cancellations, but not what may be left out."""
+def test_a_lane_awaits_the_first_required_message() -> None:
+    """A request, a reply or a cancellation that cannot be left out."""
     lane = Lane("s")
     focus = step(1, method="_focus", lane="s")
     cancel = step(2, method="session/cancel", lane="s")
@@ -38,8 +38,8 @@ def test_a_lane_is_overtaken_by_a_later_message() -> None:
     assert overtaken == [True, False]
 
 
-def test_what_a_lane_remembers_has_an_end() -> None:
-    """It counts all messages, and holds some hundred of them."""
+def test_a_lane_remembers_a_limited_number_of_messages() -> None:
+    """It counts all of them."""
     lane = Lane("s")
     for n in range(1000):
         lane.expect(one := step(n, kind="request", method="m"))
@@ -48,6 +48,6 @@ def test_what_a_lane_remembers_has_an_end() -> None:
 
 
 def test_the_latest_of_two_moments() -> None:
-    """Live and recorded time are looked at each by itself."""
+    """Each clock is compared by itself."""
     assert latest(None, 5, 7) == (5, 7)
     assert latest((6, 3), 5, 7) == (6, 7)

@@ -1,4 +1,4 @@
-"""Lines that differ in nothing but session ids."""
+"""Session ids of two lines are paired if nothing else differs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ ANSWER = ("response", "session/new")
         ("no JSON a", "no JSON b", None),
     ],
 )
-def test_lines_differ_in_session_ids_or_in_more(
+def test_session_ids_of_equal_lines_are_paired(
     one: str, other: str, pairs: list[tuple[str, str]] | None
 ) -> None:
-    """What stands at the places for session ids is paired; the rest is compared as spelled."""
+    """Everything outside their typed places is compared byte for byte."""
     assert session_pairs(one.encode(), other.encode(), *ANSWER) == pairs

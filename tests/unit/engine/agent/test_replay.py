@@ -59,7 +59,7 @@ def test_silence_before_the_start_does_not_count(recorded: RecordedTranscript) -
 def test_frames_of_an_abandoned_session_are_unplayed(
     recorded: RecordedTranscript, order: Order
 ) -> None:
-    """Also if the order of all is kept; the client's messages do not count."""
+    """In recorded order, too; the client's messages do not count."""
     replay = Replay(recorded.script(), ReplayOptions(order=order))
     lines = [recorded.raw[1], recorded.raw[3], recorded.raw[5].replace(b'"one"', b'"two"')]
     for at, line in enumerate(lines, 1):

@@ -1,4 +1,4 @@
-"""The report of a replay: for a person, and for machines."""
+"""The report of a replay, as text, as JSON and for JUnit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ DIVERGED = evolve(
 )
 
 
-def test_of_a_clean_replay_there_is_nothing_to_say() -> None:
+def test_a_clean_replay_has_no_text() -> None:
     """Unless something was withheld from the client."""
     assert text(CLEAN) == []
     assert text(evolve(CLEAN, withheld=(7, 9))) == [
@@ -60,8 +60,8 @@ def test_of_a_clean_replay_there_is_nothing_to_say() -> None:
     ]
 
 
-def test_a_divergence_is_told_with_all_that_helps() -> None:
-    """Both sides, near misses, an option to paste, what waits, and the client's own values."""
+def test_a_divergence_is_shown_with_its_context() -> None:
+    """Both sides, near misses, an option to paste, waiting lanes, and the client's own values."""
     assert text(DIVERGED) == [
         "replay of r.db: 1 divergence; 5 frames sent, 3 messages matched, 4 frames unplayed",
         "",
@@ -87,7 +87,7 @@ def test_a_divergence_is_told_with_all_that_helps() -> None:
     ]
 
 
-def test_only_some_divergences_are_told() -> None:
+def test_only_some_divergences_are_shown() -> None:
     """The file has all of them."""
     many = evolve(DIVERGED, divergences=(DIFFERS,) * 20, left_out=5)
     assert "... and 13 more; --report FILE has all of them" in text(many)
@@ -96,13 +96,13 @@ def test_only_some_divergences_are_told() -> None:
 @pytest.mark.parametrize(
     ("verdict", "words"), [("incomplete", "incomplete, and was played"), ("stalled", "stalled; ")]
 )
-def test_other_verdicts_have_a_headline(verdict: str, words: str) -> None:
-    """A person sees at once what it came to."""
+def test_each_verdict_has_a_headline(verdict: str, words: str) -> None:
+    """With how much was played."""
     assert words in text(evolve(CLEAN, verdict=verdict))[0]
 
 
 def hostile(value: str) -> ReplayReport:
-    """A report in which all that comes from outside says the same."""
+    """A report in which every text from outside is the same."""
     divergence = evolve(DIFFERS, lane=value, summary=value, came=value, differences=(
         Difference(value, value, value),))  # fmt: skip
     return evolve(
@@ -117,19 +117,19 @@ def hostile(value: str) -> ReplayReport:
 EVIL = "\x1b[2J\x00\x07\x9b\u202e\ud800\n]]>"
 
 
-def test_nothing_recorded_commands_the_terminal() -> None:
+def test_recorded_text_cannot_control_the_terminal() -> None:
     """Control characters are made visible, and lines stay lines."""
     for line in text(hostile(EVIL)):
         assert line.isprintable()
 
 
-def test_nothing_recorded_breaks_the_xml() -> None:
-    """What XML cannot carry is made visible as well."""
+def test_recorded_text_cannot_break_the_xml() -> None:
+    """Characters that XML does not allow are made visible as well."""
     suite = ET.fromstring(replay_suite(hostile(EVIL)).encode())
     assert [case.tag for case in suite] == ["testcase", "testcase"]
 
 
-def test_junit_has_a_case_for_each_lane_that_diverged_and_one_for_the_whole() -> None:
+def test_junit_has_a_case_for_each_diverged_lane_and_for_the_whole() -> None:
     """Information is no failure; an incomplete recording is one."""
     suite = ET.fromstring(replay_suite(DIVERGED).encode())
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
@@ -142,23 +142,23 @@ def test_junit_has_a_case_for_each_lane_that_diverged_and_one_for_the_whole() ->
 
 
 def test_the_report_is_json() -> None:
-    """What is written can be read; kinds and ranks are words."""
+    """It can be read again; kinds and ranks are words."""
     read: Any = converter.loads(converter.dumps(DIVERGED), ReplayReport)
     assert read == DIVERGED
     assert '"kind": "params-differ"' in converter.dumps(DIVERGED)
 
 
 def test_only_a_difference_of_params_can_be_ignored() -> None:
-    """Nothing else has an option to paste."""
+    """No other kind has an option to paste."""
     assert DIFFERS.ignores == ("--ignore /params/a",)
     assert FOLLOWS.ignores == ()
 
 
 @pytest.mark.parametrize(("said", "code"), [((1, 3), 1), ((1, 3, 5), 3)])
-def test_an_incomplete_recording_excuses_nobody(
+def test_an_incomplete_recording_excuses_no_divergence(
     tmp_path: Path, said: tuple[int, ...], code: int
 ) -> None:
-    """Exit code 3 is for one that was played to its end; who left before that has diverged."""
+    """Exit code 3 is for one that was played to its end; a client that left before has diverged."""
     recorded = record(
         tmp_path,
         """

@@ -39,7 +39,7 @@ OUTPUT = b'{"id":1,"method":"terminal/output","params":{"terminalId":"%s"}}'
 
 
 def effects(*lines: bytes) -> WithheldEffects:
-    """Those of a recording whose terminal ``t`` was never made."""
+    """Those of a recording whose terminal ``t`` was never created."""
     made = WithheldEffects(cast("Script", Lines(*lines)))
     made.note_unmade("terminal/create", {"result": {"terminalId": "t"}})
     return made
@@ -56,7 +56,7 @@ def test_output_of_an_unmade_terminal_will_not_come(terminal: bytes, is_prevente
     assert found.concerns(line) is is_prevented
 
 
-def test_what_makes_nothing_leaves_nothing_unmade() -> None:
+def test_a_request_that_makes_nothing_leaves_nothing_unmade() -> None:
     """An error, an answer without an id, and a method that makes nothing."""
     found = WithheldEffects(cast("Script", Lines()))
     found.note_unmade("terminal/create", {"error": {"code": 1}})
@@ -66,7 +66,7 @@ def test_what_makes_nothing_leaves_nothing_unmade() -> None:
     assert not found.has_unmade
 
 
-def test_own_requests_may_be_left_out_once_something_unknown_was_withheld() -> None:
+def test_extension_requests_are_optional_after_a_withheld_extension() -> None:
     """A known method has known consequences."""
     own = Step(0, 0, False, "request", "_own/x")
     found = WithheldEffects(cast("Script", Lines()))

@@ -1,4 +1,4 @@
-"""What recorded values are called now: the longest directory decides, and whole names count."""
+"""Live values of recorded ones: the longest directory decides, and only whole names count."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def bound(**roots: str) -> Bindings:
     ],
 )
 def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved: str) -> None:
-    """A path lies under a directory, or it only begins like one."""
+    """If they are below it, and do not only begin like it."""
     assert bound(**roots).live(Place.PATH, path) == moved
 
 
@@ -56,8 +56,8 @@ def test_paths_move_with_their_directory(roots: dict[str, str], path: str, moved
         ("sess_9", "sess_9"),
     ],
 )
-def test_uris_are_spelled_as_uris(uri: str, moved: str) -> None:
-    """The directory is found however it was spelled; what lies under it keeps its spelling."""
+def test_uris_are_escaped(uri: str, moved: str) -> None:
+    """The directory is found in any spelling; the rest keeps its own."""
     bindings = Bindings(roots={"/srv/my app": "/x/y z"})
     assert bindings.live(Place.URI, uri) == moved
 
@@ -71,28 +71,28 @@ def test_uris_are_spelled_as_uris(uri: str, moved: str) -> None:
         ("/srv", "/srv"),
     ],
 )
-def test_texts_are_rewritten_by_whole_names(text: str, rewritten: str) -> None:
+def test_whole_names_in_texts_are_rewritten(text: str, rewritten: str) -> None:
     """Also after an escape; never within a longer name."""
     assert bound(_srv_a="/x").rewritten(text) == rewritten
 
 
 def test_a_text_is_rewritten_once() -> None:
-    """What was put in is not looked at again."""
+    """A new directory is not replaced again."""
     assert bound(_a="/b", _b="/c").rewritten("/a /b") == "/b /c"
     assert bound(_="/b").rewritten("/ /") == "/ /"
     assert Bindings().rewritten("/a") == "/a"
 
 
 @pytest.mark.parametrize("root", ["", ".", "..", "src", "src/lib", "C:"])
-def test_a_relative_directory_is_an_ordinary_word_in_a_text(root: str) -> None:
-    """Nobody knows whether it is meant."""
+def test_a_relative_directory_in_a_text_stays(root: str) -> None:
+    """It may be an ordinary word."""
     text = f"{root} . .. src ./src src/lib C: See src/lib."
     assert Bindings(roots={root: "/x", "/p": "/y"}).rewritten(f"{text} /p") == f"{text} /y"
     assert Bindings(roots={"C:\\p": "/x"}).rewritten(r"C:\\p") == "/x"
 
 
-def test_other_places_are_bound_by_themselves() -> None:
-    """A terminal is no session, and neither is a directory."""
+def test_each_kind_of_value_is_bound_by_itself() -> None:
+    """A terminal is not a session or a directory."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "T")
     bindings.bind(Place.SESSION, "s", "S")
@@ -103,8 +103,8 @@ def test_other_places_are_bound_by_themselves() -> None:
     assert bindings.live(Place.FREE, "t") == "t"
 
 
-def test_a_terminal_that_was_released_is_free() -> None:
-    """It keeps its meaning until it is bound anew."""
+def test_a_released_terminal_keeps_its_value_until_bound_again() -> None:
+    """A new value replaces it."""
     bindings = Bindings()
     bindings.bind(Place.TERMINAL, "t", "A")
     assert bindings.known(Place.TERMINAL, "t") == "A"
@@ -116,7 +116,7 @@ def test_a_terminal_that_was_released_is_free() -> None:
 
 
 def test_equal_values_change_nothing() -> None:
-    """As long as the client chooses as it chose, every line goes out as it is."""
+    """While the client's choices are the recorded ones, every line stays as it is."""
     bindings = bound(_a="/a")
     assert not bindings.change_anything
     bindings.bind(Place.TERMINAL, "t", "u")
@@ -136,12 +136,12 @@ def test_equal_values_change_nothing() -> None:
     ],
 )
 def test_any_string_may_be_a_path_below_a_directory(text: str, moved: str) -> None:
-    """As a whole; a directory that is an ordinary word, or everything, moves nothing."""
+    """As a whole; a relative directory, or the root, moves nothing."""
     assert Bindings(roots={"/srv": "/x", "src": "/y", "/": "/z"}).moved(text) == moved
 
 
-def test_interchangeable_sessions_are_swapped() -> None:
-    """What the client calls one is the other from then on."""
+def test_sessions_are_swapped() -> None:
+    """The live id of one is that of the other from then on."""
     bindings = Bindings()
     bindings.swap_sessions("a", "b")
     assert [bindings.recorded_session(live) for live in ("a", "b", "c")] == ["b", "a", "c"]

@@ -57,8 +57,8 @@ def test_ignored_pointers_cover_what_is_below_them(
     assert differing({"a": {"b": 1, "c": 1}}, {"a": {"b": 2, "c": 2}}, *ignored) == pointers
 
 
-def test_of_a_handshake_version_and_capabilities_count() -> None:
-    """Also in the spellings of a proxy chain, and in the capabilities' name of v2."""
+def test_in_a_handshake_only_version_and_capabilities_count() -> None:
+    """Also as a proxy chain spells them, and under v2's name for capabilities."""
     for method in ("initialize", "_proxy/initialize", "proxy/initialize"):
         assert differing({"clientInfo": 1}, {"info": 2}, method=method) == []
         assert differing({"protocolVersion": 1}, {"protocolVersion": 2}, method=method) == [
@@ -70,7 +70,7 @@ def test_of_a_handshake_version_and_capabilities_count() -> None:
         assert differing({"capabilities": {}}, {}, method=method) == []
 
 
-def test_capabilities_that_are_false_or_missing_are_alike() -> None:
+def test_false_and_missing_capabilities_are_equal() -> None:
     """A difference is still shown as it was written."""
     old = {"clientCapabilities": {"fs": {"readTextFile": True}, "terminal": False}}
     new = {"clientCapabilities": {"fs": {"readTextFile": False, "writeTextFile": False}}}
@@ -91,7 +91,7 @@ def test_capabilities_that_are_false_or_missing_are_alike() -> None:
     ]
 
 
-def test_what_a_client_may_choose_is_proposed() -> None:
+def test_a_value_that_the_client_may_choose_is_proposed() -> None:
     """A directory that is not bound is a proposal; bound to another one it is a conflict."""
     bindings = Bindings()
     comparer = Comparer(bindings)
@@ -111,16 +111,16 @@ def test_what_a_client_may_choose_is_proposed() -> None:
     assert not comparer.params("m", old, {"params": {"cwd": 3}}, places).is_match
 
 
-def test_results_and_errors_are_compared_alike() -> None:
-    """A result is none of an error's members."""
+def test_results_and_errors_are_compared() -> None:
+    """A result differs from an error."""
     comparer = Comparer(Bindings())
     found = comparer.results({"result": {"a": 1}}, {"error": {"code": 1}}, {})
     assert [difference.pointer for difference in found.differences] == ["/result", "/error"]
     assert comparer.results({"result": None}, {"result": None}, {}).is_equal
 
 
-def test_depth_makes_no_traceback() -> None:
-    """Two values that are too deep to compare differ."""
+def test_deep_values_differ() -> None:
+    """They raise nothing."""
     deep: Any = 1
     for _ in range(5000):
         deep = [deep]
@@ -128,15 +128,15 @@ def test_depth_makes_no_traceback() -> None:
     assert shown(deep) == "(nested too deeply)"
 
 
-def test_a_line_that_is_no_json_has_no_value() -> None:
+def test_a_line_that_is_not_json_has_no_value() -> None:
     """Nor has one that is too deep, or a number with too many digits."""
     for line in (b"{", b"\xff", b"[" * 10**6, b"9" * 10**4):
         assert json_or_none(line) is None
     assert json_or_none(b'{"a":1}') == {"a": 1}
 
 
-def test_values_are_shown_briefly() -> None:
-    """A long one is cut, and its length is shown."""
+def test_long_values_are_cut() -> None:
+    """Their length is shown."""
     assert shown("é") == '"é"'
     assert shown("x" * 1000).endswith("… (1002 characters)")
     assert json.loads(shown({"a": None})) == {"a": None}

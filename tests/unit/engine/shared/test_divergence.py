@@ -50,7 +50,7 @@ def test_ranks() -> None:
 
 
 def test_information_is_no_divergence() -> None:
-    """Nor is what is declared harmless."""
+    """Nor is a harmless divergence."""
     log, lane = DivergenceLog(), Lane("a")
     log.note(DivergenceKind.EARLY, lane, "", 0)
     log.note(DivergenceKind.MISSING_EXPECTED, lane, "", 0, is_harmless=True)
@@ -59,15 +59,15 @@ def test_information_is_no_divergence() -> None:
     assert log.note(DivergenceKind.UNMATCHED, lane, "", 0).rank is Rank.PRIMARY
 
 
-def test_after_a_failed_handshake_everything_follows() -> None:
+def test_after_a_failed_handshake_all_divergences_are_cascades() -> None:
     """In all lanes."""
     log = DivergenceLog()
     log.note(DivergenceKind.PARAMS_DIFFER, Lane(None), "", 0, of_handshake=True)
     assert log.note(DivergenceKind.UNMATCHED, Lane("a"), "", 0).rank is Rank.CASCADE
 
 
-def test_what_is_kept_has_an_end() -> None:
-    """Beyond a thousand only primary divergences are kept; the verdict forgets nothing."""
+def test_a_limited_number_of_divergences_is_kept() -> None:
+    """Beyond a thousand only primary ones; the verdict counts all."""
     log, lane = DivergenceLog(), Lane("a")
     for _ in range(1500):
         log.note(DivergenceKind.DRIFT, lane, "", 0)

@@ -16,21 +16,21 @@ def written(raw: bytes, kind: str, ids: dict[str, str], **roots: str) -> bytes:
     return LineRewriter(bindings, rewrite_text=False).written(wire, ids)
 
 
-def test_nothing_replaced_is_nothing_touched() -> None:
-    """The very bytes go out, text or not."""
+def test_a_line_without_replacements_is_unchanged() -> None:
+    """The very bytes go out, UTF-8 or not."""
     raw = b'\xff {"id" : 1 }'
     assert written(raw, "response", {"1": "1"}) is raw
 
 
 @pytest.mark.parametrize("raw", [b"\xff\xfe", b'{"a":"\xe9"}', b"{", b"", b'{"id":1', b"[[[["])
-def test_whatever_was_recorded_can_be_written(raw: bytes) -> None:
-    """Bytes that are no text, and text that is no JSON, come out as they are."""
+def test_any_line_can_be_rewritten(raw: bytes) -> None:
+    """Bytes that are not UTF-8, and text that is not JSON, stay as they are."""
     for kind in ("response", "notification", "batch", "invalid", "error"):
         assert written(raw, kind, {"1": "2"}, a="/b") == raw
 
 
 def test_only_a_reply_gets_another_id() -> None:
-    """A request of the agent's keeps its own, alone and within a batch."""
+    """A request of the agent keeps its own, alone and within a batch."""
     reply, ask = b'{"id":1,"result":{"id":1}}', b'{"id":1,"method":"m"}'
     assert written(reply, "response", {"1": '"x"'}) == b'{"id":"x","result":{"id":1}}'
     assert written(ask, "request", {"1": '"x"'}) == ask
@@ -40,7 +40,7 @@ def test_only_a_reply_gets_another_id() -> None:
     )
 
 
-def test_a_batch_is_moved_member_by_member() -> None:
+def test_a_batch_is_rewritten_member_by_member() -> None:
     """Each at its own typed places."""
     raw = b'[{"method":"terminal/create","params":{"cwd":"/a/b","x":"/a/b"},"id":0}]'
     assert written(raw, "batch", {}, a="/z") == raw.replace(b'"cwd":"/a/b"', b'"cwd":"/z/b"')
@@ -54,7 +54,7 @@ def test_a_session_is_renamed_at_its_typed_places_only() -> None:
     assert rewriter.written(wire, {}) == line.replace(b'"a"', b'"b"', 1)
 
 
-def test_strings_are_quoted_so_that_they_can_be_sent() -> None:
-    """As text if there is a way, else with escapes."""
+def test_quoted_strings_can_be_encoded() -> None:
+    """As plain text if possible, else with escapes."""
     assert quoted('é"\\') == '"é\\"\\\\"'
     assert quoted("\ud800é") == '"\\ud800\\u00e9"'

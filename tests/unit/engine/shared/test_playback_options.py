@@ -25,12 +25,12 @@ def test_a_gap_is_counted_from_the_live_moment(pacing: Pacing, due: int) -> None
     assert pacing.due(1000, 200, 250) == due
 
 
-def test_a_frame_is_never_due_before_what_it_follows() -> None:
+def test_a_frame_is_never_due_before_its_predecessor() -> None:
     """Though clocks of a recording may go back."""
     assert Pacing(1.0).due(1000, 250, 200) == 1000
 
 
-def test_instant_is_what_never_waits() -> None:
-    """A factor or a fixed gap of nothing are instant, too."""
+def test_a_pacing_without_gaps_is_instant() -> None:
+    """A factor or a fixed gap of zero."""
     assert [p.is_instant for p in (Pacing(), Pacing(0.0), Pacing(fixed_ns=0))] == [True] * 3
     assert [p.is_instant for p in (Pacing(0.1), Pacing(fixed_ns=1))] == [False] * 2

@@ -21,7 +21,7 @@ def lanes(*steps: Step) -> list[str | None]:
 
 
 def test_a_reply_is_in_the_lane_of_its_request() -> None:
-    """Whatever session it names itself, on either side."""
+    """Whatever session it names itself, in both directions."""
     assert (
         lanes(
             step(1, kind="request", session="s", exchange=1),
@@ -35,15 +35,15 @@ def test_a_reply_is_in_the_lane_of_its_request() -> None:
     )
 
 
-def test_what_names_no_session_is_where_its_agent_was() -> None:
-    """A stray line follows the frame before it; a client's message is the connection's."""
+def test_a_frame_without_a_session_is_in_the_previous_frames_lane() -> None:
+    """A client's message without one is in the connection's lane."""
     stray = step(3, agent=True, kind="invalid")
     assert lanes(step(1, agent=True, session="s"), step(2), stray) == ["s", None, None]
     assert lanes(step(1, agent=True, session="s"), step(2, agent=True)) == ["s", "s"]
 
 
-def test_a_parse_error_answers_the_line_that_it_is_about() -> None:
-    """Garbage and the error belong together, in the connection's lane, the oldest first."""
+def test_a_parse_error_answers_the_oldest_invalid_line() -> None:
+    """Both are in the connection's lane."""
     first, second = step(1, kind="invalid"), step(2, kind="invalid")
     update = step(3, agent=True, session="s")
     errors = [step(n, agent=True, kind="error", rpc_id="null") for n in (4, 5, 6)]
@@ -52,8 +52,8 @@ def test_a_parse_error_answers_the_line_that_it_is_about() -> None:
     assert (first.response_seq, second.response_seq) == (4, 5)
 
 
-def test_an_error_with_an_id_answers_no_garbage() -> None:
-    """A reply that was sent twice is about a request, and not about a line."""
+def test_an_error_with_an_id_answers_no_invalid_line() -> None:
+    """It is a repeated reply to a request."""
     garbage, again = step(1, kind="invalid"), step(2, agent=True, kind="error", rpc_id="7")
     lanes(garbage, again)
     assert again.answers == ()
