@@ -20,13 +20,16 @@ from typing import TYPE_CHECKING
 
 from acp_proxy.faults.effects import (
     CloseEffect,
+    DirectionEnd,
     ExitEffect,
+    Fired,
+    RuleEffect,
+    ScheduledWrite,
     SignalEffect,
     StallEffect,
     StderrEffect,
 )
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import DirectionEnd, Fired, RuleEffect, ScheduledWrite
 from acp_proxy.faults.plan import Plan, joined, parse_rule
 from acp_proxy.protocol.peers import Direction
 from tests.playbook import duration, lines, wire
@@ -34,7 +37,7 @@ from tests.playbook import duration, lines, wire
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from acp_proxy.faults.outputs import Output
+    from acp_proxy.faults.effects import Output
 
 START_NS = 77 * 10**9
 _ARROWS = {"->": Direction.TO_AGENT, "<-": Direction.TO_CLIENT}

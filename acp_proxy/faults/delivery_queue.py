@@ -9,8 +9,7 @@ from collections.abc import Iterator
 
 from attrs import define, field
 
-from acp_proxy.faults.effects import Delivery
-from acp_proxy.faults.outputs import ScheduledWrite
+from acp_proxy.faults.effects import Delivery, ScheduledWrite
 from acp_proxy.faults.plan import FaultRule
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message

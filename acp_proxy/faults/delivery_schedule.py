@@ -21,8 +21,15 @@ from itertools import count
 
 from attrs import define, field
 
-from acp_proxy.faults.effects import ExitEffect, SignalEffect, StderrEffect
-from acp_proxy.faults.outputs import DirectionEnd, Output, RuleEffect, ScheduledWrite
+from acp_proxy.faults.effects import (
+    DirectionEnd,
+    ExitEffect,
+    Output,
+    RuleEffect,
+    ScheduledWrite,
+    SignalEffect,
+    StderrEffect,
+)
 from acp_proxy.protocol.peers import Direction, Stream
 
 LIMIT = 1 << 20

@@ -7,9 +7,17 @@ from collections.abc import Iterable
 
 from attrs import define, field, frozen
 
-from acp_proxy.faults.effects import ExitEffect, SideEffect, SignalEffect, StderrEffect
+from acp_proxy.faults.effects import (
+    DirectionEnd,
+    ExitEffect,
+    Fired,
+    Output,
+    ScheduledWrite,
+    SideEffect,
+    SignalEffect,
+    StderrEffect,
+)
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, ScheduledWrite
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction
 

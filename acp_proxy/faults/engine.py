@@ -17,12 +17,20 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from acp_proxy.faults.delivery_queue import DeliveryQueue, HeldDelivery
-from acp_proxy.faults.effects import CloseEffect, ExitEffect, SideEffect, StallEffect
+from acp_proxy.faults.effects import (
+    CloseEffect,
+    DirectionEnd,
+    ExitEffect,
+    Fired,
+    Output,
+    RuleEffect,
+    ScheduledWrite,
+    SideEffect,
+    StallEffect,
+)
 from acp_proxy.faults.flow import Flow
-from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.plan import FaultRule, Plan
-from acp_proxy.faults.reach import firing_in
-from acp_proxy.faults.triggers import Triggers
+from acp_proxy.faults.triggers import Triggers, firing_in
 from acp_proxy.protocol.connection import Connection
 from acp_proxy.protocol.connection_state import Transition
 from acp_proxy.protocol.jsonrpc import Message, read

@@ -5,9 +5,8 @@ from typing import Any
 
 from attrs import define, field
 
-from acp_proxy.faults.effects import Delivery, DeliveryPiece, SideEffect
+from acp_proxy.faults.effects import Delivery, DeliveryPiece, Fired, SideEffect
 from acp_proxy.faults.fault import PassingFrame
-from acp_proxy.faults.outputs import Fired
 from acp_proxy.faults.plan import FaultRule
 from acp_proxy.faults.triggers import Triggers
 from acp_proxy.protocol.peers import Direction

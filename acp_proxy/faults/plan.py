@@ -22,8 +22,15 @@ from attrs import evolve, field, frozen
 from acp_proxy.errors import BadFilter, BadPlan
 from acp_proxy.faults.fault import Fault
 from acp_proxy.faults.registry import KINDS
-from acp_proxy.faults.structuring import Trigger, hint, settings_of, structured
-from acp_proxy.faults.toml import BadToml, read_toml, read_toml_file
+from acp_proxy.faults.structuring import (
+    BadToml,
+    Trigger,
+    hint,
+    read_toml,
+    read_toml_file,
+    settings_of,
+    structured,
+)
 from acp_proxy.filters import Filter, parse, terms_of
 from acp_proxy.plain_files import reason
 

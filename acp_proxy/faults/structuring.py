@@ -1,14 +1,17 @@
-"""Makes faults and triggers of plain values; a wrong value is refused with its place and reason.
+"""Reads the TOML of a plan, and makes faults and triggers of its values.
 
-The project's converter does it, made strict: no number is read from a text, and none from a
-boolean. An error of cattrs becomes one line with the place of the value.
+TOML of unknown origin is read within bounds: a plan is small and flat. A wrong value is refused
+with its place and reason. The project's converter makes the values, and is strict: no number is
+read from a text, and none from a boolean.
 """
 
 import math
 import re
+import tomllib
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import attrs
@@ -16,10 +19,18 @@ from attrs import field, frozen
 from cattrs.errors import AttributeValidationNote, BaseValidationError
 
 from acp_proxy.errors import BadPlan
-from acp_proxy.faults.settings import BadSetting, at_least
+from acp_proxy.faults.fault import BadSetting, at_least
 from acp_proxy.forms import converter
+from acp_proxy.plain_files import open_plain
 
 T = TypeVar("T")
+LARGEST = 1_000_000
+"""Bytes that a plan may have."""
+_MOST_PARTS = 50
+"""Of a dotted key; `tomllib` needs time and memory by the square of their number."""
+_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w\\-])(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}")
+"""Also where it stands in a text, which no plan needs."""
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|min|h)?")
 _NS = {"ms": 10**6, None: 10**9, "s": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
 
@@ -49,8 +60,48 @@ class Trigger:
     """From when to when, since the start of the connection; other frames are no matches."""
 
 
+class BadToml(ValueError):
+    """A text that is not TOML, or is too large; its message is the reason."""
+
+
 class _Wrong(ValueError):
     """A value that is not of its type."""
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    """Reads TOML.
+
+    Raises:
+        BadToml: it is not TOML, or too large: as a whole, or in numbers, keys or brackets.
+    """
+    if len(text) > LARGEST:
+        raise BadToml(f"larger than {LARGEST:,} bytes")
+    if _LONG_KEY.search(text):
+        raise BadToml(f"more than {_MOST_PARTS} words joined by dots")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise BadToml("nested too deeply") from None
+    except ValueError as e:  # of a number with thousands of digits, too
+        reason = str(e).partition("; ")[0]
+        raise BadToml(f"not TOML: {reason[:1].lower()}{reason[1:]}") from None
+
+
+def read_toml_file(path: Path) -> dict[str, Any]:
+    """Reads a file as TOML.
+
+    Raises:
+        BadToml: see `read_toml`; or the file is too large, or not UTF-8.
+        OSError: it cannot be read, or is not a plain file.
+    """
+    with open_plain(path) as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise BadToml(f"larger than {LARGEST:,} bytes")
+    try:
+        return read_toml(data.decode("utf-8").replace("\r\n", "\n"))
+    except UnicodeDecodeError as e:
+        raise BadToml(f"not TOML: {e}") from None
 
 
 def structured(values: dict[str, Any], kind: type[T], place: str) -> T:

@@ -78,7 +78,7 @@ def rules(plan: str | None) -> list[str]:
     if not plan:
         return []
     from acp_proxy.faults.plan import structure_plan  # late: few recordings have one
-    from acp_proxy.faults.toml import read_toml
+    from acp_proxy.faults.structuring import read_toml
 
     try:
         return [rule.name for rule in structure_plan(read_toml(plan), "").rules]

@@ -8,8 +8,8 @@ queues: its owner sends what was held (`EngineGuard.give_up`).
 from collections.abc import Callable, Iterator
 
 from acp_proxy.capture.stdio import warn
+from acp_proxy.faults.effects import Output, ScheduledWrite
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Output, ScheduledWrite
 from acp_proxy.protocol.peers import Direction
 from acp_proxy.runtime.line_cutter import Cut
 

@@ -28,16 +28,19 @@ from acp_proxy.faults.delivery_schedule import DeliverySchedule
 from acp_proxy.faults.effects import (
     CloseEffect,
     ExitEffect,
+    Fired,
+    Output,
+    RuleEffect,
+    ScheduledWrite,
     SignalEffect,
     StallEffect,
     StderrEffect,
 )
 from acp_proxy.faults.engine import FaultEngine
 from acp_proxy.faults.manual import summary
-from acp_proxy.faults.outputs import Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.plan import Plan
 from acp_proxy.faults.plan_text import plan_text
-from acp_proxy.faults.reach import reached
+from acp_proxy.faults.triggers import reached
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.engine_guard import EngineGuard
 from acp_proxy.runtime.fault_notes import Actor, FaultNotes

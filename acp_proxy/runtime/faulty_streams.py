@@ -19,9 +19,8 @@ from acp_proxy.engine.agent.recording_choice import RecordingChoice
 from acp_proxy.engine.agent.replay import Replay
 from acp_proxy.events import STOP_SIGNALS
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
-from acp_proxy.faults.effects import ExitEffect, SignalEffect
+from acp_proxy.faults.effects import ExitEffect, Output, RuleEffect, SignalEffect
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import Output, RuleEffect
 from acp_proxy.faults.plan import Plan
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.handled_signals import received

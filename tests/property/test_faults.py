@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acp_proxy.faults.effects import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.engine import FaultEngine
-from acp_proxy.faults.outputs import DirectionEnd, Fired, Output, RuleEffect, ScheduledWrite
 from acp_proxy.faults.registry import KINDS
 from acp_proxy.protocol.peers import Direction
 from tests.fault_playbook import plan_of

@@ -63,7 +63,6 @@ TESTED_BY = {
     "faults/kinds/*": "playbooks/test_fault_kinds.py",
     "faults/dry_run": "unit/faults/test_ready_plans.py",
     "faults/manual": "unit/faults/test_faults_docs.py",
-    "faults/outputs": "unit/faults/test_delivery_schedule.py",
     "faults/*": "unit/faults/test_plan.py",
     "filters/conditions": "unit/store/test_frame_table.py",
     "filters*": "unit/filters/test_terms.py",

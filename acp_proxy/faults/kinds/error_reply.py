@@ -7,8 +7,7 @@ from typing import Any
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect, injected_line
-from acp_proxy.faults.fault import Fault, PassingFrame
-from acp_proxy.faults.settings import plain_json
+from acp_proxy.faults.fault import Fault, PassingFrame, plain_json
 from acp_proxy.protocol.dialects import DRAFT
 
 

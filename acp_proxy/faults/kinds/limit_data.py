@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import CloseEffect, Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
-from acp_proxy.faults.settings import at_least
+from acp_proxy.faults.fault import Fault, PassingFrame, at_least
 
 
 @frozen

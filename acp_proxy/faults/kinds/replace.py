@@ -8,8 +8,7 @@ from typing import Any
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
-from acp_proxy.faults.settings import BadSetting, one_line, plain_json
+from acp_proxy.faults.fault import BadSetting, Fault, PassingFrame, one_line, plain_json
 from acp_proxy.protocol.json_pointers import parts_of
 from acp_proxy.protocol.json_text import parse
 

@@ -7,8 +7,7 @@ from attrs import field, frozen
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.effects import NS_PER_MS, Effect
-from acp_proxy.faults.fault import Fault, PassingFrame
-from acp_proxy.faults.settings import BadSetting, at_least
+from acp_proxy.faults.fault import BadSetting, Fault, PassingFrame, at_least
 from acp_proxy.protocol.splice import Place, spans, splice
 
 

@@ -7,8 +7,7 @@ from typing import ClassVar
 from attrs import field, frozen
 
 from acp_proxy.faults.effects import NS_PER_MS, Effect, SignalEffect
-from acp_proxy.faults.fault import Fault, PassingFrame
-from acp_proxy.faults.settings import at_least
+from acp_proxy.faults.fault import Fault, PassingFrame, at_least
 
 
 @frozen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acp_proxy.faults.outputs import ScheduledWrite
+from acp_proxy.faults.effects import ScheduledWrite
 from acp_proxy.protocol.peers import Direction
 from tests.fault_playbook import FaultTranscript, check
 

@@ -10,12 +10,15 @@ from acp_proxy.faults import delivery_schedule as schedule_module
 from acp_proxy.faults.delivery_schedule import LIMIT, DeliverySchedule
 from acp_proxy.faults.effects import (
     CloseEffect,
+    DirectionEnd,
     ExitEffect,
+    Fired,
+    RuleEffect,
+    ScheduledWrite,
     SignalEffect,
     StallEffect,
     StderrEffect,
 )
-from acp_proxy.faults.outputs import DirectionEnd, Fired, RuleEffect, ScheduledWrite
 from acp_proxy.protocol.peers import Direction, Stream
 
 CLIENT, AGENT, STDERR = Stream.TO_CLIENT, Stream.TO_AGENT, Stream.STDERR

@@ -7,12 +7,15 @@ import signal
 
 from acp_proxy.faults.effects import (
     CloseEffect,
+    DirectionEnd,
     ExitEffect,
+    Fired,
+    RuleEffect,
+    ScheduledWrite,
     SignalEffect,
     StallEffect,
     StderrEffect,
 )
-from acp_proxy.faults.outputs import DirectionEnd, Fired, RuleEffect, ScheduledWrite
 from acp_proxy.protocol.peers import Direction
 from tests.fault_playbook import START_NS, FaultTranscript, check
 

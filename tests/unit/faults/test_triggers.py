@@ -6,11 +6,13 @@ import json
 
 import pytest
 
-from acp_proxy.faults.outputs import ScheduledWrite
+from acp_proxy.faults.effects import ScheduledWrite
+from acp_proxy.faults.plan import joined, parse_rule
+from acp_proxy.faults.triggers import firing_in, reached
 from acp_proxy.protocol.peers import Direction
 from tests.fault_playbook import FaultTranscript, check, plan_of
 
-CLIENT = Direction.TO_CLIENT
+A, CLIENT = Direction.TO_AGENT, Direction.TO_CLIENT
 
 
 def update(session: str = "s") -> bytes:
@@ -106,3 +108,56 @@ def test_other_seeds_have_other_schedules() -> None:
     plan = plan_of("drop probability=0.3")
     schedules = {tuple(hits(FaultTranscript(plan, seed), 30)) for seed in range(5)}
     assert len(schedules) == 5
+
+
+# Directions that a plan can touch
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("drop", [A, CLIENT]),
+        ("drop where=dir:to-client", [CLIENT]),
+        ("drop where=dir:to-agent", [A]),
+        ("drop where='method:a dir:to-client'", [CLIENT]),
+        ("drop where='method:a or dir:to-client'", [A, CLIENT]),
+        ("drop where='not dir:to-client'", [A]),
+        ("drop where='not (method:a dir:to-client)'", [A, CLIENT]),
+        ("drop where='not (method:a or dir:to-client)'", [A]),
+        ("drop where='dir:to-client dir:to-agent'", []),
+        ("stray-stdout", [CLIENT]),
+        ("stray-stdout where=dir:to-agent", []),
+        ("error-reply where=dir:to-agent", [A, CLIENT]),
+        ("reply where=dir:to-client", [A, CLIENT]),
+        ("drop probability=0", []),
+        ("error-reply probability=0", []),
+        ("reply where='dir:to-client dir:to-agent'", []),
+    ],
+)
+def test_what_a_rule_reaches(rule: str, expected: list[Direction]) -> None:
+    """The filter and the kind both restrict it; what answers needs both ways."""
+    assert reached(joined([], [parse_rule(rule)], None)) == expected
+
+
+def test_what_a_plan_reaches() -> None:
+    """A plan reaches what any of its rules reaches; one without rules reaches nothing."""
+    rules = [parse_rule("drop where=dir:to-agent"), parse_rule("stray-stdout")]
+    assert reached(joined([], rules, None)) == [A, CLIENT]
+    assert reached(joined([], [], None)) == []
+
+
+def test_rules_that_can_fire() -> None:
+    """One that never fires takes no part, and the others keep their order."""
+    rules = [parse_rule(f"drop name={name} {rest}") for name, rest in RULES.items()]
+    plan = joined([], rules, None)
+    assert [rule.name for rule in firing_in(plan, A)] == ["every", "agent"]
+    assert [rule.name for rule in firing_in(plan, CLIENT)] == ["client", "every"]
+
+
+RULES = {
+    "client": "where=dir:to-client",
+    "every": "",
+    "never": "probability=0",
+    "agent": "where=dir:to-agent probability=0.1",
+    "neither": "where='dir:to-agent not dir:to-agent'",
+}

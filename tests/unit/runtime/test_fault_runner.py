@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from trio.testing import MockClock
 
-    from acp_proxy.faults.outputs import Output
+    from acp_proxy.faults.effects import Output
     from acp_proxy.protocol.peers import Direction
 
 A, B, C = b'{"method":"a"}\n', b'{"method":"b"}\n', b'{"method":"c"}\n'
