@@ -6,7 +6,7 @@ import trio
 
 from acp_proxy.capture.log_format import STDERR
 from acp_proxy.runtime.fault_runner import FaultRunner
-from acp_proxy.runtime.write_queue import WriteQueue
+from acp_proxy.runtime.faulted_pump import WriteQueue
 
 
 class Bell:

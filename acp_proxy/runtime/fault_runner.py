@@ -44,9 +44,8 @@ from acp_proxy.faults.triggers import reached
 from acp_proxy.protocol.peers import Direction, Stream
 from acp_proxy.runtime.engine_guard import EngineGuard
 from acp_proxy.runtime.fault_notes import Actor, FaultNotes
-from acp_proxy.runtime.faulted_pump import FaultedPump, TappedLog
+from acp_proxy.runtime.faulted_pump import FaultedPump, TappedLog, WriteQueue
 from acp_proxy.runtime.line_cutter import Cut, LineCutter
-from acp_proxy.runtime.write_queue import WriteQueue
 
 _OUTLETS = {TO_AGENT: Stream.TO_AGENT, TO_CLIENT: Stream.TO_CLIENT, STDERR: Stream.STDERR}
 _STREAMS = {Direction.TO_AGENT: TO_AGENT, Direction.TO_CLIENT: TO_CLIENT}
@@ -128,7 +127,7 @@ class FaultRunner(Detour):
         if stream in self.streams:
             return FaultedPump(stream, source, sink, log, self.queues[stream], self)
         if stream in _DIRECTIONS and self.streams:
-            log = TappedLog(log, self)
+            log = TappedLog(log, self.follow)
         return Pump(stream, source, sink, log, keep_sink=keep_sink)
 
     def follow(self, stream: int, t_ns: int, chunk: bytes) -> None:

@@ -12,7 +12,7 @@ from acp_proxy.faults import delivery_schedule as schedule_module
 from acp_proxy.faults.delivery_schedule import DeliverySchedule
 from acp_proxy.faults.effects import ScheduledWrite
 from acp_proxy.protocol.peers import Direction, Stream
-from acp_proxy.runtime.write_queue import WriteQueue
+from acp_proxy.runtime.faulted_pump import WriteQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
