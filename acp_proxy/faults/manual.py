@@ -11,12 +11,11 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
-import attrs
 from attrs import frozen
 
 from acp_proxy.faults.fault import BOTH, Fault
 from acp_proxy.faults.plan import FaultRule, Plan
-from acp_proxy.faults.structuring import Trigger, settings_of
+from acp_proxy.faults.structuring import Trigger, default_of, settings_of
 
 _TYPES = {bool: "true or false", int: "whole number", float: "number", str: "text", dict: "table"}
 
@@ -46,33 +45,28 @@ class KindManual:
 
 def manual_of(kind: type[Fault]) -> KindManual:
     """Describes a kind."""
+    about = (inspect.getdoc(kind) or "").partition("\n")[0]
     directions = tuple(direction.value for direction in kind.directions)
-    return KindManual(kind.kind, first_sentence(kind), directions, settings_manual(kind))
+    return KindManual(kind.kind, about, directions, _settings(kind))
 
 
 def trigger_manual() -> tuple[Setting, ...]:
     """Describes what lets a rule fire."""
-    return settings_manual(Trigger)
+    return _settings(Trigger)
 
 
-def settings_manual(kind: type) -> tuple[Setting, ...]:
-    """Describes the settings of a kind."""
+def _settings(kind: type) -> tuple[Setting, ...]:
     hints, texts = get_type_hints(kind), _texts(kind)
     return tuple(
         Setting(
             name=name,
             type=_type_of(name, hints[name]),
-            default=_default(setting),
+            default=default_of(setting),
             choices=_choices(hints[name]),
             about=texts.get(name, ""),
         )
         for name, setting in settings_of(kind).items()
     )
-
-
-def first_sentence(kind: type) -> str:
-    """The summary of a docstring."""
-    return (inspect.getdoc(kind) or "").partition("\n")[0]
 
 
 def sentence(rule: FaultRule) -> str:
@@ -139,13 +133,6 @@ def _choices(kind: Any) -> tuple[str, ...]:
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return tuple(member.value for member in kind)
     return ()
-
-
-def _default(setting: "attrs.Attribute[Any]") -> Any:
-    default = setting.default
-    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-        return default.factory()  # type: ignore[union-attr]
-    return default.value if isinstance(default, StrEnum) else default
 
 
 @cache

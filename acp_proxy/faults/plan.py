@@ -16,7 +16,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, get_type_hints
 
-import attrs
 from attrs import evolve, field, frozen
 
 from acp_proxy.errors import BadFilter, BadPlan
@@ -25,6 +24,7 @@ from acp_proxy.faults.registry import KINDS
 from acp_proxy.faults.structuring import (
     BadToml,
     Trigger,
+    changed_settings,
     hint,
     read_toml,
     read_toml_file,
@@ -252,14 +252,7 @@ def _value(kind: str, name: str, text: str) -> Any:
 
 def _content(fault: Fault, trigger: Trigger) -> str:
     """The settings of a rule that differ from their defaults, as text."""
-    changed = {}
-    for part in (fault, trigger):
-        for name, attribute in settings_of(type(part)).items():
-            value, default = getattr(part, name), attribute.default
-            if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-                default = default.factory()  # type: ignore[union-attr]
-            if value != default:
-                changed[name] = value
+    changed = changed_settings(fault) | changed_settings(trigger)
     return f"{fault.kind} {json.dumps(changed, sort_keys=True)}"
 
 

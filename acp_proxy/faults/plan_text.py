@@ -4,9 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import attrs
-
 from acp_proxy.faults.plan import FaultRule, Plan
+from acp_proxy.faults.structuring import changed_settings
 
 
 def plan_text(plan: Plan, seed: int | None = None) -> str:
@@ -25,20 +24,10 @@ def _lines(rule: FaultRule) -> Iterator[str]:
     yield f"[[fault]]\nkind = {_value(rule.kind)}\n"
     if rule.is_named:  # else its name follows from its settings, as its draws do
         yield f"name = {_value(rule.name)}\n"
-    for name, value in (*_set(rule.trigger), *_set(rule.fault)):
+    for name, value in (changed_settings(rule.trigger) | changed_settings(rule.fault)).items():
         if name == "window":
             value = [f"{ns / 1e6:.6f}ms" for ns in value]
         yield f"{name} = {_value(value)}\n"
-
-
-def _set(settings: Any) -> Iterator[tuple[str, Any]]:
-    """The settings that differ from their defaults."""
-    for field in attrs.fields(type(settings)):
-        default, value = field.default, getattr(settings, field.name)
-        if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-            default = default.factory()
-        if value != default and value is not None:
-            yield field.name, value
 
 
 def _value(value: Any) -> str:

@@ -126,6 +126,21 @@ def settings_of(kind: type) -> "dict[str, attrs.Attribute[Any]]":
     return {setting.name: setting for setting in attrs.fields(kind)}
 
 
+def default_of(setting: "attrs.Attribute[Any]") -> Any:
+    """The default of a setting; None if it has none."""
+    default = setting.default
+    if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+        return default.factory()  # type: ignore[union-attr]
+    return default
+
+
+def changed_settings(part: Any) -> dict[str, Any]:
+    """The settings of a fault or a trigger that differ from their defaults."""
+    values = {name: getattr(part, name) for name in settings_of(type(part))}
+    defaults = {name: default_of(setting) for name, setting in settings_of(type(part)).items()}
+    return {name: value for name, value in values.items() if value != defaults[name]}
+
+
 def hint(word: str, words: Iterable[str]) -> str:
     """Returns the end of an error message: the nearest valid word, or all of them.
 

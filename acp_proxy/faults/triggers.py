@@ -14,17 +14,7 @@ from attrs import define
 
 from acp_proxy.faults.chance import Chance
 from acp_proxy.faults.plan import FaultRule, Plan
-from acp_proxy.filters.conditions import (
-    Among,
-    Beyond,
-    Compare,
-    Condition,
-    Every,
-    Like,
-    No,
-    Present,
-    Some,
-)
+from acp_proxy.filters import conditions
 from acp_proxy.protocol.peers import Direction
 
 
@@ -112,18 +102,24 @@ def _can_fire(rule: FaultRule, direction: Direction) -> bool:
     return _holds(rule.chosen.condition, direction) is not False
 
 
-def _holds(condition: Condition, direction: Direction) -> bool | None:
+def _holds(condition: conditions.Condition, direction: Direction) -> bool | None:
     """Whether a condition holds for all frames of a direction, for none (False), or for some."""
     match condition:
-        case Among("stream", values):
+        case conditions.Among("stream", values):
             return direction.value in values
-        case Every(parts):
+        case conditions.Every(parts):
             return _all([_holds(part, direction) for part in parts])
-        case Some(parts):
+        case conditions.Some(parts):
             return _none(_all([_none(_holds(part, direction)) for part in parts]))
-        case No(part):
+        case conditions.No(part):
             return _none(_holds(part, direction))
-        case Among() | Like() | Compare() | Present() | Beyond():
+        case (
+            conditions.Among()
+            | conditions.Like()
+            | conditions.Compare()
+            | conditions.Present()
+            | conditions.Beyond()
+        ):
             return None
         case _:
             assert_never(condition)

@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from acp_proxy.faults.manual import Setting, first_sentence, manual_of, trigger_manual
+from acp_proxy.faults.manual import Setting, manual_of, trigger_manual
 from acp_proxy.faults.plan import load_plan, ready_plans, structure_plan
 from acp_proxy.faults.registry import KINDS
 from tests.fault_playbook import check
@@ -32,28 +32,28 @@ def row(setting: Setting) -> str:
 
 @pytest.mark.parametrize("word", KINDS)
 def test_every_kind_has_its_section(word: str) -> None:
-    """With its sentence, and a row for each setting as it is, and none for another."""
+    """It has the summary of the kind, and a row for each of its settings and no other."""
     text = section(PAGE, word)
-    assert first_sentence(KINDS[word]) in text
-    settings = manual_of(KINDS[word]).settings
+    manual = manual_of(KINDS[word])
+    assert manual.about in text
     assert [line for line in text.splitlines() if line.startswith("| `")] == [
-        row(setting) for setting in settings
+        row(setting) for setting in manual.settings
     ]
 
 
-def test_no_kind_is_made_up() -> None:
-    """Each section under Kinds is that of one."""
+def test_each_section_is_about_a_kind() -> None:
+    """The sections under Kinds are the kinds of the registry, in its order."""
     assert re.findall(r"^### (.*)$", section(PAGE, "Kinds"), re.MULTILINE) == list(KINDS)
 
 
 def test_every_trigger_has_its_row() -> None:
-    """As it is, in order."""
+    """The rows have name, default, type and description, in the order of the class."""
     rows = section(PAGE, "What lets a rule fire").splitlines()
     assert [line for line in rows if line.startswith("| `")] == [row(s) for s in trigger_manual()]
 
 
 def test_every_ready_plan_has_its_row() -> None:
-    """With what it is about; what real clients do is told of plans that there are."""
+    """The row has the plan's `about`; the tables of real clients name existing plans only."""
     plans = section(PAGE, "Ready plans")
     for name in ready_plans():
         assert f"| `@{name}` | {load_plan(f'@{name}').about} |" in plans
@@ -65,13 +65,13 @@ def test_every_ready_plan_has_its_row() -> None:
 
 
 def test_the_example_is_a_plan() -> None:
-    """The plan of the page can be read."""
+    """The plan on the page is valid."""
     (example,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     assert len(structure_plan(tomllib.loads(example), "page").rules) == 2
 
 
-def test_the_example_of_explain_is_what_it_says() -> None:
-    """Its lines are those of the command."""
+def test_the_example_of_explain_is_its_output() -> None:
+    """The command on the page prints the lines on the page."""
     from tests.commands import run
 
     text = section(PAGE, "What would it do")
@@ -82,8 +82,8 @@ def test_the_example_of_explain_is_what_it_says() -> None:
     assert said.startswith("\n".join(lines[:-1]))
 
 
-def test_the_how_to_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who follows it has a kind that works, and that lists and explains itself."""
+def test_the_kind_of_the_how_to_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It acts as described, and `faults list` describes it."""
     text = section(PAGE, "To add a kind")
     (source,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (rule,) = re.findall(r"`(shout [^`]*=[^`]*)`", text)
@@ -110,7 +110,7 @@ def test_the_how_to_is_true(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def places(heading: str) -> list[str]:
-    """The files that a how-to lists."""
+    """The files that the table of a how-to lists."""
     return first_cells(section(PAGE, heading))
 
 
@@ -122,7 +122,7 @@ def package() -> dict[str, str]:
 
 
 def files_with(*words: str) -> set[str]:
-    """The files of the package that one of some words occurs in, not as a part of another one."""
+    """The files of the package in which one of some words occurs as a whole word."""
     return {
         path
         for path, text in package().items()
@@ -131,7 +131,7 @@ def files_with(*words: str) -> set[str]:
     }
 
 
-def test_a_kind_stands_where_the_how_to_says() -> None:
+def test_a_kind_is_named_only_where_the_how_to_says() -> None:
     """Its class is named in its own file alone, and its file in the registry alone."""
     listed = places("To add a kind")
     own, registry, manual, playbooks = listed
@@ -147,8 +147,8 @@ def test_a_kind_stands_where_the_how_to_says() -> None:
         assert re.search(rf"\b{word}\b", written), word
 
 
-def test_a_ready_plan_stands_where_the_how_to_says() -> None:
-    """Nothing but its file and the manual names it; a new one needs no code."""
+def test_a_ready_plan_is_named_only_where_the_how_to_says() -> None:
+    """Only its file and the manual name it, so that a new plan needs no code."""
     plan, manual = places("To add a ready plan")
     assert (ROOT / manual).samefile(ROOT / "docs" / "faults.md")
     for name, path in ready_plans().items():
@@ -156,8 +156,8 @@ def test_a_ready_plan_stands_where_the_how_to_says() -> None:
         assert files_with(f'"@{name}"', f"ready/{name}") == set()
 
 
-def test_the_kinds_are_made_as_the_how_to_says() -> None:
-    """None of them draws, waits or asks for the time in its own way."""
+def test_no_kind_has_a_clock_or_a_generator_of_its_own() -> None:
+    """Chance and time come from the frame, as the how-to says."""
     directory = ROOT / "acp_proxy" / "faults" / "kinds"
     for path in directory.glob("*.py"):
         source = path.read_text(encoding="utf-8")

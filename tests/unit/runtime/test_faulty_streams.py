@@ -72,11 +72,17 @@ class Replayed:
         self._heard += b"$"
 
 
-async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
-    """However they are cut, also a last one without its end; and the end passes, too."""
-    replayed = Replayed("noop")
+async def started(nursery: trio.Nursery, *rules: str) -> Replayed:
+    """Makes an agent and a client with faults between them, and runs the streams."""
+    replayed = Replayed(*rules)
     nursery.start_soon(replayed.run)
     await wait_all_tasks_blocked()
+    return replayed
+
+
+async def test_lines_pass_in_both_directions(nursery: trio.Nursery) -> None:
+    """However they are cut, also a last one without its end; and the end passes, too."""
+    replayed = await started(nursery, "noop")
     await replayed.client_out.send_all(b"a\r\nb")
     await replayed.client_out.send_all(b"b\nc")
     await replayed.client_out.aclose()
@@ -93,9 +99,7 @@ async def test_what_is_late_comes_when_it_is_due(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """Not before, and not only when something else happens."""
-    replayed = Replayed("latency latency_ms=500 where=dir:to-client times=1")
-    nursery.start_soon(replayed.run)
-    await wait_all_tasks_blocked()
+    replayed = await started(nursery, "latency latency_ms=500 where=dir:to-client times=1")
     await replayed.out.send_all(b"x\n")
     mock_clock.jump(0.499)
     assert await replayed.client_heard() == b""
@@ -109,9 +113,9 @@ async def test_the_agent_ends_when_all_has_gone_out(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """What is late is waited for, and what is held goes out."""
-    replayed = Replayed("latency latency_ms=3000 where=text:x", "reorder where=text:h")
-    nursery.start_soon(replayed.run)
-    await wait_all_tasks_blocked()
+    replayed = await started(
+        nursery, "latency latency_ms=3000 where=text:x", "reorder where=text:h"
+    )
     await replayed.out.send_all(b"x\nh\n")
     replayed.leave()
     assert await replayed.client_heard() == b""
@@ -126,9 +130,7 @@ async def test_a_client_that_has_left_is_not_waited_for_long(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """A replay does not linger for a minute because of a plan."""
-    replayed = Replayed("latency latency_ms=60000 where=dir:to-client")
-    nursery.start_soon(replayed.run)
-    await wait_all_tasks_blocked()
+    replayed = await started(nursery, "latency latency_ms=60000 where=dir:to-client")
     await replayed.out.send_all(b"x\n")
     await replayed.client_out.aclose()
     replayed.leave()
@@ -172,9 +174,7 @@ async def test_what_ends_an_agent_ends_the_replay(
     nursery: trio.Nursery, mock_clock: MockClock, rule: str, fate: SignalEffect | ExitEffect
 ) -> None:
     """Once what it sent before has gone out."""
-    replayed = Replayed("latency latency_ms=100", f"{rule} where=text:now")
-    nursery.start_soon(replayed.run)
-    await wait_all_tasks_blocked()
+    replayed = await started(nursery, "latency latency_ms=100", f"{rule} where=text:now")
     await replayed.out.send_all(b"before\nnow\n")
     assert await replayed.client_heard() == b""
     mock_clock.jump(0.2)
@@ -187,9 +187,7 @@ async def test_a_pause_stops_the_output_until_it_is_resumed(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """What the agent sends meanwhile comes then; what the client sends passes all the time."""
-    replayed = Replayed("pause where=text:one", "resume where=text:wake")
-    nursery.start_soon(replayed.run)
-    await wait_all_tasks_blocked()
+    replayed = await started(nursery, "pause where=text:one", "resume where=text:wake")
     await replayed.out.send_all(b"one\ntwo\n")
     mock_clock.jump(60)
     assert await replayed.client_heard() == b"one\n"
@@ -200,9 +198,7 @@ async def test_a_pause_stops_the_output_until_it_is_resumed(
 
 async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> None:
     """The agent lives on, and still receives."""
-    replayed = Replayed("close where=text:bye keep_frame=true")
-    nursery.start_soon(replayed.run)
-    await wait_all_tasks_blocked()
+    replayed = await started(nursery, "close where=text:bye keep_frame=true")
     await replayed.out.send_all(b"bye\nmore\n")
     assert await replayed.client_heard() == b"bye\n$"
     await replayed.client_out.send_all(b"a\n")
@@ -213,9 +209,9 @@ async def test_a_closed_output_ends_for_the_client(nursery: trio.Nursery) -> Non
 
 async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> None:
     """The agent never gets it, and an error goes back at once."""
-    replayed = Replayed("error-reply where=method:m code=7 message=no", "drop where=text:gone")
-    nursery.start_soon(replayed.run)
-    await wait_all_tasks_blocked()
+    replayed = await started(
+        nursery, "error-reply where=method:m code=7 message=no", "drop where=text:gone"
+    )
     await replayed.client_out.send_all(b'{"jsonrpc":"2.0","id":5,"method":"m"}\ngone\n')
     assert await replayed.client_heard() == (
         b'{"jsonrpc":"2.0","id":5,"error":{"code":7,"message":"no"}}\n'
@@ -225,9 +221,7 @@ async def test_a_line_of_the_client_can_be_dropped(nursery: trio.Nursery) -> Non
 
 async def test_a_flood_goes_to_stderr(nursery: trio.Nursery) -> None:
     """Line by line, and the frame passes."""
-    replayed = Replayed("stderr-flood lines=3")
-    nursery.start_soon(replayed.run)
-    await wait_all_tasks_blocked()
+    replayed = await started(nursery, "stderr-flood lines=3")
     await replayed.out.send_all(b"x\n")
     assert await replayed.client_heard() == b"x\n"
     assert (await replayed.stderr.receive_some()).count(b"\n") == 3
@@ -237,9 +231,7 @@ async def test_an_agent_that_sends_too_much_waits(
     nursery: trio.Nursery, mock_clock: MockClock
 ) -> None:
     """No more than a megabyte is on its way at once."""
-    replayed = Replayed("latency latency_ms=1000 where=dir:to-client")
-    nursery.start_soon(replayed.run)
-    await wait_all_tasks_blocked()
+    replayed = await started(nursery, "latency latency_ms=1000 where=dir:to-client")
     line = b"x" * 600_000 + b"\n"
     await replayed.out.send_all(line)
     with trio.move_on_after(0.5) as patience:
