@@ -67,7 +67,7 @@ def test_a_path_is_left_to_the_shell(home: Path, monkeypatch: pytest.MonkeyPatch
     assert offered(monkeypatch, "inspect", "note", f"{home}/he") == [f"{home}/he"]
 
 
-def test_directories_are_offered_where_they_are_taken(
+def test_directories_are_offered_for_directory_arguments(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`search` takes recordings and directories; `prune` takes only these."""
@@ -99,7 +99,7 @@ def test_a_filter_is_completed(
     assert offered(monkeypatch, "inspect", "search", "x", "-w", *typed) == offers
 
 
-def test_words_are_joined_where_bash_tears_them_apart() -> None:
+def test_words_that_bash_splits_are_joined() -> None:
     """A colon and an equals sign belong to the word that they stand in."""
     assert joined(["a", "b", ":", "c"]) == (["a", "b:c"], "c")
     assert joined(["a", "--b", "=", "c", ":"]) == (["a", "--b=c:"], "")
@@ -107,7 +107,7 @@ def test_words_are_joined_where_bash_tears_them_apart() -> None:
     assert joined([]) == ([], "")
 
 
-def test_what_the_shell_would_understand_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_special_characters_of_the_shell_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name with a space can be inserted as it is offered; within quotes it needs no escape."""
     complete = JoiningBashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE")
     monkeypatch.setenv("COMP_CWORD", "1")

@@ -79,7 +79,7 @@ def where_nothing_can_be_raised() -> None:
 @pytest.mark.parametrize(
     "command", [in_a_class, in_a_chain, in_a_group, itself, where_nothing_can_be_raised]
 )
-def test_an_interrupted_command_says_nothing(command: Callable[[], None]) -> None:
+def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> None:
     """Whatever its exception is called; what it has begun is tidied up first."""
     leave_at_once()
     tidied = []
@@ -96,7 +96,7 @@ def test_an_interrupted_command_says_nothing(command: Callable[[], None]) -> Non
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
-def test_other_mistakes_are_told(error: Exception) -> None:
+def test_other_mistakes_are_reported(error: Exception) -> None:
     """They are ours."""
 
     def run() -> None:
@@ -106,7 +106,7 @@ def test_other_mistakes_are_told(error: Exception) -> None:
 
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, lambda *_: None])
-def test_who_has_decided_what_it_does_keeps_that(handler: signal.Handlers) -> None:
+def test_a_chosen_signal_handler_stays(handler: signal.Handlers) -> None:
     """A shell for its background commands, or who calls us from Python."""
     signal.signal(signal.SIGINT, handler)
     leave_at_once()

@@ -86,7 +86,7 @@ def test_json_is_safe_to_print(home: Path, command: tuple[str, ...]) -> None:
     assert any(UNSEEN in string for string in strings(values))
 
 
-def test_a_name_that_is_no_text_breaks_no_json(home: Path) -> None:
+def test_a_name_that_is_not_utf8_is_valid_json(home: Path) -> None:
     """The file's name is bytes that are not UTF-8."""
     (home / "bad.db").rename(home / "needle\udcff.db")
     for command in (("list",), ("prune", "--larger-than", "0kB", "--noted", "--dry-run")):

@@ -136,7 +136,7 @@ def test_a_recording_that_is_not_found(
     assert complaint("inspect", *command, word, home=tmp_path).startswith(answer.format(tmp_path))
 
 
-def test_latest_of_nothing(tmp_path: Path) -> None:
+def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
     """Where nothing was recorded, `latest` says how to begin."""
     assert complaint("inspect", "show", "latest", home=tmp_path) == (
         f"no recording in {tmp_path}; put `acp-proxy record --` before an agent's command"
@@ -221,7 +221,7 @@ def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_a_full_disk_is_told_in_one_line(options: tuple[str, ...]) -> None:
+def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
     """And does not look as if recordings differed."""
     recording = str(Path(__file__).parents[3] / "recordings" / "tour.db")
     command = [sys.executable, "-m", "acp_proxy", "inspect", "log", recording, *options]
@@ -231,7 +231,7 @@ def test_a_full_disk_is_told_in_one_line(options: tuple[str, ...]) -> None:
     assert found.stderr == b"acp-proxy: cannot write the output: No space left on device\n"
 
 
-def test_a_closed_stdout_is_no_traceback() -> None:
+def test_a_closed_stdout_gives_no_traceback() -> None:
     """Whoever closes it does not want to see anything."""
     recording = str(Path(__file__).parents[3] / "recordings" / "hello.db")
     command = f"exec '{sys.executable}' -m acp_proxy inspect show '{recording}' >&-"

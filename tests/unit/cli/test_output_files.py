@@ -112,7 +112,7 @@ def test_no_report_takes_the_place_of_any_other_recording(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can say what stdin is")
-def test_a_recording_on_standard_input_is_a_file_too(golden: Path) -> None:
+def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> None:
     """As far as the system tells which."""
     text = golden.with_name("golden.jsonl")
     words = [sys.executable, "-m", "acp_proxy"]
@@ -163,7 +163,7 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
     assert kind != "link" or target.read_text() == "mine"
 
 
-def test_a_report_is_its_owners_alone(tmp_path: Path) -> None:
+def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
     """It quotes prompts; also where it takes the place of one that everybody could read."""
     umask = os.umask(0)
     try:
@@ -188,7 +188,7 @@ def test_a_link_that_is_planted_meanwhile_is_not_followed(tmp_path: Path) -> Non
     assert target.read_text() == "mine"
 
 
-def test_what_is_no_file_loses_nothing() -> None:
+def test_a_device_may_take_two_reports() -> None:
     """Two reports may go nowhere."""
     check_report_files(Path("/dev/null"), Path("/dev/null"), None)
     write_text(Path("/dev/null"), "x")
@@ -226,14 +226,14 @@ def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
     assert Path("x.xml").read_text(encoding="utf-8").startswith("<?xml")
 
 
-def test_a_file_that_nothing_can_be_called_is_refused() -> None:
+def test_a_file_name_that_is_too_long_is_refused() -> None:
     """Before anything begins."""
     name = "x" * 300
     with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
         check_report_files(Path(name))
 
 
-def test_nothing_is_left_of_a_file_that_fails(tmp_path: Path) -> None:
+def test_a_failed_file_leaves_nothing(tmp_path: Path) -> None:
     """An error halfway, or a file that came meanwhile, leaves what was there."""
 
     def fail() -> None:

@@ -54,7 +54,9 @@ def test_latest_says_that_it_passes_over_a_newer_one(home: Path, command: list[s
     ) in run("inspect", *words, home=home).stderr
 
 
-def test_the_newest_of_all_needs_no_words(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_recording_of_all_gives_no_warning(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where nothing is passed over nothing is said."""
     monkeypatch.chdir(home)
     assert run("inspect", "show", "latest", home=home).stderr == ""
@@ -109,7 +111,7 @@ def test_ctrl_c_ends_the_wait(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "waiting for the next one" in result.stderr
 
 
-def test_a_directory_that_is_gone_is_no_obstacle(
+def test_a_removed_working_directory_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recordings are found by path and by name where the working directory was removed."""

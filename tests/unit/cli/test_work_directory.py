@@ -38,13 +38,13 @@ def test_a_chosen_directory_is_the_first(tmp_path: Path) -> None:
     assert not (tmp_path / "c").exists()
 
 
-def test_what_is_no_path_stays_as_it_is() -> None:
+def test_a_name_that_is_not_a_path_is_left_out() -> None:
     """No directory is called so."""
     with directories(["/nul\0", "/half\ud800", "nul\0"], None, "/start") as places:
         assert places == {}
 
 
-def test_a_relative_directory_is_what_it_was(tmp_path: Path) -> None:
+def test_a_relative_directory_is_resolved_like_the_recorded_one(tmp_path: Path) -> None:
     """Of where the recorded agent was started; as an absolute path it is the same directory."""
     recorded = [".", "sub", "./sub/../sub/deep", "", "/home/me/web/sub", "C:here", "a\\b"]
     with directories(recorded, tmp_path, "/home/me/web") as places:
@@ -135,7 +135,7 @@ def test_no_link_leads_out(tmp_path: Path) -> None:
     assert [path.name for path in work.iterdir()] == ["link"]
 
 
-def test_what_was_made_goes_unless_it_is_used(tmp_path: Path) -> None:
+def test_directories_that_were_made_are_removed_if_empty(tmp_path: Path) -> None:
     """And nothing goes that is elsewhere, even if a link now leads there."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     (work / "there").mkdir(parents=True)
@@ -188,7 +188,7 @@ def names(directory: Path) -> set[str]:
     return {entry.name for entry in directory.iterdir()}
 
 
-def test_one_whose_owner_was_killed_is_removed(temporary: Path) -> None:
+def test_a_directory_whose_owner_was_killed_is_removed(temporary: Path) -> None:
     """With all that is in it, by the next one; and one whose owner lives stays."""
     living, kept = an_owner()
     killed, left = an_owner()
@@ -205,7 +205,7 @@ def test_one_whose_owner_was_killed_is_removed(temporary: Path) -> None:
     assert names(temporary) == set()
 
 
-def test_what_is_not_surely_one_stays(temporary: Path) -> None:
+def test_a_directory_that_may_belong_to_others_stays(temporary: Path) -> None:
     """Another name, another mode, a link, a file, and one that somebody else holds."""
     killed, left = an_owner()
     killed.kill()
@@ -225,7 +225,9 @@ def test_what_is_not_surely_one_stays(temporary: Path) -> None:
     assert (elsewhere / "work" / "file").exists()
 
 
-def test_one_of_another_user_stays(temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_of_another_user_stays(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Even where we might remove it."""
     killed, left = an_owner()
     killed.kill()
@@ -238,7 +240,7 @@ def test_one_of_another_user_stays(temporary: Path, monkeypatch: pytest.MonkeyPa
     assert names(temporary) == set()
 
 
-def test_one_that_is_just_being_made_stays(
+def test_a_directory_that_is_being_made_stays(
     temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its owner may not have its lock yet."""
@@ -256,6 +258,6 @@ def test_one_that_is_just_being_made_stays(
         assert seen == [{made.name}]
 
 
-def test_a_directory_of_which_nothing_can_be_listed(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_listed(tmp_path: Path) -> None:
     """It is nobody's trouble."""
     remove_abandoned(tmp_path / "nowhere")

@@ -49,7 +49,7 @@ def test_a_suite_may_be_empty() -> None:
     assert [*ET.fromstring(suite("x", [Case("a", "b", output=[])])).iter("system-out")]
 
 
-def test_what_xml_cannot_carry_becomes_visible() -> None:
+def test_characters_that_xml_forbids_become_visible() -> None:
     """Everywhere, and lines stay lines."""
     case = Case(EVIL, EVIL, Failure(EVIL, EVIL, [EVIL, "end"]), output=[EVIL])
     root = ET.fromstring(suite(EVIL, [case]).encode())
@@ -61,7 +61,7 @@ def test_what_xml_cannot_carry_becomes_visible() -> None:
 
 
 @pytest.mark.parametrize("module", ["cli.commands.record", "cli.commands.replay", "testing.runs"])
-def test_nobody_waits_for_xml_to_be_loaded(module: str) -> None:
+def test_xml_is_imported_only_for_reports(module: str) -> None:
     """An agent and a client that start have other things to do."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
@@ -77,7 +77,7 @@ def lines_of(one: Divergence) -> Iterator[str]:
     yield f"{one.kind}: {one.summary}"
 
 
-def test_a_lane_fails_by_what_the_rest_follows_from() -> None:
+def test_a_failed_lane_is_named_after_its_root_cause() -> None:
     """Lanes come by name; what is for information is told, and fails nothing."""
     found = [
         divergence(Rank.INFO, "b", DivergenceKind.EARLY),

@@ -54,7 +54,7 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
     assert output.width() == 47
 
 
-def test_a_line_for_a_person_holds_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_printed_lines_have_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
     """What is said and warned is visible, and one line."""
     output.say("a\x1b[2J\nb")
     output.warn("a\x1b[2J\nb")
@@ -76,7 +76,7 @@ class Pipe(io.BytesIO):
 @pytest.mark.parametrize(
     ("terminal", "flushes"), [(True, [1, 2, 3, 4]), (False, [1, 1, 2, 2])], ids=["tty", "pipe"]
 )
-def test_lines_are_written_in_blocks_unless_somebody_waits(
+def test_lines_are_written_in_blocks_unless_the_reader_waits(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, flushes: list[int]
 ) -> None:
     """A terminal sees each line at once, a pipe the first one and one that comes after a pause."""
@@ -178,7 +178,7 @@ def test_without_a_terminal_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) ->
     assert (stderr.getvalue(), clock.looks) == ("", 0)
 
 
-def test_it_need_not_be_known_how_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_total_may_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a total the bar counts."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
@@ -188,7 +188,7 @@ def test_it_need_not_be_known_how_many_there_are(monkeypatch: pytest.MonkeyPatch
     assert terminal.getvalue().endswith("\r\x1b[2K\x1b[?25h")
 
 
-def test_stopping_early_clears_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever has seen enough, or is interrupted, gets a clean line."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
@@ -201,7 +201,7 @@ def test_stopping_early_clears_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert terminal.getvalue().endswith("\r\x1b[2K\x1b[?25h")
 
 
-def test_the_clock_costs_little(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_is_read_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of quick items thousands pass between two looks at the clock; of slow ones, one."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()

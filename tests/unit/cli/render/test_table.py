@@ -30,7 +30,7 @@ COLUMNS = [
         (3, ["  …", "  …", "1,…"]),
     ],
 )
-def test_columns_go_and_are_cut_in_their_order(width: int | None, lines: list[str]) -> None:
+def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
     """First those of highest rank go, then what may be cut is cut, at last the whole line."""
     found = list(table(COLUMNS, Screen(width)))
     assert found == lines
@@ -59,7 +59,7 @@ def test_without_a_terminal_everything_is_there() -> None:
     assert _layout(HEADINGS, [("1", "n", "", "")], None) == [(0, 1), (1, 4), (2, 1), (3, 1)]
 
 
-def test_what_matters_least_gives_way() -> None:
+def test_columns_of_high_rank_are_left_out_first() -> None:
     """Where there is no room, the column of the highest rank goes first, those of rank 0 never."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
@@ -74,7 +74,7 @@ def test_room_goes_to_what_matters_most() -> None:
     assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]
 
 
-def test_a_column_of_nothing_is_left_out_on_a_terminal() -> None:
+def test_an_empty_column_is_left_out_on_a_terminal() -> None:
     """Nothing is said in a column without cells."""
     assert [n for n, _ in _layout(HEADINGS, [("1", "n", "", "c")], 80)] == [0, 1, 3]
 
@@ -89,7 +89,7 @@ def test_cells_are_cut_and_filled() -> None:
     assert lines == ["A     B", "abc…  …b/cd", "a     b"]
 
 
-def test_what_took_time_can_be_seen() -> None:
+def test_a_stacked_bar_shows_every_part() -> None:
     """A stacked bar is as long as its share of the whole, and no part of it is missing."""
     parts = [*map(piece, "█░ptf")]
     spent = dict(zip(parts, (500, 499, 1), strict=False))
@@ -104,7 +104,7 @@ def test_what_took_time_can_be_seen() -> None:
     [(0, 100, "##########"), (0, 0, "#         "), (100, 0, "         #"), (50, 20, "     ##   "),
      (95, 500, "         #")],
 )  # fmt: skip
-def test_a_bar_stands_where_it_is_in_time(start: int, duration: int, shown: str) -> None:
+def test_a_bar_is_drawn_at_its_time(start: int, duration: int, shown: str) -> None:
     """It begins where it began, is never longer than there is room, and never nothing."""
     assert (
         "".join(text for text, _, _ in placed(start, duration, 100, 10, ("#", None, False)))
@@ -112,7 +112,7 @@ def test_a_bar_stands_where_it_is_in_time(start: int, duration: int, shown: str)
     )
 
 
-def test_no_time_at_all_is_no_division_by_zero() -> None:
+def test_a_turn_of_zero_length_has_bars() -> None:
     """A turn that took no time has bars as well."""
     assert text_of(placed(0, 0, 0, 3, piece("#"))) == "#  "
     assert stacked({piece("#"): 1}, 0, 3)

@@ -25,12 +25,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
-def test_screens_are_as_they_were_reviewed(shown: dict[str, str], name: str) -> None:
+def test_screens_match_the_golden_files(shown: dict[str, str], name: str) -> None:
     """What is shown is what somebody has looked at; `python -m tests.screens` writes it anew."""
     assert shown[name] == (GOLDEN / name).read_text(encoding="utf-8")
 
 
-def test_every_screen_was_reviewed(shown: dict[str, str]) -> None:
+def test_every_screen_has_a_golden_file(shown: dict[str, str]) -> None:
     """There is a golden file for each, and none for another."""
     assert set(shown) == {path.name for path in GOLDEN.iterdir()}
 
@@ -40,7 +40,7 @@ def plain(line: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", line)
 
 
-def test_nothing_recorded_commands_the_terminal(shown: dict[str, str]) -> None:
+def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> None:
     """Beside our own colours a screen holds what can be printed, and colours change no text."""
     for name, content in shown.items():
         seen = plain(content).replace("\u200d", "")  # which joins the parts of an emoji
@@ -84,7 +84,7 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
     assert len(screen(path, 80, color=False).splitlines()) == count + 4
 
 
-def test_what_a_filter_left_out_is_no_silence(tmp_path: Path) -> None:
+def test_filtered_frames_make_no_silence(tmp_path: Path) -> None:
     """Between two lines that are not neighbours there is no saying that nothing was said."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
@@ -121,7 +121,7 @@ def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
     ("numbers", "shown"),
     [((2, 9), "  2–9 "), ((98, 103), "98–103 "), ((12340, 12399), "12340–99 ")],
 )
-def test_on_a_terminal_a_span_is_short(
+def test_a_span_of_numbers_is_short_on_a_terminal(
     tmp_path: Path, numbers: tuple[int, int], shown: str
 ) -> None:
     """Of the last number there is what differs from the first, and at least two digits."""

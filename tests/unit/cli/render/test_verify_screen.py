@@ -46,7 +46,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize(("has_junit", "most"), [(False, _SHOWN), (True, _SHOWN + 501)])
-def test_lines_are_made_for_whoever_reads_them(
+def test_only_lines_that_are_printed_are_made(
     tmp_path: Path,
     made: list[str],
     capsys: pytest.CaptureFixture[str],
@@ -69,7 +69,7 @@ def test_lines_are_made_for_whoever_reads_them(
         assert f"{_MANY:,} differences: {_MANY:,} changed" in messages
 
 
-def test_what_went_out_early_is_a_note_of_the_program(
+def test_frames_sent_early_are_reported_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It stands on stderr behind the program's name, as every word for a person does."""

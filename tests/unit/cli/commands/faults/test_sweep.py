@@ -55,7 +55,7 @@ def client(mode: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_sweep_says_how_a_client_took_each_plan(sweep: list[str]) -> None:
+def test_a_sweep_reports_how_a_client_handled_each_plan(sweep: list[str]) -> None:
     """Finished and crashed, with exit codes; and JUnit has one failure of three."""
     plan("1-fine", 'kind = "slice"')
     plan("2-gone", 'kind = "exit"')
@@ -86,7 +86,7 @@ def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "outcome"), [("shows", "error shown"), ("silent", "failed")])
-def test_a_client_that_takes_it_well_passes(sweep: list[str], mode: str, outcome: str) -> None:
+def test_a_client_that_handles_its_errors_passes(sweep: list[str], mode: str, outcome: str) -> None:
     """An error that is shown, or only an exit code, is no failure of the sweep."""
     plan("gone", 'kind = "close"')
     options = ["--plans", "plans/gone.toml", "--timeout", "60"]
@@ -111,7 +111,7 @@ UNTESTED = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "answer"), UNTESTED, ids=["no-agent", "silent-client"])
-def test_a_sweep_that_tests_nothing_is_not_green(sweep: list[str], code: str, answer: str) -> None:
+def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: str) -> None:
     """It ends after its first run with exit code 2, one line that says why, and a failed case."""
     Path("idle.py").write_text(code)
     command = f"{shlex.quote(sys.executable)} idle.py {{agent}}"
@@ -144,7 +144,7 @@ def test_a_run_that_starts_no_agent_tests_nothing() -> None:
     assert evolve(took_it, plan="", outcome="finished").untested is None  # killed its agent
 
 
-def test_the_agent_is_put_where_the_client_wants_it() -> None:
+def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
     """As words, or as one text that a shell would split."""
     agent = ["acp", "replay", "a b.db"]
     assert client_command("c {agent} -v", agent) == ["c", *agent, "-v"]
@@ -182,7 +182,7 @@ def test_a_sweep_refuses(sweep: list[str]) -> None:
         (b"the agent is gone\n", "error shown"),
     ],
 )
-def test_an_error_that_was_caught_is_no_crash(complaints: bytes, outcome: str) -> None:
+def test_a_caught_error_is_not_a_crash(complaints: bytes, outcome: str) -> None:
     """A program that logs a traceback has not crashed; one that ends with its own has."""
     assert outcome_of(1, complaints, is_silent=False) == outcome
     assert outcome_of(0, complaints, is_silent=False) == "finished"

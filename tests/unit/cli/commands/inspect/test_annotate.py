@@ -73,7 +73,7 @@ def test_the_file_can_be_kept(home: Path) -> None:
     assert names(home) == ["run.db"]
 
 
-def test_a_recording_that_lies_elsewhere_keeps_its_file(home: Path, tmp_path: Path) -> None:
+def test_a_recording_elsewhere_keeps_its_file(home: Path, tmp_path: Path) -> None:
     """The file is somebody's own, and is not moved."""
     path = record_conversation(tmp_path / "mine.db")
     result = run("inspect", "rename", path, "login", home=home)
@@ -101,13 +101,13 @@ def test_a_name_that_is_taken_is_refused(home: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["", "a/b", ".hidden", "latest", "a\nb", "a\x1b[31m", "a\udcff", "x" * 300]
 )
-def test_a_name_that_no_file_can_have_is_refused(home: Path, name: str) -> None:
+def test_an_impossible_file_name_is_refused(home: Path, name: str) -> None:
     """The names are those of `record --name`."""
     assert "cannot be a name" in complaint("inspect", "rename", "run", name, home=home)
     assert names(home) == ["run.db"]
 
 
-def test_what_a_recording_was_called_stays_one_line(home: Path) -> None:
+def test_a_recording_name_stays_on_one_line(home: Path) -> None:
     """A name that somebody else has written may have line ends in it."""
     record_conversation(home / "odd.db", id="dddd", name="a\nb\x1b[31m")
     result = run("inspect", "rename", "odd", "even", home=home)

@@ -100,7 +100,7 @@ def values(*arguments: str | Path, code: int = 1) -> list[dict[str, Any]]:
 # The screen
 
 
-def test_screens_are_as_they_were_reviewed() -> None:
+def test_screens_match_the_golden_files() -> None:
     """What terminals and a pipe get is what somebody has looked at."""
     for name, content in screens():
         assert content == (GOLDEN / name).read_text(encoding="utf-8"), name
@@ -123,7 +123,7 @@ def test_colours_take_the_place_of_brackets() -> None:
     assert bare == shown
 
 
-def test_space_that_has_changed_can_be_seen() -> None:
+def test_changed_whitespace_is_visible() -> None:
     """Colours alone would not show it."""
     words = "one two three four five six seven eight nine ten eleven twelve thirteen"
     one = Field("/params/text", f"{words} {words}", f"{words}  {words}")
@@ -131,14 +131,14 @@ def test_space_that_has_changed_can_be_seen() -> None:
     assert "[- -]" in plain(screen(found, 80, color=True))
 
 
-def test_another_text_is_shown_by_itself() -> None:
+def test_texts_with_little_in_common_are_shown_apart() -> None:
     """Where hardly a word stayed, nobody wants to read both at once."""
     one = Field("/params/text", "Done.\n", "The edit was rejected; greeting.txt is as it was " * 2)
     shown = screen(differing([evolve(ENTRIES[0], fields=(one,))]), 80)
     assert '\n        - "Done.\\n"\n        + "The edit was rejected; ' in shown
 
 
-def test_nothing_recorded_commands_the_terminal() -> None:
+def test_recorded_text_does_not_control_the_terminal() -> None:
     """Whatever was said, nothing but our colours and our lines is printed."""
     for color in (False, True):
         shown = plain(screen(differing(), 80, color=color))
@@ -146,7 +146,7 @@ def test_nothing_recorded_commands_the_terminal() -> None:
         assert not [line for line in shown.splitlines() if line.startswith("forged")]
 
 
-def test_what_is_equal_is_told_in_a_few_lines() -> None:
+def test_equal_recordings_need_few_lines() -> None:
     """The recordings, how quick they were, and that they are equal: no marks, no legend."""
     shown = screen(equal(), None)
     assert len(shown.splitlines()) == 8
@@ -168,7 +168,7 @@ def test_many_differences_are_counted_first() -> None:
     assert differences(Counts(moved=1)) == "1 difference: 1 moved"
 
 
-def test_recordings_of_one_name_are_told_by_their_paths() -> None:
+def test_recordings_of_one_name_are_distinguished_by_path() -> None:
     """Two runs are often called alike, after the agent."""
     found = equal()
     found = evolve(found, b=evolve(found.b, name=found.a.name))
@@ -177,7 +177,7 @@ def test_recordings_of_one_name_are_told_by_their_paths() -> None:
     assert "/srv/recordings/friday.db" in second
 
 
-def test_the_ending_is_told_in_words() -> None:
+def test_the_ending_is_shown_in_words() -> None:
     """A signal goes by its name, if it has one; what did not happen is not mentioned."""
 
     def ending(*fields: Field) -> list[str]:
@@ -192,7 +192,7 @@ def test_the_ending_is_told_in_words() -> None:
     assert ending(Field("/exit_signal", 15, 999)) == ["~ exit signal  SIGTERM → 999"]
 
 
-def test_very_much_in_one_place_is_cut() -> None:
+def test_a_long_value_is_cut() -> None:
     """Values, words and places in a text are cut where nobody would read on, and that is told."""
     fields = (
         Field("/params/a", ["x" * 10_000], only="a"),
@@ -207,7 +207,7 @@ def test_very_much_in_one_place_is_cut() -> None:
     assert len(shown.splitlines()) < 120
 
 
-def test_deep_values_are_told_to_be_deep() -> None:
+def test_deeply_nested_values_are_not_shown() -> None:
     """What no encoder goes through is no reason to fail."""
     deep: Any = []
     for _ in range(100_000):
@@ -307,7 +307,7 @@ def test_a_junit_failure_begins_with_the_first_difference() -> None:
 # The command
 
 
-def test_two_runs_of_one_story_are_equal(tmp_path: Path) -> None:
+def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
     """Ids may differ; the exit code is 0, and nothing is on stderr."""
     a = record(tmp_path / "a.db")
     found = run("inspect", "diff", a, record(tmp_path / "b.db", session="s-2"))
@@ -315,7 +315,7 @@ def test_two_runs_of_one_story_are_equal(tmp_path: Path) -> None:
     assert found.stdout.endswith("\n\nequal: 7 frames and 7 frames say the same\n")
 
 
-def test_what_differs_is_told(pair: tuple[Path, Path]) -> None:
+def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
     """The exit code is 1, and stderr says how to let it pass."""
     found = run("inspect", "diff", *pair)
     assert found.exit_code == 1
@@ -329,7 +329,7 @@ def test_what_differs_is_told(pair: tuple[Path, Path]) -> None:
     )
 
 
-def test_what_is_ignored_does_not_differ(pair: tuple[Path, Path]) -> None:
+def test_ignored_places_do_not_differ(pair: tuple[Path, Path]) -> None:
     """As the hint says, and each of both is worth its own."""
     rules = ["--ignore", "/params/update/rawInput/said", "--ignore", "/result/stopReason"]
     assert run("inspect", "diff", *pair, *rules).exit_code == 0
@@ -337,7 +337,7 @@ def test_what_is_ignored_does_not_differ(pair: tuple[Path, Path]) -> None:
     assert found.stdout.endswith("\n\n1 difference: 1 changed\n")
 
 
-def test_an_alias_lets_ids_pass(tmp_path: Path) -> None:
+def test_an_alias_makes_ids_equal(tmp_path: Path) -> None:
     """A value that stands for another one, and always for the same."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
@@ -345,7 +345,7 @@ def test_an_alias_lets_ids_pass(tmp_path: Path) -> None:
     assert run("inspect", "diff", a, b, "--alias", "/params/update/rawInput/said").exit_code == 0
 
 
-def test_less_can_be_expected(tmp_path: Path) -> None:
+def test_expect_compares_less(tmp_path: Path) -> None:
     """Another text is the same structure, another reason to stop another outcome."""
     a = record(tmp_path / "a.db")
     b = record(tmp_path / "b.db", said="Hello")
@@ -381,14 +381,14 @@ def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
     assert run("inspect", "diff", a, b, "seq:1..99").exit_code == 0
 
 
-def test_a_filter_that_means_nothing_says_so(pair: tuple[Path, Path]) -> None:
+def test_a_filter_without_matches_is_reported(pair: tuple[Path, Path]) -> None:
     """Nothing equals nothing, but that was hardly the question."""
     found = run("inspect", "diff", *pair, "method:nothing")
     assert found.exit_code == 0
     assert found.stderr == "acp-proxy: no frame matches FILTER\n"
 
 
-def test_an_ending_that_one_recording_does_not_tell_is_no_difference(tmp_path: Path) -> None:
+def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> None:
     """A file written by hand may end without the exit of its agent; another exit code counts."""
     recorded = record_conversation(tmp_path / "a.db")
     header, *lines = run("inspect", "export", recorded).stdout.splitlines()
@@ -496,7 +496,7 @@ def test_ids_are_learned_as_aliases(tmp_path: Path) -> None:
     assert (found.exit_code, found.stdout) == (0, "--alias /params/update/rawInput/said\n")
 
 
-def test_what_no_rule_helps_against_is_told(tmp_path: Path) -> None:
+def test_differences_that_no_rule_removes_are_printed(tmp_path: Path) -> None:
     """A frame that only one of them has remains; the exit code is 1."""
     a, b = record(tmp_path / "a.db"), record_conversation(tmp_path / "b.db")
     found = run("inspect", "diff", a, a, "--learn")
@@ -525,7 +525,7 @@ def test_rules_as_json(pair: tuple[Path, Path]) -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="expected bash")
-def test_a_rule_can_be_pasted_whatever_its_keys() -> None:
+def test_a_rule_can_be_pasted_into_a_shell() -> None:
     """A shell takes it for what it is, and it is one line."""
     for pointer in ("/params/x", "/params/*/a b", "/it's", "/$HOME`id`", f"/{EVIL}'\\7", "/é\t你"):
         rule = quoted(pointer)
@@ -540,7 +540,7 @@ def test_a_rule_can_be_pasted_whatever_its_keys() -> None:
 
 
 @pytest.mark.parametrize("option", ["--ignore", "--alias"])
-def test_what_is_no_pointer_is_refused(pair: tuple[Path, Path], option: str) -> None:
+def test_an_invalid_pointer_is_refused(pair: tuple[Path, Path], option: str) -> None:
     """One line says what one looks like, as it does for a replay."""
     said = complaint("inspect", "diff", *pair, option, "params")
     assert "'params' is not a JSON pointer: expected one such as /params/prompt/0/text" in said
@@ -576,7 +576,7 @@ def test_recordings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     assert "standard input" in complaint("inspect", "diff", "-", "-")
 
 
-def test_a_pipe_that_closes_is_no_complaint(pair: tuple[Path, Path]) -> None:
+def test_a_closed_pipe_is_not_an_error(pair: tuple[Path, Path]) -> None:
     """As with `| head`: nothing on stderr, and exit code 0."""
     reading, writing = os.pipe()
     os.close(reading)
@@ -602,7 +602,9 @@ def test_a_pipe_that_closes_is_no_complaint(pair: tuple[Path, Path]) -> None:
         ("--json", None),
     ],
 )
-def test_the_environment_can_ask(pair: tuple[Path, Path], option: str, value: str | None) -> None:
+def test_options_are_read_from_the_environment(
+    pair: tuple[Path, Path], option: str, value: str | None
+) -> None:
     """Each option is a variable too."""
     by_option = run("inspect", "diff", *pair, option, *([value] if value else []))
     variable = {f"ACP_PROXY_DIFF_{option[2:].upper()}": value or "1"}

@@ -37,7 +37,7 @@ def test_a_text_can_be_exported_again(path: Path, tmp_path: Path) -> None:
     assert run_with(text, "inspect", "export", "-").stdout_bytes == text
 
 
-def test_raw_is_what_passed(tmp_path: Path) -> None:
+def test_raw_has_the_bytes_of_the_lines(tmp_path: Path) -> None:
     """The bytes and the newlines of one stream, or of all as they came, and nothing else."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(1, b"\xff\0\r\nab")
@@ -53,7 +53,7 @@ def test_raw_is_what_passed(tmp_path: Path) -> None:
     assert run(*export, "kind:blank").stdout_bytes == b"\n\r\n"
 
 
-def test_a_part_says_that_it_is_one(path: Path) -> None:
+def test_a_partial_export_says_so(path: Path) -> None:
     """A filter and --dir both hold; the text begins with what they were."""
     result = run("inspect", "export", path, "kind:request or kind:stderr", "--dir", "to-agent")
     first, *rest = result.stdout.splitlines()
@@ -107,7 +107,7 @@ def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_is_not_built_is_refused(path: Path) -> None:
+def test_an_option_that_is_not_built_is_refused(path: Path) -> None:
     """A format that is only planned, and a filter that is none, are wrong use."""
     assert "'mermaid' is not one of" in complaint("inspect", "export", path, "--format", "mermaid")
     assert "bad filter at column 1" in complaint("inspect", "export", path, "knid:x")
@@ -115,7 +115,9 @@ def test_what_is_not_built_is_refused(path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["show", "log", "list"])
 @pytest.mark.parametrize("json_", [True, False])
-def test_a_text_is_shown_as_its_database_is(tmp_path: Path, command: str, json_: bool) -> None:
+def test_the_text_form_is_shown_like_its_database(
+    tmp_path: Path, command: str, json_: bool
+) -> None:
     """Every command says the same of the two, but for their paths and sizes."""
     said = []
     for form in ("db", "jsonl"):

@@ -103,7 +103,7 @@ def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes,
     assert not list(home.iterdir())
 
 
-def test_what_cannot_be_opened_is_told(text: Path, home: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_path: Path) -> None:
     """A file that is not there, a directory, and a place where nothing can be made."""
     assert complaint("inspect", "import", tmp_path / "no", home=home).endswith(
         "no such file or directory"
@@ -128,7 +128,7 @@ def test_every_command_reads_standard_input(command: str) -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_a_terminal_is_no_recording(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is made to type one; nor is there one where nothing is open."""
 
     class Terminal(io.StringIO):
@@ -141,7 +141,7 @@ def test_a_terminal_is_no_recording(monkeypatch: pytest.MonkeyPatch) -> None:
             open_recording("-")
 
 
-def test_a_text_of_what_had_not_ended_says_so(tmp_path: Path) -> None:
+def test_the_text_of_an_unfinished_recording_says_so(tmp_path: Path) -> None:
     """A line warns that there was more to come."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
@@ -153,7 +153,7 @@ def test_a_text_of_what_had_not_ended_says_so(tmp_path: Path) -> None:
     )
 
 
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path, home: Path) -> None:
+def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path) -> None:
     """A pipe that nobody writes to would make an open wait for ever, so it is not opened."""
     os.mkfifo(tmp_path / "story.jsonl")
     for path, kind in ((tmp_path / "story.jsonl", "a pipe"), ("/dev/null", "a device")):

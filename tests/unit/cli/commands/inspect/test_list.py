@@ -61,7 +61,7 @@ def test_a_list_has_a_line_for_each_and_the_total(home: Path) -> None:
     assert result.exit_code == 0
 
 
-def test_columns_are_straight_whatever_stands_in_them(home: Path) -> None:
+def test_columns_are_aligned_with_wide_characters(home: Path) -> None:
     """Names in wide characters take the columns they need, and the next column begins in line."""
     record_conversation(home / "你好.db", name="你好你好")
     record_conversation(home / "plain.db", name="plain")
@@ -77,7 +77,7 @@ def test_a_running_recording_is_marked(home: Path) -> None:
     assert " ed 1.2  running  3     18 " in line
 
 
-def test_a_signal_stands_where_the_exit_code_would(home: Path) -> None:
+def test_a_signal_is_shown_in_place_of_the_exit_code(home: Path) -> None:
     """An agent that was ended by a signal is listed with the signal's number."""
     with LogWriter(home / "x.db") as recorder:
         recorder.event(6, signal=9)
@@ -92,7 +92,7 @@ def test_a_list_of_another_directory(home: Path, tmp_path: Path) -> None:
     assert " x " not in run("inspect", "list", home=home).stdout
 
 
-def test_a_list_of_what_is_no_directory(home: Path) -> None:
+def test_a_list_of_a_path_that_is_not_a_directory(home: Path) -> None:
     """A DIR that is none is wrong use."""
     path = record_conversation(home / "x.db")
     for word in (path, home / "nowhere"):
@@ -100,7 +100,7 @@ def test_a_list_of_what_is_no_directory(home: Path) -> None:
         assert answer == f"{word} is not a directory; expected one that holds recordings"
 
 
-def test_an_empty_list_is_told_and_no_failure(home: Path) -> None:
+def test_an_empty_list_is_not_an_error(home: Path) -> None:
     """Where there is nothing, stdout is empty, one line on stderr says so, and the code is 0."""
     for arguments in (["list"], ["list", str(home)]):
         result = run("inspect", *arguments, home=home)
@@ -130,7 +130,7 @@ def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
     ]
 
 
-def test_a_lost_log_is_told_in_the_list(home: Path) -> None:
+def test_the_list_reports_a_lost_log(home: Path) -> None:
     """A recording that lost its log is listed, with the warning on stderr."""
     with LogWriter(home / "x.db") as recorder:
         handshake(recorder)
@@ -164,7 +164,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
     assert result.stderr == ""
 
 
-def test_a_list_of_some(home: Path, tmp_path: Path) -> None:
+def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
     """Directory, agent, age and number choose; what is not meant does not count."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
@@ -198,7 +198,7 @@ def test_a_list_of_the_current_directory(home: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["yesterday", "2025-13-01", "5x", ""])
-def test_a_time_that_is_none_is_refused(home: Path, text: str) -> None:
+def test_an_invalid_time_is_refused(home: Path, text: str) -> None:
     """--since takes an age or a date."""
     answer = complaint("inspect", "list", "--since", text, home=home)
     assert f"{text!r} is neither an age such as 2h or 7d nor a date such as 2025-06-15" in answer
@@ -280,7 +280,7 @@ def test_a_list_marks_the_runs_in_which_a_fault_fired(home: Path) -> None:
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
-def test_list_and_show_never_contradict(home: Path, path: Path) -> None:
+def test_list_and_show_agree_on_problems(home: Path, path: Path) -> None:
     """Whatever was recorded, the mark is that of the headline."""
     shutil.copy(path, home / path.name)
     (line,) = listed(home)
@@ -301,7 +301,9 @@ def listed(home: Path, **environment: str) -> list[str]:
 
 
 @pytest.mark.parametrize("arguments", [[], ["inspect"]])
-def test_alone_it_shows_the_newest_and_what_to_type_next(home: Path, arguments: list[str]) -> None:
+def test_the_overview_shows_the_newest_and_the_next_command(
+    home: Path, arguments: list[str]
+) -> None:
     """`acp-proxy` and `inspect` alone answer "did it work?"."""
     for number in range(7):
         record_conversation(home / f"r{number}.db", wall=(number + 1) * 10**18)
@@ -315,7 +317,9 @@ def test_alone_it_shows_the_newest_and_what_to_type_next(home: Path, arguments: 
 
 
 @pytest.mark.parametrize("arguments", [[], ["inspect"]])
-def test_alone_without_recordings_it_says_how_to_begin(home: Path, arguments: list[str]) -> None:
+def test_the_overview_without_recordings_says_how_to_begin(
+    home: Path, arguments: list[str]
+) -> None:
     """Where nothing is recorded yet, the answer is what to put into the editor's settings."""
     result = run(*arguments, home=home)
     assert result.exit_code == 0
@@ -324,7 +328,7 @@ def test_alone_without_recordings_it_says_how_to_begin(home: Path, arguments: li
     assert result.stderr == ""
 
 
-def test_of_a_running_one_the_next_command_follows(home: Path) -> None:
+def test_the_next_command_follows_a_running_recording(home: Path) -> None:
     """While the newest one runs, the suggestion is to follow it."""
     with LogWriter(home / "x.db"):
         assert run(home=home).stdout.endswith("acp-proxy inspect log x --follow\n")
@@ -341,7 +345,7 @@ def test_the_next_command_means_the_newest(home: Path) -> None:
     assert "(bbbb)" in run("inspect", "show", "my run-2", home=home).stdout
 
 
-def test_where_only_broken_ones_are_it_says_so(home: Path) -> None:
+def test_a_list_of_broken_recordings_says_so(home: Path) -> None:
     """A directory of broken files is not an empty one, and nothing is suggested."""
     (home / "x.db").write_text("hello")
     result = run(home=home)
@@ -350,7 +354,7 @@ def test_where_only_broken_ones_are_it_says_so(home: Path) -> None:
     assert "it is not a SQLite database" in result.stderr
 
 
-def test_the_directory_is_the_environments(home: Path, tmp_path: Path) -> None:
+def test_the_directory_is_read_from_the_environment(home: Path, tmp_path: Path) -> None:
     """Without ACP_PROXY_RECORDINGS it is the user's data directory."""
     record_conversation(home / "x.db")
     data = tmp_path / "data"
@@ -370,7 +374,7 @@ ENDS_OF_THE_CALENDAR = (
 
 @pytest.mark.parametrize("column", ["started_at", "ended_at"])
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
-def test_a_date_that_cannot_be_converted_breaks_no_list(home: Path, column: str, text: str) -> None:
+def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, text: str) -> None:
     """A file that says it was made at an end of the calendar is damaged; the others are listed."""
     record_conversation(home / "good.db", id="aaaa")
     bad = record_conversation(home / "bad.db", id="bbbb")

@@ -92,7 +92,7 @@ def test_as_json_there_is_a_line_for_each(story: Path) -> None:
             assert row["text"].encode() == raws[row["seq"]]
 
 
-def test_raw_is_what_was_received(story: Path) -> None:
+def test_raw_has_the_bytes_that_were_received(story: Path) -> None:
     """The bytes of all frames in their order, line endings and the lack of one included."""
     with RecordingReader(story) as reader:
         expected = b"".join(bytes(r["raw"]) + r["newline"].encode() for r in reader.frames())
@@ -169,7 +169,7 @@ def test_one_frame_in_colour(story: Path) -> None:
     assert '\x1b[38;5;28m"hello 你好"\x1b[0m' in out
 
 
-def test_a_line_that_is_no_text_in_full(tmp_path: Path) -> None:
+def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
     """It is told why it is no message, and its bytes are shown where they are no UTF-8."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"caf\xe9 \x1b[2J\n")
@@ -249,14 +249,14 @@ def test_one_event_in_full(story: Path) -> None:
 
 
 @pytest.mark.parametrize("number", ["24", "9223372036854775808", "99999999999999999999999"])
-def test_a_number_that_is_not_there(story: Path, number: str) -> None:
+def test_an_unknown_number_is_refused(story: Path, number: str) -> None:
     """A frame that does not exist is told, however large its number."""
     answer = complaint("inspect", "log", "--seq", number, story)
     assert answer == f"no frame or event {number} in {story}; the last one is 23"
     assert complaint("inspect", "log", "--around", number, story) == answer
 
 
-def test_bytes_and_json_are_not_one(story: Path) -> None:
+def test_raw_and_json_exclude_each_other(story: Path) -> None:
     """Two forms at once are wrong use."""
     assert complaint("inspect", "log", "--raw", "--json", story) == (
         "expected --json or --raw, got both"
@@ -264,7 +264,7 @@ def test_bytes_and_json_are_not_one(story: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [["--seq", "1"], ["--follow"], ["--lines", "1"]])
-def test_around_stands_alone(story: Path, other: list[str]) -> None:
+def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
     """What is around a frame is one page: no other choice of where to begin goes with it."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
         "expected --around alone, got --seq, --lines or --follow with it"
@@ -340,7 +340,7 @@ def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
     assert numbers("--turn", "2", recorder.path) == ["7", "8"]
 
 
-def test_what_is_not_there_is_told(streamed: Path) -> None:
+def test_a_missing_recording_is_reported(streamed: Path) -> None:
     """A turn or a session that does not exist is wrong use."""
     assert complaint("inspect", "log", "--turn", "3", streamed) == (
         f"no turn 3 in {streamed}; it has 2"
@@ -397,7 +397,7 @@ def test_the_last_lines_are_found_far_back(tmp_path: Path) -> None:
     assert numbers("-n", "2", recorder.path) == ["3", "4–3003"]
 
 
-def test_a_running_one_is_read_to_its_newest_frame(tmp_path: Path) -> None:
+def test_a_running_recording_is_read_to_its_newest_frame(tmp_path: Path) -> None:
     """Without --follow a running recording is printed as far as it is, and no further."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
@@ -420,7 +420,7 @@ def test_a_running_one_is_read_to_its_newest_frame(tmp_path: Path) -> None:
         (["text:nowhere"], []),
     ],
 )
-def test_a_filter_chooses(story: Path, words: list[str], found: list[int]) -> None:
+def test_a_filter_selects_frames(story: Path, words: list[str], found: list[int]) -> None:
     """A filter, in one word or several, leaves the frames that are meant, in every form."""
     printed = run("inspect", "log", "--json", story, *words).stdout.splitlines()
     numbers = [json.loads(line)["seq"] for line in printed]
@@ -429,12 +429,12 @@ def test_a_filter_chooses(story: Path, words: list[str], found: list[int]) -> No
     assert [int(line.split()[0]) for line in lines] == numbers
 
 
-def test_a_bad_filter_is_answered(story: Path) -> None:
+def test_a_bad_filter_is_explained(story: Path) -> None:
     """A filter that cannot be understood is wrong use, before anything is printed."""
     assert "kind" in complaint("inspect", "log", story, "knd:error")
 
 
-def test_following_what_has_ended_is_reading(story: Path) -> None:
+def test_following_a_finished_recording_reads_it(story: Path) -> None:
     """--follow of a recording that runs no more prints it and ends."""
     assert run("inspect", "log", "-f", story).stdout == run("inspect", "log", story).stdout
 

@@ -40,7 +40,7 @@ def names(directory: Path) -> list[str]:
     return sorted(entry.name for entry in directory.iterdir())
 
 
-def test_what_is_older_goes(home: Path) -> None:
+def test_older_recordings_are_deleted(home: Path) -> None:
     """Each has a line with its size, and the last line has the total."""
     size = (home / "old.db").stat().st_size
     result = run("inspect", "prune", "--older-than", "7d", home=home)
@@ -64,14 +64,14 @@ def test_a_dry_run_deletes_nothing(home: Path) -> None:
     assert names(home) == before
 
 
-def test_what_is_too_much_goes(home: Path) -> None:
+def test_the_oldest_are_deleted_beyond_a_size(home: Path) -> None:
     """The oldest go until the rest takes no more; files of somebody else count and stay."""
     size = sum((home / name).stat().st_size for name in ("new.db", "other.db"))
     run("inspect", "prune", "--larger-than", f"{size / 1000 + 1}kB", home=home)
     assert names(home) == ["new.db", "other.db"]
 
 
-def test_both_may_be_given(home: Path) -> None:
+def test_age_and_size_may_be_combined(home: Path) -> None:
     """What either of them means is deleted."""
     result = run("inspect", "prune", "--older-than", "7d", "--larger-than", "1TB", home=home)
     assert result.exit_code == 0
@@ -129,7 +129,9 @@ def _timestamp(text: str) -> float:
     return datetime.fromisoformat(text).timestamp()
 
 
-def test_what_cannot_be_deleted_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_that_cannot_be_deleted_is_reported(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A recording that stays is not called deleted, and the code is 1."""
     monkeypatch.setattr("acp_proxy.cli.commands.inspect.prune.delete", lambda _: False)
     result = run("inspect", "prune", "--older-than", "7d", home=home)

@@ -83,7 +83,7 @@ def test_turns_are_chosen(
     assert recording.read_text().startswith("# Not the whole recording, only what turn ")
 
 
-def test_what_happened_later_is_left_out(tmp_path: Path) -> None:
+def test_later_events_are_left_out(tmp_path: Path) -> None:
     """An agent does not end after the last turn that is kept if it did not when recorded."""
     run(*EXPORT, RECORDINGS / "tour.db", "--turn", "1", *PYTEST, tmp_path)
     lines = (tmp_path / "recordings" / "tour_turn_1.jsonl").read_text().splitlines()
@@ -91,7 +91,7 @@ def test_what_happened_later_is_left_out(tmp_path: Path) -> None:
     assert [event for event in events if event] == ["start"]
 
 
-def test_nothing_is_overwritten_but_by_force(tmp_path: Path) -> None:
+def test_files_are_only_overwritten_with_force(tmp_path: Path) -> None:
     """If one of the two files is there, neither is made, unless it may be replaced."""
     test = tmp_path / "test_hello.py"
     test.write_text("mine")
@@ -103,7 +103,7 @@ def test_nothing_is_overwritten_but_by_force(tmp_path: Path) -> None:
     assert "exists" in complaint(*command)
 
 
-def test_wrong_use_is_told(turns: Path, tmp_path: Path) -> None:
+def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
     """No directory, a filter, turns that are not there or that are none."""
     expected = "expected a directory in --output, no FILTER and no --dir with --format pytest"
     assert complaint(*EXPORT, turns, "--format", "pytest") == expected
@@ -120,7 +120,9 @@ def test_wrong_use_is_told(turns: Path, tmp_path: Path) -> None:
     assert "cannot make" in complaint(*EXPORT, turns, *PYTEST, file)
 
 
-def test_what_does_not_replay_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_recording_that_does_not_replay_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A recording that diverges from its own client makes no test, and the reason is told."""
     with RecordingReader(RECORDINGS / "hello.db") as reader:
         clean = rehearse(reader)
@@ -135,7 +137,7 @@ def test_what_does_not_replay_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
-def test_nothing_recorded_becomes_code(client: str, name: str, prompts: list[str]) -> None:
+def test_recorded_text_never_becomes_code(client: str, name: str, prompts: list[str]) -> None:
     """Whatever names and prompts are, the test is the same code, of ordinary lines."""
     name = name_of_test(name)
     source = source_of_test(
@@ -148,7 +150,7 @@ def test_nothing_recorded_becomes_code(client: str, name: str, prompts: list[str
 
 
 @pytest.mark.parametrize("text", ['"""', "\\", 'a"""\nimport os\n"""', "\\N{x}", "{name}", "\x00"])
-def test_what_means_something_in_python_means_nothing_here(text: str) -> None:
+def test_python_syntax_in_a_name_is_plain_text(text: str) -> None:
     """Quotes, backslashes, braces and newlines of a prompt do not end the docstring."""
     source = source_of_test(
         "x", client=text, agent=text, date="", what="turn 1", prompts=[text, text]
@@ -175,7 +177,7 @@ def test_names_are_those_of_modules() -> None:
     assert len(name_of_test("a-" * 100)) <= 60
 
 
-def test_the_test_imports_nothing_of_where_it_runs(
+def test_the_test_imports_nothing_from_its_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file in the current directory that is called like a module of Python's is not run."""

@@ -63,7 +63,7 @@ def test_all_recordings_are_searched_newest_first(home: Path) -> None:
         (["nothing like it"], []),
     ],
 )
-def test_what_is_found(home: Path, arguments: list[str], seqs: list[int]) -> None:
+def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int]) -> None:
     """Frames, stderr, invalid lines and events; options as grep has them; a filter; exit codes."""
     result = run("inspect", "search", *arguments, "new", home=home)
     assert [int(line.split(":")[1]) for line in result.stdout.splitlines()] == seqs
@@ -126,7 +126,7 @@ def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
     assert result.stdout == "live:2:0.001:to-client:session/update:one piece, another\n"
 
 
-def test_what_cannot_be_read_is_told_and_the_rest_is_searched(home: Path) -> None:
+def test_unreadable_recordings_are_reported_and_the_rest_is_searched(home: Path) -> None:
     """One line on stderr for each; the code is 2 then, as it is with grep, found or not."""
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
@@ -175,7 +175,7 @@ def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) ->
     assert complaint("inspect", "search", *arguments, home=home) == answer
 
 
-def test_what_was_recorded_commands_no_terminal(home: Path) -> None:
+def test_recorded_text_does_not_control_a_terminal(home: Path) -> None:
     """Control characters within a match or around it are made visible."""
     with LogWriter(home / "evil.db") as recorder:
         recorder.stderr("a \x1b[31mred\x07 word")

@@ -88,14 +88,14 @@ stderr  (the last lines of 1)
     )
 
 
-def test_a_running_one_says_so(tmp_path: Path) -> None:
+def test_a_running_recording_says_so(tmp_path: Path) -> None:
     """Of a recording whose recorder lives, the end is that it is still running."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         assert shown(recorder.path)["ended"] == "still running"
 
 
-def test_an_incomplete_one_says_so(tmp_path: Path) -> None:
+def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
     """Where the last record is missing, the end says what that means, and claims no more."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
@@ -105,7 +105,7 @@ def test_an_incomplete_one_says_so(tmp_path: Path) -> None:
     )
 
 
-def test_a_signal_is_the_end(tmp_path: Path) -> None:
+def test_a_signal_ends_the_command(tmp_path: Path) -> None:
     """An agent that was killed ended by a signal, not with a code."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.EXIT, signal=9)
@@ -113,7 +113,7 @@ def test_a_signal_is_the_end(tmp_path: Path) -> None:
     assert shown(recorder.path)["ended"] == "sig 9, told to stop"
 
 
-def test_peers_that_did_not_say_their_names(tmp_path: Path) -> None:
+def test_peers_without_a_name(tmp_path: Path) -> None:
     """Where there was no handshake, the peers are not invented."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(notification("x"))
@@ -143,7 +143,7 @@ auth                                oauth, key"""
     )
 
 
-def test_signals_are_told(tmp_path: Path) -> None:
+def test_signals_are_listed(tmp_path: Path) -> None:
     """Signals are told with who sent them; a gap is a problem."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
@@ -154,7 +154,7 @@ def test_signals_are_told(tmp_path: Path) -> None:
     assert f"\nproblems\n  ✗ {gap}\n" in out
 
 
-def test_a_chat_that_could_not_be_recorded_is_a_problem(tmp_path: Path) -> None:
+def test_a_recording_failure_is_a_problem(tmp_path: Path) -> None:
     """A recording without the conversation is not healthy, and is marked in a list."""
     reason = "cannot run beside the agent: no room; the agent runs in our place, unrecorded"
     with LogWriter(tmp_path / "x.db") as recorder:
@@ -193,7 +193,7 @@ def test_unlisted_remarks_are_not_counted_as_problems(tmp_path: Path) -> None:
     assert "    ... and 145 more of this kind:" in out
 
 
-def test_a_recording_that_had_stopped_says_so(tmp_path: Path) -> None:
+def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
     """Where the end did not fit on the disk, nobody claims that the recorder was killed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
@@ -211,7 +211,7 @@ def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None
     assert "the recorder was killed" in shown(recorder.path)["ended"]
 
 
-def test_open_turns_and_permissions_are_told_as_what_they_are(tmp_path: Path) -> None:
+def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
     """A turn that never ended and a permission that nobody gave both have their age."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
@@ -229,7 +229,7 @@ def test_open_turns_and_permissions_are_told_as_what_they_are(tmp_path: Path) ->
     assert "  #3  permission  not answered  after 4 min 0 s  Edit\n" in out
 
 
-def test_a_running_one_waits_without_a_problem(
+def test_a_running_recording_that_waits_has_no_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a running recording an open permission is told until now, and as no problem."""
@@ -271,7 +271,7 @@ def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
     assert "question 5\n" not in out
 
 
-def test_nothing_recorded_commands_the_terminal(tmp_path: Path) -> None:
+def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
     """Names, methods, ids, paths and texts reach the screen without control characters."""
     evil = "\x1b[31m\x9b2J\u202e\nforged"
     with LogWriter(tmp_path / "x.db", name=evil, cwd=evil, arg=["agent", evil]) as recorder:
@@ -324,7 +324,7 @@ def test_a_summary_as_json_is_one_object(tmp_path: Path) -> None:
     assert summary["stderr_tail"] == ["agent: careful"]
 
 
-def test_the_environment_can_ask_for_json(tmp_path: Path) -> None:
+def test_json_is_read_from_the_environment(tmp_path: Path) -> None:
     """An option of a command is a variable too."""
     path = record_conversation(tmp_path / "x.db")
     assert json.loads(run("inspect", "show", path, ACP_PROXY_SHOW_JSON="1").stdout)
@@ -339,7 +339,7 @@ def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
     assert shown(path)["dialect"] == "draft-1.0"
 
 
-def test_the_last_words_on_stderr_have_its_colour(tmp_path: Path) -> None:
+def test_the_last_lines_of_stderr_have_its_colour(tmp_path: Path) -> None:
     """As in the log, and whether or not the agent failed: what is said there is often no error."""
     with LogWriter(tmp_path / "failed.db") as recorder:
         handshake(recorder)

@@ -51,7 +51,7 @@ def values(path: Path, *arguments: str | Path) -> Any:
 
 
 @pytest.mark.parametrize("columns", [80, 160, None])
-def test_screens_are_as_they_were_reviewed(
+def test_screens_match_the_golden_files(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int | None
 ) -> None:
     """What a terminal of 80 and 160 columns and a pipe get is what somebody has looked at."""
@@ -102,7 +102,7 @@ def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert re.search(r"^  !  \(stderr\)  +1,201  1\.2 kB  █ +▁$", out, re.MULTILINE)
 
 
-def test_prompts_of_a_recording_without_times_were_sent(
+def test_prompts_are_counted_in_a_recording_without_times(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A file written by hand may have all its frames at the same moment."""
@@ -142,13 +142,13 @@ def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
     assert found["tool_calls"] == []
 
 
-def test_the_response_alone_brings_its_latency(waiting_chat: Path) -> None:
+def test_the_latency_is_that_of_the_response(waiting_chat: Path) -> None:
     """An exchange is counted if its request or its response is meant."""
     (method,) = values(waiting_chat, "kind:error")["methods"]
     assert (method["frames"], method["requests"], method["max_ns"]) == (1, 1, 201 * MS)
 
 
-def test_a_filter_that_means_nothing_says_so(waiting_chat: Path) -> None:
+def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
     """There are no tables then, and a line on standard error."""
     result = run("inspect", "stats", waiting_chat, "method:nothing")
     assert result.exit_code == 0
@@ -156,7 +156,7 @@ def test_a_filter_that_means_nothing_says_so(waiting_chat: Path) -> None:
     assert "methods" not in result.stdout
 
 
-def test_a_turn_that_is_not_there_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
+def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
     """One line says how many there are."""
     assert (
         complaint("inspect", "stats", waiting_chat, "--turn", "3")
@@ -196,7 +196,7 @@ def test_numbers_are_exact(waiting_chat: Path) -> None:
     assert sum(method["bytes"] for method in found["methods"]) == found["bytes"]
 
 
-def test_while_it_is_recorded_time_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_open_turn_counts_until_now(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An open turn of a recording that runs lasts until now, and its permission is open."""
     recorder = record_waiting_chat(tmp_path / "x.db", finished=False)
     monkeypatch.setattr(time, "time_ns", lambda: WALL_NS + 3600 * SECOND)
@@ -214,7 +214,7 @@ def test_while_it_is_recorded_time_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_
     assert "unanswered" not in out
 
 
-def test_nothing_recorded_commands_the_terminal(tmp_path: Path) -> None:
+def test_recorded_text_does_not_control_the_terminal(tmp_path: Path) -> None:
     """Methods, titles, prompts, reasons and answers reach the screen without control characters."""
     evil = "\x1b[31m\x9b2J\u202e\nforged"
     with LogWriter(tmp_path / "x.db", name=evil) as recorder:
@@ -246,7 +246,7 @@ def test_the_demonstrations_are_explained(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("option", "value"), [("JSON", "1"), ("TURN", "1"), ("TOP", "0")])
-def test_the_environment_can_ask(tmp_path: Path, option: str, value: str) -> None:
+def test_options_are_read_from_the_environment(tmp_path: Path, option: str, value: str) -> None:
     """Each option is a variable too."""
     path = record_conversation(tmp_path / "x.db")
     flag = f"--{option.lower()}"
