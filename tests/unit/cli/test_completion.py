@@ -24,7 +24,7 @@ PROGRAM = shutil.which("acp-proxy", path=os.path.dirname(sys.executable))  # noq
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A recordings directory with a recording, one that runs, and what is none."""
+    """A recordings directory with a recording, one that runs, and other files."""
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     directory = tmp_path / "recordings"
@@ -39,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def offered(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
-    """Returns what bash is told for a line whose last word is being typed."""
+    """Returns the offers that bash gets for a line whose last word is being typed."""
     monkeypatch.setenv("COMP_WORDS", "\n".join(("acp-proxy", *words)))
     monkeypatch.setenv("COMP_CWORD", str(len(words)))
     complete = JoiningBashComplete(cli, {}, "acp-proxy", "_ACP_PROXY_COMPLETE").complete()
@@ -100,7 +100,7 @@ def test_a_filter_is_completed(
 
 
 def test_words_that_bash_splits_are_joined() -> None:
-    """A colon and an equals sign belong to the word that they stand in."""
+    """A colon and an equals sign do not end a word."""
     assert joined(["a", "b", ":", "c"]) == (["a", "b:c"], "c")
     assert joined(["a", "--b", "=", "c", ":"]) == (["a", "--b=c:"], "")
     assert joined(["a", "b", "c"]) == (["a", "b", "c"], "c")
@@ -120,7 +120,7 @@ def test_special_characters_of_the_shell_are_escaped(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 @pytest.mark.skipif(PROGRAM is None, reason="expected the program to be installed")
 def test_the_program_prints_its_script(shell: str) -> None:
-    """As installed, it tells each shell how to complete, and reads no arguments for that."""
+    """The installed program prints the script of each shell without reading arguments."""
     assert PROGRAM is not None
     environment = {**os.environ, "_ACP_PROXY_COMPLETE": f"{shell}_source"}
     done = subprocess.run([PROGRAM], env=environment, capture_output=True, text=True, check=True)

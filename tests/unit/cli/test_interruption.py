@@ -97,7 +97,7 @@ def test_an_interrupted_command_prints_nothing(command: Callable[[], None]) -> N
 
 @pytest.mark.parametrize("error", [ValueError("x"), ExceptionGroup("x", [ValueError()])])
 def test_other_mistakes_are_reported(error: Exception) -> None:
-    """They are ours."""
+    """They are mistakes of our own, and are not hidden."""
 
     def run() -> None:
         raise error from ValueError()
@@ -107,7 +107,7 @@ def test_other_mistakes_are_reported(error: Exception) -> None:
 
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL, lambda *_: None])
 def test_a_chosen_signal_handler_stays(handler: signal.Handlers) -> None:
-    """A shell for its background commands, or who calls us from Python."""
+    """A shell chooses one for background commands, and so may a Python program that calls us."""
     signal.signal(signal.SIGINT, handler)
     leave_at_once()
     seen = []

@@ -35,7 +35,7 @@ COMMANDS = (
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Recordings, one of which has such characters wherever it can have some."""
+    """Recordings, one of them with such characters in every text."""
     bad = f"needle{UNSEEN}"
     tmp_path /= bad
     tmp_path.mkdir()

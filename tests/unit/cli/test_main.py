@@ -22,7 +22,7 @@ READERS = [["show"], ["show", "--json"], ["log"], ["log", "--json"], ["log", "--
 
 
 def text_file(path: Path) -> None:
-    """A file that is no database."""
+    """A file that is not a database."""
     path.write_text("hello")
 
 
@@ -49,7 +49,7 @@ def newer_version(path: Path) -> None:
 
 
 def truncated(path: Path) -> None:
-    """A recording whose second half is gone."""
+    """A recording without its second half."""
     os.truncate(record_conversation(path), path.stat().st_size // 2)
 
 
@@ -76,7 +76,7 @@ def other_log(path: Path) -> None:
 
 
 def lost_database(path: Path) -> None:
-    """A log whose beginning is in a database that is gone."""
+    """A log whose beginning is in a database that was deleted."""
     with LogWriter(path) as recorder:
         handshake(recorder)
         recorder.index()
@@ -105,7 +105,7 @@ def lost_database(path: Path) -> None:
 def test_a_file_that_cannot_be_read(
     tmp_path: Path, command: list[str], make: Callable[[Path], None], answer: str
 ) -> None:
-    """Each kind of unreadable file has its own sentence, in every command that reads."""
+    """Each kind of unreadable file has its own message, in every command that reads."""
     make(tmp_path / "x.db")
     before = {entry: entry.stat().st_size for entry in tmp_path.iterdir()}
     found = complaint("inspect", *command, tmp_path / "x.db")
@@ -137,7 +137,7 @@ def test_a_recording_that_is_not_found(
 
 
 def test_latest_in_an_empty_directory(tmp_path: Path) -> None:
-    """Where nothing was recorded, `latest` says how to begin."""
+    """Without any recording, `latest` explains how to begin."""
     assert complaint("inspect", "show", "latest", home=tmp_path) == (
         f"no recording in {tmp_path}; put `acp-proxy record --` before an agent's command"
     )
@@ -215,7 +215,7 @@ def test_help_is_help(arguments: list[str]) -> None:
 
 
 def test_a_variable_called_version_is_not_ours(tmp_path: Path) -> None:
-    """What looks like a variable of the options --version is somebody's own affair."""
+    """A variable that looks like one of --version belongs to other programs."""
     assert run("inspect", "list", home=tmp_path, ACP_PROXY_VERSION="1.2").exit_code == 0
 
 
@@ -232,7 +232,7 @@ def test_a_full_disk_is_reported_in_one_line(options: tuple[str, ...]) -> None:
 
 
 def test_a_closed_stdout_gives_no_traceback() -> None:
-    """Whoever closes it does not want to see anything."""
+    """A closed stdout is no error."""
     recording = str(Path(__file__).parents[3] / "recordings" / "hello.db")
     command = f"exec '{sys.executable}' -m acp_proxy inspect show '{recording}' >&-"
     found = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, check=False)

@@ -113,7 +113,7 @@ def test_no_report_takes_the_place_of_any_other_recording(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can say what stdin is")
 def test_a_report_does_not_replace_the_file_on_standard_input(golden: Path) -> None:
-    """As far as the system tells which."""
+    """As far as the system knows its file."""
     text = golden.with_name("golden.jsonl")
     words = [sys.executable, "-m", "acp_proxy"]
     subprocess.run([*words, "inspect", "export", golden, "-o", text], check=True)
@@ -164,7 +164,7 @@ def test_a_report_goes_into_a_plain_file(golden: Path, words: tuple[str, ...], k
 
 
 def test_only_its_owner_can_read_a_report(tmp_path: Path) -> None:
-    """It quotes prompts; also where it takes the place of one that everybody could read."""
+    """It quotes prompts; this also holds where it replaces a file that others could read."""
     umask = os.umask(0)
     try:
         for name in ("new", "old"):
@@ -195,7 +195,7 @@ def test_a_device_may_take_two_reports() -> None:
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    """In one line; who has more to do says it, and goes on."""
+    """The reason is one line."""
     with pytest.raises(Refusal, match=r"^cannot write .*: it is not a plain file$"):
         write_text(tmp_path, "x")
 
@@ -215,7 +215,7 @@ def test_a_report_that_fails_does_not_stop_the_others(
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, which Linux has")
 def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
-    """And says of the other one why not, in words."""
+    """For the other one it prints the reason."""
     words = [sys.executable, "-m", "acp_proxy", "replay", str(golden), "--report", "/dev/full"]
     done = subprocess.run(
         [*words, "--junit", "x.xml"], stdin=subprocess.DEVNULL, capture_output=True, text=True
@@ -227,7 +227,7 @@ def test_a_replay_writes_the_reports_that_it_can(golden: Path) -> None:
 
 
 def test_a_file_name_that_is_too_long_is_refused() -> None:
-    """Before anything begins."""
+    """Before anything is written."""
     name = "x" * 300
     with pytest.raises(Refusal, match=f"^cannot write {name}: file name too long$"):
         check_report_files(Path(name))

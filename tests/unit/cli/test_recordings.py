@@ -82,7 +82,7 @@ def test_following_says_that_it_passes_over_a_newer_one(home: Path, running: Log
 def test_following_waits_for_the_next_recording(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where none is running, a line on stderr says so, and the next that starts is followed."""
+    """If none is running, a line on stderr reports that, and the next that starts is followed."""
     with contextlib.ExitStack() as made:
 
         def begin(_: float) -> None:

@@ -15,7 +15,7 @@ from acp_proxy.cli.work_directory import directories, own_directory, remove_aban
 
 
 def test_each_recorded_directory_has_a_place() -> None:
-    """Of its name; those of one name have one each, and what lies below stays below."""
+    """It keeps its name; those of one name have one each, and subdirectories stay below."""
     recorded = ["/home/me/web", "/srv/web", "/home/me/web/sub/deep", "/home/me"]
     with directories(recorded, None) as places:
         web = places["/home/me/web"]
@@ -91,7 +91,7 @@ def test_a_relative_directory_leads_nowhere_else(
 
 
 def test_relative_directories_of_other_systems() -> None:
-    """What they meant is told by where the agent was started."""
+    """They are relative to where the agent was started."""
     with directories(["..\\x", "D:y"], None, "C:\\w\\z") as places:
         assert Path(places["C:\\w\\x"]).name == "x"
         assert places["..\\x"] == places["C:\\w\\x"]
@@ -121,7 +121,7 @@ def test_a_long_name_is_cut(name: str) -> None:
 
 
 def test_no_link_leads_out(tmp_path: Path) -> None:
-    """Nothing is made where nobody has chosen to have anything."""
+    """Nothing is made outside of the chosen directory."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     work.mkdir()
     outside.mkdir()
@@ -136,7 +136,7 @@ def test_no_link_leads_out(tmp_path: Path) -> None:
 
 
 def test_directories_that_were_made_are_removed_if_empty(tmp_path: Path) -> None:
-    """And nothing goes that is elsewhere, even if a link now leads there."""
+    """Nothing elsewhere is removed, even if a link now leads there."""
     work, outside = tmp_path / "work", tmp_path / "outside"
     (work / "there").mkdir(parents=True)
     (outside / "deep").mkdir(parents=True)
@@ -206,7 +206,7 @@ def test_a_directory_whose_owner_was_killed_is_removed(temporary: Path) -> None:
 
 
 def test_a_directory_that_may_belong_to_others_stays(temporary: Path) -> None:
-    """Another name, another mode, a link, a file, and one that somebody else holds."""
+    """Another name, another mode, a link, a file, and one that another process has locked."""
     killed, left = an_owner()
     killed.kill()
     killed.communicate()
@@ -259,5 +259,5 @@ def test_a_directory_that_is_being_made_stays(
 
 
 def test_a_directory_that_cannot_be_listed(tmp_path: Path) -> None:
-    """It is nobody's trouble."""
+    """That is ignored."""
     remove_abandoned(tmp_path / "nowhere")

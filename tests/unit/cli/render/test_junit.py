@@ -20,7 +20,7 @@ SEEN = "\\x1b[2J\\x00\\ud800\\uffff\\u202e\\r\\n\\t]]>&<\"'\U0001f600"
 
 
 def test_a_suite_counts_its_cases() -> None:
-    """Of each it says how long it took and what was printed, if that is known."""
+    """Each case has its time and its output, if they are known."""
     cases = [
         Case("all", "fine"),
         Case("all", "slow", seconds=1.23456, output=["one", "two"]),
@@ -62,7 +62,7 @@ def test_characters_that_xml_forbids_become_visible() -> None:
 
 @pytest.mark.parametrize("module", ["cli.commands.record", "cli.commands.replay", "testing.runs"])
 def test_xml_is_imported_only_for_reports(module: str) -> None:
-    """An agent and a client that start have other things to do."""
+    """The start of an agent or client is not delayed by it."""
     script = f"import sys, acp_proxy.{module}; sys.exit('xml.etree.ElementTree' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
@@ -73,12 +73,12 @@ def divergence(rank: Rank, lane: str, kind: DivergenceKind) -> Divergence:
 
 
 def lines_of(one: Divergence) -> Iterator[str]:
-    """What there is to say of it."""
+    """Its lines."""
     yield f"{one.kind}: {one.summary}"
 
 
 def test_a_failed_lane_is_named_after_its_root_cause() -> None:
-    """Lanes come by name; what is for information is told, and fails nothing."""
+    """Lanes are sorted by name; a divergence for information fails nothing."""
     found = [
         divergence(Rank.INFO, "b", DivergenceKind.EARLY),
         divergence(Rank.CASCADE, "b", DivergenceKind.UNPLAYED),

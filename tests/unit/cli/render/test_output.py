@@ -64,7 +64,7 @@ def test_printed_lines_have_no_control_characters(capsys: pytest.CaptureFixture[
 
 
 class Pipe(io.BytesIO):
-    """Bytes that somebody receives, and how often they were handed over."""
+    """Counts how often bytes are flushed."""
 
     flushes = 0
 
@@ -115,14 +115,14 @@ def test_json_is_the_same_bytes_in_every_locale(tmp_path: Path) -> None:
 
 
 class Clock:
-    """Seconds that pass when somebody works, and how often it was looked at."""
+    """A clock that advances with each item, and counts how often it is read."""
 
     def __init__(self) -> None:
         self.now = 50.0
         self.looks = 0
 
     def __call__(self) -> float:
-        """Tells the time."""
+        """Returns the time."""
         self.looks += 1
         return self.now
 
@@ -149,7 +149,7 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def test_after_a_second_there_is_a_bar_and_then_it_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says what is done, how much of it, and ends with an empty line that can be written on."""
+    """It shows what is done and how much of it, and leaves an empty line."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     done = list(progress(clock.work(20, 0.2), 20, "searching", clock=clock))
@@ -170,7 +170,7 @@ def test_before_a_second_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_without_a_terminal_nothing_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody looks there is no bar, and no clock is looked at."""
+    """Without a terminal there is no bar, and the clock is not read."""
     stderr = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stderr)
     clock = Clock()
@@ -189,7 +189,7 @@ def test_the_total_may_be_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_bar_is_cleared_when_the_loop_stops_early(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever has seen enough, or is interrupted, gets a clean line."""
+    """After a break or an interruption the line is empty."""
     terminal = on_terminal(monkeypatch)
     clock = Clock()
     items = progress(clock.work(100, 0.5), 100, "x", clock=clock)

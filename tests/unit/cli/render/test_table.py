@@ -31,7 +31,7 @@ COLUMNS = [
     ],
 )
 def test_columns_are_left_out_before_they_are_cut(width: int | None, lines: list[str]) -> None:
-    """First those of highest rank go, then what may be cut is cut, at last the whole line."""
+    """First columns of the highest rank are left out, then cells are cut, then the whole line."""
     found = list(table(COLUMNS, Screen(width)))
     assert found == lines
     assert width is None or max(map(columns_of, found)) <= width
@@ -60,7 +60,7 @@ def test_without_a_terminal_everything_is_there() -> None:
 
 
 def test_columns_of_high_rank_are_left_out_first() -> None:
-    """Where there is no room, the column of the highest rank goes first, those of rank 0 never."""
+    """Without room, the column of the highest rank is left out first, those of rank 0 never."""
     assert [n for n, _ in _layout(HEADINGS, [ROW], 16)] == [0, 1, 2, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 15)] == [0, 1, 3]
     assert [n for n, _ in _layout(HEADINGS, [ROW], 11)] == [0, 1]
@@ -68,7 +68,7 @@ def test_columns_of_high_rank_are_left_out_first() -> None:
 
 
 def test_room_goes_to_what_matters_most() -> None:
-    """First up to what a column should have at the most, then to whoever wants more."""
+    """First up to each column's `most`, then up to the widest cell."""
     assert _layout(HEADINGS, [ROW], 18) == [(0, 1), (1, 6), (2, 2), (3, 3)]
     assert _layout(HEADINGS, [ROW], 24) == [(0, 1), (1, 6), (2, 2), (3, 9)]
     assert _layout(HEADINGS, [ROW], 99) == [(0, 1), (1, 11), (2, 2), (3, 9)]

@@ -26,7 +26,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in GOLDEN.iterdir()))
 def test_screens_match_the_golden_files(shown: dict[str, str], name: str) -> None:
-    """What is shown is what somebody has looked at; `python -m tests.screens` writes it anew."""
+    """`python -m tests.screens` writes the golden files again."""
     assert shown[name] == (GOLDEN / name).read_text(encoding="utf-8")
 
 
@@ -41,7 +41,7 @@ def plain(line: str) -> str:
 
 
 def test_recorded_text_does_not_control_the_terminal(shown: dict[str, str]) -> None:
-    """Beside our own colours a screen holds what can be printed, and colours change no text."""
+    """Apart from colours a screen has printable characters only, and colours change no text."""
     for name, content in shown.items():
         seen = plain(content).replace("\u200d", "")  # which joins the parts of an emoji
         assert all(map(str.isprintable, seen.split("\n"))), name
@@ -85,7 +85,7 @@ def test_a_pipe_gets_one_line_for_each(tmp_path: Path) -> None:
 
 
 def test_filtered_frames_make_no_silence(tmp_path: Path) -> None:
-    """Between two lines that are not neighbours there is no saying that nothing was said."""
+    """Between two lines that are not neighbours no silence is claimed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.t_ns += 6_000 * MS
@@ -100,7 +100,7 @@ def test_filtered_frames_make_no_silence(tmp_path: Path) -> None:
 
 
 def test_a_frame_and_its_pair_are_marked(tmp_path: Path) -> None:
-    """Each has its sign in a margin; where numbers are left out a terminal says so."""
+    """Each has its sign in a margin; a terminal marks where numbers are left out."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(5, "session/list"))

@@ -26,7 +26,7 @@ _MANY, _SHOWN = 1200, 1000
 
 
 def talk(word: str) -> str:
-    """An agent that says many notifications of one kind."""
+    """An agent that sends many notifications of one kind."""
     said = [f'<- _x/y {{"sessionId": "s", "n": {n}, "said": "{word}"}}' for n in range(_MANY)]
     return "\n".join(['-> #0 initialize {"protocolVersion": 1}', "<- #0 result {}", *said])
 
@@ -72,7 +72,7 @@ def test_only_lines_that_are_printed_are_made(
 def test_frames_sent_early_are_reported_on_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It stands on stderr behind the program's name, as every word for a person does."""
+    """Each line begins with the program's name."""
     transcript = f"""
         {SESSION}
         -> #2 session/prompt {{"sessionId": "s"}}

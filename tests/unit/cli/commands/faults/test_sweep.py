@@ -36,7 +36,7 @@ agent.wait()
 
 @pytest.fixture
 def sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The words of a sweep with a client that only says hello."""
+    """The arguments of a sweep with a client that only initializes."""
     monkeypatch.chdir(tmp_path)
     Path("client.py").write_text(CLIENT)
     Path("plans").mkdir()
@@ -87,7 +87,7 @@ def test_a_client_that_waits_for_ever_is_ended(sweep: list[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "outcome"), [("shows", "error shown"), ("silent", "failed")])
 def test_a_client_that_handles_its_errors_passes(sweep: list[str], mode: str, outcome: str) -> None:
-    """An error that is shown, or only an exit code, is no failure of the sweep."""
+    """A client that prints an error, or only returns a code, does not fail the sweep."""
     plan("gone", 'kind = "close"')
     options = ["--plans", "plans/gone.toml", "--timeout", "60"]
     result = run(*sweep, *options, "--client", client(mode))
@@ -112,7 +112,7 @@ UNTESTED = (
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "answer"), UNTESTED, ids=["no-agent", "silent-client"])
 def test_a_sweep_that_tests_nothing_fails(sweep: list[str], code: str, answer: str) -> None:
-    """It ends after its first run with exit code 2, one line that says why, and a failed case."""
+    """It ends after its first run with exit code 2, one line with the reason, and a failed case."""
     Path("idle.py").write_text(code)
     command = f"{shlex.quote(sys.executable)} idle.py {{agent}}"
     result = run(*sweep, "--plans", "@all", "--junit", "out.xml", "--json", "--client", command)
@@ -145,7 +145,7 @@ def test_a_run_that_starts_no_agent_tests_nothing() -> None:
 
 
 def test_the_agent_command_takes_the_place_in_the_client_command() -> None:
-    """As words, or as one text that a shell would split."""
+    """As words, or as one quoted text that a shell would split."""
     agent = ["acp", "replay", "a b.db"]
     assert client_command("c {agent} -v", agent) == ["c", *agent, "-v"]
     assert client_command("c '--agent={agent}'", agent) == ["c", "--agent=acp replay 'a b.db'"]

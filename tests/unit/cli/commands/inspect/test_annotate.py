@@ -53,7 +53,7 @@ def test_a_note_is_written_read_and_cleared(home: Path) -> None:
     ],
 )
 def test_wrong_use_of_note_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """What is not meant is refused, and nothing is written."""
+    """Wrong use is refused, and nothing is written."""
     assert complaint("inspect", "note", *arguments, home=home).startswith(answer)
 
 
@@ -74,14 +74,14 @@ def test_the_file_can_be_kept(home: Path) -> None:
 
 
 def test_a_recording_elsewhere_keeps_its_file(home: Path, tmp_path: Path) -> None:
-    """The file is somebody's own, and is not moved."""
+    """A file outside of the recordings directory is not moved."""
     path = record_conversation(tmp_path / "mine.db")
     result = run("inspect", "rename", path, "login", home=home)
     assert result.output == f"mine is now login: {path}\n"
 
 
 def test_a_running_recording_keeps_its_file(home: Path) -> None:
-    """The name changes at once, and the line says that the file does not."""
+    """The name changes at once; a line reports that the file does not."""
     with LogWriter(home / "live.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -108,14 +108,14 @@ def test_an_impossible_file_name_is_refused(home: Path, name: str) -> None:
 
 
 def test_a_recording_name_stays_on_one_line(home: Path) -> None:
-    """A name that somebody else has written may have line ends in it."""
+    """A name that another program has written may contain line ends."""
     record_conversation(home / "odd.db", id="dddd", name="a\nb\x1b[31m")
     result = run("inspect", "rename", "odd", "even", home=home)
     assert result.stdout == f"a\\nb\\x1b[31m is now even: {home}/even.db\n"
 
 
 def test_a_note_is_utf8(home: Path) -> None:
-    """Else the note is refused; it is no damage of the recording."""
+    """Otherwise the note is refused; the recording is not called damaged."""
     answer = complaint("inspect", "note", "run", "a\udcff", home=home)
     assert answer == r"expected a note in UTF-8, got 'a\udcff'"
 

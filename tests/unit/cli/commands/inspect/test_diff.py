@@ -101,7 +101,7 @@ def values(*arguments: str | Path, code: int = 1) -> list[dict[str, Any]]:
 
 
 def test_screens_match_the_golden_files() -> None:
-    """What terminals and a pipe get is what somebody has looked at."""
+    """Terminals and a pipe get the golden screens."""
     for name, content in screens():
         assert content == (GOLDEN / name).read_text(encoding="utf-8"), name
 
@@ -132,14 +132,14 @@ def test_changed_whitespace_is_visible() -> None:
 
 
 def test_texts_with_little_in_common_are_shown_apart() -> None:
-    """Where hardly a word stayed, nobody wants to read both at once."""
+    """If hardly a word stayed, a mixture of both would be hard to read."""
     one = Field("/params/text", "Done.\n", "The edit was rejected; greeting.txt is as it was " * 2)
     shown = screen(differing([evolve(ENTRIES[0], fields=(one,))]), 80)
     assert '\n        - "Done.\\n"\n        + "The edit was rejected; ' in shown
 
 
 def test_recorded_text_does_not_control_the_terminal() -> None:
-    """Whatever was said, nothing but our colours and our lines is printed."""
+    """Whatever was recorded, only our own colours and line ends are printed."""
     for color in (False, True):
         shown = plain(screen(differing(), 80, color=color))
         assert shown.replace("\n", "").isprintable()
@@ -157,7 +157,7 @@ def test_equal_recordings_need_few_lines() -> None:
 
 
 def test_many_differences_are_counted_first() -> None:
-    """Who scrolls back to the beginning of a long list knows how long it is."""
+    """The number is also above a long list."""
     few, many = differing(), differing(ENTRIES * 200)
     assert screen(few, None).count(verdict(few)) == 1
     assert screen(many, None).count(verdict(many)) == 2
@@ -178,7 +178,7 @@ def test_recordings_of_one_name_are_distinguished_by_path() -> None:
 
 
 def test_the_ending_is_shown_in_words() -> None:
-    """A signal goes by its name, if it has one; what did not happen is not mentioned."""
+    """A signal is shown by its name if it has one; a missing code is not shown."""
 
     def ending(*fields: Field) -> list[str]:
         shown = screen(evolve(differing(()), ending=fields), None)
@@ -193,7 +193,7 @@ def test_the_ending_is_shown_in_words() -> None:
 
 
 def test_a_long_value_is_cut() -> None:
-    """Values, words and places in a text are cut where nobody would read on, and that is told."""
+    """Long values, words and lists of places are cut, with the number of what is left out."""
     fields = (
         Field("/params/a", ["x" * 10_000], only="a"),
         Field("/params/b", "y" * 10_000 + " end", "end"),
@@ -208,7 +208,7 @@ def test_a_long_value_is_cut() -> None:
 
 
 def test_deeply_nested_values_are_not_shown() -> None:
-    """What no encoder goes through is no reason to fail."""
+    """Values that no encoder accepts are no reason to fail."""
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
@@ -222,7 +222,7 @@ def test_deeply_nested_values_are_not_shown() -> None:
 
 
 def test_json_has_a_line_for_each_part() -> None:
-    """Their order is that of the screen, and what JSON has no room for is no reason to fail."""
+    """Their order is that of the screen; values that JSON does not allow become null."""
     fields = (Field("/params/a", float("nan"), "\ud800"), Field("/params/b", 2**70, 1.5))
     found = differing([*ENTRIES, evolve(ENTRIES[0], fields=fields)])
     lines = [json.loads(line) for line in printed(found, DiffJson).splitlines()]
@@ -316,7 +316,7 @@ def test_two_runs_of_one_conversation_are_equal(tmp_path: Path) -> None:
 
 
 def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
-    """The exit code is 1, and stderr says how to let it pass."""
+    """The exit code is 1, and stderr names the rules that ignore them."""
     found = run("inspect", "diff", *pair)
     assert found.exit_code == 1
     assert '      /result/stopReason  "end_turn" → "refusal"\n' in found.stdout
@@ -330,7 +330,7 @@ def test_differences_are_printed(pair: tuple[Path, Path]) -> None:
 
 
 def test_ignored_places_do_not_differ(pair: tuple[Path, Path]) -> None:
-    """As the hint says, and each of both is worth its own."""
+    """As the hint proposes; each of the two rules has its own effect."""
     rules = ["--ignore", "/params/update/rawInput/said", "--ignore", "/result/stopReason"]
     assert run("inspect", "diff", *pair, *rules).exit_code == 0
     found = run("inspect", "diff", *pair, *rules[:2])
@@ -338,7 +338,7 @@ def test_ignored_places_do_not_differ(pair: tuple[Path, Path]) -> None:
 
 
 def test_an_alias_makes_ids_equal(tmp_path: Path) -> None:
-    """A value that stands for another one, and always for the same."""
+    """A value that replaces another one, always the same."""
     a = record(tmp_path / "a.db", said="build-1234")
     b = record(tmp_path / "b.db", said="build-5678")
     assert run("inspect", "diff", a, b).exit_code == 1
@@ -375,7 +375,7 @@ def test_a_filter_restricts_what_is_compared(pair: tuple[Path, Path]) -> None:
 
 
 def test_how_the_agent_ended_counts_without_a_filter(tmp_path: Path) -> None:
-    """An exit code is no frame."""
+    """The exit code does not count as a frame."""
     a, b = record(tmp_path / "a.db"), record(tmp_path / "b.db", code=7)
     assert "\n\nending\n~ exit code  0 → 7\n" in run("inspect", "diff", a, b).stdout
     assert run("inspect", "diff", a, b, "seq:1..99").exit_code == 0
@@ -404,7 +404,7 @@ def test_an_ending_that_one_recording_lacks_is_no_difference(tmp_path: Path) -> 
 
 
 def test_a_recording_that_ends_early_is_compared_as_far_as_it_goes(tmp_path: Path) -> None:
-    """One whose recorder was killed is told from one that still goes on; the codes stay."""
+    """A killed recorder and a running one are distinguished; the exit codes stay."""
     a = record_conversation(tmp_path / "a.db")
     with LogWriter(tmp_path / "b.db") as recorder:
         handshake(recorder)
@@ -526,7 +526,7 @@ def test_rules_as_json(pair: tuple[Path, Path]) -> None:
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="expected bash")
 def test_a_rule_can_be_pasted_into_a_shell() -> None:
-    """A shell takes it for what it is, and it is one line."""
+    """A shell reads it as the same word, and it is one line."""
     for pointer in ("/params/x", "/params/*/a b", "/it's", "/$HOME`id`", f"/{EVIL}'\\7", "/é\t你"):
         rule = quoted(pointer)
         assert rule.isprintable()
@@ -541,7 +541,7 @@ def test_a_rule_can_be_pasted_into_a_shell() -> None:
 
 @pytest.mark.parametrize("option", ["--ignore", "--alias"])
 def test_an_invalid_pointer_is_refused(pair: tuple[Path, Path], option: str) -> None:
-    """One line says what one looks like, as it does for a replay."""
+    """One line shows a valid one, as for a replay."""
     said = complaint("inspect", "diff", *pair, option, "params")
     assert "'params' is not a JSON pointer: expected one such as /params/prompt/0/text" in said
 
@@ -563,7 +563,7 @@ def test_an_invalid_pointer_is_refused(pair: tuple[Path, Path], option: str) -> 
     ],
 )
 def test_bad_use_is_one_line(pair: tuple[Path, Path], arguments: list[str], said: str) -> None:
-    """It says what was expected, before anything is compared."""
+    """The message names what was expected; nothing is compared."""
     assert said in complaint("inspect", "diff", *pair, *arguments)
 
 

@@ -66,7 +66,7 @@ def test_a_partial_export_says_so(path: Path) -> None:
 
 
 def test_a_file_is_made_whole_and_private(path: Path, tmp_path: Path) -> None:
-    """Nothing is printed, and nobody else can read what was said."""
+    """Nothing is printed, and only the owner can read the file."""
     made = tmp_path / "made.jsonl"
     result = run("inspect", "export", path, "-o", made)
     assert (result.exit_code, result.output) == (0, "")
@@ -108,7 +108,7 @@ def test_a_damaged_recording_leaves_no_file(path: Path, tmp_path: Path) -> None:
 
 
 def test_an_option_that_is_not_built_is_refused(path: Path) -> None:
-    """A format that is only planned, and a filter that is none, are wrong use."""
+    """A format that is only planned and an invalid filter are wrong use."""
     assert "'mermaid' is not one of" in complaint("inspect", "export", path, "--format", "mermaid")
     assert "bad filter at column 1" in complaint("inspect", "export", path, "knid:x")
 
@@ -118,7 +118,7 @@ def test_an_option_that_is_not_built_is_refused(path: Path) -> None:
 def test_the_text_form_is_shown_like_its_database(
     tmp_path: Path, command: str, json_: bool
 ) -> None:
-    """Every command says the same of the two, but for their paths and sizes."""
+    """Every command prints the same for both, except for their paths and sizes."""
     said = []
     for form in ("db", "jsonl"):
         home = tmp_path / form

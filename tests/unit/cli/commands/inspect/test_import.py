@@ -46,7 +46,7 @@ def test_a_database_is_made_in_the_recordings_directory(text: Path, home: Path) 
 
 
 def test_a_name_that_is_taken_is_counted_up(text: Path, home: Path) -> None:
-    """The first is untouched, and a line says where the second is."""
+    """The first is untouched, and a line names the path of the second."""
     run("inspect", "import", text, home=home)
     before = (home / "story.db").read_bytes()
     result = run("inspect", "import", text, home=home)
@@ -95,7 +95,7 @@ def test_standard_input_is_named_as_it_was(home: Path) -> None:
     ],
 )
 def test_a_wrong_text_leaves_nothing(home: Path, tmp_path: Path, content: bytes, said: str) -> None:
-    """One line says what is wrong and where, and no file is made."""
+    """One line names the mistake and its place, and no file is made."""
     path = tmp_path / "wrong.jsonl"
     path.write_bytes(content)
     found = complaint("inspect", "import", path, home=home)
@@ -117,7 +117,7 @@ def test_a_file_that_cannot_be_opened_is_reported(text: Path, home: Path, tmp_pa
 
 @pytest.mark.parametrize("command", ["show", "log", "export"])
 def test_every_command_reads_standard_input(command: str) -> None:
-    """A dash is the text form on standard input; what is wrong there is told so."""
+    """A dash is the text form on standard input; messages name it so."""
     result = run_with(HEADER, "inspect", command, "-")
     assert (result.exit_code, result.stderr) == (0, "")
     result = run_with(b"hello\n", "inspect", command, "-")
@@ -129,7 +129,7 @@ def test_every_command_reads_standard_input(command: str) -> None:
 
 
 def test_a_terminal_on_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody is made to type one; nor is there one where nothing is open."""
+    """No person has to type a recording, and stdin may be closed."""
 
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -154,7 +154,7 @@ def test_the_text_of_an_unfinished_recording_says_so(tmp_path: Path) -> None:
 
 
 def test_a_path_that_is_not_a_file_is_refused_at_once(tmp_path: Path, home: Path) -> None:
-    """A pipe that nobody writes to would make an open wait for ever, so it is not opened."""
+    """A pipe without a writer would block an open forever, so it is not opened."""
     os.mkfifo(tmp_path / "story.jsonl")
     for path, kind in ((tmp_path / "story.jsonl", "a pipe"), ("/dev/null", "a device")):
         result = run("inspect", "import", path, home=home)

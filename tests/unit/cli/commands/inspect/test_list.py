@@ -93,7 +93,7 @@ def test_a_list_of_another_directory(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_list_of_a_path_that_is_not_a_directory(home: Path) -> None:
-    """A DIR that is none is wrong use."""
+    """A DIR that is not a directory is wrong use."""
     path = record_conversation(home / "x.db")
     for word in (path, home / "nowhere"):
         answer = complaint("inspect", "list", word, home=home)
@@ -101,7 +101,7 @@ def test_a_list_of_a_path_that_is_not_a_directory(home: Path) -> None:
 
 
 def test_an_empty_list_is_not_an_error(home: Path) -> None:
-    """Where there is nothing, stdout is empty, one line on stderr says so, and the code is 0."""
+    """Without recordings, stdout is empty, stderr has one line, and the code is 0."""
     for arguments in (["list"], ["list", str(home)]):
         result = run("inspect", *arguments, home=home)
         assert (result.exit_code, result.stdout) == (0, "")
@@ -114,7 +114,7 @@ def test_an_empty_list_is_not_an_error(home: Path) -> None:
 
 
 def test_a_broken_recording_does_not_hide_the_others(home: Path) -> None:
-    """What cannot be read is told on stderr, one line each, and the others are listed."""
+    """Each unreadable file has a line on stderr, and the others are listed."""
     record_conversation(home / "good.db")
     (home / "text.db").write_text("hello")
     (home / "empty.db").touch()
@@ -165,7 +165,7 @@ def test_a_list_as_json_has_an_object_for_each(home: Path) -> None:
 
 
 def test_a_list_of_some_kinds(home: Path, tmp_path: Path) -> None:
-    """Directory, agent, age and number choose; what is not meant does not count."""
+    """Directory, agent, age and number choose; the total counts only these."""
     project = tmp_path / "project"
     (project / "sub").mkdir(parents=True)
     now = time.time_ns()
@@ -224,7 +224,7 @@ def test_a_terminal_gets_what_fits(
 def test_a_terminal_sees_what_is_wrong_in_one_column(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Running, cut short or ended with a code: one column says it, and a colour."""
+    """Running, incomplete or ended with a code: one column and its colour show it."""
     monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: 100)
     record_conversation(home / "failed.db")
     with LogWriter(home / "killed.db") as recorder:
@@ -258,7 +258,7 @@ def test_a_list_marks_the_runs_in_which_show_finds_a_problem(home: Path) -> None
 def test_a_signal_is_red_only_where_there_is_a_problem(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A healthy chat that its editor has ended with SIGTERM is no alarm."""
+    """A healthy chat that its editor ended with SIGTERM is not red."""
     monkeypatch.setattr("acp_proxy.cli.render.output.width", lambda: 100)
     with LogWriter(home / "well.db") as well:
         handshake(well)
@@ -375,7 +375,7 @@ ENDS_OF_THE_CALENDAR = (
 @pytest.mark.parametrize("column", ["started_at", "ended_at"])
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, text: str) -> None:
-    """A file that says it was made at an end of the calendar is damaged; the others are listed."""
+    """A file with a date at an end of the calendar is damaged; the others are listed."""
     record_conversation(home / "good.db", id="aaaa")
     bad = record_conversation(home / "bad.db", id="bbbb")
     with contextlib.closing(sqlite3.connect(bad)) as connection, connection:
@@ -392,7 +392,7 @@ def test_an_impossible_date_does_not_break_the_list(home: Path, column: str, tex
 
 @pytest.mark.parametrize("text", ENDS_OF_THE_CALENDAR)
 def test_a_text_with_such_a_date_is_refused(home: Path, text: str) -> None:
-    """As one whose time is none; the line is named."""
+    """Like an invalid time; the line is named."""
     bad = home / "bad.jsonl"
     made = text_of(record_conversation(home / "good.db"))
     bad.write_bytes(made.replace(STARTED_AT.encode(), text.encode(), 1))

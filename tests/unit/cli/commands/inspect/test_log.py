@@ -62,7 +62,7 @@ def test_output_that_is_no_terminal_is_plain_and_never_cut(tmp_path: Path) -> No
 
 
 def test_colours_can_be_forced(story: Path) -> None:
-    """With FORCE_COLOR each direction has its colour, and NO_COLOR is the last word."""
+    """With FORCE_COLOR each direction has its colour; NO_COLOR has precedence."""
     lines = run("inspect", "log", story, FORCE_COLOR="1").stdout.splitlines()
     assert "\x1b[1;38;5;32m→ session/prompt" in lines[5]
     assert "\x1b[38;5;28m← session/update" in lines[6]
@@ -110,7 +110,7 @@ def test_raw_may_be_anything(tmp_path: Path) -> None:
 
 
 def test_one_frame_in_full(story: Path) -> None:
-    """A frame has its line, all that is known of it, its message indented, and then its pair."""
+    """A frame has its line, its labels, its message indented, and then its pair."""
     lines = run("inspect", "log", "--seq", "9", story).stdout.splitlines()
     assert lines[0].startswith("     9     0.008 ← session/request_permission   #0    →10 ")
     assert lines[1].startswith("  time        2025-06-15 ")
@@ -170,7 +170,7 @@ def test_one_frame_in_colour(story: Path) -> None:
 
 
 def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
-    """It is told why it is no message, and its bytes are shown where they are no UTF-8."""
+    """It has the reason why it is not a message, and its bytes where they are not UTF-8."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, b"caf\xe9 \x1b[2J\n")
     lines = run("inspect", "log", "--seq", "2", recorder.path).stdout.splitlines()
@@ -183,7 +183,7 @@ def test_a_line_that_is_not_utf8_in_full(tmp_path: Path) -> None:
 
 
 def test_a_batch_shows_its_messages(tmp_path: Path) -> None:
-    """Each message of a batch has a line with its method, its id, its pair and what it says."""
+    """Each message of a batch has a line with its method, its id, its pair and its preview."""
     path = tmp_path / "batches.jsonl"
     path.write_bytes(b"".join(lines_of(*CHAT)))
     batch, *members = run("inspect", "log", path, "kind:error").stdout.splitlines()
@@ -250,7 +250,7 @@ def test_one_event_in_full(story: Path) -> None:
 
 @pytest.mark.parametrize("number", ["24", "9223372036854775808", "99999999999999999999999"])
 def test_an_unknown_number_is_refused(story: Path, number: str) -> None:
-    """A frame that does not exist is told, however large its number."""
+    """A frame that does not exist is reported, however large its number."""
     answer = complaint("inspect", "log", "--seq", number, story)
     assert answer == f"no frame or event {number} in {story}; the last one is 23"
     assert complaint("inspect", "log", "--around", number, story) == answer
@@ -265,7 +265,7 @@ def test_raw_and_json_exclude_each_other(story: Path) -> None:
 
 @pytest.mark.parametrize("other", [["--seq", "1"], ["--follow"], ["--lines", "1"]])
 def test_around_excludes_other_choices(story: Path, other: list[str]) -> None:
-    """What is around a frame is one page: no other choice of where to begin goes with it."""
+    """--around is one page, so no other option may choose where to begin."""
     assert complaint("inspect", "log", "--around", "5", *other, story) == (
         "expected --around alone, got --seq, --lines or --follow with it"
     )
@@ -326,7 +326,7 @@ def test_a_turn_and_a_session_can_be_chosen(streamed: Path) -> None:
 
 
 def test_a_turn_has_what_came_on_stderr_meanwhile(tmp_path: Path) -> None:
-    """Where the timeline draws it; what came before and after it is no part of the turn."""
+    """It is where the timeline draws it; lines before and after the turn are not part of it."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.stderr("before")  # 2
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))  # 3
@@ -440,7 +440,7 @@ def test_following_a_finished_recording_reads_it(story: Path) -> None:
 
 
 def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path) -> None:
-    """What is indexed and what is not are one timeline."""
+    """Indexed and unindexed frames are one timeline."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.index()
@@ -450,7 +450,7 @@ def test_frames_beyond_the_log_and_in_the_rows_come_in_one_order(tmp_path: Path)
 
 
 def test_a_large_frame_is_printed_whole(tmp_path: Path) -> None:
-    """A line of three megabytes is one line of JSON, and its bytes are its bytes."""
+    """A line of three megabytes is one line of JSON, and --raw prints its bytes."""
     said = line(update("s", "agent_message_chunk", content=text("x" * (3 << 20))))
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.chunk(2, said)

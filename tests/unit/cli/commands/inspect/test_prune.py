@@ -52,7 +52,7 @@ def test_older_recordings_are_deleted(home: Path) -> None:
 
 
 def test_a_dry_run_deletes_nothing(home: Path) -> None:
-    """It says the same, as what would be."""
+    """It prints the same lines, as what would be deleted."""
     before = names(home)
     result = run("inspect", "prune", "--older-than", "3d", "--dry-run", home=home)
     lines = result.stdout.splitlines()
@@ -65,14 +65,14 @@ def test_a_dry_run_deletes_nothing(home: Path) -> None:
 
 
 def test_the_oldest_are_deleted_beyond_a_size(home: Path) -> None:
-    """The oldest go until the rest takes no more; files of somebody else count and stay."""
+    """The oldest are deleted until the rest takes no more; other files count and stay."""
     size = sum((home / name).stat().st_size for name in ("new.db", "other.db"))
     run("inspect", "prune", "--larger-than", f"{size / 1000 + 1}kB", home=home)
     assert names(home) == ["new.db", "other.db"]
 
 
 def test_age_and_size_may_be_combined(home: Path) -> None:
-    """What either of them means is deleted."""
+    """Recordings that either of them matches are deleted."""
     result = run("inspect", "prune", "--older-than", "7d", "--larger-than", "1TB", home=home)
     assert result.exit_code == 0
     assert names(home) == ["mid.db", "new.db", "other.db"]
@@ -87,7 +87,7 @@ def test_a_file_whose_name_has_line_ends_is_one_line(home: Path) -> None:
 
 
 def test_a_note_keeps_a_recording(home: Path) -> None:
-    """What a person has written about stays, unless --noted says otherwise."""
+    """A recording with a note stays, unless --noted is given."""
     set_note(home / "old.db", "precious")
     run("inspect", "prune", "--older-than", "1d", home=home)
     assert names(home) == ["new.db", "old.db", "other.db"]

@@ -123,7 +123,7 @@ def test_wrong_use_is_reported(turns: Path, tmp_path: Path) -> None:
 def test_a_recording_that_does_not_replay_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A recording that diverges from its own client makes no test, and the reason is told."""
+    """A recording that diverges from its own client makes no test; the reason is printed."""
     with RecordingReader(RECORDINGS / "hello.db") as reader:
         clean = rehearse(reader)
     found = evolve(clean, verdict="diverged", divergences=(DIVERGENCE,))

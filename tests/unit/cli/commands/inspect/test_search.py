@@ -72,7 +72,7 @@ def test_the_lines_of_matches(home: Path, arguments: list[str], seqs: list[int])
 
 
 def test_a_directory_or_several_recordings_are_searched_each_once(home: Path) -> None:
-    """REC and DIR may be mixed; elsewhere a recording goes by its path."""
+    """REC and DIR may be mixed; a recording elsewhere is named by its path."""
     result = run("inspect", "search", "-l", "hello", home, "old", "aaaa")
     assert result.exit_code == 2
     result = run("inspect", "search", "-l", "hello", "old", home, "aaaa", home=home)
@@ -117,7 +117,7 @@ def test_json_says_where_it_is(home: Path) -> None:
 
 
 def test_a_running_recording_is_searched_to_its_last_frame(home: Path) -> None:
-    """What is only in the log counts, and a text across chunks is one."""
+    """Frames that are only in the log count, and a text across chunks is found."""
     with LogWriter(home / "live.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("one pie")))
         recorder.index()
@@ -171,7 +171,7 @@ def test_an_empty_directory_has_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_use_is_one_line(home: Path, arguments: list[str], answer: str) -> None:
-    """A pattern or filter that cannot be understood is answered with where it goes wrong."""
+    """An invalid pattern or filter is refused with the place of the mistake."""
     assert complaint("inspect", "search", *arguments, home=home) == answer
 
 
@@ -185,7 +185,7 @@ def test_recorded_text_does_not_control_a_terminal(home: Path) -> None:
 
 
 def test_colour_marks_the_match(home: Path) -> None:
-    """With FORCE_COLOR the match stands out, and nothing else is changed."""
+    """With FORCE_COLOR the match is coloured, and nothing else is changed."""
     plain = run("inspect", "search", "hello", "new", home=home).stdout
     colored = run("inspect", "search", "hello", "new", home=home, FORCE_COLOR="1").stdout
     assert colored == plain.replace("hello", "\x1b[1;38;5;196mhello\x1b[0m")
@@ -215,7 +215,7 @@ def test_ctrl_c_ends_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_pattern_that_never_ends_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One line says at which frame, and what to avoid; processor time is what counts."""
+    """One line names the frame, and what to avoid; only processor time counts."""
     monkeypatch.setattr(search, "_TICK_S", 0.02)
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_client(update("s", "agent_message_chunk", content=text("a" * 200 + "!")))

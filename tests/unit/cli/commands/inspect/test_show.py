@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _utc(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Times are those of Greenwich."""
+    """Times are in UTC."""
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
 
@@ -43,7 +43,7 @@ def shown(path: Path) -> dict[str, str]:
 
 
 def test_the_first_screen(tmp_path: Path) -> None:
-    """Who talked, how it went, what is open and the last words, in this order."""
+    """The peers, the course, what is open and the last lines of stderr, in this order."""
     path = record_conversation(tmp_path / "story.db")
     dialect = "v1, protocol 1 (protocolVersion 1 in initialize, and no sign of another dialect)"
     not_acp = (
@@ -96,7 +96,7 @@ def test_a_running_recording_says_so(tmp_path: Path) -> None:
 
 
 def test_an_incomplete_recording_says_so(tmp_path: Path) -> None:
-    """Where the last record is missing, the end says what that means, and claims no more."""
+    """If the last record is missing, the ending only claims what is known."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
     assert shown(recorder.path)["ended"] == (
@@ -144,7 +144,7 @@ auth                                oauth, key"""
 
 
 def test_signals_are_listed(tmp_path: Path) -> None:
-    """Signals are told with who sent them; a gap is a problem."""
+    """Signals are shown with their sender; a gap is a problem."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.SIGNAL, signal=15, action="passed on")
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -167,7 +167,7 @@ def test_a_recording_failure_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_remarks_are_not_called_problems(tmp_path: Path) -> None:
-    """Where nothing went wrong, what is worth knowing stands below a title of its own."""
+    """If nothing went wrong, remarks have a title of their own."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.to_agent(request(1, "session/set_mode", sessionId="s", modeId="m"))
@@ -194,7 +194,7 @@ def test_unlisted_remarks_are_not_counted_as_problems(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
-    """Where the end did not fit on the disk, nobody claims that the recorder was killed."""
+    """If the end did not fit on the disk, the recorder is not called killed."""
     with LogWriter(tmp_path / "x.db") as recorder:
         handshake(recorder)
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
@@ -204,7 +204,7 @@ def test_a_recording_that_stopped_early_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None:
-    """A gap in the middle does not tell how it ended."""
+    """A gap in the middle is not taken for the end of the recording."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.event(capture_log.GAP, reason="No space left on device", stderr=7, since=1)
         handshake(recorder)
@@ -212,7 +212,7 @@ def test_a_recording_that_went_on_after_a_gap_was_killed(tmp_path: Path) -> None
 
 
 def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
-    """A turn that never ended and a permission that nobody gave both have their age."""
+    """A turn without an end and a permission without an answer both have their age."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -232,7 +232,7 @@ def test_open_turns_and_permissions_are_shown(tmp_path: Path) -> None:
 def test_a_running_recording_that_waits_has_no_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a running recording an open permission is told until now, and as no problem."""
+    """In a running recording an open permission has its age until now, and is not a problem."""
     with LogWriter(tmp_path / "x.db") as recorder:
         recorder.to_agent(request(1, "session/prompt", sessionId="s", prompt=[text("go")]))
         recorder.to_client(
@@ -250,7 +250,7 @@ def test_a_running_recording_that_waits_has_no_problem(
 
 
 def test_a_huge_recording_has_a_short_summary(tmp_path: Path) -> None:
-    """Lists are cut where they get long, and say how much more there is and where."""
+    """Long lists are cut; the last line has the number of the others and how to see them."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for n in range(300):
             recorder.to_agent(request(n, "session/new", cwd="/srv", mcpServers=[]))
@@ -331,7 +331,7 @@ def test_json_is_read_from_the_environment(tmp_path: Path) -> None:
 
 
 def test_a_dialect_without_a_reason_stands_alone(tmp_path: Path) -> None:
-    """A text form may say which dialect it is in, and not why."""
+    """A text form may name its dialect without a reason."""
     path = tmp_path / "draft.jsonl"
     header = {"id": "0", "name": "x", "dialect": "draft-1.0", "tool_version": "0"}
     header["started_at"] = "2025-01-01T00:00:00Z"

@@ -54,7 +54,7 @@ def values(path: Path, *arguments: str | Path) -> Any:
 def test_screens_match_the_golden_files(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path, columns: int | None
 ) -> None:
-    """What a terminal of 80 and 160 columns and a pipe get is what somebody has looked at."""
+    """Terminals of 80 and 160 columns and a pipe get the golden screens."""
     golden = SCREENS / f"{columns or 'pipe'}.txt"
     assert screen(monkeypatch, columns, waiting_chat) == golden.read_text(encoding="utf-8")
 
@@ -91,7 +91,7 @@ def test_colours_change_no_text(monkeypatch: pytest.MonkeyPatch, waiting_chat: P
 
 
 def test_big_numbers_can_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Thousands are told apart, and long times have the units that a person would choose."""
+    """Digits are grouped, and long times have minutes and hours."""
     with LogWriter(tmp_path / "x.db") as recorder:
         for _ in range(1200):
             recorder.stderr("x")
@@ -124,7 +124,7 @@ def test_prompts_are_counted_in_a_recording_without_times(
 def test_turns_and_calls_beyond_the_top_are_only_counted(
     monkeypatch: pytest.MonkeyPatch, waiting_chat: Path
 ) -> None:
-    """What is left out is told, with the option that shows it."""
+    """The number of those left out is shown, with the option that shows them."""
     out = screen(monkeypatch, None, waiting_chat, "--top", "1")
     assert "  … and 1 lighter tool call, see --top\n" in out
     assert "  … and 1 quicker turn, see --top\n" in out
@@ -143,7 +143,7 @@ def test_a_filter_restricts_what_is_counted(waiting_chat: Path) -> None:
 
 
 def test_the_latency_is_that_of_the_response(waiting_chat: Path) -> None:
-    """An exchange is counted if its request or its response is meant."""
+    """An exchange is counted if its request or its response matches."""
     (method,) = values(waiting_chat, "kind:error")["methods"]
     assert (method["frames"], method["requests"], method["max_ns"]) == (1, 1, 201 * MS)
 
@@ -157,7 +157,7 @@ def test_a_filter_without_matches_is_reported(waiting_chat: Path) -> None:
 
 
 def test_an_unknown_turn_is_refused(waiting_chat: Path, tmp_path: Path) -> None:
-    """One line says how many there are."""
+    """One line has their number."""
     assert (
         complaint("inspect", "stats", waiting_chat, "--turn", "3")
         == f"no turn 3 in {waiting_chat}; it has 2"
