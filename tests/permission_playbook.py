@@ -40,7 +40,7 @@ UPDATE = 'session/update {"sessionId": "s", "update": {"n": %d}}'
 ALLOW, REJECT = "y:allow_once", "n:reject_once"
 LS = {"title": "ls", "kind": "read", "rawInput": {"command": "ls"}}
 RM = {"title": "rm -rf ~", "kind": "execute", "rawInput": {"command": "rm -rf ~"}}
-"""What leave is asked for: tool calls."""
+"""Tool calls for which permission is requested."""
 
 
 def asking(record: Callable[..., RecordedTranscript], recorded: str, **options: Any) -> LiveAgent:
@@ -59,7 +59,7 @@ def options(*named: str) -> str:
     return f"[{', '.join(items)}]"
 
 
-def leave(call: dict[str, Any], *named: str, token: int = 0) -> str:
+def permission(call: dict[str, Any], *named: str, token: int = 0) -> str:
     """A permission request; it offers `ALLOW` and `REJECT` unless options are named."""
     tool = json.dumps({"toolCallId": f"call-{token}", **call})
     offered = options(*(named or (ALLOW, REJECT)))

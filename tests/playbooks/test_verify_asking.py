@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""What a live agent asks of the recorded client, and what it is answered."""
+"""Requests of a live agent, and the answers of the recorded client."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.permission_playbook import (
     START,
     STARTED,
     asking,
-    leave,
     outcome,
+    permission,
     read,
     selected,
     write,
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from tests.playbook import RecordedTranscript
 
 
-def test_the_agent_is_answered_what_it_asked_and_not_what_faults_made_of_it(
+def test_faults_of_the_recording_do_not_change_what_is_answered(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """One request arrived as another one, and one was made up."""
+    """One request arrived changed, and one was made up."""
     recorded = record(f'{START}<- {read("/a")}\n-> #0 result {{"content": "A"}}\n<- {END}')
     mark(recorded, 6, recorded.raw[6].replace(b"/a", b"/b"))
     live = verify(recorded).check(STARTED)
@@ -43,8 +43,8 @@ def test_the_agent_is_answered_what_it_asked_and_not_what_faults_made_of_it(
     assert live.play(f"<- {read('/b')}") == ["-> refusal #0"]
 
 
-def test_an_answer_repeats_the_live_token(record: Callable[..., RecordedTranscript]) -> None:
-    """However the agent numbers its requests now; no other byte changes."""
+def test_an_answer_has_the_live_id(record: Callable[..., RecordedTranscript]) -> None:
+    """The agent may number its requests in another way; no other byte changes."""
     live = asking(
         record, f'<- {read("/p/f")}\n-> {{"jsonrpc":"2.0" , "id":0,"result":{{"content":"1e3"}}}}'
     )
@@ -58,14 +58,14 @@ def test_an_answer_repeats_the_live_token(record: Callable[..., RecordedTranscri
 
 
 @pytest.mark.parametrize("live_", [read("/p/g"), write("/p/g", "x"), "#0 _x/y {}"])
-def test_what_was_not_recorded_is_refused(
+def test_an_unrecorded_request_is_refused(
     record: Callable[..., RecordedTranscript], live_: str
 ) -> None:
-    """With an error, so that nobody waits; and it is told what is like it."""
+    """It gets an error, so that the agent does not wait; near misses are reported."""
     live = asking(
         record,
         f"""
-        <- {leave({}, ALLOW, REJECT)}
+        <- {permission({}, ALLOW, REJECT)}
         -> {selected("y")}
         <- {read("/p/f")}
         -> #0 result {{"content": "x"}}
@@ -84,13 +84,15 @@ def test_what_was_not_recorded_is_refused(
     assert len(divergence.near_misses) == ("_x/y" not in live_)
 
 
-def test_what_is_asked_too_often_is_refused(record: Callable[..., RecordedTranscript]) -> None:
-    """And that is told from what was never asked."""
-    live = asking(record, f"<- {leave(LS, ALLOW)}\n-> {selected('y')}")
+def test_a_request_beyond_the_recorded_number_is_refused(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """This is reported as another kind than an unrecorded request."""
+    live = asking(record, f"<- {permission(LS, ALLOW)}\n-> {selected('y')}")
     live.check(f"""
-        <- {leave(LS, ALLOW)}
+        <- {permission(LS, ALLOW)}
         -> 7
-        <- {leave(LS, ALLOW, token=1)}
+        <- {permission(LS, ALLOW, token=1)}
         -> {outcome(None, 1)}
         <- {END}
         -> end
@@ -100,8 +102,8 @@ def test_what_is_asked_too_often_is_refused(record: Callable[..., RecordedTransc
     assert (miss.seq, miss.is_played) == (live.divergences[0].seq, True)
 
 
-def test_a_refusal_says_what_it_is(record: Callable[..., RecordedTranscript]) -> None:
-    """Its kind, the recorded requests that are like it, and where it was asked, besides a text."""
+def test_a_refusal_describes_the_divergence(record: Callable[..., RecordedTranscript]) -> None:
+    """It has the kind, similar recorded requests, the lane, and a text."""
     again = '<- #7 _x/y {"sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -137,10 +139,10 @@ def test_a_refusal_says_what_it_is(record: Callable[..., RecordedTranscript]) ->
         ('#0 fs/read_text_file {"path": "/p/f"}', '#1 fs/read_text_file {"path": "/etc/passwd"}'),
     ],
 )
-def test_only_what_was_recorded_can_be_asked_too_often(
+def test_only_a_recorded_request_can_be_exhausted(
     record: Callable[..., RecordedTranscript], recorded: str, other: str
 ) -> None:
-    """Another one of the method was never recorded, however many of them the agent has made."""
+    """Another request of the method is unmatched, even if the agent has made many of them."""
     again = recorded.replace("#0", "#2")
     live = asking(record, f"<- {recorded}\n-> #0 result {{}}")
     live.check(f"""
@@ -156,10 +158,10 @@ def test_only_what_was_recorded_can_be_asked_too_often(
     assert [one.kind for one in live.divergences] == ["unmatched", "exhausted"]
 
 
-def test_what_names_no_session_is_known_everywhere(
+def test_a_request_without_a_session_is_found_in_any_lane(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Whichever session somebody spoke of last."""
+    """The session of the message before it does not matter."""
     ask = "#%d _x/y {}"
     recorded = record(f"""
         1 -> #0 initialize {{}}
@@ -176,7 +178,7 @@ def test_what_names_no_session_is_known_everywhere(
     assert live.found == ["exhausted primary in s 2"]
 
 
-def test_what_is_left_does_not_hide_what_is_used_up(
+def test_another_open_request_does_not_hide_an_exhausted_one(
     record: Callable[..., RecordedTranscript],
 ) -> None:
     """Another request of the method may still come."""
@@ -196,10 +198,10 @@ def test_what_is_left_does_not_hide_what_is_used_up(
     assert live.found == ["exhausted primary in s 6"]
 
 
-def test_what_is_like_it_is_told_with_what_matters_first(
+def test_near_misses_list_ids_last(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What differs only by the directories that stand for one another does not count."""
+    """Paths that differ only by the live directory are no difference."""
     create = '#%d terminal/create {"callId": "%s", "env": [%s], "args": ["%s/a"], "command": "%s", "sessionId": "s"}'
     recorded = record(f"""
         {START}
@@ -228,10 +230,33 @@ def test_what_is_like_it_is_told_with_what_matters_first(
     ]
 
 
-def test_near_misses_compare_what_can_be_compared(
+@pytest.mark.parametrize(
+    ("was", "now", "transcript", "came"),
+    [
+        ("/p", "/p/sub", "/p/a", "/p/sub/b"),
+        ("/p", "/q", "/p/a", "/q/b"),
+        (".", "/q", "./a", "/q/b"),
+        ("/", "/q", "/a", "/q/b"),
+    ],
+)
+def test_a_directory_is_moved_once(
+    record: Callable[..., RecordedTranscript], was: str, now: str, transcript: str, came: str
+) -> None:
+    """It may be moved below itself; near misses have the live paths."""
+    start = START.replace('"/p"', f'"{was}"')
+    recorded = record(f'{start}\n<- {read(transcript)}\n-> #0 result {{"content": "A"}}\n<- {END}')
+    live = verify(recorded, roots={was: now})
+    live.check(STARTED.replace("-> 3", f'-> #1 session/new {{"cwd": "{now}"}}'))
+    live.check(f"<- {read(came)}\n-> refusal #0")
+    ((miss,),) = [one.near_misses for one in live.divergences]
+    (difference,) = miss.differences
+    assert (difference.recorded, difference.live) == (f'"{now}/a"', f'"{came}"')
+
+
+def test_near_misses_of_any_params_are_found(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """An agent may send whatever it likes."""
+    """An agent may send params of any form."""
     deep = '{"a": ' * 700 + "1" + "}" * 700
     ask = '#%d _x/%s {"sessionId": "s", "path": "/p", "x": %s}'
     live = asking(record, f"<- {write('/p/f', 'x')}\n-> #0 result {{}}", roots={"/p": "/p"})
@@ -246,10 +271,10 @@ def test_near_misses_compare_what_can_be_compared(
     assert len(live.divergences[0].near_misses) == 1
 
 
-def test_a_lenient_client_answers_with_what_is_next(
+def test_a_lenient_client_gives_the_next_answer_of_the_method(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The next one of the method will do."""
+    """The params do not matter."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "x"}}', lenient=True)
     live.check(f"""
         <- {read("/p/g")}
@@ -260,8 +285,10 @@ def test_a_lenient_client_answers_with_what_is_next(
     assert live.found == []
 
 
-def test_ignored_places_do_not_count(record: Callable[..., RecordedTranscript]) -> None:
-    """For equality; identity alone would have taken the first."""
+def test_ignored_places_do_not_count_for_equality(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """By identity alone, the first request would have matched."""
     call = '#%d elicitation/create {"sessionId": "s", "x": %d, "t": %d}'
     live = asking(
         record,
@@ -297,7 +324,7 @@ def test_ignored_places_do_not_count(record: Callable[..., RecordedTranscript]) 
 def test_only_the_question_that_was_accepted_is_accepted(
     record: Callable[..., RecordedTranscript], asked: str, is_answered: bool
 ) -> None:
-    """What a person has filled in or agreed to is no answer to another question."""
+    """The answer to a form or a question is not given to another one."""
     call = '#0 elicitation/create {"sessionId": "s", %s}'
     recorded = call % '"mode": "form", "message": "Deploy to staging?"'
     live = asking(record, f'<- {recorded}\n-> #0 result {{"action": "accept", "content": {{}}}}')
@@ -305,8 +332,10 @@ def test_only_the_question_that_was_accepted_is_accepted(
     assert said == (["-> 7"] if is_answered else ["-> refusal #0"])
 
 
-def test_a_command_is_told_by_its_words(record: Callable[..., RecordedTranscript]) -> None:
-    """Two that were started in one order may be started in the other."""
+def test_a_command_is_identified_by_its_arguments(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Two commands may be started in another order than recorded."""
     create = '#%d terminal/create {"sessionId": "s", "command": "%s"%s}'
     live = asking(
         record,
@@ -338,8 +367,10 @@ def test_a_command_is_told_by_its_words(record: Callable[..., RecordedTranscript
     assert live.found == []
 
 
-def test_what_was_never_answered_is_not_answered(record: Callable[..., RecordedTranscript]) -> None:
-    """The recorded client did not answer either, and the agent went on."""
+def test_a_request_without_recorded_answer_gets_none(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """The recorded agent went on without an answer as well."""
     live = asking(record, "<- #0 _x/y {}")
     live.check(f"""
         <- #7 _x/y {{}}
@@ -349,8 +380,10 @@ def test_what_was_never_answered_is_not_answered(record: Callable[..., RecordedT
     assert live.found == []
 
 
-def test_requests_in_a_batch_are_answered_in_one(record: Callable[..., RecordedTranscript]) -> None:
-    """As they were; each answer has the live id of its request."""
+def test_requests_in_a_batch_are_answered_in_a_batch(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Each answer has the live id of its request."""
     asked = '[{"jsonrpc": "2.0", "id": %s, "method": "_x/a"}, {"jsonrpc": "2.0", "id": %s, "method": "_x/b"}]'
     answered = (
         '[{"jsonrpc": "2.0", "id": %s, "result": 1}, {"jsonrpc": "2.0", "id": %s, "result": 2}]'

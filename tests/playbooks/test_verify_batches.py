@@ -1,4 +1,4 @@
-"""Batches: of the agent's, and of the client's, of which the agent has asked for a part."""
+"""Batches of the agent, and batches of the client that are requested only in part."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def answer(token: object, text: str) -> str:
     return f'{{ "id":{json.dumps(token)},"jsonrpc":"2.0", "result":{{"content":"{text}"}}}}'
 
 
-def test_what_was_not_asked_for_is_left_out_of_a_batch(
+def test_a_batch_is_sent_without_answers_that_were_not_requested(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It is said when it is asked for; what else has such an id now, is not answered with it."""
+    """They are sent when they are requested; another request with such an id does not get them."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"""
         <- {read("/p/a", "11")}
@@ -43,20 +43,20 @@ def test_what_was_not_asked_for_is_left_out_of_a_batch(
     assert (live.report.is_played_out, live.report.unsaid) == (True, 0)
 
 
-def test_what_is_left_of_a_batch_may_never_be_said(
+def test_the_rest_of_a_batch_may_never_be_sent(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Then it counts as any answer that was not asked for."""
+    """It then counts like any answer that was not requested."""
     live = asking(record, BOTH % (answer(10, "A"), answer(11, "B")))
     live.check(f"<- {read('/p/b', '11')}\n.. 1s\n-> [{answer(11, 'B')}]\n<- {END}\n-> end")
     assert (live.found, live.informed) == ([], ["early in s 8"])
     assert (live.report.is_played_out, live.report.unsaid) == (True, 1)
 
 
-def test_a_batch_that_asks_does_not_wait_for_what_it_answers(
+def test_a_batch_with_a_request_does_not_wait_for_its_answers(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What is asked for later is answered with the rest of it."""
+    """An answer that is requested later is sent with the rest of the batch."""
     ask = '{"jsonrpc": "2.0", "id": 7, "method": "_x/y"}'
     story = f"<- {read('/p/a', '10')}\n-> [{answer(10, 'A')}, {ask}]\n<- #7 result 1"
     live = asking(record, story)
@@ -73,7 +73,7 @@ def test_a_batch_that_asks_does_not_wait_for_what_it_answers(
 
 
 def test_a_batch_of_notifications_is_waited_for(record: Callable[..., RecordedTranscript]) -> None:
-    """As one thing that the agent said."""
+    """It counts as one message of the agent."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -87,8 +87,10 @@ def test_a_batch_of_notifications_is_waited_for(record: Callable[..., RecordedTr
     assert (live.found, live.informed) == ([], [])
 
 
-def test_a_batch_that_answers_begins_anew(record: Callable[..., RecordedTranscript]) -> None:
-    """What is said after an answer is counted from there."""
+def test_messages_are_counted_from_a_batch_with_an_answer(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Messages before that answer do not count."""
     end = '{"jsonrpc": "2.0", "id": 2, "result": {}}'
     update = '{"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s"}}'
     recorded = record(f"""

@@ -1,4 +1,4 @@
-"""What the recorded client cancels, where the live agent may be elsewhere."""
+"""Recorded cancellations, where the live agent may be at another point."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.permission_playbook import (
     SESSION,
     UPDATE,
     asking,
-    leave,
     outcome,
+    permission,
     selected,
 )
 from tests.verify_playbook import verify
@@ -36,10 +36,10 @@ CANCELLED = f"""{SESSION}
 """
 
 
-def test_a_cancellation_comes_when_as_much_was_said(
+def test_a_cancellation_is_sent_after_as_many_updates(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The user pressed stop after two updates."""
+    """The recorded user cancelled after two updates."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -56,7 +56,7 @@ def test_a_cancellation_comes_when_as_much_was_said(
 def test_a_cancellation_does_not_wait_for_a_silent_agent(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """An agent that says less, and waits, is cancelled all the same, before that is a stall."""
+    """An agent that sends less and waits is cancelled before the silence is a stall."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -73,18 +73,18 @@ def test_a_cancellation_does_not_wait_for_a_silent_agent(
     )
 
 
-def test_an_agent_that_is_slow_is_not_cancelled_early(
+def test_a_slow_agent_is_not_cancelled_early(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """While its turn goes on, it has all the time before a stall."""
+    """While its turn is open, it has almost the time of a stall."""
     live = verify(record(CANCELLED)).check(f"{HAS_SESSION}\n-> 5\n.. 26s\n<- 6\n.. 26s\n<- 7\n-> 8")
     assert live.informed == []
     live = verify(record(CANCELLED), stall_ns=None)
     live.check(f"{HAS_SESSION}\n-> 5\n<- 6\n.. 269s\n.. 1s\n-> 8\n<- 10\n-> end")
 
 
-def test_what_is_over_is_not_cancelled(record: Callable[..., RecordedTranscript]) -> None:
-    """An agent that ends its turn before the user would press stop is not told to stop."""
+def test_a_finished_turn_is_not_cancelled(record: Callable[..., RecordedTranscript]) -> None:
+    """The agent may end its turn before the point of the recorded cancellation."""
     live = verify(record(CANCELLED))
     live.check(f"""{HAS_SESSION}
         -> 5
@@ -96,10 +96,10 @@ def test_what_is_over_is_not_cancelled(record: Callable[..., RecordedTranscript]
     assert live.informed == ["late in s 8"]
 
 
-def test_a_cancelled_request_is_cancelled_if_it_is_open(
+def test_only_an_open_request_is_cancelled(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The same holds for `$/cancel_request`: what was answered is not cancelled."""
+    """A `$/cancel_request` for an answered request is not sent."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -129,7 +129,7 @@ def test_a_cancelled_request_is_cancelled_if_it_is_open(
 
 
 def test_causal_order_waits_for_answers_alone(record: Callable[..., RecordedTranscript]) -> None:
-    """A cancellation goes out as soon as there is something to cancel."""
+    """A cancellation is sent as soon as there is a turn to cancel."""
     verify(record(CANCELLED), order=Order.CAUSAL).check(f"""{HAS_SESSION}
         -> 5
         -> 8
@@ -138,14 +138,14 @@ def test_causal_order_waits_for_answers_alone(record: Callable[..., RecordedTran
     """)
 
 
-def test_what_comes_after_a_cancellation_is_cancelled(
+def test_a_request_after_a_cancellation_is_cancelled(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A permission that was given before the user pressed stop, or never, is not given after."""
+    """A permission that was granted before the cancellation is not granted after it."""
     live = asking(
         record,
         f"""
-        <- {leave(LS, ALLOW)}
+        <- {permission(LS, ALLOW)}
         -> {selected("y")}
         -> session/cancel {{"sessionId": "s"}}
         """,
@@ -154,9 +154,9 @@ def test_what_comes_after_a_cancellation_is_cancelled(
     live.check(f"""
         .. 27s
         -> 8
-        <- {leave(LS, ALLOW)}
+        <- {permission(LS, ALLOW)}
         -> {gone % 0}
-        <- {leave({}, REJECT, token=1)}
+        <- {permission({}, REJECT, token=1)}
         -> {gone % 1}
         <- {END}
         -> end
@@ -165,28 +165,28 @@ def test_what_comes_after_a_cancellation_is_cancelled(
     assert live.informed == ["early in s 8", "late in s 7", "late in s"]
 
 
-def test_a_permission_that_is_open_is_closed_by_a_cancellation(
+def test_a_cancellation_answers_open_permission_requests(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """As the recorded client did, or as a client must."""
+    """They get the recorded answer, or `cancelled`."""
     live = asking(
         record,
         f"""
-        <- {leave({}, ALLOW)}
+        <- {permission({}, ALLOW)}
         -> session/cancel {{"sessionId": "s"}}
         -> #0 result {{"outcome": {{"outcome": "cancelled"}}}}
         """,
     )
     live.check(f"""
-        <- {leave({}, ALLOW)}
+        <- {permission({}, ALLOW)}
         -> 7
         -> 8
         <- {END}
         -> end
     """)
-    live = asking(record, f'<- {leave({}, ALLOW)}\n-> session/cancel {{"sessionId": "s"}}')
+    live = asking(record, f'<- {permission({}, ALLOW)}\n-> session/cancel {{"sessionId": "s"}}')
     live.check(f"""
-        <- {leave({}, ALLOW)}
+        <- {permission({}, ALLOW)}
         -> 7
         -> {{"jsonrpc":"2.0","id":0,"result":{{"outcome":{{"outcome":"cancelled"}}}}}}
         <- {END}
@@ -198,8 +198,8 @@ def test_a_permission_that_is_open_is_closed_by_a_cancellation(
 def test_a_permission_of_another_session_stays_open(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Its turn is not the one that is cancelled; it is closed with its own."""
-    ask = leave({}, token=7).replace('"sessionId": "s"', '"sessionId": "b"')
+    """Its turn was not cancelled; it is answered with its own turn."""
+    ask = permission({}, token=7).replace('"sessionId": "s"', '"sessionId": "b"')
     recorded = record(f"""
         1 -> #0 initialize {{}}
         2 <- #0 result {{}}

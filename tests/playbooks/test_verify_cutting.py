@@ -1,4 +1,4 @@
-"""How much a live agent has said, however it cuts its texts."""
+"""How much a live agent has sent does not depend on how it cuts its texts."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ STOPPED = f"""{SESSION}
         [["I would say that this takes a while"], ["so", " it is"]],
     ],
 )
-def test_how_a_text_is_cut_does_not_matter(
+def test_the_cutting_of_a_text_does_not_matter(
     record: Callable[..., RecordedTranscript], cut: list[list[str]]
 ) -> None:
-    """A text that is over counts as one; of one that is not, its characters count."""
+    """A complete text counts as one; of an incomplete one the characters count."""
     first, (*before, last) = ([chunk(text) for text in texts] for texts in cut)
     said = "\n".join(f"<- {what}" for what in [*first, UPDATE % 2, *before])
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n{said}\n.. 9s")
@@ -58,7 +58,7 @@ def test_how_a_text_is_cut_does_not_matter(
 
 
 def test_a_character_may_be_cut_in_two(record: Callable[..., RecordedTranscript]) -> None:
-    """Some agents do so; it is as long as it was."""
+    """Some agents cut between two escapes; the length stays the same."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {chunk(FIRST_HALF)}
@@ -73,7 +73,7 @@ def test_a_character_may_be_cut_in_two(record: Callable[..., RecordedTranscript]
 
 
 def test_a_thought_is_another_text(record: Callable[..., RecordedTranscript]) -> None:
-    """So is another message, where they have names."""
+    """A message with another id is another text as well."""
     live = verify(record(STOPPED)).check(
         f"{HAS_SESSION}\n-> 5\n<- {chunk('Let me think so it is')}"
     )
@@ -83,10 +83,8 @@ def test_a_thought_is_another_text(record: Callable[..., RecordedTranscript]) ->
 @pytest.mark.parametrize(
     "kind", ["usage_update", "session_info_update", "available_commands_update"]
 )
-def test_how_things_are_does_not_count(
-    record: Callable[..., RecordedTranscript], kind: str
-) -> None:
-    """That comes when it pleases: it is not waited for, and stands for nothing else."""
+def test_state_updates_do_not_count(record: Callable[..., RecordedTranscript], kind: str) -> None:
+    """They come at any time, so they are not waited for and do not replace another update."""
     state = STATE % kind
     recorded = record(f"""{SESSION}
         5 <- {state}
@@ -103,8 +101,8 @@ def test_how_things_are_does_not_count(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_at_the_end_it_is_waited_for(record: Callable[..., RecordedTranscript]) -> None:
-    """As often as it was said in all, if it was said last; or five seconds."""
+def test_the_end_waits_for_state_updates(record: Callable[..., RecordedTranscript]) -> None:
+    """If they came last, their total number is waited for, or five seconds."""
     title, usage = STATE % "session_info_update", STATE % "usage_update"
     recorded = record(f"""{SESSION}
         5 <- {title}
@@ -118,10 +116,10 @@ def test_at_the_end_it_is_waited_for(record: Callable[..., RecordedTranscript]) 
     verify(recorded).check(f"{HAS_SESSION}\n-> 6\n<- 5\n<- 8\n.. 4.9s\n.. 0.1s\n-> end")
 
 
-def test_one_that_goes_on_with_its_turn_is_not_cancelled_early(
+def test_a_slow_text_is_not_cancelled_early(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """However slowly the text comes; but other things are not waited for as long."""
+    """Other messages are not waited for as long."""
     live = verify(record(STOPPED)).check(f"{HAS_SESSION}\n-> 5\n<- {UPDATE % 1}\n<- {UPDATE % 2}")
     for _ in range(7):
         live.check(f"<- {chunk('a')}\n.. 26s")
@@ -131,10 +129,10 @@ def test_one_that_goes_on_with_its_turn_is_not_cancelled_early(
     assert live.divergences[0].summary.endswith("other things came for 270.0 s")
 
 
-def test_recorded_order_does_not_depend_on_the_cutting_either(
+def test_the_cutting_does_not_matter_in_recorded_order(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Characters of all texts count, and all else by number."""
+    """The characters of all texts count, and other messages by number."""
     recorded = record(STOPPED)
     live = verify(recorded, order=Order.RECORDED).check(f"{HAS_SESSION}\n-> 5")
     for text in "Let me thin":

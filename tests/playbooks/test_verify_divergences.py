@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""How a live agent diverges from the story so far that the client cannot go on with it."""
+"""Divergences of a live agent after which the conversation cannot continue, and its end."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ STORY = """
 ERROR = 'error {"code": -32603, "message": "no"}'
 
 
-def test_a_session_that_cannot_be_made_is_given_up(
+def test_a_session_that_cannot_be_created_is_given_up(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Once; what does not need it goes on."""
+    """It is reported once; other lanes go on."""
     live = verify(record(STORY)).check(f"""
         -> 1
         <- 2
@@ -45,7 +45,7 @@ def test_a_session_that_cannot_be_made_is_given_up(
 def test_a_session_that_cannot_be_loaded_is_given_up(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Unless it was made here."""
+    """This does not hold if it was created in this run."""
     load = '#2 session/load {"sessionId": "%s", "cwd": "/p"}'
     story = f'{STORY}\n9 -> {load % "old"}\n10 <- #2 result {{}}\n11 -> #4 session/prompt {{"sessionId": "old"}}'
     played = "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n-> 9"
@@ -56,8 +56,8 @@ def test_a_session_that_cannot_be_loaded_is_given_up(
     assert live.found == []
 
 
-def test_without_a_handshake_there_is_nothing(record: Callable[..., RecordedTranscript]) -> None:
-    """All is given up, and told as what follows."""
+def test_a_failed_handshake_gives_up_all_lanes(record: Callable[..., RecordedTranscript]) -> None:
+    """Their divergences are reported as cascades."""
     live = verify(record(STORY)).check(f"""
         -> 1
         <- #0 {ERROR}
@@ -71,10 +71,10 @@ def test_without_a_handshake_there_is_nothing(record: Callable[..., RecordedTran
     assert (live.report.unsaid, live.report.is_played_out) == (3, False)
 
 
-def test_what_is_given_up_was_not_played(record: Callable[..., RecordedTranscript]) -> None:
-    """Answers that nobody asks for now among it; who leaves then, leaves nothing undone."""
-    leave = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
-    story = f'{STORY}\n{leave}\n-> session/cancel {{"sessionId": "s"}}'
+def test_an_abandoned_lane_counts_as_not_played(record: Callable[..., RecordedTranscript]) -> None:
+    """So do answers that are not requested any longer; an agent may leave then."""
+    asked = '<- #0 _x/y {"sessionId": "s"}\n-> #0 result {}'
+    story = f'{STORY}\n{asked}\n-> session/cancel {{"sessionId": "s"}}'
     live = verify(record(story)).check(f"-> 1\n<- 2\n-> 3\n<- #1 {ERROR}\n-> 7\n<- 8\n-> end")
     assert (live.report.unsaid, live.report.is_played_out) == (3, False)
     recorded = record(f"{STORY}\n9 <- _x/y {{}}")
@@ -86,10 +86,10 @@ def test_what_is_given_up_was_not_played(record: Callable[..., RecordedTranscrip
 
 
 @pytest.mark.parametrize("answer", [ERROR, 'result {"stopReason": "refusal"}'])
-def test_another_answer_is_no_reason_to_stop(
+def test_another_result_does_not_stop_the_conversation(
     record: Callable[..., RecordedTranscript], answer: str
 ) -> None:
-    """The comparison of the recordings tells of it."""
+    """Only the comparison of the recordings reports it."""
     live = verify(record(STORY)).check(f"""
         -> 1
         <- 2
@@ -104,10 +104,10 @@ def test_another_answer_is_no_reason_to_stop(
     assert live.found == []
 
 
-def test_silence_is_a_stall_when_an_answer_is_owed(
+def test_silence_is_a_stall_while_an_answer_is_pending(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It names what is waited for, and since when."""
+    """The summary says what is pending, and since when."""
     live = verify(record(STORY)).check("""
         -> 1
         <- 2
@@ -131,8 +131,10 @@ def test_silence_is_a_stall_when_an_answer_is_owed(
     assert (owed.lane, owed.method, owed.waited_ms) == ("s", "session/prompt", 50_000)
 
 
-def test_a_stall_names_the_oldest_first(record: Callable[..., RecordedTranscript]) -> None:
-    """Of all answers that are owed, however the requests are numbered."""
+def test_a_stall_names_the_oldest_pending_answer_first(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """The ids of the requests do not matter."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -151,8 +153,8 @@ def test_a_stall_names_the_oldest_first(record: Callable[..., RecordedTranscript
     assert [owed.seq for owed in live.report.owed] == [a, b]
 
 
-def test_one_may_wait_for_ever(record: Callable[..., RecordedTranscript]) -> None:
-    """Without a limit nothing is a stall."""
+def test_without_a_limit_there_is_no_stall(record: Callable[..., RecordedTranscript]) -> None:
+    """The client then waits without end."""
     verify(record(STORY), stall_ns=None).check("""
         -> 1
         .. 5000s
@@ -162,7 +164,7 @@ def test_one_may_wait_for_ever(record: Callable[..., RecordedTranscript]) -> Non
 
 
 def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., RecordedTranscript]) -> None:
-    """Whoever writes to it notices."""
+    """The driver notices that writing has stalled."""
     live = verify(record(STORY)).check("-> 1")
     live._feed(WriteStalled(live.now))
     assert live.found == [
@@ -172,8 +174,10 @@ def test_an_agent_that_does_not_read_is_a_stall(record: Callable[..., RecordedTr
     ]
 
 
-def test_an_agent_that_leaves_too_early_is_told(record: Callable[..., RecordedTranscript]) -> None:
-    """While an answer is owed, or before something could be said."""
+def test_an_agent_that_leaves_too_early_is_reported(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """That is while an answer is pending, or before all was sent."""
     live = verify(record(STORY)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- end\n-> end")
     assert live.found == ["agent-left primary in s 5"]
     assert "the agent left before it had answered session/prompt" in live.divergences[0].summary
@@ -183,8 +187,8 @@ def test_an_agent_that_leaves_too_early_is_told(record: Callable[..., RecordedTr
     assert live.found == ["agent-left primary in connection 10"]
 
 
-def test_an_agent_may_leave_when_all_is_said(record: Callable[..., RecordedTranscript]) -> None:
-    """Then nothing is lost."""
+def test_an_agent_may_leave_when_all_was_sent(record: Callable[..., RecordedTranscript]) -> None:
+    """Nothing is lost then."""
     trailing = f"{STORY}\n9 <- _x/y {{}}"
     live = verify(record(trailing)).check(
         "-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n<- end\n-> end"
@@ -192,8 +196,10 @@ def test_an_agent_may_leave_when_all_is_said(record: Callable[..., RecordedTrans
     assert live.found == []
 
 
-def test_an_agent_leaves_where_it_left(record: Callable[..., RecordedTranscript]) -> None:
-    """What the recorded client said after that, nobody could hear."""
+def test_an_agent_may_leave_at_the_recorded_point(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """What the recorded client sent after that had no reader."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -205,10 +211,10 @@ def test_an_agent_leaves_where_it_left(record: Callable[..., RecordedTranscript]
     assert live.found == []
 
 
-def test_an_agent_that_leaves_where_it_left_owes_nothing(
+def test_nothing_is_missing_after_the_recorded_point_of_leaving(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What was recorded after that is not missed, though it waits; what was before it, is."""
+    """A message that was recorded before it is missing."""
     story = "1 -> #0 initialize {}\n2 <- #0 result {}\n3 <- _x/a {}\n%s"
     live = verify(record(story % "<- end\n4 -> _x/z {}")).check("-> 1\n<- 2\n<- end\n-> end")
     assert live.found == []
@@ -216,8 +222,8 @@ def test_an_agent_that_leaves_where_it_left_owes_nothing(
     assert live.found == ["agent-left primary in connection 4"]
 
 
-def test_an_answer_more_is_told(record: Callable[..., RecordedTranscript]) -> None:
-    """An answer to what was answered, and one to nothing; unless the recorded agent did so."""
+def test_an_additional_answer_is_reported(record: Callable[..., RecordedTranscript]) -> None:
+    """It answers a request again, or no request; unless the recorded agent did the same."""
     live = verify(record(STORY)).check("""
         -> 1
         <- 2
@@ -238,8 +244,10 @@ def test_an_answer_more_is_told(record: Callable[..., RecordedTranscript]) -> No
     assert live.found == []
 
 
-def test_an_answer_after_the_end_is_told_as_well(record: Callable[..., RecordedTranscript]) -> None:
-    """The agent may still say something when its input has ended."""
+def test_an_additional_answer_after_the_end_is_reported(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """The agent may still send messages after the end of its input."""
     live = verify(record(STORY)).check("""
         -> 1
         <- 2
@@ -255,18 +263,18 @@ def test_an_answer_after_the_end_is_told_as_well(record: Callable[..., RecordedT
     assert live.found == ["answered-twice primary in connection"]
 
 
-def test_what_is_no_message_is_information(record: Callable[..., RecordedTranscript]) -> None:
-    """The comparison counts it; as many as were recorded are not worth a word."""
+def test_an_invalid_line_is_information(record: Callable[..., RecordedTranscript]) -> None:
+    """The comparison counts it; as many as were recorded are not reported."""
     live = verify(record(STORY)).check("-> 1\n<- | hello\n<- 2\n-> 3")
     assert (live.found, live.informed) == ([], ["malformed-input in connection"])
     live = verify(record("1 <- | hello\n2 -> #0 _x/y {}\n3 <- #0 result 1")).check("-> 2\n<- 1")
     assert live.informed == []
 
 
-def test_garbage_of_the_clients_goes_out_in_its_place(
+def test_an_invalid_line_of_the_client_is_sent_in_its_place(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """An agent that answers it with an error does so, and one that says nothing is not waited for."""
+    """The agent may answer with an error or not at all; neither is waited for."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -281,8 +289,8 @@ def test_garbage_of_the_clients_goes_out_in_its_place(
     assert live.found == []
 
 
-def test_an_agent_that_never_stops_is_stopped(record: Callable[..., RecordedTranscript]) -> None:
-    """A hundred thousand lines without an answer are a flood."""
+def test_endless_output_is_a_flood(record: Callable[..., RecordedTranscript]) -> None:
+    """The limit is a hundred thousand lines without an answer."""
     live = verify(record(STORY)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     for _ in range(100_000):
         live._do("<-", '{"jsonrpc":"2.0","method":"x"}')
@@ -292,10 +300,10 @@ def test_an_agent_that_never_stops_is_stopped(record: Callable[..., RecordedTran
     assert live.engine.is_hopeless
 
 
-def test_a_line_without_an_end_is_a_flood_and_no_silence(
+def test_an_endless_line_is_a_flood_and_no_silence(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Bytes that come are signs of life; what has come of the line is not counted twice."""
+    """Its bytes are activity, and are not counted twice."""
     live = verify(record(STORY), stall_ns=3 * 10**9).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5")
     live.part(1 << 20)
     for _ in range(10):
@@ -308,10 +316,10 @@ def test_a_line_without_an_end_is_a_flood_and_no_silence(
     assert live.found == ["flood primary in s", "unplayed cascade in connection 7"]
 
 
-def test_in_v2_a_stall_names_the_turn_that_has_not_ended(
+def test_a_stall_names_the_open_turn_in_v2(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """There the prompt is answered at once, and an update ends its turn."""
+    """The prompt is answered at once, and an update ends its turn."""
     idle = '{"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}
@@ -337,8 +345,8 @@ def test_in_v2_a_stall_names_the_turn_that_has_not_ended(
 DRIP = '<- _x/drip {"sessionId": "s"}'
 
 
-def test_what_never_ends_is_ended(record: Callable[..., RecordedTranscript]) -> None:
-    """However the time is spent; nothing is said after that."""
+def test_the_time_limit_ends_a_verification(record: Callable[..., RecordedTranscript]) -> None:
+    """Nothing is sent after that."""
     live = verify(record(STORY), timeout_ns=60 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n.. 10s\n<- 4\n-> 5")
     for _ in range(49):
@@ -351,10 +359,10 @@ def test_what_never_ends_is_ended(record: Callable[..., RecordedTranscript]) -> 
     )
 
 
-def test_last_words_that_never_come_are_no_reason_to_fail(
+def test_the_time_limit_is_no_stall_if_only_last_messages_are_missing(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Where all is said and answered, it is over when its time is."""
+    """Everything was sent and answered."""
     recorded = record(f"{STORY}\n9 <- _x/y {{}}")
     live = verify(recorded, timeout_ns=4 * 10**9)
     live.check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8\n.. 4s\n-> end")

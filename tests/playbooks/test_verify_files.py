@@ -1,4 +1,4 @@
-"""Files that a live agent reads and has written, of which none is on a disk."""
+"""Files that a live agent reads and has written, none of which is on a disk."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def content(text: str, token: str = "0") -> str:
     return f'{{"jsonrpc":"2.0","id":{token},"result":{{"content":"{text}"}}}}'
 
 
-def test_a_file_that_is_read_again_is_known(record: Callable[..., RecordedTranscript]) -> None:
-    """Its content is the recorded one, or a part of it; that is information, and no divergence."""
+def test_a_file_may_be_read_again(record: Callable[..., RecordedTranscript]) -> None:
+    """It gets the recorded contents or a part of them, which is information and no divergence."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2\\n3\\n"}}')
     live.check(f"""
         <- {read("/p/f")}
@@ -43,7 +43,7 @@ def test_a_file_that_is_read_again_is_known(record: Callable[..., RecordedTransc
 def test_a_part_of_a_file_is_known_from_the_whole(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Also if the whole has not been read yet; but no whole from a part."""
+    """The whole need not have been read in this run; a part does not give the whole."""
     live = asking(record, f'<- {read("/p/f")}\n-> #0 result {{"content": "1\\n2"}}')
     live.check(f"""
         <- {read("/p/f", line=2)}
@@ -61,8 +61,8 @@ def test_a_part_of_a_file_is_known_from_the_whole(
     """)
 
 
-def test_what_the_agent_has_written_it_can_read(record: Callable[..., RecordedTranscript]) -> None:
-    """What it wrote in this run, and not what it did in the recording."""
+def test_an_agent_can_read_what_it_has_written(record: Callable[..., RecordedTranscript]) -> None:
+    """The contents of this run count, and not those of the recording."""
     live = asking(record, f"<- {write('/p/f', 'old')}\n-> #0 result null")
     live.check(f"""
         <- {write("/p/f", "new")}
@@ -75,8 +75,8 @@ def test_what_the_agent_has_written_it_can_read(record: Callable[..., RecordedTr
     assert live.found == []
 
 
-def test_a_write_that_was_refused_leaves_nothing(record: Callable[..., RecordedTranscript]) -> None:
-    """Neither one that the recorded client refused, nor one that was never asked for."""
+def test_a_refused_write_has_no_contents(record: Callable[..., RecordedTranscript]) -> None:
+    """Neither a recorded refusal nor an unrecorded write is learnt."""
     live = asking(record, f'<- {write("/p/f", "x")}\n-> #0 error {{"code": 1, "message": "no"}}')
     live.check(f"""
         <- {write("/p/f", "x")}
@@ -92,8 +92,8 @@ def test_a_write_that_was_refused_leaves_nothing(record: Callable[..., RecordedT
     """)
 
 
-def test_a_part_that_was_read_is_no_whole(record: Callable[..., RecordedTranscript]) -> None:
-    """Nobody has said what the rest is."""
+def test_a_part_does_not_give_the_whole_file(record: Callable[..., RecordedTranscript]) -> None:
+    """The rest of the file is unknown."""
     live = asking(record, f'<- {read("/p/f", limit=1)}\n-> #0 result {{"content": "1\\n"}}')
     live.check(f"""
         <- {read("/p/f", limit=1)}
@@ -106,8 +106,8 @@ def test_a_part_that_was_read_is_no_whole(record: Callable[..., RecordedTranscri
     assert live.found == ["unmatched primary in s"]
 
 
-def test_a_file_is_what_it_was_at_first(record: Callable[..., RecordedTranscript]) -> None:
-    """Where it was recorded twice, and the live agent has read neither."""
+def test_the_first_recorded_contents_count(record: Callable[..., RecordedTranscript]) -> None:
+    """The file was recorded twice, and the live agent has read neither."""
     live = asking(
         record,
         f"""

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""When the recorded client says what, to a live agent."""
+"""When each message of the recorded client is sent to a live agent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def test_a_message_waits_for_the_answers_before_it(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """However long the agent takes, nothing is said before it has answered."""
+    """Nothing is sent before, even if the agent takes long."""
     live = verify(
         record(f'{SESSION} 5 -> #2 session/prompt {{"sessionId": "s"}}\n6 <- #2 result {{}}')
     )
@@ -38,8 +38,10 @@ def test_a_message_waits_for_the_answers_before_it(
     assert live.found == []
 
 
-def test_what_was_in_flight_together_is_so_again(record: Callable[..., RecordedTranscript]) -> None:
-    """Two requests that were open at once go out at once, and their answers may come in any order."""
+def test_requests_in_flight_together_are_sent_together(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Their answers may come in any order."""
     recorded = record("""
         1-2 handshake
         3 -> #"a" session/new {"cwd": "/p"}
@@ -62,8 +64,8 @@ def test_what_was_in_flight_together_is_so_again(record: Callable[..., RecordedT
     """)
 
 
-def test_lanes_do_not_wait_for_what_came_later(record: Callable[..., RecordedTranscript]) -> None:
-    """A session's message waits for answers that were recorded before it, and not for later ones."""
+def test_lanes_wait_only_for_earlier_answers(record: Callable[..., RecordedTranscript]) -> None:
+    """A message waits for answers that were recorded before it, in any lane."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -95,10 +97,10 @@ def test_lanes_do_not_wait_for_what_came_later(record: Callable[..., RecordedTra
     """)
 
 
-def test_a_message_follows_what_the_agent_said_after_its_last_answer(
+def test_a_message_waits_for_updates_after_the_last_answer(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What trails an answer is waited for, but not longer than the agent is silent."""
+    """It does not wait longer than the agent is silent."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -120,10 +122,10 @@ def test_a_message_follows_what_the_agent_said_after_its_last_answer(
     assert live.sent[-2] == ("6", 5000.0)
 
 
-def test_one_that_was_silent_for_long_may_be_so_again(
+def test_a_recorded_silence_prolongs_the_wait(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Where the recorded agent took two seconds, nine of silence are nothing."""
+    """After two seconds in the recording, nine seconds are waited for."""
     recorded = record(f"""{SESSION}
         .. 2s
         5 <- {UPDATE % 1}
@@ -140,10 +142,10 @@ def test_one_that_was_silent_for_long_may_be_so_again(
     assert 10_000 <= live.sent[-2][1] < 10_010
 
 
-def test_an_agent_that_is_never_silent_is_not_waited_for_for_ever(
+def test_the_wait_for_updates_has_a_limit(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What does not come is given up after a while, whatever else comes."""
+    """It ends after a while although other messages come."""
     recorded = record(f"""{SESSION}
         5 <- {UPDATE % 1}
         6 -> #2 session/prompt {{"sessionId": "s"}}
@@ -155,8 +157,8 @@ def test_an_agent_that_is_never_silent_is_not_waited_for_for_ever(
     assert "other things came for 50.0 s" in live.divergences[0].summary
 
 
-def test_the_end_waits_for_the_last_words(record: Callable[..., RecordedTranscript]) -> None:
-    """All that the recorded agent said at last is waited for, or a silence."""
+def test_the_end_waits_for_the_last_messages(record: Callable[..., RecordedTranscript]) -> None:
+    """The wait ends when as much has come as was recorded, or after a silence."""
     recorded = record(f"{SESSION} 5 <- {UPDATE % 1}\n6 <- {UPDATE % 2}")
     verify(recorded).check(f"""{HAS_SESSION}
         <- 5
@@ -170,10 +172,10 @@ def test_the_end_waits_for_the_last_words(record: Callable[..., RecordedTranscri
     """)
 
 
-def test_an_agent_that_goes_on_and_on_does_not_put_off_the_end(
+def test_other_messages_do_not_put_off_the_end(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Last words that do not come are given up after a while, whatever else comes."""
+    """The wait for the last messages has a limit."""
     live = verify(record(f"{SESSION} 5 <- {UPDATE % 1}")).check(HAS_SESSION)
     said = [live.play('<- _x/alive {"sessionId": "z"}', ".. 0.4s") for _ in range(50)]
     assert [place for place, news in enumerate(said) if "-> end" in news] == [37]
@@ -181,10 +183,10 @@ def test_an_agent_that_goes_on_and_on_does_not_put_off_the_end(
     assert (live.found, live.engine.is_played_out) == ([], True)
 
 
-def test_answers_keep_their_place_among_questions(
+def test_answers_keep_their_place_among_requests(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """A program is over when the agent has looked twice, as it was; or when it does not look."""
+    """A command ends after two requests for its output, as recorded, or when there are none."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- #0 terminal/create {{"sessionId": "s", "command": "ls"}}
@@ -226,7 +228,7 @@ def test_answers_keep_their_place_among_questions(
 
 
 def test_an_answer_is_never_held_back_for_long(record: Callable[..., RecordedTranscript]) -> None:
-    """An agent that asks in an earlier turn than it did is answered, since it may wait for that."""
+    """An agent that makes a request in an earlier turn may wait for the answer."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s", "prompt": [1]}}
         6 <- #2 result {{}}
@@ -248,10 +250,10 @@ def test_an_answer_is_never_held_back_for_long(record: Callable[..., RecordedTra
     assert live.found == []
 
 
-def test_recorded_order_waits_for_all_that_was_said(
+def test_recorded_order_waits_for_all_messages(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Also for what was said in another session."""
+    """Messages of other sessions count."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -276,7 +278,7 @@ def test_recorded_order_waits_for_all_that_was_said(
 
 
 def test_causal_order_answers_at_once(record: Callable[..., RecordedTranscript]) -> None:
-    """Whatever else the agent had asked before, and in which order it was answered."""
+    """The order of the requests and of the recorded answers does not matter."""
     story = f'<- #5 _x/a {{}}\n-> #5 result 1\n<- {read("/p/f")}\n-> #0 result {{"content": "A"}}'
     live = asking(record, story, order=Order.CAUSAL)
     live.check(f"<- {read('/p/f')}\n-> 9\n<- #5 _x/a {{}}\n-> 7\n<- {END}\n-> end")
@@ -296,10 +298,10 @@ def test_causal_order_answers_at_once(record: Callable[..., RecordedTranscript])
         (Pacing(1.0), 60, 60_000),
     ],
 )
-def test_a_client_thinks_as_long_as_it_is_told_to(
+def test_pacing_delays_messages(
     record: Callable[..., RecordedTranscript], pacing: Pacing, thought: int, gap: float
 ) -> None:
-    """Its thinking time is counted from when it could have gone on; that is nobody's stall."""
+    """The delay counts from the moment at which the message could be sent, and is no stall."""
     recorded = record(f"""
         1 -> #0 initialize {{}}
         2 <- #0 result {{}}
@@ -314,10 +316,10 @@ def test_a_client_thinks_as_long_as_it_is_told_to(
     assert live.found == []
 
 
-def test_in_v2_a_prompt_waits_for_the_turn_before_it(
+def test_a_prompt_waits_for_the_turn_before_it_in_v2(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """There an update ends the turn, and not the answer."""
+    """An update ends the turn, and not the answer."""
     idle = 'session/update {"sessionId": "s", "update": {"sessionUpdate": "state_update", "state": "idle"}}'
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2, "capabilities": {{}}}}
@@ -346,10 +348,10 @@ def test_in_v2_a_prompt_waits_for_the_turn_before_it(
     """)
 
 
-def test_what_was_said_in_a_turn_that_is_over_is_said_at_once(
+def test_a_message_of_a_finished_turn_is_sent_at_once(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Nothing that it waits for will come."""
+    """The messages that it waits for will not come."""
     recorded = record(f"""{SESSION}
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 <- {UPDATE % 1}

@@ -1,4 +1,4 @@
-"""Each dialect has its own form of a permission request, and its own form of no."""
+"""Each dialect has its own form of a permission request, and of its denial."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tests.permission_playbook import (
     START,
     STARTED,
     asking,
-    leave,
     options,
     outcome,
+    permission,
     selected,
 )
 from tests.verify_playbook import LiveAgent, verify
@@ -83,7 +83,7 @@ READ = {"operation": "file_read", "resource": "/p/a"}
 def test_a_draft_request_for_something_else_is_not_granted(
     record: Callable[..., RecordedTranscript], came: dict[str, Any]
 ) -> None:
-    """The operation and the resource have to be the recorded ones; no is ``granted``, false."""
+    """The operation and the resource must be as recorded; the denial is ``granted``, false."""
     live = drafted(record, f"<- {draft_ask(**READ)}\n-> {GRANTED}")
     live.check(f"""
         <- {draft_announce(tool="terminal/create", input={"command": "rm -rf /"})}
@@ -101,7 +101,7 @@ def test_a_draft_request_for_something_else_is_not_granted(
 def test_a_draft_request_for_the_same_is_granted(
     record: Callable[..., RecordedTranscript], more: dict[str, Any]
 ) -> None:
-    """Whatever the reason, and whatever the tool call is called."""
+    """The reason and the id of the tool call do not count."""
     live = drafted(record, f"<- {draft_ask(**READ, reason='to see')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(**READ, **more)}\n-> 7\n<- {END}\n-> end")
     assert live.found == []
@@ -110,7 +110,7 @@ def test_a_draft_request_for_the_same_is_granted(
 def test_a_draft_request_covers_what_its_tool_call_announced(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The same operation for another input is another request."""
+    """The same operation with another input is another request."""
     mcp = {"operation": "mcp_tool", "toolCallId": "c"}
     story = f"""
         <- {draft_announce(tool="search", input={"q": "parser"})}
@@ -129,14 +129,14 @@ def test_a_draft_request_covers_what_its_tool_call_announced(
 def test_a_draft_operation_without_a_resource_names_nothing(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Such a request could mean anything, so it is refused even when nothing changed."""
+    """It is refused even if nothing changed."""
     live = drafted(record, f"<- {draft_ask(operation='network_access')}\n-> {GRANTED}")
     live.check(f"<- {draft_ask(operation='network_access')}\n-> {DENIED}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
 
 
 def test_a_draft_denial_is_repeated(record: Callable[..., RecordedTranscript]) -> None:
-    """What was denied is denied for anything, as in v1."""
+    """It is repeated for any request, as in v1."""
     live = drafted(record, f'<- {draft_ask(**READ)}\n-> #7 result {{"granted": false}}')
     live.check(f"<- {draft_ask(operation='file_delete', resource='/')}\n-> 7\n<- {END}\n-> end")
     assert live.found == []
@@ -145,7 +145,7 @@ def test_a_draft_denial_is_repeated(record: Callable[..., RecordedTranscript]) -
 def test_a_draft_request_in_a_cancelled_turn_is_denied(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The draft knows no outcome that is called cancelled."""
+    """The draft has no outcome `cancelled`."""
     story = f'-> session/cancel {{"sessionId": "s"}}\n<- {draft_ask(**READ)}\n-> {GRANTED}'
     start = START.replace('{"protocolVersion": 1}', '{"protocolVersion": 1, "capabilities": {}}')
     live = verify(record(f"{start}\n{story}\n<- {END}")).check(f"{STARTED}\n-> 6")
@@ -163,7 +163,7 @@ BARE = f"""
 
 
 def test_an_id_stands_for_what_was_announced(record: Callable[..., RecordedTranscript]) -> None:
-    """Under any id, in any title, and in any number of updates."""
+    """The id, the title and the number of updates do not count."""
     for first in (
         [announce(call="other", **LS)],
         [announce("other", title="?"), announce("other", "tool_call_update", **LS)],
@@ -178,7 +178,7 @@ def test_an_id_stands_for_what_was_announced(record: Callable[..., RecordedTrans
 
 
 def test_an_id_for_something_else_is_refused(record: Callable[..., RecordedTranscript]) -> None:
-    """Announced as another tool call, changed since, finished, or in another session."""
+    """The tool call was announced as another one, changed, finished, or in another session."""
     elsewhere = announce("c", **LS).replace('"sessionId": "s"', '"sessionId": "t"')
     for first in (
         [announce(**RM)],
@@ -198,24 +198,24 @@ def test_an_id_for_something_else_is_refused(record: Callable[..., RecordedTrans
 def test_an_id_that_was_never_announced_is_refused_even_unchanged(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It may stand for anything."""
+    """Its scope is unknown."""
     live = asking(record, f"<- {bare()}\n-> {selected('y')}")
     live.check(f"<- {bare()}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
     assert "did not say" in live.divergences[0].summary
 
 
-def test_where_something_is_said_does_not_matter(record: Callable[..., RecordedTranscript]) -> None:
-    """In the request itself, or in what announced its tool call."""
+def test_the_place_of_a_member_does_not_matter(record: Callable[..., RecordedTranscript]) -> None:
+    """It may be in the request or in an announcement of its tool call."""
     live = asking(record, BARE)
-    live.check(f"<- {leave({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
+    live.check(f"<- {permission({**LS, 'toolCallId': 'c'})}\n-> 8\n<- {END}\n-> end")
     assert live.found == []
 
 
 def test_a_tool_call_that_changes_before_the_answer_is_refused(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """What leave was asked for is not what it would be given for."""
+    """The scope is compared again when the answer is sent."""
     slow = (
         f"<- {announce(**LS)}\n<- {bare()}\n<- #9 _x/wait {{}}\n-> #9 result 1\n-> {selected('y')}"
     )
@@ -253,10 +253,10 @@ def v2_command(command: str = "ls", cwd: str = "/p", **more: Any) -> str:
         (v2_command().replace("command", "tool_call", 1), False),
     ],
 )
-def test_a_command_of_v2_and_its_directory_have_to_be_the_same(
+def test_a_command_of_v2_and_its_directory_must_be_as_recorded(
     record: Callable[..., RecordedTranscript], came: str, *, is_same: bool
 ) -> None:
-    """The title does not."""
+    """The title does not count."""
     live = asking(record, f"<- {v2_command()}\n-> {selected('y')}")
     answer = "7" if is_same else outcome("n")
     live.check(f"<- {came}\n-> {answer}\n<- {END}\n-> end")
@@ -270,15 +270,15 @@ def member(what: str) -> str:
 
 
 def test_nothing_else_is_granted_in_a_batch(record: Callable[..., RecordedTranscript]) -> None:
-    """Each request of one is looked at for itself, and so is each answer."""
-    one, two = leave(LS, token=1), leave({**LS, "rawInput": {"command": "pwd"}}, token=2)
+    """Each request of a batch is compared, and so is each answer."""
+    one, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     story = f"<- [{member(one)},{member(two)}]\n-> [{yes % 1},{yes % 2}]"
     live = asking(record, story).check(f"<- 6\n-> 7\n<- {END}\n-> end")
     assert live.found == []
     live = asking(record, story)
     live.check(f"""
-        <- [{member(one)},{member(leave(RM, token=2))}]
+        <- [{member(one)},{member(permission(RM, token=2))}]
         -> {outcome("n", 2)}
         .. 2s
         -> [{yes % 1}]
@@ -291,11 +291,11 @@ def test_nothing_else_is_granted_in_a_batch(record: Callable[..., RecordedTransc
 def test_an_option_of_another_kind_is_not_chosen_in_a_batch(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The recorded answer does not go out with an id that means something else now."""
-    one, two = leave(LS, token=1), leave({**LS, "rawInput": {"command": "pwd"}}, token=2)
+    """The recorded answer is not sent with an id that has another meaning now."""
+    one, two = permission(LS, token=1), permission({**LS, "rawInput": {"command": "pwd"}}, token=2)
     yes = '{"jsonrpc":"2.0","id":%d,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}'
     live = asking(record, f"<- [{member(one)},{member(two)}]\n-> [{yes % 1},{yes % 2}]")
-    wider = leave({**LS, "rawInput": {"command": "pwd"}}, "y:allow_always", REJECT, token=2)
+    wider = permission({**LS, "rawInput": {"command": "pwd"}}, "y:allow_always", REJECT, token=2)
     live.check(f"""
         <- [{member(one)},{member(wider)}]
         -> {outcome(None, 2)}
@@ -306,15 +306,15 @@ def test_an_option_of_another_kind_is_not_chosen_in_a_batch(
     assert live.found == ["outcome-differs primary in s 7"]
 
 
-def test_what_is_allowed_for_ever_has_to_be_called_the_same(
+def test_an_option_that_always_allows_must_have_the_same_name(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Such an option says by its name how far it reaches; its kind alone does not."""
+    """Its name says what it covers; its kind does not."""
     always = ("a:allow_always:Always allow ls", "n:reject_once")
     for offered, answer in (
         ("a:allow_always:Always allow ls", "7"),
         ("b:allow_always:Always allow ls", selected("b")),
         ("b:allow_always:Always allow anything", outcome(None)),
     ):
-        live = asking(record, f"<- {leave(LS, *always)}\n-> {selected('a')}")
-        live.check(f"<- {leave(LS, offered, REJECT)}\n-> {answer}\n<- {END}\n-> end")
+        live = asking(record, f"<- {permission(LS, *always)}\n-> {selected('a')}")
+        live.check(f"<- {permission(LS, offered, REJECT)}\n-> {answer}\n<- {END}\n-> end")

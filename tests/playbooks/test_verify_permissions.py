@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""What was allowed is allowed for that alone."""
+"""A recorded permission holds only for what it was granted for."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tests.permission_playbook import (
     START,
     STARTED,
     asking,
-    leave,
     options,
     outcome,
+    permission,
     selected,
 )
 from tests.verify_playbook import LiveAgent, verify
@@ -66,15 +66,15 @@ def elsewhere(record: Callable[..., RecordedTranscript], recorded: str) -> LiveA
         (LS, {"title": "rm -rf ~"}),
     ],
 )  # fmt: skip
-def test_leave_for_something_else_is_not_given(
+def test_permission_for_something_else_is_not_granted(
     record: Callable[..., RecordedTranscript], was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """It is rejected and told, and what was allowed is still allowed."""
-    live = elsewhere(record, f"<- {leave(was)}\n-> {selected('y')}")
+    """It is rejected and reported, and the recorded permission remains."""
+    live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     live.check(f"""
-        <- {leave(came, token=9)}
+        <- {permission(came, token=9)}
         -> {outcome("n", 9)}
-        <- {leave(was)}
+        <- {permission(was)}
         -> 7
         <- {END}
         -> end
@@ -96,13 +96,13 @@ def test_leave_for_something_else_is_not_given(
         (EDIT, {"kind": "edit", "title": "new", "locations": [{"path": "/live/a", "line": 3}], "content": [{"type": "diff", "path": "/live/a", "newText": "x"}]}),
     ],
 )  # fmt: skip
-def test_leave_for_the_same_is_given(
+def test_permission_for_the_same_is_granted(
     record: Callable[..., RecordedTranscript], was: dict[str, Any], came: dict[str, Any]
 ) -> None:
-    """However it is called, and wherever the directories are."""
-    live = elsewhere(record, f"<- {leave(was)}\n-> {selected('y')}")
+    """Titles and ids do not count, and directories may be the live ones."""
+    live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
     token = {"toolCallId": "other"}
-    live.check(f"<- {leave({**came, **token})}\n-> 7\n<- {END}\n-> end")
+    live.check(f"<- {permission({**came, **token})}\n-> 7\n<- {END}\n-> end")
     assert (live.found, live.informed) == ([], [])
 
 
@@ -114,15 +114,15 @@ def test_leave_for_the_same_is_given(
         (("y:allow_once",), None),
     ],
 )
-def test_the_answer_is_one_that_is_offered(
+def test_an_offered_option_is_chosen(
     record: Callable[..., RecordedTranscript], offered: tuple[str, ...], answer: str | None
 ) -> None:
-    """Rejected for once, rather than for ever; what was allowed is so for what it was given for."""
-    live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
+    """A rejection once comes before one for ever; an allowance keeps its kind."""
+    live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
-        <- {leave(RM, *offered, token=5)}
+        <- {permission(RM, *offered, token=5)}
         -> {outcome(answer, 5)}
-        <- {leave(LS)}
+        <- {permission(LS)}
         -> 7
         <- {END}
         -> end
@@ -153,7 +153,7 @@ def test_the_answer_is_one_that_is_offered(
         ("y", (), None),
     ],
 )
-def test_what_else_is_offered_does_not_matter(
+def test_other_options_do_not_matter(
     record: Callable[..., RecordedTranscript],
     chosen: str,
     offered: tuple[str, ...],
@@ -161,10 +161,10 @@ def test_what_else_is_offered_does_not_matter(
     *,
     lenient: bool,
 ) -> None:
-    """The chosen one is, by its id and its kind, or one of its kind is; or nobody chooses."""
+    """The chosen option has the recorded id and kind, or only the kind; else none is chosen."""
     named = ("y:allow_once:Yes", "b:allow_once:Both", "a:allow_always:Always", "n:reject_once:No")
-    live = asking(record, f"<- {leave(LS, *named)}\n-> {selected(chosen)}", lenient=lenient)
-    came = leave(LS).replace(options(ALLOW, REJECT), options(*offered))
+    live = asking(record, f"<- {permission(LS, *named)}\n-> {selected(chosen)}", lenient=lenient)
+    came = permission(LS).replace(options(ALLOW, REJECT), options(*offered))
     said = selected(str(answer)) if answer else outcome(None)
     live.check(f"""
         <- {came}
@@ -175,27 +175,27 @@ def test_what_else_is_offered_does_not_matter(
     assert live.found == ([] if answer else ["outcome-differs primary in s 7"])
 
 
-def test_what_was_chosen_without_being_offered_is_chosen_again(
+def test_an_option_that_was_not_offered_is_chosen_again(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The client's words mean as little as they did; if they mean something now, nobody says so."""
-    live = asking(record, f"<- {leave(LS)}\n-> {selected('what')}")
-    live.check(f"<- {leave(LS)}\n-> 7\n<- {END}\n-> end")
+    """If the live request offers its id, none is chosen."""
+    live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
+    live.check(f"<- {permission(LS)}\n-> 7\n<- {END}\n-> end")
     assert live.found == []
-    live = asking(record, f"<- {leave(LS)}\n-> {selected('what')}")
-    live.check(f"<- {leave(LS, 'what:allow_always')}\n-> {outcome(None)}\n<- {END}\n-> end")
+    live = asking(record, f"<- {permission(LS)}\n-> {selected('what')}")
+    live.check(f"<- {permission(LS, 'what:allow_always')}\n-> {outcome(None)}\n<- {END}\n-> end")
     assert live.found == ["outcome-differs primary in s 7"]
 
 
-def test_among_equals_the_options_decide(record: Callable[..., RecordedTranscript]) -> None:
-    """So that each of them gets its own answer."""
-    recorded = f"<- {leave(LS)}\n-> {selected('y')}\n<- {leave(LS, REJECT, token=1)}\n-> {selected('n', 1)}"
+def test_options_decide_among_equal_requests(record: Callable[..., RecordedTranscript]) -> None:
+    """Each of them gets its own answer."""
+    recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(LS, REJECT, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""
-        <- {leave({**LS, "title": "other"}, "n:reject_once:Nope", token=1)}
+        <- {permission({**LS, "title": "other"}, "n:reject_once:Nope", token=1)}
         .. 1s
         -> 9
-        <- {leave(LS)}
+        <- {permission(LS)}
         -> 7
         <- {END}
         -> end
@@ -203,17 +203,17 @@ def test_among_equals_the_options_decide(record: Callable[..., RecordedTranscrip
     assert live.found == []
 
 
-def test_leave_is_asked_too_often_only_for_the_same(
+def test_only_the_same_permission_can_be_exhausted(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """However the agent calls it, and whatever it offers; it is rejected as a client rejects."""
-    live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
+    """Title and options do not count; the request is rejected in the form of its dialect."""
+    live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
     live.check(f"""
-        <- {leave(LS)}
+        <- {permission(LS)}
         -> 7
-        <- {leave(RM, token=1)}
+        <- {permission(RM, token=1)}
         -> {outcome("n", 1)}
-        <- {leave({**LS, "title": "again"}, "z:allow_once", token=2)}
+        <- {permission({**LS, "title": "again"}, "z:allow_once", token=2)}
         -> {outcome(None, 2)}
         <- {END}
         -> end
@@ -221,24 +221,26 @@ def test_leave_is_asked_too_often_only_for_the_same(
     assert [one.kind for one in live.divergences] == ["permission-differs", "exhausted"]
 
 
-def test_what_was_rejected_is_rejected_for_anything(
+def test_a_rejection_is_repeated_for_any_request(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """There is nothing to be careful about; the comparison tells."""
-    live = asking(record, f"<- {leave(LS)}\n-> {selected('n')}")
-    live.check(f"<- {leave(RM)}\n-> 7\n<- {END}\n-> end")
+    """It grants nothing; the comparison reports the difference."""
+    live = asking(record, f"<- {permission(LS)}\n-> {selected('n')}")
+    live.check(f"<- {permission(RM)}\n-> 7\n<- {END}\n-> end")
     assert live.found == []
 
 
-def test_each_gets_its_own_answer_in_any_order(record: Callable[..., RecordedTranscript]) -> None:
-    """What leave is asked for tells one from another."""
-    recorded = f"<- {leave(LS)}\n-> {selected('y')}\n<- {leave(RM, token=1)}\n-> {selected('n', 1)}"
+def test_each_request_gets_its_own_answer_in_any_order(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Requests are matched by their scopes."""
+    recorded = f"<- {permission(LS)}\n-> {selected('y')}\n<- {permission(RM, token=1)}\n-> {selected('n', 1)}"
     live = asking(record, recorded)
     live.check(f"""
-        <- {leave({**RM, "toolCallId": "x"}, token=1)}
+        <- {permission({**RM, "toolCallId": "x"}, token=1)}
         .. 1s
         -> 9
-        <- {leave({**LS, "toolCallId": "y"})}
+        <- {permission({**LS, "toolCallId": "y"})}
         -> 7
         <- {END}
         -> end
@@ -256,60 +258,62 @@ NAMELESS = [
 
 
 @pytest.mark.parametrize("call", NAMELESS)
-def test_what_names_nothing_is_refused_even_unchanged(
+def test_a_request_that_names_nothing_is_refused_even_unchanged(
     record: Callable[..., RecordedTranscript], call: dict[str, Any]
 ) -> None:
-    """A title is for a person: two requests of one title may be for different things."""
-    live = asking(record, f"<- {leave(call)}\n-> {selected('y')}")
-    live.check(f"<- {leave(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    """Two requests with one title may be for different things."""
+    live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
+    live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
 
 
 @pytest.mark.parametrize("call", NAMELESS[1:])
-def test_a_lenient_client_believes_a_title(
+def test_a_lenient_client_trusts_a_title(
     record: Callable[..., RecordedTranscript], call: dict[str, Any]
 ) -> None:
-    """But no other title, and none of what says more."""
+    """It trusts no other title, and none of a request that names something."""
     for came, is_allowed in ((call, True), ({**call, "title": "rm"}, False), (RM, False)):
-        live = asking(record, f"<- {leave(call)}\n-> {selected('y')}", lenient=True)
+        live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")
-        live.check(f"<- {leave(came)}\n-> {answer}\n<- {END}\n-> end")
+        live.check(f"<- {permission(came)}\n-> {answer}\n<- {END}\n-> end")
         assert (live.found == []) is is_allowed
 
 
 def test_a_lenient_client_allows_nothing_else(record: Callable[..., RecordedTranscript]) -> None:
-    """It answers with what is like a request; leave for one thing is not like leave for another."""
+    """Similar requests are answered, but a permission covers no other scope."""
     for offered, answer in (((ALLOW, REJECT), "n"), ((ALLOW,), None)):
-        live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", lenient=True)
-        live.check(f"<- {leave(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
+        live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=True)
+        live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
         assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_what_is_ignored_is_not_allowed(record: Callable[..., RecordedTranscript]) -> None:
-    """Differences of a request for leave may be ignored in a report; that gives no leave."""
+def test_an_ignored_difference_is_not_allowed(record: Callable[..., RecordedTranscript]) -> None:
+    """What is left out of the report still counts for permissions."""
     ignored = ("/params/toolCall/rawInput", "/params/toolCall/kind", "/params")
-    live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", ignored=ignored)
-    live.check(f"<- {leave(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", ignored=ignored)
+    live.check(f"<- {permission(RM)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_a_cancelled_turn_rejects_nothing(record: Callable[..., RecordedTranscript]) -> None:
-    """The protocol wants cancelled."""
-    story = f'-> session/cancel {{"sessionId": "s"}}\n<- {leave(LS)}\n-> {selected("y")}'
+def test_a_request_in_a_cancelled_turn_is_cancelled(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """The protocol requires `cancelled`, and no rejection."""
+    story = f'-> session/cancel {{"sessionId": "s"}}\n<- {permission(LS)}\n-> {selected("y")}'
     live = verify(record(f"{START}\n{story}\n<- {END}")).check(f"{STARTED}\n-> 6")
-    live.check(f"<- {leave(RM)}\n-> {outcome(None)}\n<- {END}\n-> end")
+    live.check(f"<- {permission(RM)}\n-> {outcome(None)}\n<- {END}\n-> end")
     assert (live.found, live.informed) == ([], ["late in s"])
 
 
-def test_what_is_nested_too_deeply_is_not_allowed(
+def test_a_request_that_is_nested_too_deeply_is_not_allowed(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Nobody can say what it is."""
+    """Its scope cannot be read."""
     deep: Any = {"command": "ls"}
     for _ in range(700):
         deep = {"a": deep}
-    live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
-    live.check(f"<- {leave({**LS, 'rawInput': deep})}\n-> {outcome('n')}\n<- {END}\n-> end")
+    live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
+    live.check(f"<- {permission({**LS, 'rawInput': deep})}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
 
 
@@ -326,8 +330,8 @@ ASKING = sorted(path for path in PAIRS.glob("*.a.jsonl") if requests(path)[1])
 
 @pytest.mark.parametrize("path", ASKING, ids=lambda path: path.name.partition(".")[0])
 @pytest.mark.parametrize("turned", [False, True])
-def test_two_runs_of_a_real_agent_ask_leave_for_the_same(path: Path, *, turned: bool) -> None:
-    """In another directory, with other ids and at another time; other agents do not."""
+def test_two_runs_of_a_real_agent_have_the_same_scopes(path: Path, *, turned: bool) -> None:
+    """Directory, ids and times differ; other agents have other scopes."""
     paths = [path, path.with_name(path.name.replace(".a.", ".b."))]
     (old_cwd, old), (new_cwd, new) = map(requests, reversed(paths) if turned else paths)
     bindings = Bindings(roots={old_cwd: new_cwd})

@@ -1,4 +1,4 @@
-"""Verify gives no leave where a request may mean two things, or nobody can read what it means."""
+"""Verify grants nothing where a request is ambiguous or unreadable."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.permission_playbook import END, LS, RM, asking, leave, outcome, selected
+from tests.permission_playbook import END, LS, RM, asking, outcome, permission, selected
 from tests.playbooks.test_verify_permissions import elsewhere
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ BARE: dict[str, Any] = {}
 
 
 def updated(**members: Any) -> str:
-    """An update of the tool call that `leave` asks for."""
+    """An update of the tool call of a permission request."""
     update = {"sessionUpdate": "tool_call_update", "toolCallId": "call-0", **members}
     return f"session/update {json.dumps({'sessionId': 's', 'update': update})}"
 
@@ -29,67 +29,67 @@ def updated(**members: Any) -> str:
 def test_an_id_of_two_kinds_is_not_chosen(
     record: Callable[..., RecordedTranscript], other: str, *, lenient: bool
 ) -> None:
-    """Nobody can say which of them the agent takes it for, whichever it offers first."""
+    """It is unknown which one the agent takes it for, in either order."""
     for offered in (("y:allow_once", other), (other, "y:allow_once")):
-        live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}", lenient=lenient)
-        live.check(f"<- {leave(LS, *offered)}\n-> {outcome(None)}\n<- {END}\n-> end")
+        live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}", lenient=lenient)
+        live.check(f"<- {permission(LS, *offered)}\n-> {outcome(None)}\n<- {END}\n-> end")
         assert live.found == ["outcome-differs primary in s 7"]
 
 
-def test_an_id_that_allows_as_well_does_not_reject(
+def test_an_ambiguous_id_does_not_reject(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """It is cancelled, or another option rejects."""
+    """The answer is `cancelled`, or another option that rejects."""
     both = ("x:reject_once", "x:allow_once")
     for offered, answer in ((both, None), ((*both, "n:reject_always"), "n")):
-        live = asking(record, f"<- {leave(LS)}\n-> {selected('y')}")
-        live.check(f"<- {leave(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
+        live = asking(record, f"<- {permission(LS)}\n-> {selected('y')}")
+        live.check(f"<- {permission(RM, *offered)}\n-> {outcome(answer)}\n<- {END}\n-> end")
         assert live.found == ["permission-differs primary in s 6"]
 
 
 def test_all_of_a_title_counts(record: Callable[..., RecordedTranscript]) -> None:
-    """A lenient client believes the same title, not one that begins and is as long."""
+    """A lenient client trusts only the whole title."""
     long = "rm -rf " + "a/" * 100
     for title, is_allowed in ((f"{long}x", True), (f"{long}y", False)):
         call = {"title": f"{long}x", "kind": "execute"}
-        live = asking(record, f"<- {leave(call)}\n-> {selected('y')}", lenient=True)
+        live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
         answer = "7" if is_allowed else outcome("n")
-        live.check(f"<- {leave({**call, 'title': title})}\n-> {answer}\n<- {END}\n-> end")
+        live.check(f"<- {permission({**call, 'title': title})}\n-> {answer}\n<- {END}\n-> end")
 
 
 @pytest.mark.parametrize("call", [BARE, {"kind": "execute"}, {"title": "", "kind": "execute"}])
-def test_a_lenient_client_believes_no_missing_title(
+def test_a_lenient_client_does_not_trust_a_missing_title(
     record: Callable[..., RecordedTranscript], call: dict[str, Any]
 ) -> None:
-    """Two requests that say nothing are not called alike."""
-    live = asking(record, f"<- {leave(call)}\n-> {selected('y')}", lenient=True)
-    live.check(f"<- {leave(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    """Two requests without a title do not have the same one."""
+    live = asking(record, f"<- {permission(call)}\n-> {selected('y')}", lenient=True)
+    live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 6"]
 
 
-def test_an_update_that_cannot_be_read_may_say_anything(
+def test_an_unreadable_update_changes_the_scope(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """So leave for its tool call is no longer what it was."""
+    """The permission for its tool call is no longer the recorded one."""
     first = updated(rawInput={"command": "ls"})
-    live = asking(record, f"<- {first}\n<- {leave(BARE)}\n-> {selected('y')}")
+    live = asking(record, f"<- {first}\n<- {permission(BARE)}\n-> {selected('y')}")
     huge = updated(rawInput={"command": "rm -rf ~", "n": 0}).replace('"n": 0', f'"n": {"9" * 5000}')
-    live.check(f"<- {first}\n<- {huge}\n<- {leave(BARE)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    live.check(f"<- {first}\n<- {huge}\n<- {permission(BARE)}\n-> {outcome('n')}\n<- {END}\n-> end")
     assert live.found == ["permission-differs primary in s 7"]
 
 
 @pytest.mark.parametrize("name", ["insertAt", "start_at", "cut_at_ms", "timestamp"])
 def test_a_small_number_is_no_time(record: Callable[..., RecordedTranscript], name: str) -> None:
-    """Names such as ``insertAt`` also say where in a file; a moment is a large number."""
+    """Names such as ``insertAt`` also name a place in a file; times are large numbers."""
     raw = {"path": "/p/a"}
     was = {"rawInput": {**raw, name: 5}}
     for value, is_allowed in ((5, True), (6, False)):
-        live = asking(record, f"<- {leave(was)}\n-> {selected('y')}")
-        came = leave({"rawInput": {**raw, name: value}})
+        live = asking(record, f"<- {permission(was)}\n-> {selected('y')}")
+        came = permission({"rawInput": {**raw, name: value}})
         live.check(f"<- {came}\n-> {'7' if is_allowed else outcome('n')}\n<- {END}\n-> end")
     was = {"rawInput": {**raw, name: 1_700_000_000}}
-    live = asking(record, f"<- {leave(was)}\n-> {selected('y')}")
-    came = leave({"rawInput": {**raw, name: 1_800_000_000.5}})
+    live = asking(record, f"<- {permission(was)}\n-> {selected('y')}")
+    came = permission({"rawInput": {**raw, name: 1_800_000_000.5}})
     live.check(f"<- {came}\n-> 7\n<- {END}\n-> end")
 
 
@@ -108,25 +108,25 @@ def test_a_small_number_is_no_time(record: Callable[..., RecordedTranscript], na
 def test_a_neighbour_of_the_directory_does_not_move_with_it(
     record: Callable[..., RecordedTranscript], text: str
 ) -> None:
-    """What begins like it or ends like it is another one."""
+    """A path that begins or ends like the directory is another one."""
     was = {"rawInput": {"command": text}}
     came = {"rawInput": {"command": text.replace("/p", "/live")}}
-    live = elsewhere(record, f"<- {leave(was)}\n-> {selected('y')}")
-    live.check(f"<- {leave(came)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    live = elsewhere(record, f"<- {permission(was)}\n-> {selected('y')}")
+    live.check(f"<- {permission(came)}\n-> {outcome('n')}\n<- {END}\n-> end")
 
 
 @pytest.mark.parametrize("raw", [{"background": True}, {"tool": "sh"}, {"description": "List"}])
-def test_what_says_only_how_names_nothing(
+def test_switches_and_texts_name_nothing(
     record: Callable[..., RecordedTranscript], raw: dict[str, Any]
 ) -> None:
-    """A switch, the name of a tool or a text for a person may go with any command."""
+    """A truth value, the name of a tool or a description may go with any command."""
     call = {"title": "ls", "kind": "execute", "rawInput": raw}
-    live = asking(record, f"<- {leave(call)}\n-> {selected('y')}")
-    live.check(f"<- {leave(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    live = asking(record, f"<- {permission(call)}\n-> {selected('y')}")
+    live.check(f"<- {permission(call)}\n-> {outcome('n')}\n<- {END}\n-> end")
 
 
-def test_escapes_of_other_bytes_are_other_places(record: Callable[..., RecordedTranscript]) -> None:
-    """What is no UTF-8 is compared as it is."""
+def test_escapes_of_other_bytes_are_other_paths(record: Callable[..., RecordedTranscript]) -> None:
+    """Bytes that are no UTF-8 are compared as they are."""
     was, came = ({"locations": [{"uri": f"file:///p/%{byte}"}]} for byte in ("ff", "fe"))
-    live = asking(record, f"<- {leave(was)}\n-> {selected('y')}")
-    live.check(f"<- {leave(came)}\n-> {outcome('n')}\n<- {END}\n-> end")
+    live = asking(record, f"<- {permission(was)}\n-> {selected('y')}")
+    live.check(f"<- {permission(came)}\n-> {outcome('n')}\n<- {END}\n-> end")

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Turns of a live agent: what their ends mean for what is asked in them."""
+"""What the end of a turn means for the requests in it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.permission_playbook import leave, outcome
+from tests.permission_playbook import outcome, permission
 from tests.playbook import START_NS
 from tests.verify_playbook import verify
 
@@ -25,21 +25,23 @@ TWO_PROMPTS = f"""
     5 -> #2 session/prompt {{"sessionId": "s"}}
     6 -> #3 session/prompt {{"sessionId": "s"}}
     7 <- #2 result {{"stopReason": "end_turn"}}
-    8 <- {leave(LS)}
+    8 <- {permission(LS)}
     9 -> #0 {YES}
     10 <- #3 result {{"stopReason": "end_turn"}}
 """
 
 
-def test_a_turn_that_ends_cancels_no_other(record: Callable[..., RecordedTranscript]) -> None:
-    """Of two prompts in flight; leave for something else is told as that."""
+def test_the_end_of_a_turn_cancels_no_other_turn(record: Callable[..., RecordedTranscript]) -> None:
+    """Two prompts are in flight; permission for something else is reported as that."""
     live = verify(record(TWO_PROMPTS)).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n<- 7")
-    live.check(f"<- {leave(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
+    live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 8\n-> 9\n<- 10\n-> end")
     assert (live.found, live.informed) == (["permission-differs primary in s 8"], [])
 
 
-def test_a_cancellation_is_of_all_turns(record: Callable[..., RecordedTranscript]) -> None:
-    """It names a session; so what is asked after it is cancelled as long as one of them is open."""
+def test_a_cancellation_holds_for_all_turns_of_a_session(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Later requests are cancelled as long as one of the turns is open."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
@@ -48,40 +50,40 @@ def test_a_cancellation_is_of_all_turns(record: Callable[..., RecordedTranscript
         8 <- #2 result {{"stopReason": "cancelled"}}
         9 <- #3 result {{"stopReason": "cancelled"}}
         10 -> #4 session/prompt {{"sessionId": "s"}}
-        11 <- {leave(LS)}
+        11 <- {permission(LS)}
         12 -> #0 {YES}
         13 <- #4 result {{"stopReason": "end_turn"}}
     """)
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n-> 7\n<- 8")
     live.check(
-        f"<- {leave(LS, token=9)}\n-> {outcome(None, 9)}\n<- 9\n-> 10\n<- 11\n-> 12\n<- 13\n-> end"
+        f"<- {permission(LS, token=9)}\n-> {outcome(None, 9)}\n<- 9\n-> 10\n<- 11\n-> 12\n<- 13\n-> end"
     )
     assert (live.found, live.informed) == ([], ["late in s"])
 
 
-def test_what_is_asked_in_the_next_turn_is_not_cancelled(
+def test_a_request_of_the_next_turn_is_not_cancelled(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Though the prompt went out before the turn was over that was cancelled."""
+    """Its prompt was sent before the cancelled turn was over."""
     recorded = record(f"""
         1-4 session
         5 -> #2 session/prompt {{"sessionId": "s"}}
         6 -> session/cancel {{"sessionId": "s"}}
         7 -> #3 session/prompt {{"sessionId": "s"}}
         8 <- #2 result {{"stopReason": "cancelled"}}
-        9 <- {leave(LS)}
+        9 <- {permission(LS)}
         10 -> #0 {YES}
         11 <- #3 result {{"stopReason": "end_turn"}}
     """)
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n-> 6\n-> 7\n<- 8")
-    live.check(f"<- {leave(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n<- 11\n-> end")
+    live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n<- 11\n-> end")
     assert live.found == ["permission-differs primary in s 9"]
 
 
-def test_what_is_asked_after_a_cancelled_turn_is_not_cancelled(
+def test_a_request_after_a_cancelled_turn_is_not_cancelled(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """In v2, too, where an update ends it."""
+    """The same holds in v2, where an update ends the turn."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}
@@ -91,19 +93,19 @@ def test_what_is_asked_after_a_cancelled_turn_is_not_cancelled(
         6 <- #2 result {{}}
         7 -> session/cancel {{"sessionId": "s"}}
         8 <- {IDLE}
-        9 <- {leave(LS)}
+        9 <- {permission(LS)}
         10 -> #0 {YES}
     """)
     live = verify(recorded).check("-> 1\n<- 2\n-> 3\n<- 4\n-> 5\n<- 6\n-> 7\n<- 8")
-    live.check(f"<- {leave(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n-> end")
+    live.check(f"<- {permission(RM, token=9)}\n-> {outcome('n', 9)}\n<- 9\n-> 10\n-> end")
     assert live.found == ["permission-differs primary in s 9"]
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_what_is_not_asked_in_its_turn_is_not_waited_for(
+def test_a_request_that_misses_its_turn_is_not_waited_for(
     record: Callable[..., RecordedTranscript], version: int
 ) -> None:
-    """However a turn ends: with the answer, or in v2 with an update."""
+    """The turn ends with the answer, or in v2 with an update."""
     answer, answered = ('{"stopReason": "end_turn"}', "") if version == 1 else ("{}", f"<- {IDLE}")
     ends = f"<- #2 result {answer}" if version == 1 else f"<- {IDLE}"
     begins = "" if version == 1 else f"<- #2 result {answer}"
@@ -132,8 +134,8 @@ def test_what_is_not_asked_in_its_turn_is_not_waited_for(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_a_turn_that_goes_on_is_waited_for(record: Callable[..., RecordedTranscript]) -> None:
-    """An update that tells the same while no turn is open ends none, and gives nothing up."""
+def test_an_open_turn_is_waited_for(record: Callable[..., RecordedTranscript]) -> None:
+    """An idle update while no turn is open ends none, and gives nothing up."""
     recorded = record(f"""
         1 -> #0 initialize {{"protocolVersion": 2}}
         2 <- #0 result {{"protocolVersion": 2}}

@@ -1,5 +1,5 @@
 # ruff: noqa: E501  (a line of a transcript is as long as its message)
-"""Values that a live agent chooses, and directories that the client does."""
+"""Values that a live agent chooses, and directories that the client chooses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from tests.playbook import RecordedTranscript
 
 
-def test_a_session_is_called_as_the_agent_calls_it(
+def test_a_session_has_its_live_name(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """In every message of the client's; no other byte changes."""
+    """It is replaced in every message of the client; no other byte changes."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -38,8 +38,8 @@ def test_a_session_is_called_as_the_agent_calls_it(
     assert live.found == []
 
 
-def test_sessions_that_change_places_keep_theirs(record: Callable[..., RecordedTranscript]) -> None:
-    """The request that made a session tells which one it is, and not the order of the answers."""
+def test_sessions_are_named_by_their_requests(record: Callable[..., RecordedTranscript]) -> None:
+    """The order of the answers does not matter."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -73,8 +73,10 @@ ASKS = """
 """
 
 
-def test_a_session_may_ask_before_it_is_named(record: Callable[..., RecordedTranscript]) -> None:
-    """As long as one session is being made, what comes is of that one."""
+def test_a_session_may_make_requests_before_it_is_named(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """While one session is being created, messages belong to it."""
     live = verify(record(ASKS)).check("""
         -> 1
         <- 2
@@ -87,10 +89,10 @@ def test_a_session_may_ask_before_it_is_named(record: Callable[..., RecordedTran
     assert live.found == []
 
 
-def test_what_may_be_of_two_sessions_is_held_back(
+def test_a_request_of_an_unknown_session_is_held_back(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Until the answer comes that names the session."""
+    """It waits for the answer that names the session."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -115,10 +117,10 @@ def test_what_may_be_of_two_sessions_is_held_back(
     assert live.found == []
 
 
-def test_what_comes_before_a_session_is_named_counts(
+def test_state_updates_before_a_session_is_named_count(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """As soon as it is known which of two it is; so the end does not wait for it once more."""
+    """The end does not wait for them again."""
     state = '{"sessionId": "%s", "update": {"sessionUpdate": "usage_update"}}'
     recorded = record(f"""
         1 -> #0 initialize {{}}
@@ -142,10 +144,10 @@ def test_what_comes_before_a_session_is_named_counts(
     assert (live.found, live.informed) == ([], [])
 
 
-def test_what_is_said_is_counted_from_the_answer_that_names_the_session(
+def test_updates_are_counted_from_the_answer_that_names_the_session(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Also where it was not known before of which of two it was: the prompt waits for the rest."""
+    """The prompt waits for the rest, even if the session was unknown before."""
     said = 'session/update {"sessionId": "%s", "update": {"n": %d}}'
     recorded = record(f"""
         1 -> #0 initialize {{}}
@@ -178,7 +180,7 @@ def test_what_is_said_is_counted_from_the_answer_that_names_the_session(
 def test_a_session_of_an_earlier_process_keeps_its_name(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """The client names it, so it is called as it was; what streams before the answer is its own."""
+    """The client names it when it loads it; updates before the answer belong to it."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -201,10 +203,10 @@ def test_a_session_of_an_earlier_process_keeps_its_name(
     assert live.found == []
 
 
-def test_a_session_that_was_made_here_is_loaded_by_its_new_name(
+def test_a_session_of_this_run_is_loaded_by_its_live_name(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """And forked from."""
+    """The same holds for a fork of it."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}
@@ -248,7 +250,7 @@ ROOTS = {"/p": "/tmp/new", "/q": "/tmp/q"}
 def test_directories_are_replaced_where_the_protocol_has_them(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """And the agent's requests are understood with the new ones."""
+    """The agent's requests are matched with the live directories."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
         <- 2
@@ -264,10 +266,10 @@ def test_directories_are_replaced_where_the_protocol_has_them(
     assert live.engine.state.recording.roots == ["/p", "/q"]
 
 
-def test_directories_are_replaced_in_texts_if_one_wants_that(
+def test_directories_are_replaced_in_texts_on_request(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """Also in what files hold."""
+    """The contents of files are texts as well."""
     verify(record(MOVED), roots=ROOTS, rewrite_text=True).check("""
         -> 1
         <- 2
@@ -281,8 +283,8 @@ def test_directories_are_replaced_in_texts_if_one_wants_that(
     """)
 
 
-def test_the_recorded_path_is_another_one_now(record: Callable[..., RecordedTranscript]) -> None:
-    """An agent that insists on it gets nothing."""
+def test_the_recorded_path_is_another_path(record: Callable[..., RecordedTranscript]) -> None:
+    """A request for it is not matched."""
     live = verify(record(MOVED), roots=ROOTS).check("""
         -> 1
         <- 2
@@ -300,7 +302,7 @@ def test_the_recorded_path_is_another_one_now(record: Callable[..., RecordedTran
 def test_a_relative_directory_is_replaced_where_the_protocol_has_it(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """And what is below it; in texts it is an ordinary word."""
+    """So is a path below it; in texts it is an ordinary word."""
     recorded = record("""
         1 -> #0 initialize {}
         2 <- #0 result {}

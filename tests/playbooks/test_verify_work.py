@@ -1,4 +1,4 @@
-"""How much is done for each thing that is said: counted in calls, not in time."""
+"""The work for each message, counted in calls and not in time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.permission_playbook import ALLOW, END, REJECT, START, STARTED, asking, leave, selected
+from tests.permission_playbook import (
+    ALLOW,
+    END,
+    REJECT,
+    START,
+    STARTED,
+    asking,
+    permission,
+    selected,
+)
 from tests.verify_playbook import verify
 
 if TYPE_CHECKING:
@@ -52,13 +61,13 @@ def parallel(
     [
         lambda n: f"#{n} _x/y {{}}",
         lambda n: f'#{n} fs/read_text_file {{"sessionId": "s", "path": "/f{n}"}}',
-        lambda n: leave({"rawInput": {"command": f"do {n}"}}, ALLOW, REJECT, token=n),
+        lambda n: permission({"rawInput": {"command": f"do {n}"}}, ALLOW, REJECT, token=n),
     ],
 )
-def test_parallel_requests_cost_as_much_as_single_ones(
+def test_the_work_for_parallel_requests_is_linear(
     record: Callable[..., RecordedTranscript], ask: Callable[[int], str]
 ) -> None:
-    """Four times as many are four times the work, and not sixteen."""
+    """Four times as many requests are four times the work, and not sixteen."""
     few, live = parallel(record, ask, FEW)
     assert (live.found, live.engine.is_over) == ([], True)
     many, live = parallel(record, ask, MANY)
@@ -66,12 +75,14 @@ def test_parallel_requests_cost_as_much_as_single_ones(
     assert many < 1.5 * MANY / FEW * few
 
 
-def test_requests_in_another_order_cost_no_more(record: Callable[..., RecordedTranscript]) -> None:
-    """The last first: each is looked up, also if its tool call is called otherwise now."""
+def test_the_work_for_requests_in_another_order_is_linear(
+    record: Callable[..., RecordedTranscript],
+) -> None:
+    """Each is looked up, although its tool call has another id now."""
 
     def backwards(many: int) -> int:
         def ask(n: int, call: str) -> str:
-            return leave({"rawInput": {"command": f"do {n}"}, "toolCallId": call}, token=n)
+            return permission({"rawInput": {"command": f"do {n}"}, "toolCallId": call}, token=n)
 
         story = "\n".join(f"<- {ask(n, 'a')}\n-> {selected('y', n)}" for n in range(many))
         live = asking(record, story)
@@ -83,10 +94,10 @@ def test_requests_in_another_order_cost_no_more(record: Callable[..., RecordedTr
 
 
 @pytest.mark.parametrize("is_over", [False, True])
-def test_other_sessions_cost_nothing(
+def test_other_sessions_add_no_work(
     record: Callable[..., RecordedTranscript], is_over: bool
 ) -> None:
-    """What is said in one is as much work, however many are done, or wait for it to be over."""
+    """They may be done, or wait for their answers."""
 
     def hearing(many: int) -> int:
         made = "\n".join(
@@ -106,10 +117,10 @@ def test_other_sessions_cost_nothing(
     assert hearing(MANY) < 1.1 * hearing(FEW)
 
 
-def test_an_agent_that_is_always_refused_is_stopped(
+def test_a_thousand_refusals_are_a_flood(
     record: Callable[..., RecordedTranscript],
 ) -> None:
-    """After a thousand times, unless it did something that was recorded in between."""
+    """They are counted from the latest recorded request."""
     read = '<- #%d fs/read_text_file {"sessionId": "s", "path": "/p/%d"}'
     live = asking(record, f"{read % (0, 0)}\n-> #0 result {{}}")
     live.play(*(read % (n, n) for n in range(1, 1000)))

@@ -1,4 +1,4 @@
-"""Verify gives leave again for what it was given for in the recording, and for nothing else."""
+"""Verify grants a permission only for what it was granted for in the recording."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOISE = frozenset({
     "options", "_meta", "reason", "description", "sessionUpdate", "rawOutput", "output", "error",
     "duration", "requiresPermission", "line",
 })  # fmt: skip
-"""Members that say nothing of what is done."""
+"""Members that do not describe the action."""
 OPTIONS = [
     {"optionId": "y", "name": "Yes", "kind": "allow_once"},
     {"optionId": "n", "name": "No", "kind": "reject_once"},
@@ -39,7 +39,7 @@ CALL = {"toolCallId": "c", "title": "Do it", "kind": "execute"}
 
 @frozen
 class Case:
-    """A recorded request for leave, and what was announced before it."""
+    """A recorded permission request, and what was announced before it."""
 
     name: str
     request: dict[str, Any]
@@ -106,7 +106,7 @@ SYNTHETIC = [
 
 
 def found_in(name: str, messages: list[dict[str, Any]]) -> Iterator[Case]:
-    """The requests for leave in a conversation."""
+    """The permission requests in a conversation."""
     updates: dict[str, list[dict[str, Any]]] = {}
     cwd: Any = "/nowhere"
     update: Any
@@ -121,11 +121,11 @@ def found_in(name: str, messages: list[dict[str, Any]]) -> Iterator[Case]:
         elif message.get("method") == PERMISSION:
             call = (params.get("toolCall") or params).get("toolCallId")
             known = updates.get(call or "", [])
-            yield Case(name, params, tuple(known), cwd, is_nameless=says_little(params, known))
+            yield Case(name, params, tuple(known), cwd, is_nameless=has_only_texts(params, known))
 
 
-def says_little(request: dict[str, Any], updates: list[dict[str, Any]]) -> bool:
-    """Whether there is nothing but a kind, and texts."""
+def has_only_texts(request: dict[str, Any], updates: list[dict[str, Any]]) -> bool:
+    """Whether a tool call has only a kind, and texts."""
     case = Case("", request, tuple(updates))
     told = [*effective(case)]
     kinds = {"kind", "operation", "type", "tool", "text"}
@@ -134,7 +134,7 @@ def says_little(request: dict[str, Any], updates: list[dict[str, Any]]) -> bool:
 
 @cache
 def cases() -> list[Case]:
-    """All requests for leave in the repository, and one of each form."""
+    """All permission requests in the repository, and one of each form."""
     found = [*SYNTHETIC]
     for path in captures.all_captures():
         if path.suffix == ".gz":  # asks for what the others ask for
@@ -177,7 +177,7 @@ def raw_frames(path: Path) -> Iterator[bytes]:
 
 
 Place = tuple[int, tuple[Any, ...]]
-"""A document, which is an update or at last the request, and the way to a value in it."""
+"""A document, which is an update or at last the request, and the path to a value in it."""
 
 
 def documents_of(case: Case) -> list[dict[str, Any]]:
@@ -186,7 +186,7 @@ def documents_of(case: Case) -> list[dict[str, Any]]:
 
 
 def call_in(params: dict[str, Any]) -> tuple[str, ...] | None:
-    """The way to the tool call in an update or a request."""
+    """The path to the tool call in an update or a request."""
     if isinstance(params.get("subject"), dict) and "toolCall" in params["subject"]:
         return ("subject", "toolCall")
     return next(((name,) for name in ("update", "data", "toolCall") if name in params), None)
@@ -200,7 +200,7 @@ def at(value: Any, way: tuple[Any, ...]) -> Any:
 
 
 def leaves(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The ways to all values in one that say something of what is done."""
+    """The paths to all values in a document that describe the action."""
     if isinstance(value, dict):
         for name, inner in value.items():
             if name not in NOISE:
@@ -213,7 +213,7 @@ def leaves(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def effective(case: Case) -> Iterator[Place]:
-    """All values that say what leave is asked for: members of the tool call where they are last."""
+    """All values that describe the action: members of the tool call where they come last."""
     last: dict[str, Place] = {}
     docs = documents_of(case)
     for number, params in enumerate(docs):
@@ -231,11 +231,11 @@ def effective(case: Case) -> Iterator[Place]:
 
 
 Said = list[dict[str, Any]]
-"""What a live agent says: updates, and at last the request; the params of each."""
+"""What a live agent sends: updates, and at last the request; the params of each."""
 
 
 def changed(case: Case, place: Place, value: Any) -> Said:
-    """The same with another value at a place; `...` takes it away."""
+    """The same with another value at a place; `...` removes it."""
     docs = documents_of(case)
     number, way = place
     holder = at(docs[number], way[:-1])
@@ -247,7 +247,7 @@ def changed(case: Case, place: Place, value: Any) -> Said:
 
 
 def mutations(case: Case) -> Iterator[tuple[str, Said]]:
-    """Everything that asks leave for something else."""
+    """All changes after which the request asks permission for something else."""
     docs = documents_of(case)
     for place in effective(case):
         old = at(docs[place[0]], place[1])
@@ -257,7 +257,7 @@ def mutations(case: Case) -> Iterator[tuple[str, Said]]:
                 yield f"{name} is {new!r}", changed(case, place, new)
         else:
             yield f"{name} is another", changed(case, place, not old if old is True else old + 1)
-        if not is_said_before(docs, place):
+        if not is_known_before(docs, place):
             yield f"{name} is gone", changed(case, place, ...)
     for name, word in (("operation", "file_delete"), ("host", "evil"), ("path", "/etc")):
         docs = documents_of(case)
@@ -280,8 +280,8 @@ def mutations(case: Case) -> Iterator[tuple[str, Said]]:
         yield f"{name} is new", docs
 
 
-def is_said_before(docs: Said, place: Place) -> bool:
-    """Whether a member of a tool call is still known when it is taken away at a place."""
+def is_known_before(docs: Said, place: Place) -> bool:
+    """Whether a member of a tool call is still known when it is removed at a place."""
     number, way = place
     earlier = ((params, call_in(params)) for params in docs[:number])
     return len(way) - 1 == len(call_in(docs[number]) or ()) and any(
@@ -337,14 +337,14 @@ def in_parts(params: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def transcript(said: Said) -> list[str]:
-    """What an agent says, in the words of a transcript."""
+    """The messages of an agent, as lines of a transcript."""
     words = [{**params, "sessionId": "s"} for params in said]
     updates = [f"session/update {json.dumps(params)}" for params in words[:-1]]
     return [f"<- {line}" for line in (*updates, f"#7 {PERMISSION} {json.dumps(words[-1])}")]
 
 
 def answer(case: Case) -> dict[str, Any]:
-    """The recorded answer, which gives leave."""
+    """The recorded answer, which grants permission."""
     if case.is_draft:
         return {"granted": True, "remember": True, "scope": "session"}
     options = case.request["options"]
@@ -353,7 +353,7 @@ def answer(case: Case) -> dict[str, Any]:
 
 
 def recording(record: Callable[..., RecordedTranscript], case: Case) -> RecordedTranscript:
-    """A recording in which leave is given."""
+    """A recording in which permission is granted."""
     said = "\n".join(transcript(documents_of(case)))
     return record(f"""
         1-2 handshake
@@ -367,7 +367,7 @@ def recording(record: Callable[..., RecordedTranscript], case: Case) -> Recorded
 
 
 def replies(recorded: RecordedTranscript, said: Said, **options: Any) -> tuple[Any, LiveAgent]:
-    """Says that to the recorded client; returns its answer to the request."""
+    """Sends messages to the recorded client; returns its answer to the request."""
     live = verify(recorded, **options)
     for line in ("<- 2", "<- 4", *transcript(said)):
         heard = live.play(line)
@@ -378,7 +378,7 @@ def replies(recorded: RecordedTranscript, said: Said, **options: Any) -> tuple[A
 
 
 def check_refused(case: Case, reply: Any, live: LiveAgent) -> None:
-    """The answer is no, as the dialect says it, and that is told."""
+    """Checks that the request is denied in its dialect, and reported."""
     if case.is_draft:
         assert reply == {"granted": False}
     else:
@@ -395,10 +395,10 @@ def case(request: pytest.FixtureRequest) -> Case:
     return cases()[place]
 
 
-def test_leave_for_anything_else_is_refused(
+def test_permission_for_anything_else_is_refused(
     record: Callable[..., RecordedTranscript], case: Case
 ) -> None:
-    """Whatever is changed, added or taken away."""
+    """Any member may be changed, added or removed."""
     recorded = recording(record, case)
     changes = [*mutations(case)]
     assert len(changes) > 2
@@ -410,8 +410,10 @@ def test_leave_for_anything_else_is_refused(
             raise AssertionError(f"{name}: {json.dumps(said)} was answered {reply}") from e
 
 
-def test_leave_for_the_same_is_given(record: Callable[..., RecordedTranscript], case: Case) -> None:
-    """Unless nobody can tell that it is the same, since it names nothing."""
+def test_permission_for_the_same_is_granted(
+    record: Callable[..., RecordedTranscript], case: Case
+) -> None:
+    """A request that names nothing is refused."""
     recorded = recording(record, case)
     for name, said in variations(case):
         reply, live = replies(recorded, said)
@@ -421,10 +423,10 @@ def test_leave_for_the_same_is_given(record: Callable[..., RecordedTranscript], 
             assert (name, reply, live.divergences) == (name, answer(case), [])
 
 
-def test_leave_for_the_same_is_given_elsewhere(
+def test_permission_is_granted_in_another_directory(
     record: Callable[..., RecordedTranscript], case: Case
 ) -> None:
-    """In another directory."""
+    """Paths in the scope have the live directory."""
     text = json.dumps(documents_of(case))
     said = json.loads(text.replace(case.cwd, "/live/here"))
     reply, live = replies(recording(record, case), said, roots={case.cwd: "/live/here"})
@@ -435,7 +437,7 @@ def test_leave_for_the_same_is_given_elsewhere(
 
 
 def test_there_are_cases_of_all_forms() -> None:
-    """From real agents, too; and of most of them it is known what leave is asked for."""
+    """Some are from real agents, and most of them name what they ask permission for."""
     named = [case for case in cases() if not case.is_nameless]
     assert len(cases()) > 30
     assert len(named) > 20
